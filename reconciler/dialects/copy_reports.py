@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from reconciler.dialects.followed_index import Followed, FollowedIndex
 from reconciler.model.copy_report import CopyReport
 from reconciler.model.identity import ObjectKey
-from reconciler.model.versioned import Versioned, differing_keys, patched
+from reconciler.model.versioned import Versioned, patched
 from reconciler.model.world import Manifest, World
 
 
@@ -33,42 +34,53 @@ class CopyReports:
         return self.carried.get(reported) if found is None else CopyReport(body=found.body)
 
 
-@dataclass(slots=True)
+CarriedReports = Mapping[ObjectKey, CopyReport]
+"""What one object of an agent says of others, by keys that name the reporter."""
+
+
+@dataclass(slots=True, eq=False)
 class CopyTable:
     """The reports of the world that was asked about last; it is changed in place."""
 
-    _feedback: Mapping[ObjectKey, Manifest] = field(default_factory=dict, repr=False)
-    _told: dict[ObjectKey, tuple[ObjectKey, ...]] = field(default_factory=dict, repr=False)
-    _carriers: dict[ObjectKey, dict[ObjectKey, CopyReport]] = field(default_factory=dict)
-    _carried: Mapping[ObjectKey, CopyReport] = field(default_factory=Versioned)
+    _feedback: Followed[ObjectKey, Manifest] = field(default_factory=Followed)
+    _unpacked: Mapping[ObjectKey, CarriedReports] = field(default_factory=Versioned, repr=False)
+    _carriers: FollowedIndex[ObjectKey, CarriedReports] = field(
+        default_factory=lambda: FollowedIndex(lambda _key, carried: carried)
+    )
+    _carried: Mapping[ObjectKey, CopyReport] = field(default_factory=Versioned, repr=False)
 
     def follow(self, world: World) -> CopyReports:
         """Return the reports of a world; of two carriers of one object the lesser key counts."""
-        carriers, touched = world.known.carriers, set[ObjectKey]()
-        for key in differing_keys(world.feedback, self._feedback):
-            unpack = carriers.get((key.group, key.kind))
+        came, gone = dict[ObjectKey, CarriedReports](), list[ObjectKey]()
+        for key, _, now in self._feedback.follow(world.feedback):
+            unpack = world.known.carriers.get((key.group, key.kind))
             if unpack is None:
                 continue
-            for one in self._told.pop(key, ()):
-                self._carriers[one].pop(key, None)
-                touched.add(one)
-            manifest = world.feedback.get(key)
-            for copied, report in () if manifest is None else unpack(manifest.body):
-                one = copied._replace(reporter=key.reporter)
-                self._carriers.setdefault(one, {})[key] = report
-                self._told[key] = (*self._told.get(key, ()), one)
-                touched.add(one)
-        self._feedback = world.feedback
-        self._renew(touched)
+            if now is None:
+                gone.append(key)
+            else:
+                found = unpack(now.body)
+                came[key] = {one._replace(reporter=key.reporter): report for one, report in found}
+        self._unpacked = patched(self._unpacked, came, gone)
+        touched = self._carriers.follow(self._unpacked)
+        chosen = ((one, self._carriers.found(one)) for one in touched)
+        counting = {one: next(iter(found.values()))[one] for one, found in chosen if found}
+        self._carried = patched(self._carried, counting, touched)
         return CopyReports(world.feedback, self._carried)
 
-    def _renew(self, touched: set[ObjectKey]) -> None:
-        """Choose anew among the carriers of some copies."""
-        came = {}
-        for one in touched:
-            found = self._carriers[one]
-            if found:
-                came[one] = found[min(found)]
-            else:
-                del self._carriers[one]
-        self._carried = patched(self._carried, came, touched)
+
+@dataclass(slots=True, eq=False)
+class ReportedObjects:
+    """What was reported when it was followed last; it is changed in place."""
+
+    _plain: Followed[ObjectKey, Manifest] = field(default_factory=Followed)
+    _carried: Followed[ObjectKey, CopyReport] = field(default_factory=Followed)
+
+    def follow(self, copies: CopyReports) -> set[ObjectKey]:
+        """Go on to other reports, and return the objects on which they differ."""
+        plain, carried = self._plain.follow(copies.plain), self._carried.follow(copies.carried)
+        keys = {step.key for step in carried}
+        for key, before, now in plain:
+            if before is None or now is None or now.body is not before.body:
+                keys.add(key)
+        return {key._replace(reporter="") for key in keys}

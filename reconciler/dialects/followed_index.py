@@ -15,9 +15,10 @@ from reconciler.model.versioned import differing_keys
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
+W = TypeVar("W", bound=Hashable)
 
 
-class Step(NamedTuple, Generic[K, V]):
+class FollowedEntry(NamedTuple, Generic[K, V]):
     """An entry that may be another one; `None` where it is not there."""
 
     key: K
@@ -31,46 +32,52 @@ class Followed(Generic[K, V]):
 
     seen: Mapping[K, V] = field(default_factory=dict, repr=False)
 
-    def follow(self, now: Mapping[K, V]) -> list[Step[K, V]]:
+    def follow(self, now: Mapping[K, V]) -> list[FollowedEntry[K, V]]:
         """Go on to another mapping, and return the entries that may differ."""
         before, self.seen = self.seen, now
         if before is now:
             return []
-        return [Step(key, before.get(key), now.get(key)) for key in differing_keys(now, before)]
+        return [
+            FollowedEntry(key, before.get(key), now.get(key)) for key in differing_keys(now, before)
+        ]
 
 
 @dataclass(slots=True, eq=False)
-class FollowedIndex(Generic[V]):
+class FollowedIndex(Generic[W, V]):
     """Objects by what they are looked up by; it follows a mapping, and costs what differs.
 
     `ways` returns what an object is found by.
     """
 
-    ways: Callable[[ObjectKey, V], Iterable[Hashable]]
+    ways: Callable[[ObjectKey, V], Iterable[W]]
     _objects: Followed[ObjectKey, V] = field(default_factory=Followed)
-    _index: KeyIndex[ObjectKey] = field(default_factory=KeyIndex)
+    _index: KeyIndex[W, ObjectKey] = field(default_factory=KeyIndex)
 
-    def follow(self, objects: Mapping[ObjectKey, V]) -> set[Hashable]:
+    def follow(self, objects: Mapping[ObjectKey, V]) -> set[W]:
         """Go on to another mapping, and return the ways that lead to what differs, or did."""
-        touched = set[Hashable]()
+        touched = set[W]()
         for key, before, now in self._objects.follow(objects):
-            was = set[Hashable]() if before is None else {*self.ways(key, before)}
-            leads = set[Hashable]() if now is None else {*self.ways(key, now)}
+            was = set[W]() if before is None else {*self.ways(key, before)}
+            leads = set[W]() if now is None else {*self.ways(key, now)}
             self._index.drop(key, was - leads)
             self._index.put(key, leads - was)
             touched |= was | leads
         return touched
 
-    def of(self, way: Hashable) -> AbstractSet[ObjectKey]:
+    def get(self, key: ObjectKey) -> V | None:
+        """Return an object as it was followed last, `None` if it is not there."""
+        return self._objects.seen.get(key)
+
+    def of(self, way: W) -> AbstractSet[ObjectKey]:
         """Return what is found by something."""
         return self._index.of(way)
 
-    def found(self, way: Hashable) -> dict[ObjectKey, V]:
+    def found(self, way: W) -> dict[ObjectKey, V]:
         """Return what is found by something, sorted by key."""
         seen = self._objects.seen
         return {key: seen[key] for key in sorted(self._index.of(way))}
 
     @property
-    def all_ways(self) -> frozenset[Hashable]:
+    def all_ways(self) -> frozenset[W]:
         """All by which something is found; the very same set while it does not change."""
         return self._index.ways

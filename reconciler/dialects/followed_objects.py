@@ -1,12 +1,12 @@
 """The objects of one API and the outputs that are theirs, followed from one world to the next."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 
+from reconciler.dialects.followed_index import Followed, FollowedIndex
 from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey
 from reconciler.model.known_kinds import Kind
-from reconciler.model.versioned import differing_keys
 from reconciler.model.world import Manifest, World
 
 
@@ -43,25 +43,24 @@ class FollowedObjects:
     there: dict[ObjectKey, Manifest] = field(default_factory=dict)
     left: dict[ObjectKey, dict[ObjectKey, Body]] = field(default_factory=dict)
     gone: set[ObjectKey] = field(default_factory=set)
-    _inputs: Mapping[ObjectKey, Manifest] = field(default_factory=dict)
-    _outputs: Mapping[ObjectKey, Manifest] = field(default_factory=dict)
-    _owners: dict[ObjectKey, ObjectKey] = field(default_factory=dict)
+    _inputs: Followed[ObjectKey, Manifest] = field(default_factory=Followed)
+    _outputs: FollowedIndex[ObjectKey, Manifest] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Index the outputs by the object that each belongs to."""
+        self._outputs = FollowedIndex(self._owners)
 
     def follow(self, world: World) -> set[ObjectKey]:
         """Go on to a world, and return the objects of which a file may be another."""
-        touched = set()
-        for key in differing_keys(world.inputs, self._inputs):
-            if key[:2] in self.by.kinds:
-                self._take(key, world.inputs.get(key))
-                touched.add(key)
-        for key in differing_keys(world.outputs, self._outputs):
-            if key[:2] in self.by.kinds:
-                touched.add(key)
-            elif key[:2] in self.by.owned:
-                touched |= self._put(key, world.outputs.get(key))
-        self._inputs, self._outputs = world.inputs, world.outputs
+        touched = self._outputs.follow(world.outputs)
         for key in touched:
-            if key not in self.there and (key in self.left or key in world.outputs):
+            self._gather(key)
+        for key, _, now in self._inputs.follow(world.inputs):
+            if key[:2] in self.by.kinds:
+                self._take(key, now)
+                touched.add(key)
+        for key in touched:
+            if key not in self.there and self._outputs.of(key):
                 self.gone.add(key)
             else:
                 self.gone.discard(key)
@@ -69,12 +68,20 @@ class FollowedObjects:
 
     def owner(self, key: ObjectKey) -> ObjectKey:
         """Return the object that an output belongs to; any other one is told as it is."""
-        return self._owners.get(key, key)
+        output = self._outputs.get(key)
+        return key if output is None else next(iter(self._owners(key, output)), key)
 
     def files(self, key: ObjectKey) -> dict[ObjectKey, Body]:
         """Return the outputs of an object, its status last."""
         status = self._outputs.get(key)
         return {**self.left.get(key, {}), **({} if status is None else {key: status.body})}
+
+    def _owners(self, key: ObjectKey, output: Manifest) -> Iterator[ObjectKey]:
+        """Yield the object that an output belongs to: its status to itself."""
+        if key[:2] in self.by.kinds:
+            yield key
+        elif key[:2] in self.by.owned:
+            yield self.by.owner_of(key, output.body)
 
     def _take(self, key: ObjectKey, manifest: Manifest | None) -> None:
         """Take an object as it is written, `None` if it is not any more."""
@@ -83,23 +90,11 @@ class FollowedObjects:
         else:
             self.there[key] = manifest
 
-    def _put(self, key: ObjectKey, output: Manifest | None) -> set[ObjectKey]:
-        """Take an output, and return the objects that had it, or have it now."""
-        owners = set()
-        before = self._owners.pop(key, None)
-        if before is not None:
-            owners.add(before)
-            rest = ((one, body) for one, body in self.left[before].items() if one != key)
-            self._set(before, dict(rest))
-        if output is not None:
-            owner = self._owners[key] = self.by.owner_of(key, output.body)
-            owners.add(owner)
-            self._set(owner, dict(sorted({**self.left.get(owner, {}), key: output.body}.items())))
-        return owners
-
-    def _set(self, owner: ObjectKey, files: dict[ObjectKey, Body]) -> None:
-        """Take other outputs for those of an object; what was told of them stays as it was."""
+    def _gather(self, owner: ObjectKey) -> None:
+        """Gather the outputs of an object; what was told of them stays as it was."""
+        found = self._outputs.found(owner).items()
+        files = {key: output.body for key, output in found if key != owner}
         if files:
             self.left[owner] = files
         else:
-            del self.left[owner]
+            self.left.pop(owner, None)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 K = TypeVar("K", bound=Hashable)
+W = TypeVar("W", bound=Hashable)
 
 Question = Hashable
 """What was asked: its kind and what it was about, or the name of a cluster."""
@@ -19,13 +20,13 @@ Reads = frozenset[Question]
 
 
 @dataclass(slots=True, eq=False)
-class KeyIndex(Generic[K]):
+class KeyIndex(Generic[W, K]):
     """Keys by what they are found by; it is changed in place."""
 
-    _found: dict[Hashable, tuple[K] | set[K]] = field(default_factory=dict)
-    _ways: frozenset[Hashable] | None = None
+    _found: dict[W, tuple[K] | set[K]] = field(default_factory=dict)
+    _ways: frozenset[W] | None = None
 
-    def put(self, key: K, ways: Iterable[Hashable]) -> None:
+    def put(self, key: K, ways: Iterable[W]) -> None:
         """Let a key be found by some ways, too."""
         alone = (key,)  # one for all ways
         for way in ways:
@@ -37,7 +38,7 @@ class KeyIndex(Generic[K]):
             elif known != alone:
                 self._found[way] = {*known, key}
 
-    def drop(self, key: K, ways: Iterable[Hashable]) -> None:
+    def drop(self, key: K, ways: Iterable[W]) -> None:
         """Let a key not be found by some ways any more."""
         for way in ways:
             known = self._found.get(way, ())
@@ -49,19 +50,19 @@ class KeyIndex(Generic[K]):
                 del self._found[way]
                 self._ways = None
 
-    def of(self, way: Hashable) -> AbstractSet[K]:
+    def of(self, way: W) -> AbstractSet[K]:
         """Return the keys that are found by something."""
         found = self._found.get(way, ())
         return found if isinstance(found, set) else frozenset(found)
 
     @property
-    def ways(self) -> frozenset[Hashable]:
+    def ways(self) -> frozenset[W]:
         """All by which something is found; the very same set while it does not change."""
         if self._ways is None:
             self._ways = frozenset(self._found)
         return self._ways
 
-    def __contains__(self, way: Hashable) -> bool:
+    def __contains__(self, way: W) -> bool:
         return way in self._found
 
 
@@ -71,8 +72,8 @@ class ReadIndex(Generic[K]):
 
     _reads: dict[K, Reads] = field(default_factory=dict)
     _shared: dict[Reads, Reads] = field(default_factory=dict)
-    _readers: KeyIndex[K] = field(default_factory=KeyIndex)
-    _sets: KeyIndex[Reads] = field(default_factory=KeyIndex)
+    _readers: KeyIndex[Reads, K] = field(default_factory=KeyIndex)
+    _sets: KeyIndex[Question, Reads] = field(default_factory=KeyIndex)
 
     def put(self, key: K, reads: Reads) -> None:
         """Take the questions of a key in place of those that it asked before."""

@@ -28,7 +28,7 @@ def _ways(key: ObjectKey, manifest: Manifest) -> Iterator[Hashable]:
 class RebalancerIndex:
     """Rebalancers and triggers by what they may mean; it follows worlds."""
 
-    _index: FollowedIndex[Manifest] = field(default_factory=lambda: FollowedIndex(_ways))
+    _index: FollowedIndex[Hashable, Manifest] = field(default_factory=lambda: FollowedIndex(_ways))
 
     def follow(self, world: World) -> None:
         """Go on to another world."""

@@ -73,9 +73,13 @@ class BindingReader:
 
     shared: frozenset[Kind] = frozenset({CLUSTER, PRIORITY_CLASS})
     _world: World | None = None
-    _index: FollowedIndex[Manifest] = field(default_factory=lambda: FollowedIndex(_ways))
-    _needs: FollowedIndex[Manifest] = field(default_factory=lambda: FollowedIndex(_needed_by))
-    _followed: FollowedIndex[Manifest] = field(default_factory=lambda: FollowedIndex(_following))
+    _index: FollowedIndex[Hashable, Manifest] = field(default_factory=lambda: FollowedIndex(_ways))
+    _needs: FollowedIndex[Hashable, Manifest] = field(
+        default_factory=lambda: FollowedIndex(_needed_by)
+    )
+    _followed: FollowedIndex[Hashable, Manifest] = field(
+        default_factory=lambda: FollowedIndex(_following)
+    )
 
     def follow(self, world: World, /) -> None:
         """Go on to another world."""

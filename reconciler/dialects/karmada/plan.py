@@ -168,7 +168,7 @@ class DraftedBindings:
         draft = self.drafts[key]
         if not draft.present:
             return None
-        return self.settled.find(key, draft, self._mark(draft))
+        return self.settled.find(key, draft)
 
     def decide(self, key: ObjectKey, demand: RescheduleTrigger | None, /) -> Part:
         """Decide a binding."""
@@ -179,7 +179,7 @@ class DraftedBindings:
         """Remember a part that leaves its binding as it is."""
         draft = self.drafts[key]
         names = self.before.claims.names_of(key) if part.local else None
-        self.settled.settle(key, Settled(draft, self._mark(draft), part), names)
+        self.settled.settle(key, Settled(draft, part), names)
 
     def explain_kept(self, _key: ObjectKey, _reason: str, /) -> Explain | None:
         """Return nothing: a binding that stays is explained by its file."""
@@ -192,10 +192,6 @@ class DraftedBindings:
     def fault(self, key: ObjectKey, error: UserError, /) -> Fault:
         """Return what a decoder found as a fault at the binding's file."""
         return _undecided(self.drafts[key], self.place(key), error)
-
-    def _mark(self, draft: Draft) -> object:
-        """Return what marks the reports of a binding's workload."""
-        return self.settled.mark(draft.spec.resource.key)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 
-from reconciler.dialects.copy_reports import CopyReports
+from reconciler.dialects.copy_reports import CopyReports, ReportedObjects
 from reconciler.dialects.karmada.api.clusters import MemberCluster
 from reconciler.dialects.karmada.detector.binding_draft import Draft, binding_key
 from reconciler.dialects.object_pass import Part, has_news
 from reconciler.dialects.read_index import Question
 from reconciler.dialects.read_table import ReadTable
-from reconciler.dialects.report_marks import ReportMarks
 from reconciler.model.identity import ObjectKey
 from reconciler.model.keyed_cache import CacheKey, same
 from reconciler.model.versioned import differing
@@ -26,7 +25,6 @@ class Settled:
     """A binding that stays: what it was drawn from, and its part."""
 
     draft: Draft
-    mark: object
     part: Part
 
 
@@ -46,7 +44,7 @@ class SettledBindings:
     _under: CacheKey = ()
     _fleet: tuple[MemberCluster, ...] = ()
     _drafts: Mapping[ObjectKey, Draft] = field(default_factory=dict)
-    _reports: ReportMarks = field(default_factory=ReportMarks)
+    _reports: ReportedObjects = field(default_factory=ReportedObjects)
     _moment: datetime | None = None
     _stay: set[ObjectKey] = field(default_factory=set)
 
@@ -83,17 +81,13 @@ class SettledBindings:
         self._table.drop_all(asked - drafts.keys())
         return [key for key in sorted(asked) if key in drafts]
 
-    def find(self, key: ObjectKey, draft: Draft, mark: object) -> Part | None:
+    def find(self, key: ObjectKey, draft: Draft) -> Part | None:
         """Return the part of a binding that would be left as it is, `None` if unknown."""
         known = self._table.find(key)
-        if known is None or known.draft is not draft or known.mark is not mark:
+        if known is None or known.draft is not draft:
             return None
         self._stay.add(key)
         return known.part
-
-    def mark(self, workload: ObjectKey) -> object:
-        """Return what marks the reports on a workload."""
-        return self._reports.of(workload)
 
     def settle(self, key: ObjectKey, settled: Settled, names: frozenset[str] | None) -> None:
         """Take a binding as one that stays as it is.

@@ -6,19 +6,20 @@ from datetime import datetime
 from functools import partial
 
 from reconciler.dialects.cluster_inventory import ClusterInventory, InventoryCache
-from reconciler.dialects.copy_reports import CopyTable
+from reconciler.dialects.copy_reports import CopyTable, ReportedObjects
+from reconciler.dialects.followed_index import FollowedIndex
 from reconciler.dialects.followed_objects import FollowedObjects
 from reconciler.dialects.kubefleet.api.clusters import Member, Members, members_of
 from reconciler.dialects.kubefleet.api.placement import Placement
 from reconciler.dialects.kubefleet.eviction.evictions import Evictions
 from reconciler.dialects.kubefleet.followed_placements import PLACEMENT_FILES
-from reconciler.dialects.kubefleet.rollout.work_table import WorkTable
+from reconciler.dialects.kubefleet.rollout.work_table import work_table
 from reconciler.dialects.kubefleet.snapshots.selection_table import SelectionTable
 from reconciler.dialects.object_pass import Part, has_news
 from reconciler.dialects.read_table import ReadTable
-from reconciler.dialects.report_marks import ReportMarks
 from reconciler.model.identity import ObjectKey
 from reconciler.model.keyed_cache import AnswerCache, CacheKey, forget
+from reconciler.model.world import Manifest
 
 
 @dataclass(slots=True, eq=False)
@@ -33,7 +34,7 @@ class KubeFleetMemory:
         placements: Placement decoded.
         selections: What a placement selects.
         copies: What clusters report.
-        marks: Of the reports on each object.
+        reported: The objects that they are about.
         works: The Works among them.
         parts: The parts that leave placements as they are, with what they were decided from.
     """
@@ -45,8 +46,8 @@ class KubeFleetMemory:
     placements: AnswerCache[ObjectKey, Placement] = field(default_factory=AnswerCache)
     selections: SelectionTable = field(default_factory=SelectionTable)
     copies: CopyTable = field(default_factory=CopyTable)
-    marks: ReportMarks = field(default_factory=ReportMarks)
-    works: WorkTable = field(default_factory=WorkTable)
+    reported: ReportedObjects = field(default_factory=ReportedObjects)
+    works: FollowedIndex[ObjectKey, Manifest] = field(default_factory=work_table)
     parts: ReadTable[Part] = field(default_factory=partial(ReadTable, tells=has_news))
     _inventory: object = None
     _under: CacheKey = ()

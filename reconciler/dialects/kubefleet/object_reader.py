@@ -53,8 +53,10 @@ class FleetPlacementReader:
 
     shared: frozenset[Kind] = frozenset({CLUSTER})
     _world: World | None = None
-    _inputs: FollowedIndex[Manifest] = field(default_factory=lambda: FollowedIndex(_ways))
-    _outputs: FollowedIndex[Manifest] = field(default_factory=lambda: FollowedIndex(_owners))
+    _inputs: FollowedIndex[Hashable, Manifest] = field(default_factory=lambda: FollowedIndex(_ways))
+    _outputs: FollowedIndex[Hashable, Manifest] = field(
+        default_factory=lambda: FollowedIndex(_owners)
+    )
 
     def follow(self, world: World, /) -> None:
         """Go on to another world."""

@@ -199,7 +199,7 @@ class Fleets:
             left=self.left.get(key, {}),
             own=None if own is None else own.body,
             selection=self._selected(key),
-            works=self.memory.works.of(key),
+            works=tuple(self.memory.works.found(key).values()),
             copies=self.copies,
             assume_after_seconds=self.settings.assume_after_seconds,
         )
@@ -244,7 +244,7 @@ class KubeFleet:
         )
         members = memory.members_at(inventory, now, heartbeats=settings.heartbeats)
         changed = {
-            *map(reads.reports, memory.marks.follow(copies)),
+            *map(reads.reports, memory.reported.follow(copies)),
             *reads.changed_clusters(memory.members, members),
         }
         own = {

@@ -1,10 +1,10 @@
 """What OCM's part remembers between rounds and passes; it only saves work."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
 from reconciler.dialects.cluster_inventory import InventoryCache
+from reconciler.dialects.followed_index import Followed
 from reconciler.dialects.followed_objects import FollowedObjects
 from reconciler.dialects.object_pass import Part, has_news
 from reconciler.dialects.ocm.api.clusters import ManagedCluster, Members
@@ -46,7 +46,7 @@ class OcmMemory:
     hub: AnswerCache[None, Hub] = field(default_factory=AnswerCache)
     followed: FollowedObjects = field(default_factory=partial(FollowedObjects, PLACEMENT_FILES))
     followed_sets: FollowedObjects = field(default_factory=partial(FollowedObjects, SET_FILES))
-    feedback: Mapping[ObjectKey, Manifest] = field(default_factory=dict)
+    feedback: Followed[ObjectKey, Manifest] = field(default_factory=Followed)
     drafts: AnswerCache[ObjectKey, Draft] = field(default_factory=AnswerCache)
     standing: DecisionsSoFar = field(default_factory=DecisionsSoFar)
     decided: set[ObjectKey] = field(default_factory=set)

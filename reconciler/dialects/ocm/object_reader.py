@@ -43,7 +43,9 @@ class HubPlacementReader:
 
     shared: frozenset[Kind] = frozenset({CLUSTER, SETS, SET_BINDINGS, SCORES})
     _world: World | None = None
-    _decisions: FollowedIndex[Manifest] = field(default_factory=lambda: FollowedIndex(_ways))
+    _decisions: FollowedIndex[Hashable, Manifest] = field(
+        default_factory=lambda: FollowedIndex(_ways)
+    )
 
     def follow(self, world: World, /) -> None:
         """Go on to another world."""

@@ -34,7 +34,6 @@ from reconciler.model.identity import ObjectKey, group_of
 from reconciler.model.keyed_cache import same
 from reconciler.model.labels import labels_of
 from reconciler.model.settings import Settings
-from reconciler.model.versioned import differing_keys
 from reconciler.model.world import World
 from reconciler.rebalance.target import Reference, Target, TargetSelection, selects
 
@@ -185,8 +184,7 @@ class Ocm:
         hub = hub_of(list(inventory.views.values()), memory.objects, memory)
         changed = tuple(reads.changed_hub(memory.members, hub.members, objects))
         memory.members = hub.members
-        reported = differing_keys(world.feedback, memory.feedback)
-        memory.feedback = world.feedback
+        reported = [step.key for step in memory.feedback.follow(world.feedback)]
         drafts = Drafts(world=world, memory=memory)
         drafts.draw(touched)
         if _follow_decisions(touched, drafts):

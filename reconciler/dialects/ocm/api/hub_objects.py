@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from reconciler.dialects.followed_index import Followed
 from reconciler.dialects.ocm.api.cluster_sets import (
     IMPLICIT,
     ClusterSet,
@@ -15,7 +16,7 @@ from reconciler.dialects.ocm.scheduler.request import PluginReport, Reports, dec
 from reconciler.model.body import Body
 from reconciler.model.fields import mapping
 from reconciler.model.identity import ObjectKey
-from reconciler.model.versioned import differing_keys, patched
+from reconciler.model.versioned import patched
 from reconciler.model.world import Manifest, World
 
 SETS = (GROUP, "ManagedClusterSet")
@@ -39,11 +40,11 @@ class HubObjects:
     sets: Mapping[str, ClusterSet] = field(default_factory=lambda: dict(IMPLICIT))
     bindings: Bindings = field(default_factory=dict)
     reports: Reports = field(default_factory=dict)
-    _inputs: Mapping[ObjectKey, Manifest] = field(default_factory=dict, repr=False)
+    _inputs: Followed[ObjectKey, Manifest] = field(default_factory=Followed, repr=False)
 
     def follow(self, world: World) -> list[ObjectKey]:
         """Go on to a world, and return the objects that may be others."""
-        keys = differing_keys(world.inputs, self._inputs)
+        keys = (step.key for step in self._inputs.follow(world.inputs))
         found = [key for key in keys if key[:2] in (SETS, SET_BINDINGS, SCORES)]
         sets, bindings, reports = (
             [key for key in found if key[:2] == kind] for kind in (SETS, SET_BINDINGS, SCORES)
@@ -56,7 +57,6 @@ class HubObjects:
             came = reports_of(world.inputs[key] for key in reports if key in world.inputs)
             gone = [_named(key) for key in reports if key not in world.inputs]
             self.reports = patched(self.reports, came, gone)
-        self._inputs = world.inputs
         return found
 
 
