@@ -35,9 +35,15 @@ def named(name: str) -> Question:
 
 def labelled(selector: LabelSelector | None) -> tuple[Question, ...] | None:
     """Return labels of which a cluster that fits has one, `None` if it may have none."""
+    found = labels_asked(selector)
+    return None if found is None else tuple(("label", *one) for one in found)
+
+
+def labels_asked(selector: LabelSelector | None) -> tuple[tuple[str, str], ...] | None:
+    """Return labels of which whatever fits has one, `None` if it may have none."""
     for one in () if selector is None else selector.requirements:
         if one.operator == "In":
-            return tuple(("label", one.key, value) for value in one.values or ())
+            return tuple((one.key, value) for value in one.values or ())
     return None
 
 

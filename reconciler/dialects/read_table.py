@@ -55,34 +55,48 @@ class ReadTable(Generic[V]):
     tells: Callable[[V], bool] = bool
     _settled: dict[ObjectKey, _Settled[V]] = field(default_factory=dict)
     _index: ReadIndex[ObjectKey] = field(default_factory=ReadIndex)
-    _unsettled: set[ObjectKey] = field(default_factory=set)
+    _unsettled: dict[ObjectKey, V | None] = field(default_factory=dict)
     _telling: dict[ObjectKey, V] = field(default_factory=dict)
     _due: list[tuple[datetime, ObjectKey]] = field(default_factory=list)
     _moment: datetime | None = None
 
     def affected(
-        self, changed: Iterable[Question], own: Iterable[ObjectKey], now: datetime
+        self, changed: Iterable[Question], own: Iterable[ObjectKey], now: datetime | None = None
     ) -> set[ObjectKey]:
         """Begin a round, and return the objects that it has to look at.
 
         Args:
             changed: The questions whose answers may differ from the last round.
             own: The objects of which something may differ that is told by their keys.
-            now: The moment of the round.
+            now: The moment of the round, `None` if no value depends on it.
         """
-        if self._moment is not None and now < self._moment:
-            self.unsettle(list(self._settled))
+        if now is not None and self._moment is not None and now < self._moment:
+            self.unsettle_all()
         self._moment = now
         self.unsettle(own)
         for question in changed:
             self.unsettle(self.asking(question))
-        self.unsettle(list(self._come(now)))
+        if now is not None:
+            self.unsettle(list(self._come(now)))
+        return self.unsettled
+
+    @property
+    def unsettled(self) -> set[ObjectKey]:
+        """The objects to look at."""
         return set(self._unsettled)
 
     def find(self, key: ObjectKey) -> V | None:
         """Return the value of an object that is at rest, `None` if it is not."""
         known = self._settled.get(key)
         return None if known is None else known.value
+
+    def latest(self, key: ObjectKey) -> V | None:
+        """Return the value at which an object rested last, whether or not it still does.
+
+        One that comes to the same again keeps it, so that nothing which depends on it differs.
+        """
+        known = self._settled.get(key)
+        return self._unsettled.get(key) if known is None else known.value
 
     def settle(self, key: ObjectKey, value: V, reads: Reads, until: datetime | None) -> None:
         """Take an object as one that stays as it is.
@@ -108,8 +122,13 @@ class ReadTable(Generic[V]):
     def unsettle(self, keys: Iterable[ObjectKey]) -> None:
         """Have objects looked at in each round until they are settled."""
         for key in keys:
+            value = self.latest(key)
             self._drop(key)
-            self._unsettled.add(key)
+            self._unsettled[key] = value
+
+    def unsettle_all(self) -> None:
+        """Have all objects looked at."""
+        self.unsettle(list(self._settled))
 
     def drop_all(self, keys: Iterable[ObjectKey]) -> None:
         """Forget objects."""
@@ -141,9 +160,12 @@ class ReadTable(Generic[V]):
     def __len__(self) -> int:
         return len(self._settled)
 
+    def __bool__(self) -> bool:
+        return bool(self._settled or self._unsettled)
+
     def _drop(self, key: ObjectKey) -> None:
         """Forget an object."""
-        self._unsettled.discard(key)
+        self._unsettled.pop(key, None)
         known = self._settled.pop(key, None)
         if known is None:
             return

@@ -4,6 +4,7 @@ from collections.abc import Hashable, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
+from reconciler.dialects import object_reads
 from reconciler.dialects.alone import DependsOnOthers, OutputPlace, Reads
 from reconciler.dialects.followed_index import FollowedIndex
 from reconciler.dialects.kubefleet.api.binding import PLACEMENT_PART
@@ -17,28 +18,17 @@ from reconciler.model.body import Body
 from reconciler.model.content import at, mapping_of, mappings_of
 from reconciler.model.identity import ObjectKey
 from reconciler.model.known_kinds import Kind
-from reconciler.model.labels import labels_of
 from reconciler.model.world import Manifest, World
 
-OF_KIND, NAMED, LABELLED, ODD = "of kind", "named", "labelled", "odd"
-WITHIN, FROM = "within", "from"
+FROM = "from"
 
 
 def _ways(key: ObjectKey, manifest: Manifest) -> Iterator[Hashable]:
     """Yield how an object may be selected; of an eviction, from which placement it is."""
-    kind = key[:2]
-    if kind == (GROUP, EVICTION):
+    if key[:2] == (GROUP, EVICTION):
         name = at(manifest.body, "spec").get("placementName")
         yield FROM, placement_key("", str(name))
-    yield OF_KIND, kind
-    yield NAMED, kind, key.name
-    if key.namespace:
-        yield WITHIN, key.namespace
-    labels = labels_of(manifest.body)
-    for name, value in labels.items():
-        yield LABELLED, kind, name, value
-    if at(manifest.body, "metadata").get("labels") not in (None, labels):
-        yield ODD, kind
+    yield from object_reads.about(manifest)
 
 
 def _owners(key: ObjectKey, manifest: Manifest) -> Iterator[Hashable]:
@@ -94,7 +84,7 @@ class FleetPlacementReader:
             if kind == NAMESPACE and not namespace:
                 names = {str(selector.get("name") or ""), *(key.name for key in found)} - {""}
                 for name in names:
-                    yield from self._inputs.of((WITHIN, name))
+                    yield from self._inputs.of(object_reads.within(name))
             if kind == ENDPOINTS:
                 for key in found:
                     yield ObjectKey(*SERVICE, key.namespace, key.name)
@@ -106,9 +96,13 @@ class FleetPlacementReader:
         """
         name = selector.get("name")
         if name:
-            return self._inputs.of((NAMED, kind, str(name)))
+            return self._inputs.of(object_reads.named(kind, str(name)))
         wanted = mapping_of(at(selector, "labelSelector").get("matchLabels"))
         if wanted:
-            ways = ((LABELLED, kind, str(label), str(value)) for label, value in wanted.items())
-            return min(map(self._inputs.of, ways), key=len) | self._inputs.of((ODD, kind))
-        return self._inputs.of((OF_KIND, kind))
+            ways = (
+                object_reads.with_label(kind, str(label), str(value))
+                for label, value in wanted.items()
+            )
+            odd = self._inputs.of(object_reads.with_odd_labels(kind))
+            return min(map(self._inputs.of, ways), key=len) | odd
+        return self._inputs.of(object_reads.of_kind(kind))

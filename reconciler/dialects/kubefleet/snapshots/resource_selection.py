@@ -221,12 +221,19 @@ def may_match(selector: Body, manifest: Manifest) -> bool:
     """
     if kind_of(selector) != manifest.key[:2]:
         return False
-    name, written = fields.text(selector, "name"), selector.get("labelSelector")
-    if name or not isinstance(written, Mapping):
+    name = fields.text(selector, "name")
+    wanted = None if name else labels_of_selector(selector)
+    if wanted is None:
         return not name or manifest.key.name == name
     found, labels = manifest.body.get("metadata"), labels_of(manifest.body)
     odd = isinstance(found, Mapping) and found.get("labels") not in (None, labels)
-    return odd or matches(decode_label_selector(written), labels)
+    return odd or matches(wanted, labels)
+
+
+def labels_of_selector(selector: Body) -> LabelSelector | None:
+    """Return the labels that a selector asks for, `None` if it asks for none."""
+    written = selector.get("labelSelector")
+    return decode_label_selector(written) if isinstance(written, Mapping) else None
 
 
 def _selected(
