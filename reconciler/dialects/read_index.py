@@ -102,6 +102,10 @@ class ReadIndex(Generic[K]):
         """Return the questions of a key, the same object for keys that asked the same."""
         return self._reads.get(key, frozenset())
 
+    def shared(self, reads: Reads) -> Reads:
+        """Return questions, the same object as those who asked the same have."""
+        return self._shared.get(reads, reads)
+
     @property
     def questions(self) -> frozenset[Question]:
         """All that is asked; the very same set while it does not change."""

@@ -119,6 +119,10 @@ class ReadTable(Generic[V]):
         """Return the objects at rest that asked a question."""
         return self._index.asking(question)
 
+    def shared(self, reads: Reads) -> Reads:
+        """Return questions, the same object as those who asked the same have."""
+        return self._index.shared(reads)
+
     def unsettle(self, keys: Iterable[ObjectKey]) -> None:
         """Have objects looked at in each round until they are settled."""
         for key in keys:

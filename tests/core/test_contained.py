@@ -14,7 +14,7 @@ from reconciler.core.memo import Memo
 from reconciler.core.reconcile import reconcile
 from reconciler.dialects.karmada import plan as karmada
 from reconciler.dialects.karmada.api import admitted_cluster
-from reconciler.dialects.karmada.detector import detect as claims
+from reconciler.dialects.karmada.detector import claim_workload as claims
 from reconciler.dialects.karmada.detector import known_policies
 from reconciler.dialects.kubefleet import decide as kubefleet_decide
 from reconciler.dialects.kubefleet import plan as kubefleet

@@ -8,7 +8,7 @@ from reconciler.dialects.copy_reports import CopyTable
 from reconciler.dialects.karmada.api.clusters import MemberCluster, Members
 from reconciler.dialects.karmada.api.policies import Policy
 from reconciler.dialects.karmada.api.work.binding_spec import BindingSnapshot
-from reconciler.dialects.karmada.detector.affected import Seen
+from reconciler.dialects.karmada.detector.affected import ClaimSources, Seen
 from reconciler.dialects.karmada.detector.binding_draft import Draft
 from reconciler.dialects.karmada.detector.claim_table import ClaimTable
 from reconciler.dialects.karmada.detector.options import DetectorOptions
@@ -25,13 +25,15 @@ class KarmadaMemory:
     Attributes:
         clusters: Cluster as its controllers leave it.
         departed: Stand-in for a cluster without a file, by name.
-        fleet: The clusters indexed, under one name.
+        members: The clusters indexed, with those that only bindings name, under one name.
+        fleet: The same, by the very clusters.
         policies: What a policy was decoded from, and the policy; asked where any of them changed.
         elections: All policies indexed, under one name.
         options: What the configuration says of detection, under one name.
         priorities: Values of the PriorityClasses, under one name.
         claims: What each workload came to.
-        seen: What that was drawn from, `None` before the first round.
+        claimed_from: The documents and policies that these were drawn from.
+        seen: What else they were drawn from, `None` before the first round.
         drafts: Binding of an object that only others need.
         attached: Binding with those who require it.
         copies: What clusters report.
@@ -41,12 +43,14 @@ class KarmadaMemory:
 
     clusters: InventoryCache[MemberCluster] = field(default_factory=InventoryCache)
     departed: AnswerCache[str, MemberCluster] = field(default_factory=AnswerCache)
+    members: AnswerCache[None, Members] = field(default_factory=AnswerCache)
     fleet: AnswerCache[None, Members] = field(default_factory=AnswerCache)
     policies: KeyedCache[ObjectKey, tuple[CacheKey, Policy]] = field(default_factory=KeyedCache)
     elections: AnswerCache[None, Policies] = field(default_factory=AnswerCache)
     options: AnswerCache[None, DetectorOptions] = field(default_factory=AnswerCache)
     priorities: AnswerCache[None, Mapping[str, int]] = field(default_factory=AnswerCache)
     claims: ClaimTable = field(default_factory=ClaimTable)
+    claimed_from: ClaimSources = field(default_factory=ClaimSources)
     seen: Seen | None = None
     drafts: AnswerCache[ObjectKey, Draft] = field(default_factory=AnswerCache)
     attached: AnswerCache[ObjectKey, Draft] = field(default_factory=AnswerCache)

@@ -212,8 +212,11 @@ class Karmada:
             None, (options,), partial(decode_detector_options, settings)
         )
         claims = claim_workloads(world, self.memory, detector)
-        lost, views = inventory.failed.keys(), list(inventory.views.values())
-        members = _fleet(views, lost, claims, self.memory, declared=declared)
+        lost = inventory.failed.keys()
+        draw = partial(
+            _fleet, inventory.views.values(), lost, claims, self.memory, declared=declared
+        )
+        members = self.memory.members.recall(None, (inventory, claims.named, declared), draw)
         apart = partial(_fleet, lost=lost, claims=claims, memory=KarmadaMemory(), declared=declared)
         return Bindings(
             world=world,
@@ -238,7 +241,7 @@ class Karmada:
 
 
 def _fleet(
-    views: list[MemberCluster],
+    views: Iterable[MemberCluster],
     lost: Collection[str],
     claims: Claims,
     memory: KarmadaMemory,
@@ -247,7 +250,7 @@ def _fleet(
 ) -> Members:
     """Return the fleet; a cluster without a file counts as leaving while a binding names it."""
     views = list(views)
-    for name in sorted(claims.named - {view.cluster.name for view in views} - set(lost)):
+    for name in sorted(map(str, claims.named - {view.cluster.name for view in views} - set(lost))):
         decode = partial(decode_departed, name, declared=declared)
         views.append(memory.departed.recall(name, (declared,), decode))
     return memory.fleet.recall(None, tuple(views), partial(members_of, views))

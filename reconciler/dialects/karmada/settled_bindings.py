@@ -7,14 +7,14 @@ from datetime import datetime
 from functools import partial
 
 from reconciler.dialects.copy_reports import CopyReports, ReportedObjects
+from reconciler.dialects.followed_index import Followed
 from reconciler.dialects.karmada.api.clusters import MemberCluster
 from reconciler.dialects.karmada.detector.binding_draft import Draft, binding_key
 from reconciler.dialects.object_pass import Part, has_news
-from reconciler.dialects.read_index import Question
+from reconciler.dialects.read_index import Question, Reads
 from reconciler.dialects.read_table import ReadTable
 from reconciler.model.identity import ObjectKey
 from reconciler.model.keyed_cache import CacheKey, same
-from reconciler.model.versioned import differing
 
 ANY_CLUSTER: Question = ("any",)
 WHOLE_FLEET = frozenset({ANY_CLUSTER})
@@ -43,9 +43,9 @@ class SettledBindings:
     _table: ReadTable[Settled] = field(default_factory=partial(ReadTable, tells=_has_news))
     _under: CacheKey = ()
     _fleet: tuple[MemberCluster, ...] = ()
-    _drafts: Mapping[ObjectKey, Draft] = field(default_factory=dict)
+    _clusters: Followed[str, MemberCluster] = field(default_factory=Followed)
+    _drafts: Followed[ObjectKey, Draft] = field(default_factory=Followed)
     _reports: ReportedObjects = field(default_factory=ReportedObjects)
-    _moment: datetime | None = None
     _stay: set[ObjectKey] = field(default_factory=set)
 
     def begin(
@@ -65,19 +65,12 @@ class SettledBindings:
             copies: What member clusters report.
             now: The moment of the round.
         """
-        is_next = same(self._under, under) and self._moment is not None and self._moment <= now
-        told = differing(drafts, self._drafts) if is_next else None
-        if not same(self._under, under):
-            self._table.clear()
         own = {binding_key(workload) for workload in self._reports.follow(copies)}
-        own |= told or frozenset()
-        changed = set(self._changed(fleet))
-        asked = self._table.affected(changed, own, now)
-        self._under, self._drafts, self._moment, self._fleet = under, drafts, now, fleet
-        self._stay = set()
-        if told is None:
-            self._table.keep(drafts)
-            return list(drafts)
+        own |= {entry.key for entry in self._drafts.follow(drafts)}
+        if not same(self._under, under):
+            own |= drafts.keys()
+        asked = self._table.affected(list(self._changed(fleet)), own, now)
+        self._under, self._stay = under, set()
         self._table.drop_all(asked - drafts.keys())
         return [key for key in sorted(asked) if key in drafts]
 
@@ -89,7 +82,7 @@ class SettledBindings:
         self._stay.add(key)
         return known.part
 
-    def settle(self, key: ObjectKey, settled: Settled, names: frozenset[str] | None) -> None:
+    def settle(self, key: ObjectKey, settled: Settled, names: Reads | None) -> None:
         """Take a binding as one that stays as it is.
 
         Args:
@@ -127,10 +120,8 @@ class SettledBindings:
         """Yield the clusters that changed, came or went."""
         if fleet is self._fleet:
             return
-        before, after = (
-            {str(view.cluster.name): view for view in one} for one in (self._fleet, fleet)
-        )
-        changed = {n for n in before.keys() | after.keys() if before.get(n) is not after.get(n)}
-        yield from changed
+        self._fleet = fleet
+        changed = self._clusters.follow({str(view.cluster.name): view for view in fleet})
+        yield from (entry.key for entry in changed)
         if changed:
             yield ANY_CLUSTER

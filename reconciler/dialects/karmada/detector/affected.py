@@ -1,8 +1,10 @@
 """Which workloads may come to something else, given what changed between two rounds."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
 
+from reconciler.dialects.followed_index import Followed, FollowedEntry
 from reconciler.dialects.karmada.api.policies import Policy
 from reconciler.dialects.karmada.detector.binding_draft import GROUP
 from reconciler.dialects.karmada.detector.claim_table import ClaimTable
@@ -11,17 +13,14 @@ from reconciler.dialects.karmada.detector.policy_match import Policies
 from reconciler.model.frozen import Frozen
 from reconciler.model.identity import ObjectKey
 from reconciler.model.keyed_cache import same
-from reconciler.model.versioned import differing
-from reconciler.model.world import Manifest
+from reconciler.model.world import Manifest, World
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """What the claims of a round were drawn from.
+    """What the claims of a round were drawn from, beside workloads and bindings.
 
     Attributes:
-        inputs: Of its world.
-        outputs: Of its world.
         frozen: Of its world.
         policies: All policies.
         priorities: Name to value of the PriorityClasses.
@@ -29,8 +28,6 @@ class Seen:
         gone: The bindings that no workload had.
     """
 
-    inputs: Mapping[ObjectKey, Manifest]
-    outputs: Mapping[ObjectKey, Manifest]
     frozen: Frozen
     policies: Policies
     priorities: Mapping[str, int]
@@ -56,37 +53,55 @@ class Seen:
         return same((self.priorities, self.options), (other.priorities, other.options))
 
 
-def affected_workloads(table: ClaimTable, before: Seen, now: Seen) -> set[ObjectKey] | None:
-    """Return the workloads that may come to something else, `None` if all of them may.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimChanges:
+    """What differs between two rounds.
 
-    These are a workload that changed, or whose binding did; what a policy that changed claims, or
-    could claim now; and what could not be dealt with before.
+    Attributes:
+        inputs: The keys of such documents that people wrote.
+        bindings: Those of such outputs.
+        policies: The policies.
+    """
+
+    inputs: AbstractSet[ObjectKey]
+    bindings: AbstractSet[ObjectKey]
+    policies: Iterable[FollowedEntry[ObjectKey, Policy]]
+
+
+@dataclass(slots=True, eq=False)
+class ClaimSources:
+    """What claims are drawn from, as the last round had it; it is changed in place."""
+
+    _inputs: Followed[ObjectKey, Manifest] = field(default_factory=Followed)
+    _outputs: Followed[ObjectKey, Manifest] = field(default_factory=Followed)
+    _policies: Followed[ObjectKey, Policy] = field(default_factory=Followed)
+
+    def follow(self, world: World, policies: Policies) -> ClaimChanges:
+        """Go on to a world, and return what differs from the one before."""
+        outputs = (entry.key for entry in self._outputs.follow(world.outputs))
+        return ClaimChanges(
+            inputs={entry.key for entry in self._inputs.follow(world.inputs)},
+            bindings={key for key in outputs if key.group == GROUP},
+            policies=self._policies.follow(policies.by_key),
+        )
+
+
+def affected_workloads(table: ClaimTable, changes: ClaimChanges) -> AbstractSet[ObjectKey]:
+    """Return the workloads that may come to something else.
+
+    These are a workload that changed, or whose binding did; what a policy that changed selected or
+    selects now, be it to claim it or to keep others from it; and what could not be dealt with
+    before. What is no workload, and changed, is among them.
 
     Args:
         table: What the workloads came to before.
-        before: What that was drawn from.
-        now: What is to be drawn from.
+        changes: What differs since.
     """
-    if not now.may_follow(before):
-        return None
-    inputs, outputs = differing(now.inputs, before.inputs), differing(now.outputs, before.outputs)
-    if inputs is None or outputs is None:
-        return None
-    found = set(inputs) | table.failed.keys()
-    for key in outputs:
-        if key.group == GROUP:
-            found |= table.wanting(key)
-    if now.policies is not before.policies:
-        found |= _by_policies(table, before.policies.by_key, now.policies.by_key)
-    return found
-
-
-def _by_policies(
-    table: ClaimTable, before: Mapping[ObjectKey, Policy], now: Mapping[ObjectKey, Policy]
-) -> set[ObjectKey]:
-    """Return what policies that changed claim, or could claim now."""
-    changed = {key for key in before.keys() | now.keys() if before.get(key) is not now.get(key)}
-    found = set(table.of_policies(changed))
-    for key in changed & now.keys():
-        found.update(table.selected_by(now[key]))
-    return found
+    own = set(changes.inputs)
+    for key in changes.bindings:
+        own |= table.wanting(key)
+    for _, before, now in changes.policies:
+        for policy in (before, now):
+            if policy is not None:
+                own.update(table.selected_by(policy))
+    return table.affected((), own)

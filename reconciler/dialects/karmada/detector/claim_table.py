@@ -1,21 +1,20 @@
 """What each workload came to, kept from round to round so that a round looks at what changed."""
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from typing import TypeVar
 
-from reconciler.dialects.karmada.api.policies import NAMESPACED, Policy, Template
+from reconciler.dialects.karmada.api.policies import Policy, Template, closeness
 from reconciler.dialects.karmada.detector.binding_draft import Draft
+from reconciler.dialects.karmada.detector.claim_reads import asked_by
 from reconciler.dialects.object_boundary import Failed
+from reconciler.dialects.read_index import KeyIndex, Question, ReadIndex, Reads
+from reconciler.dialects.read_table import ReadTable
 from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey
 from reconciler.model.keyed_cache import same
 from reconciler.model.versioned import Versioned
 from reconciler.model.world import Fault
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,8 +29,8 @@ class WorkloadClaim:
         policy: Who claims it, `None` if no one does.
         under: What the draft depends on besides.
         draft: Its binding as it is wanted, `None` if it has none.
-        named: The clusters that the binding names.
         needs: What it needs beside itself, if that follows it.
+        reads: What it asked of policies, beside those that select its name.
         kept: Whether the binding stays as it is since it could not be drafted.
         never: Whether it is never propagated.
         fault: Why it cannot have a binding of its name, `None` if it can.
@@ -45,8 +44,8 @@ class WorkloadClaim:
     policy: Policy | None = None
     under: tuple[object, ...] = ()
     draft: Draft | None = None
-    named: frozenset[str] = frozenset()
     needs: tuple[ObjectKey, ...] = ()
+    reads: Reads = frozenset()
     kept: bool = False
     never: bool = False
     fault: Fault | None = None
@@ -68,13 +67,13 @@ class WorkloadClaim:
         return self.draft is not None and same(drawn, (template, policy, present, *under))
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class ClaimTable:
     """The claims of all workloads, and what follows from them; it is changed in place.
 
+    A workload whose claim failed is looked at in each round.
+
     Attributes:
-        claims: By key of the workload.
-        owners: Binding to the workload that has it.
         drafts: By key of the binding.
         required: Those of the drafts that others require.
         needs: Binding to what its workload needs beside itself.
@@ -84,8 +83,6 @@ class ClaimTable:
         failed: By key of the workload.
     """
 
-    claims: dict[ObjectKey, WorkloadClaim] = field(default_factory=dict)
-    owners: dict[ObjectKey, ObjectKey] = field(default_factory=dict)
     drafts: Versioned[ObjectKey, Draft] = field(default_factory=Versioned)
     required: dict[ObjectKey, Draft] = field(default_factory=dict)
     needs: dict[ObjectKey, tuple[ObjectKey, ...]] = field(default_factory=dict)
@@ -93,31 +90,29 @@ class ClaimTable:
     never: set[ObjectKey] = field(default_factory=set)
     faults: dict[ObjectKey, Fault] = field(default_factory=dict)
     failed: dict[ObjectKey, Failed] = field(default_factory=dict)
-    _wanting: dict[ObjectKey, set[ObjectKey]] = field(default_factory=dict)
-    _sets: Counter[frozenset[str]] = field(default_factory=Counter)
-    _shared: dict[frozenset[str], frozenset[str]] = field(default_factory=dict)
-    _named: Counter[str] = field(default_factory=Counter)
-    _names: frozenset[str] | None = None
-    _by_name: dict[tuple[str, str, str], set[ObjectKey]] = field(default_factory=dict)
-    _by_kind: dict[tuple[str, str], set[ObjectKey]] = field(default_factory=dict)
-    _by_place: dict[tuple[str, str, str], set[ObjectKey]] = field(default_factory=dict)
-    _by_policy: dict[ObjectKey, set[ObjectKey]] = field(default_factory=dict)
+    _claims: ReadTable[WorkloadClaim] = field(default_factory=ReadTable)
+    _wanting: KeyIndex[ObjectKey, ObjectKey] = field(default_factory=KeyIndex)
+    _by_name: KeyIndex[tuple[str, str, str], ObjectKey] = field(default_factory=KeyIndex)
+    _naming: ReadIndex[ObjectKey] = field(default_factory=ReadIndex)
 
     @property
-    def named(self) -> frozenset[str]:
+    def named(self) -> frozenset[Question]:
         """The clusters that bindings name; the very same set while it does not change."""
-        if self._names is None:
-            self._names = frozenset(self._named)
-        return self._names
+        return self._naming.questions
 
-    def shared(self, names: frozenset[str]) -> frozenset[str]:
-        """Return a set of clusters, the same object for equal ones: most bindings share a few."""
-        return self._shared.get(names, names)
+    def names_of(self, binding: ObjectKey) -> frozenset[Question]:
+        """Return the clusters that a binding names; most bindings share a few sets."""
+        return self._naming.reads(binding)
 
-    def names_of(self, binding: ObjectKey) -> frozenset[str]:
-        """Return the clusters that a binding names."""
-        owner = self.owners.get(binding)
-        return frozenset() if owner is None else self.claims[owner].named
+    def find(self, workload: ObjectKey) -> WorkloadClaim | None:
+        """Return what a workload came to last, `None` if it is not known."""
+        return self._claims.latest(workload)
+
+    def affected(
+        self, changed: Iterable[Question], own: Iterable[ObjectKey]
+    ) -> AbstractSet[ObjectKey]:
+        """Begin a round, and return the workloads to look at; see `ReadTable.affected`."""
+        return self._claims.affected(changed, own)
 
     def replace(self, gone: Collection[ObjectKey], came: Iterable[WorkloadClaim]) -> None:
         """Put claims in the place of those of some workloads."""
@@ -131,38 +126,30 @@ class ClaimTable:
 
     def wanting(self, binding: ObjectKey) -> AbstractSet[ObjectKey]:
         """Return the workloads that want a binding; of several only one can have it."""
-        return self._wanting.get(binding, set())
-
-    def of_policies(self, policies: Collection[ObjectKey]) -> Iterator[ObjectKey]:
-        """Yield the workloads that some policies claim."""
-        for policy in policies:
-            yield from self._by_policy.get(policy, ())
+        return self._wanting.of(binding)
 
     def selected_by(self, policy: Policy) -> Iterator[ObjectKey]:
-        """Yield the workloads that a policy may select; labels are not asked."""
-        space, anywhere = policy.key.namespace, policy.key.kind != NAMESPACED
+        """Yield the workloads that a policy selects, of those that asked for such policies."""
         for selector in policy.selectors:
-            kind = (selector.api_version, selector.kind)
-            if selector.name:
-                found = self._by_name.get((*kind, selector.name), set())
-                yield from (key for key in found if anywhere or key.namespace == space)
-            elif anywhere:
-                yield from self._by_kind.get(kind, ())
-            else:
-                yield from self._by_place.get((*kind, space), ())
+            named = (selector.api_version, selector.kind, selector.name)
+            every = asked_by(selector, policy.key)
+            for key in self._by_name.of(named) if selector.name else self._claims.asking(every):
+                claim, space = self.find(key), policy.key.namespace
+                if claim is None or claim.template is None or space not in ("", key.namespace):
+                    continue
+                if closeness(selector, claim.template):
+                    yield key
+
+    def shared(self, reads: Reads) -> Reads:
+        """Return what was asked, the same object for workloads that asked the same."""
+        return self._claims.shared(reads)
 
     def _put(self, claim: WorkloadClaim) -> None:
         """Add a claim to every index."""
         workload, binding = claim.workload, claim.binding
-        self.claims[workload] = claim
-        self._wanting.setdefault(binding, set()).add(workload)
-        if claim.template is not None:
-            kind = (claim.template.api_version, workload.kind)
-            self._by_kind.setdefault(kind, set()).add(workload)
-            self._by_name.setdefault((*kind, workload.name), set()).add(workload)
-            self._by_place.setdefault((*kind, workload.namespace), set()).add(workload)
-        if claim.policy is not None:
-            self._by_policy.setdefault(claim.policy.key, set()).add(workload)
+        self._claims.settle(workload, claim, claim.reads, None)
+        self._wanting.put(workload, (binding,))
+        self._by_name.put(workload, _names(claim))
         if claim.kept and claim.present is not None:
             self.kept[binding] = claim.present
         if claim.never:
@@ -171,9 +158,9 @@ class ClaimTable:
             self.faults[workload] = claim.fault
         if claim.failed is not None:
             self.failed[workload] = claim.failed
+            self._claims.unsettle((workload,))
         if claim.draft is not None:
-            self.owners[binding] = workload
-            self._count(claim.named, 1)
+            self._naming.put(binding, claim.draft.spec.named)
             if claim.needs:
                 self.needs[binding] = claim.needs
             if claim.draft.spec.required_by:
@@ -181,48 +168,26 @@ class ClaimTable:
 
     def _drop(self, workload: ObjectKey) -> ObjectKey | None:
         """Take the claim of a workload out of every index, and return the binding that it had."""
-        claim = self.claims.pop(workload, None)
+        claim = self.find(workload)
+        self._claims.drop_all((workload,))
         if claim is None:
             return None
-        if claim.template is not None:
-            kind = (claim.template.api_version, workload.kind)
-            self._by_kind[kind].discard(workload)
-            self._by_name[*kind, workload.name].discard(workload)
-            self._by_place[*kind, workload.namespace].discard(workload)
-        if claim.policy is not None:
-            self._by_policy[claim.policy.key].discard(workload)
-        self._wanting[claim.binding].discard(workload)
-        if not self._wanting[claim.binding]:
-            del self._wanting[claim.binding]
+        self._wanting.drop(workload, (claim.binding,))
+        self._by_name.drop(workload, _names(claim))
         self.faults.pop(workload, None)
         self.failed.pop(workload, None)
         self.kept.pop(claim.binding, None)
         self.never.discard(claim.binding)
         if claim.draft is None:
             return None
-        self._count(claim.named, -1)
-        for index in (self.owners, self.needs, self.required):
-            index.pop(claim.binding, None)
+        self._naming.drop(claim.binding)
+        self.needs.pop(claim.binding, None)
+        self.required.pop(claim.binding, None)
         return claim.binding
 
-    def _count(self, names: frozenset[str], by: int) -> None:
-        """Count the bindings that name these clusters."""
-        if not _stepped(self._sets, names, by):
-            return
-        if by > 0:
-            self._shared[names] = names
-        else:
-            del self._shared[names]
-        for name in names:
-            if _stepped(self._named, name, by):
-                self._names = None
 
-
-def _stepped(counter: Counter[T], key: T, by: int) -> bool:
-    """Count on, and return whether something came or went by it."""
-    before = counter[key]
-    if before + by:
-        counter[key] = before + by
-    else:
-        del counter[key]
-    return not before or not before + by
+def _names(claim: WorkloadClaim) -> tuple[tuple[str, str, str], ...]:
+    """Return what a selector that gives the name of a workload finds it by."""
+    if claim.template is None:
+        return ()
+    return ((claim.template.api_version, claim.workload.kind, claim.workload.name),)

@@ -2,40 +2,27 @@
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from types import MappingProxyType
 
 from reconciler.dialects.karmada.api.binding import workload_key
-from reconciler.dialects.karmada.api.policies import (
-    Policy,
-    Template,
-    template_of,
-)
 from reconciler.dialects.karmada.api.work.binding_metadata import BINDING, CLUSTER_BINDING
-from reconciler.dialects.karmada.api.work.binding_spec import decode_spec
-from reconciler.dialects.karmada.detector.affected import Seen, affected_workloads
-from reconciler.dialects.karmada.detector.binding_draft import (
-    GROUP,
-    Draft,
-    binding_key,
-    draft_binding,
+from reconciler.dialects.karmada.detector.affected import (
+    ClaimChanges,
+    Seen,
+    affected_workloads,
 )
-from reconciler.dialects.karmada.detector.claim_marks import claimant
+from reconciler.dialects.karmada.detector.binding_draft import GROUP, Draft, binding_key
+from reconciler.dialects.karmada.detector.claim_reads import ClaimReads
 from reconciler.dialects.karmada.detector.claim_table import ClaimTable, WorkloadClaim
-from reconciler.dialects.karmada.detector.dependencies import dependencies_of
+from reconciler.dialects.karmada.detector.claim_workload import claim_workload
 from reconciler.dialects.karmada.detector.known_policies import policies_in, priority_classes_in
 from reconciler.dialects.karmada.detector.options import DetectorOptions
-from reconciler.dialects.karmada.detector.policy_faults import (
-    name_fault,
-    refused_fault,
-    waiting_fault,
-)
+from reconciler.dialects.karmada.detector.policy_faults import name_fault, waiting_fault
 from reconciler.dialects.karmada.memory import KarmadaMemory
-from reconciler.dialects.object_boundary import Failed, attempt, place_of
-from reconciler.manifests.paths import is_frozen
+from reconciler.dialects.object_boundary import Failed
+from reconciler.dialects.read_index import Question
 from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey
-from reconciler.model.versioned import differing
 from reconciler.model.world import Fault, Manifest, World
 
 
@@ -57,13 +44,13 @@ class Claims:
     """
 
     drafts: Mapping[ObjectKey, Draft]
-    names_of: Callable[[ObjectKey], frozenset[str]]
+    names_of: Callable[[ObjectKey], frozenset[Question]]
     required: Mapping[ObjectKey, Draft]
     needs: Mapping[ObjectKey, tuple[ObjectKey, ...]]
     kept: Mapping[ObjectKey, Body]
     gone: Mapping[ObjectKey, Manifest]
     never: Collection[ObjectKey]
-    named: frozenset[str]
+    named: frozenset[Question]
     waiting: frozenset[str]
     faults: tuple[Fault, ...]
     failed: tuple[Failed, ...]
@@ -78,15 +65,13 @@ def claim_workloads(world: World, memory: KarmadaMemory, options: DetectorOption
         options: What the configuration says.
     """
     seen = Seen(
-        inputs=world.inputs,
-        outputs=world.outputs,
         frozen=world.frozen,
         policies=policies_in(world, memory),
         priorities=priority_classes_in(world, memory),
         options=options,
     )
     detection = _Detection(world, seen, memory.claims)
-    gone = detection.follow(memory.seen)
+    gone = detection.follow(memory.seen, memory.claimed_from.follow(world, seen.policies))
     memory.claims, memory.seen = detection.table, replace(seen, gone=frozenset(gone))
     table, policies = detection.table, seen.policies
     faults = (waiting_fault(world, one) for one in policies.waiting)
@@ -113,21 +98,20 @@ class _Detection:
     seen: Seen
     table: ClaimTable
 
-    def follow(self, before: Seen | None) -> set[ObjectKey]:
+    def follow(self, before: Seen | None, changes: ClaimChanges) -> set[ObjectKey]:
         """Bring the table up to date, and return the bindings whose workload is no more."""
-        affected = None if before is None else affected_workloads(self.table, before, self.seen)
-        if affected is None or before is None:
+        if before is None or not self.seen.may_follow(before):
             return self._all(before)
-        table, outputs = self.table, self.world.outputs
+        table = self.table
+        affected = affected_workloads(table, changes)
         found = {key: self._claim(key) for key in sorted(affected)}
-        bindings = {one.binding for key in affected if (one := table.claims.get(key)) is not None}
+        bindings = {one.binding for key in affected if (one := table.find(key)) is not None}
         bindings |= {claim.binding for claim in found.values() if claim is not None}
         shared = any(len(table.wanting(key)) > 1 for key in bindings)
         table.replace(affected, filter(None, found.values()))
         if shared or any(len(table.wanting(key)) > 1 for key in bindings):
             return self._all(before)  # who has the binding depends on all who want it
-        asked = before.gone | bindings | (differing(before.outputs, outputs) or frozenset())
-        return {key for key in asked if key.group == GROUP and self._is_gone(key)}
+        return {key for key in before.gone | bindings | changes.bindings if self._is_gone(key)}
 
     def _all(self, before: Seen | None) -> set[ObjectKey]:
         """Look at every workload; what was drawn from the same is taken over."""
@@ -143,7 +127,7 @@ class _Detection:
         owners: dict[ObjectKey, ObjectKey] = {}
         claims = []
         for key in keys:
-            claim = self._claim(key, known.claims.get(key), owners, unchanged=unchanged)
+            claim = self._claim(key, known.find(key), owners, unchanged=unchanged)
             if claim is not None:
                 claims.append(claim)
                 if claim.draft is not None:
@@ -173,90 +157,19 @@ class _Detection:
             owners: Who has which binding already.
             unchanged: Whether all policies and options are as they were before.
         """
-        world, binding = self.world, binding_key(key)
-        manifest = world.inputs.get(key)
-        if manifest is None or key.group in world.known.groups or is_frozen(world, binding):
-            return None
-        before = before or self.table.claims.get(key)
-        output = None if binding in owners else world.outputs.get(binding)
-        present = output.body if output is not None else None
-        drawn = None if before is None else before.template
-        if drawn is None or drawn.body is not manifest.body:
-            template = attempt(partial(template_of, manifest), partial(place_of, manifest))
-            if isinstance(template, Failed):
-                return WorkloadClaim(
-                    workload=key, template=None, binding=binding, present=present, kept=True,
-                    failed=template,
-                )  # fmt: skip
-            drawn = template
-        if unchanged and before is not None and before.is_of(drawn, present):
-            settled = before
-        else:
-            settled = self._settle(drawn, binding, present, before)
-        if settled.draft is None:
-            return settled
-        fault = name_fault(drawn, binding, world, owners.get(binding))
+        reads = ClaimReads(key, self.world, self.seen.policies)
+        binding = binding_key(key)
+        before = before or self.table.find(key)
+        stays = before if unchanged else None
+        claim = claim_workload(reads, self.seen, before, is_owned=binding in owners, stays=stays)
+        if claim is not None and claim is not before:
+            claim = replace(claim, reads=self.table.shared(frozenset(reads.reads)))
+        if claim is None or claim.draft is None or claim.template is None:
+            return claim
+        fault = name_fault(claim.template, binding, reads.path(key), owners.get(binding))
         if fault is None:
-            return settled if settled.fault is None else replace(settled, fault=None)
-        return replace(settled, draft=None, needs=(), named=frozenset(), fault=fault)
-
-    def _settle(
-        self,
-        template: Template,
-        binding: ObjectKey,
-        present: Body | None,
-        before: WorkloadClaim | None,
-    ) -> WorkloadClaim:
-        """Return what a workload comes to under the policies."""
-        seen, key = self.seen, template.key
-        claim = partial(
-            WorkloadClaim, workload=key, template=template, binding=binding, present=present
-        )
-        held = claimant(present)
-        if seen.policies.failed and held in seen.policies.failed:
-            return claim(kept=True)
-        if not seen.options.propagation.allows(template) and not _is_required(present):
-            return claim(never=True)
-        place = partial(place_of, self.world.inputs[key])
-        elect = partial(seen.policies.claim, template, held, preempting=seen.options.preempting)
-        policy = attempt(elect, place)
-        if isinstance(policy, Failed):
-            return claim(kept=True, failed=policy)
-        if policy is None and present is None:
-            return claim()
-        refused = None if policy is None else partial(refused_fault, self.world, policy, template)
-        under = (seen.priority_of(policy), seen.options.custom_kinds)
-        if before is not None and before.is_drawn_from(template, policy, present, under):
-            return before
-        draft = attempt(partial(self._drafted, template, policy, present), place, refused)
-        if isinstance(draft, Failed):
-            return claim(kept=True, failed=draft)
-        return claim(
-            policy=policy,
-            under=under,
-            draft=draft,
-            named=self.table.shared(draft.spec.named),
-            needs=_needs(template) if draft.spec.propagate_deps else (),
-        )
-
-    def _drafted(self, template: Template, policy: Policy | None, present: Body | None) -> Draft:
-        """Return the binding of a workload before its round.
-
-        Raises:
-            UserError: See `draft_binding`.
-        """
-        options = self.seen.options
-        return draft_binding(template, policy, present, self.seen.priorities, options.custom_kinds)
-
-
-def _needs(template: Template) -> tuple[ObjectKey, ...]:
-    """Return what a workload needs beside itself."""
-    return dependencies_of(template.key, template.api_version, template.body)
-
-
-def _is_required(binding: Body | None) -> bool:
-    """Return whether others need what a binding places, so that no policy is asked."""
-    return binding is not None and bool(decode_spec(binding).required_by)
+            return claim if claim.fault is None else replace(claim, fault=None)
+        return replace(claim, draft=None, needs=(), fault=fault)
 
 
 def _is_bound(binding: Manifest | None, workload: ObjectKey) -> bool:

@@ -1,5 +1,7 @@
 """Faults that keep policies and workloads from each other, at the file of the one in the wrong."""
 
+from collections.abc import Callable
+
 from reconciler.dialects.karmada.api.custom_kinds import Uncountable
 from reconciler.dialects.karmada.api.policies import Policy, Template
 from reconciler.errors import UserError
@@ -28,11 +30,13 @@ def waiting_fault(world: World, policy: Policy) -> Fault:
     )
 
 
-def refused_fault(world: World, policy: Policy, template: Template, error: UserError) -> Fault:
+def refused_fault(
+    path: Callable[[ObjectKey], str], policy: Policy, template: Template, error: UserError
+) -> Fault:
     """Return the fault, at the file of the one in the wrong, that a policy cannot be applied."""
     if isinstance(error, Uncountable):
         return Fault(
-            path=world.inputs[template.key].origin.path,
+            path=path(template.key),
             line=0,
             column=0,
             field=error.field,
@@ -42,7 +46,7 @@ def refused_fault(world: World, policy: Policy, template: Template, error: UserE
             subject=str(template.key),
         )
     return Fault(
-        path=world.inputs[policy.key].origin.path,
+        path=path(policy.key),
         line=0,
         column=0,
         field=error.field,
@@ -54,10 +58,10 @@ def refused_fault(world: World, policy: Policy, template: Template, error: UserE
 
 
 def name_fault(
-    template: Template, key: ObjectKey, world: World, owner: ObjectKey | None
+    template: Template, key: ObjectKey, path: str, owner: ObjectKey | None
 ) -> Fault | None:
     """Return why a workload cannot have a binding of its name, `None` if it can."""
-    origin, name = world.inputs[template.key].origin, key.name
+    name = key.name
     if owner is not None:
         message = f"its binding would be named {name} like that of {owner}, so it is not placed"
         expected = "names that differ in more than upper and lower case"
@@ -66,6 +70,4 @@ def name_fault(
         expected = f"a name of at most {LONGEST_NAME - len(template.key.kind) - 1} characters"
     else:
         return None
-    return Fault(
-        origin.path, 0, 0, "/metadata/name", "binding-name", message, expected, str(template.key)
-    )
+    return Fault(path, 0, 0, "/metadata/name", "binding-name", message, expected, str(template.key))

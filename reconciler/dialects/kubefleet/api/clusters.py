@@ -136,6 +136,7 @@ class Members:
         at: The moment.
         heartbeats: Whether a silent agent makes its cluster ineligible.
         until: When time alone makes a cluster ineligible, `None` if never.
+        tells_time: Whether a reason tells how many minutes ago something was.
     """
 
     fleet: Fleet
@@ -145,6 +146,7 @@ class Members:
     at: datetime
     heartbeats: bool
     until: datetime | None = None
+    tells_time: bool = False
     ineligible: dict[bool, tuple[Rejection, ...]] = field(default_factory=dict, repr=False)
     unmatched: dict[tuple[SelectorTerm, ...], tuple[Rejection, ...]] = field(
         default_factory=dict, repr=False
@@ -171,8 +173,7 @@ class Members:
             return heartbeats == self.heartbeats
         if now < self.at or (self.until is not None and self.until <= now):
             return False
-        reasons = filter(None, (one.reason for one in self.eligibility))
-        return all(timeless(reason) == reason for reason in reasons)
+        return not self.tells_time
 
 
 def members_of(views: Iterable[Member], now: datetime, *, heartbeats: bool = True) -> Members:
@@ -193,6 +194,7 @@ def members_of(views: Iterable[Member], now: datetime, *, heartbeats: bool = Tru
         at=now,
         heartbeats=heartbeats,
         until=earliest(*(item.until for item in eligibility)),
+        tells_time=any(timeless(one.reason) != one.reason for one in eligibility),
     )
 
 
