@@ -4,23 +4,16 @@ A change that one kind of read tells of is found by a pass that remembers, and i
 kind is not recorded.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from datetime import timedelta
-from typing import Any
+from collections.abc import Iterable
 
 import pytest
 
-from reconciler.core.changes import Outcome
-from reconciler.core.memo import Memo
-from reconciler.core.reconcile import reconcile
-from reconciler.dialects.kubefleet import reads
-from reconciler.dialects.read_index import Question
 from reconciler.model.identity import ObjectKey
 from tests.builders import Body, deployment
 from tests.dialects.kubefleet.fleet import EAST, fixed, member, pick, placement
 from tests.dialects.kubefleet.test_reports import report
-from tests.followed import linked
-from tests.stories import Story, applied, story
+from tests.recorded_reads import Changes, RememberedStory, after_the_change, overlook
+from tests.stories import Story, story
 
 MANY = [f"c{number:02}" for number in range(24)]
 """More clusters than a record of a decision names."""
@@ -48,42 +41,46 @@ def everywhere() -> Story:
     return story(member("a"), placement(), deployment())
 
 
+TEAM: Body = {"matchLabels": {"team": "a"}}
+RBAC = "rbac.authorization.k8s.io"
+
+
+def role(name: str, labels: object = TEAM["matchLabels"]) -> Body:
+    """A ClusterRole of the team."""
+    found = {"name": name, "labels": labels}
+    return {"apiVersion": f"{RBAC}/v1", "kind": "ClusterRole", "metadata": found}
+
+
+def of_roles(more: Body) -> Story:
+    """A placement on all clusters of some ClusterRoles; y is there."""
+    chosen = {"group": RBAC, "version": "v1", "kind": "ClusterRole", **more}
+    wanted = placement()
+    spec = {"resourceSelectors": [chosen]}
+    return story(member("a"), {**wanted, "spec": spec}, role("y"))
+
+
 def reported(told: Story) -> None:
     """A cluster says that its copy does not run."""
     told.put(report(0), path="feedback/a/web.yaml")
 
 
-CHANGES: Mapping[str, tuple[Callable[[], Story], Callable[[Story], object]]] = {
+CHANGES: Changes = {
     "label": (by_label, lambda told: told.put(member("c23", labels=EAST))),
     "cluster": (by_name, lambda told: told.put(member("z"))),
     "names of clusters": (by_label, lambda told: told.put(member("b"))),
     "fleet": (everywhere, lambda told: told.put(member("b"))),
     "reports": (everywhere, reported),
+    "within": (everywhere, lambda told: told.put(deployment("more"))),
+    "named": (lambda: of_roles({"name": "x"}), lambda told: told.put(role("x"))),
+    "labelled": (lambda: of_roles({"labelSelector": TEAM}), lambda told: told.put(role("x"))),
+    "of kind": (lambda: of_roles({}), lambda told: told.put(role("x"))),
 }
-
-
-def after_the_change(kind: str) -> tuple[Outcome, Outcome]:
-    """What a pass says after a change, with a memory of those before, and without."""
-    begin, change = CHANGES[kind]
-    told, memo, world = begin(), Memo(), None
-    for _ in range(4):
-        world = linked(told.world(), world)
-        told.files = applied(told.files, reconcile(world, told.now, memo=memo))
-        told.now += timedelta(seconds=100)
-    change(told)
-    world = linked(told.world(), world)
-    return reconcile(world, told.now, memo=memo), reconcile(world, told.now)
-
-
-def but(kind: str, questions: Iterator[Question]) -> Iterator[Question]:
-    """All questions but those of one kind."""
-    return (one for one in questions if not (isinstance(one, tuple) and one[0] == kind))
 
 
 @pytest.mark.parametrize("kind", CHANGES)
 def test_a_change_is_found(kind: str) -> None:
     """By what the placement read."""
-    warm, cold = after_the_change(kind)
+    warm, cold = after_the_change(CHANGES, kind)
 
     assert cold.changes
     assert cold.changes == warm.changes
@@ -92,18 +89,8 @@ def test_a_change_is_found(kind: str) -> None:
 @pytest.mark.parametrize("kind", CHANGES)
 def test_each_kind_of_read_is_needed(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where it is not recorded, the change is overlooked."""
-    real: Any = reads.clusters_read
-
-    def clusters_read(decoded: Any, outputs: Mapping[ObjectKey, Body]) -> Iterator[Question]:
-        return but(kind, real(decoded, outputs))
-
-    def reports(_key: ObjectKey) -> Question:
-        return "reports", object()
-
-    monkeypatch.setattr(reads, "clusters_read", clusters_read)
-    if kind == "reports":
-        monkeypatch.setattr(reads, "reports", reports)
-    warm, cold = after_the_change(kind)
+    overlook(kind, monkeypatch)
+    warm, cold = after_the_change(CHANGES, kind)
 
     assert cold.changes
     assert cold.changes != warm.changes
@@ -111,17 +98,20 @@ def test_each_kind_of_read_is_needed(kind: str, monkeypatch: pytest.MonkeyPatch)
 
 def test_a_cluster_elsewhere_concerns_nobody() -> None:
     """It has other labels, and the record does not name it."""
-    told, memo, world = by_label(), Memo(), None
-    for _ in range(4):
-        world = linked(told.world(), world)
-        told.files = applied(told.files, reconcile(world, told.now, memo=memo))
-        told.now += timedelta(seconds=100)
-    told.put(member("c22", labels={"region": "west"}))
-    [memory] = [found for one, found in memo.dialects.items() if one.name == "kubefleet"]
+    found = RememberedStory(by_label())
+    found.told.put(member("c22", labels={"region": "west"}))
+    [memory] = [one for api, one in found.memo.dialects.items() if api.name == "kubefleet"]
     asked: list[ObjectKey] = []
     with pytest.MonkeyPatch.context() as patch:
         parts = memory.memory.parts  # type: ignore[attr-defined]  # KubeFleet's
-        patch.setattr(type(parts), "unsettle", lambda _self, keys: asked.extend(keys))
-        reconcile(linked(told.world(), world), told.now, memo=memo)
+        real = type(parts).unsettle
+
+        def noted(table: object, keys: Iterable[ObjectKey]) -> None:
+            listed = list(keys)
+            asked.extend(listed if table is parts else ())
+            real(table, listed)
+
+        patch.setattr(type(parts), "unsettle", noted)
+        found.advance()
 
     assert [] == asked

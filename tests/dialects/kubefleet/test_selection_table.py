@@ -17,6 +17,7 @@ from reconciler.model.versioned import patched
 from reconciler.model.world import World
 from tests.builders import Body, manifest, metadata
 from tests.followed import linked
+from tests.recorded_reads import overlook
 from tests.stories import world
 
 NAMESPACE = {"group": "", "version": "v1", "kind": "Namespace"}
@@ -130,8 +131,8 @@ def test_what_is_the_same_again_is_the_same_object() -> None:
     assert table.drawn == 2
 
 
-def test_another_blob_of_a_file_is_noted() -> None:
-    """Another document of the file changed; where the content stands is another blob."""
+def blobs_of_another_version() -> list[object]:
+    """Where a selection finds its content once another document of the file changed."""
     asked, first = question(placement("x", {**ROLES, "name": "x"})), world(role("x"))
     (path,) = first.blobs
     before = linked(first, first)
@@ -139,7 +140,31 @@ def test_another_blob_of_a_file_is_noted() -> None:
     table.select(asked, before)
     later = replace(before, blobs=patched(before.blobs, {path: "2" * 40}))
 
-    assert ["2" * 40] == [item.entry["blob"] for item in table.select(asked, later).resources]
+    return [item.entry["blob"] for item in table.select(asked, later).resources]
+
+
+def test_another_blob_of_a_file_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And overlooked where it is not recorded that the selection looked for the file."""
+    assert ["2" * 40] == blobs_of_another_version()
+    overlook("file", monkeypatch)
+    assert ["2" * 40] != blobs_of_another_version()
+
+
+def answer_to_odd_labels() -> object:
+    """What a selection by label says once labels cannot be read; a validated file has none such."""
+    asked, first = question(placement("x", {**ROLES, **LABELLED})), world(role("x"))
+    before = linked(first, first)
+    table = SelectionTable()
+    table.select(asked, before)
+    odd = manifest({**role("x"), "metadata": {"name": "x", "labels": {"team": 1}}})
+    return answer(asked, replace(before, inputs=patched(before.inputs, {odd.key: odd})), table)
+
+
+def test_labels_that_cannot_be_read_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And overlooked where it is not recorded that the selection looked at labels."""
+    assert isinstance(answer_to_odd_labels(), str)
+    overlook("odd", monkeypatch)
+    assert not isinstance(answer_to_odd_labels(), str)
 
 
 def test_what_is_gone_is_forgotten() -> None:

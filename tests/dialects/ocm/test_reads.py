@@ -4,18 +4,11 @@ A change that one kind of read tells of is found by a pass that remembers, and i
 kind is not recorded.
 """
 
-from collections.abc import Callable, Mapping
-from datetime import timedelta
-from typing import Any
+from collections.abc import Mapping
 
 import pytest
 
-from reconciler.core.changes import Outcome
-from reconciler.core.memo import Memo
-from reconciler.core.reconcile import reconcile
-from reconciler.dialects.ocm import placements_in_turn, reads, sets_in_turn
 from reconciler.model.identity import ObjectKey
-from reconciler.model.world import World
 from tests.builders import Body
 from tests.dialects.ocm.sets import fleet, replica_set, succeed
 from tests.dialects.ocm.worlds import (
@@ -28,14 +21,13 @@ from tests.dialects.ocm.worlds import (
     placement,
     score,
 )
-from tests.followed import linked
-from tests.stories import Story, applied, story
+from tests.recorded_reads import Changes, RememberedStory, after_the_change, overlook
+from tests.stories import Story, story
 
 STEADY: Mapping[str, object] = {
     "mode": "Exact",
     "configurations": [{"scoreCoordinate": {"type": "BuiltIn", "builtIn": "Steady"}}],
 }
-HOUR = 3600
 
 
 def steady(*more: Body) -> Story:
@@ -105,7 +97,7 @@ def bound_later(told: Story) -> None:
     told.put(binding("t"))
 
 
-CHANGES: Mapping[str, tuple[Callable[[], Story], Callable[[Story], object]]] = {
+CHANGES: Changes = {
     "label": (two_of_three, lambda told: told.put(cluster("b"))),
     "fleet": (of_all, lambda told: told.put(cluster("b"))),
     "set": (unbound, lambda told: told.put(cluster_set("t"))),
@@ -117,37 +109,10 @@ CHANGES: Mapping[str, tuple[Callable[[], Story], Callable[[Story], object]]] = {
 }
 
 
-class Followed:
-    """A story with a memory, and the world of its last pass."""
-
-    def __init__(self, told: Story) -> None:
-        """Let passes run until nothing moves."""
-        self.told, self.memo, self.world = told, Memo(), None
-        for _ in range(4):
-            self.told.files = applied(self.told.files, self.advance())
-            self.told.now += timedelta(seconds=HOUR)
-
-    memo: Memo
-    world: World | None
-
-    def advance(self) -> Outcome:
-        """Run a pass that remembers."""
-        self.world = linked(self.told.world(), self.world)
-        return reconcile(self.world, self.told.now, memo=self.memo)
-
-
-def after_the_change(kind: str) -> tuple[Outcome, Outcome]:
-    """What a pass says after a change, with a memory of those before, and without."""
-    begin, change = CHANGES[kind]
-    told = Followed(begin())
-    change(told.told)
-    return told.advance(), reconcile(told.told.world(), told.told.now)
-
-
 @pytest.mark.parametrize("kind", CHANGES)
 def test_a_change_is_found(kind: str) -> None:
     """By what the placement, or the set, read."""
-    warm, cold = after_the_change(kind)
+    warm, cold = after_the_change(CHANGES, kind)
 
     assert cold.changes
     assert cold.changes == warm.changes
@@ -156,20 +121,14 @@ def test_a_change_is_found(kind: str) -> None:
 @pytest.mark.parametrize("kind", CHANGES)
 def test_each_kind_of_read_is_needed(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where it is not recorded, the change is overlooked."""
-    real, of_set = reads.placement_reads, reads.set_reads
-
-    def but(found: Any) -> Any:
-        return (one for one in found if not (isinstance(one, tuple) and one[0] == kind))
-
-    monkeypatch.setattr(placements_in_turn, "placement_reads", lambda *a: but(real(*a)))
-    monkeypatch.setattr(sets_in_turn, "set_reads", lambda *a: but(of_set(*a)))
-    warm, cold = after_the_change(kind)
+    overlook(kind, monkeypatch)
+    warm, cold = after_the_change(CHANGES, kind)
 
     assert cold.changes
     assert cold.changes != warm.changes
 
 
-def looked_at(told: Followed) -> set[ObjectKey]:
+def looked_at(told: RememberedStory) -> set[ObjectKey]:
     """What a pass decides anew of placements and sets."""
     [memory] = [found for one, found in told.memo.dialects.items() if one.name == "ocm"]
     tables = [memory.memory.parts, memory.memory.set_parts]  # type: ignore[attr-defined]  # OCM's
@@ -185,7 +144,7 @@ def looked_at(told: Followed) -> set[ObjectKey]:
 
 def test_a_cluster_of_another_set_concerns_nobody() -> None:
     """Neither does a score of it."""
-    told = Followed(two_of_three())
+    told = RememberedStory(two_of_three())
     told.told.put(in_set("z", "t"), score("z", 1))
 
     assert set() == looked_at(told)
@@ -193,14 +152,14 @@ def test_a_cluster_of_another_set_concerns_nobody() -> None:
 
 def test_a_pass_without_a_change_looks_at_nothing() -> None:
     """Neither at placements nor at sets."""
-    told = Followed(with_set())
+    told = RememberedStory(with_set())
 
     assert set() == looked_at(told)
 
 
 def test_whom_another_moves_before_is_looked_at_in_the_same_round() -> None:
     """And no other placement is: the one before does not count decisions."""
-    told = Followed(labelled_b())
+    told = RememberedStory(labelled_b())
     on_b(told.told)
 
     assert {"p", "q"} == {key.name for key in looked_at(told)}
