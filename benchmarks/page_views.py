@@ -6,7 +6,7 @@ before, as in a page that follows its branch.
 
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 
@@ -14,28 +14,22 @@ from benchmarks.figure import Figure, Unit
 from benchmarks.repositories import make_bare, manifests_of, passes_of, push, start_clock, workload
 from reconciler.cli.page.service import open_page
 from reconciler.model.repository_layout import RepositoryLayout
-from reconciler.shell.http.kept_process import PageQuestion, PageReply
 from reconciler.shell.http.page_access import NO_ACCESS
-from reconciler.shell.http.page_process import PageProcesses
+from reconciler.shell.http.page_process import PageProcesses, PageQuestion
 
 SIZES = {
     (500, 5_000): "500 clusters, 5,000 workloads",
-    (500, 49_750): "500 clusters, 100,000 manifests",
     (5_000, 100_000): "5,000 clusters, 100,000 workloads",
 }
-LEAST = 5_000
-LARGEST = 100_000
 KEPT = Path("build/fleets")
 CHANGED = 10
 QUERY = tuple[tuple[str, str], ...]
-
-
-def _workload(number: int) -> QUERY:
-    """Return the address of a workload; the first ones were scaled by the last pass."""
-    name = f"web-{number:05d}"
-    return ("group", "apps"), ("kind", "Deployment"), ("name", name), ("namespace", "default")
-
-
+OBJECT: QUERY = (
+    ("group", "apps"),
+    ("kind", "Deployment"),
+    ("name", "web-00001"),
+    ("namespace", "default"),
+)
 VIEWS: dict[str, tuple[str, QUERY]] = {
     "next clusters": ("fleet", (("page", "2"),)),
     "matrix": ("matrix", ()),
@@ -44,22 +38,18 @@ VIEWS: dict[str, tuple[str, QUERY]] = {
     "timeline": ("timeline", ()),
     "rebalancers": ("rebalancers", ()),
     "faults": ("faults", ()),
-    "matrix of a cluster": ("matrix", (("cluster", "member-00001"),)),
-    "object": ("object", _workload(1)),
-    "another object": ("object", _workload(2)),
-    "an object at rest": ("object", _workload(CHANGED + 1)),
+    "object": ("object", OBJECT),
 }
-WHOLE_PASSES = "coming", ()
 
 
 def figures(large: bool) -> Iterator[Figure]:  # noqa: FBT001  # as every group
     """Yield what each size costs."""
     for (clusters, workloads), size in SIZES.items():
-        if large or workloads == LEAST:
+        if large or workloads < 100_000:
             folder = KEPT / f"{clusters}-{workloads}.git"
             if not folder.exists():  # the large one takes 15 minutes and 15 GB of memory
                 _make(folder, clusters, workloads)
-            yield from _figures(folder, size, whole=workloads < LARGEST)
+            yield from _figures(folder, size)
 
 
 def _make(folder: Path, clusters: int, workloads: int) -> None:
@@ -77,8 +67,8 @@ def _make(folder: Path, clusters: int, workloads: int) -> None:
     begun.rename(folder)
 
 
-def _figures(folder: Path, size: str, *, whole: bool) -> Iterator[Figure]:
-    """Yield what views of one repository cost, and what comes of all by whole passes."""
+def _figures(folder: Path, size: str) -> Iterator[Figure]:
+    """Yield what views of one repository cost."""
     before, head = _commit(folder, "main~2"), _commit(folder, "main")
     with open_page(folder, "main", RepositoryLayout(), NO_ACCESS) as page:
         took, _ = _asked(page.processes, before, "fleet")
@@ -90,10 +80,6 @@ def _figures(folder: Path, size: str, *, whole: bool) -> Iterator[Figure]:
             took, length = _asked(page.processes, head, view, query)
             note = f"{length / 1e6:.2f} MB"
             yield Figure(f"page, {name}, {size}", took, Unit.SECONDS, note)
-        for name in ("from nothing", "again") if whole else ():
-            view, query = WHOLE_PASSES
-            took, _ = _timed(page.processes.ask_whole, PageQuestion(view, query, head))
-            yield Figure(f"page, what comes of all, {name}, {size}", took, Unit.SECONDS)
 
 
 def _commit(folder: Path, name: str) -> str:
@@ -104,13 +90,8 @@ def _commit(folder: Path, name: str) -> str:
 
 def _asked(processes: PageProcesses, head: str, view: str, query: QUERY = ()) -> tuple[float, int]:
     """Return how many seconds a view of a commit takes, and how many bytes it has."""
-    return _timed(processes.ask, PageQuestion(view, query, head))
-
-
-def _timed(ask: Callable[[PageQuestion], PageReply], question: PageQuestion) -> tuple[float, int]:
-    """Return how many seconds an answer takes, and how many bytes it has."""
     start = time.perf_counter()
-    reply = ask(question)
-    if reply.status != 200 or (reply.lacks and question.view == "object"):
-        raise RuntimeError(f"{question.view}: {reply.html[-200:]}")
+    reply = processes.ask(PageQuestion(view, query, head))
+    if reply.status != 200:
+        raise RuntimeError(f"{view}: {reply.html[-200:]}")
     return time.perf_counter() - start, len(reply.html.encode())
