@@ -101,6 +101,7 @@ class TreeCache:
             paths: Collection[str] = self._listings.differing(self._last[0], revision)
         else:
             paths = entries.keys() | before.keys()
+        paths = [path for path in paths if choice(path) or path in before]
         chosen = {path: entries[path].blob for path in paths if path in entries and choice(path)}
         gone = [path for path in paths if path in before and path not in chosen]
         fresh = [
