@@ -39,6 +39,7 @@ GROUPS: Mapping[str, Group] = {
     "asked": asked_alone.figures,
     "plan": plan_cold.figures,
     "page": page_views.figures,
+    "objects": page_views.object_figures,
     "history": lambda _: long_history.figures(),
     "verify": lambda _: verify_history.figures(),
     "counters": lambda _: work_counters.figures(),

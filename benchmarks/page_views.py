@@ -14,22 +14,29 @@ from benchmarks.figure import Figure, Unit
 from benchmarks.repositories import make_bare, manifests_of, passes_of, push, start_clock, workload
 from reconciler.cli.page.service import open_page
 from reconciler.model.repository_layout import RepositoryLayout
+from reconciler.shell.http.kept_process import PageQuestion
 from reconciler.shell.http.page_access import NO_ACCESS
-from reconciler.shell.http.page_process import PageProcesses, PageQuestion
+from reconciler.shell.http.page_process import PageProcesses
 
 SIZES = {
     (500, 5_000): "500 clusters, 5,000 workloads",
     (5_000, 100_000): "5,000 clusters, 100,000 workloads",
 }
+OBJECT_SIZES = {
+    (500, 5_000): "500 clusters, 10,500 manifests",
+    (500, 49_750): "500 clusters, 100,000 manifests",
+}
 KEPT = Path("build/fleets")
 CHANGED = 10
 QUERY = tuple[tuple[str, str], ...]
-OBJECT: QUERY = (
-    ("group", "apps"),
-    ("kind", "Deployment"),
-    ("name", "web-00001"),
-    ("namespace", "default"),
-)
+
+
+def _workload(number: int) -> QUERY:
+    """Return the address of a workload."""
+    name = f"web-{number:05d}"
+    return ("group", "apps"), ("kind", "Deployment"), ("name", name), ("namespace", "default")
+
+
 VIEWS: dict[str, tuple[str, QUERY]] = {
     "next clusters": ("fleet", (("page", "2"),)),
     "matrix": ("matrix", ()),
@@ -38,7 +45,17 @@ VIEWS: dict[str, tuple[str, QUERY]] = {
     "timeline": ("timeline", ()),
     "rebalancers": ("rebalancers", ()),
     "faults": ("faults", ()),
-    "object": ("object", OBJECT),
+}
+
+
+OBJECT_VIEWS: dict[str, tuple[str, QUERY]] = {
+    "list": ("matrix", ()),
+    "one cluster": ("matrix", (("cluster", "member-00001"),)),
+    "first object": ("object", _workload(1)),
+    "second object": ("object", _workload(2)),
+    "third object": ("object", _workload(3)),
+    "an object at rest": ("object", _workload(CHANGED + 1)),
+    "another object at rest": ("object", _workload(CHANGED + 2)),
 }
 
 
@@ -50,6 +67,36 @@ def figures(large: bool) -> Iterator[Figure]:  # noqa: FBT001  # as every group
             if not folder.exists():  # the large one takes 15 minutes and 15 GB of memory
                 _make(folder, clusters, workloads)
             yield from _figures(folder, size)
+
+
+def object_figures(large: bool) -> Iterator[Figure]:  # noqa: FBT001  # as every group
+    """Yield what the page of one object costs, beside the list of all and that of one cluster.
+
+    Two passes wrote every binding; a third one wrote those that were scaled. Of each object its
+    whole history is told. What comes of all is computed beside, by whole passes.
+    """
+    for (clusters, workloads), size in OBJECT_SIZES.items():
+        if large or workloads < 10_000:
+            folder = KEPT / f"{clusters}-{workloads}.git"
+            if not folder.exists():  # the large one takes 10 minutes and 8 GB of memory
+                _make(folder, clusters, workloads)
+            yield from _object_figures(folder, size)
+
+
+def _object_figures(folder: Path, size: str) -> Iterator[Figure]:
+    """Yield what views of one repository cost."""
+    head = _commit(folder, "main")
+    with open_page(folder, "main", RepositoryLayout(), NO_ACCESS) as page:
+        took, _ = _asked(page.processes, head, "fleet")
+        yield Figure(f"page of objects, from nothing, {size}", took, Unit.SECONDS)
+        for name, (view, query) in OBJECT_VIEWS.items():
+            took, length = _asked(page.processes, head, view, query)
+            note = f"{length / 1e6:.2f} MB"
+            yield Figure(f"page of objects, {name}, {size}", took, Unit.SECONDS, note)
+        start = time.perf_counter()
+        page.processes.ask_whole(PageQuestion("coming", (), head))
+        took = time.perf_counter() - start
+        yield Figure(f"page of objects, what comes of all, {size}", took, Unit.SECONDS, "read, too")
 
 
 def _make(folder: Path, clusters: int, workloads: int) -> None:
@@ -92,6 +139,6 @@ def _asked(processes: PageProcesses, head: str, view: str, query: QUERY = ()) ->
     """Return how many seconds a view of a commit takes, and how many bytes it has."""
     start = time.perf_counter()
     reply = processes.ask(PageQuestion(view, query, head))
-    if reply.status != 200:
+    if reply.status != 200 or reply.lacks:
         raise RuntimeError(f"{view}: {reply.html[-200:]}")
     return time.perf_counter() - start, len(reply.html.encode())
