@@ -158,7 +158,7 @@ def _output(file: FileValidation, root: str, known: KnownKinds) -> Manifest | No
     owned = key in ALONE or (key.group, key.kind) in known.outputs
     if not owned or output_path(root, key) != file.path:
         return None
-    return Manifest(key, Origin(file.path), document.body)
+    return Manifest(key, Origin(file.path), document.held)
 
 
 def _frozen(fault: Fault) -> Fault:

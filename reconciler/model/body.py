@@ -1,6 +1,107 @@
-"""The body of a document, as every layer hands it on."""
+"""The body of a document, as every layer hands it on, and one that is decoded when it is read."""
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 Body = Mapping[str, object]
 """A decoded document: mappings with string keys, lists, str, int, float, bool and None."""
+
+TOGETHER = 50  # ours: so many are decoded in a millisecond, and share their keys
+
+_decode = json.JSONDecoder().decode
+
+
+class StoredBody:
+    """A body as JSON that was encoded before, decoded when it is read; use `stored_bodies`."""
+
+    __slots__ = ("_body", "_neighbours", "_text", "_texts")
+
+    def __init__(
+        self, text: str, body: Body | None, neighbours: list["StoredBody"], texts: dict[str, str]
+    ) -> None:
+        """Remember the text, `""` once the body is there, and what is decoded with it."""
+        self._text = text
+        self._body = body
+        self._neighbours = neighbours
+        self._texts = texts
+
+    def read(self) -> Body:
+        """Return the body, the very same one each time."""
+        if self._body is None:
+            _decode_all(self._neighbours, self._texts)
+        return self._body  # type: ignore[return-value]  # it is among them
+
+    def __eq__(self, other: object) -> bool:
+        """Compare what is read; a body may be stored on one side only."""
+        return self.read() == (other.read() if isinstance(other, StoredBody) else other)
+
+    __hash__ = None  # type: ignore[assignment]  # as mappings are
+
+    def __repr__(self) -> str:
+        """Show what is read."""
+        return repr(self.read())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy, or send to another process, the text as long as there is no body; alone."""
+        return (_alone, (self._text, self._body))
+
+
+def stored_bodies(stored: Sequence[str], texts: dict[str, str]) -> list[StoredBody]:
+    """Return bodies that are decoded when one of them is read.
+
+    Args:
+        stored: JSON of a mapping each.
+        texts: The keys and values that were met so far: equal ones are one in memory, or else a
+            large repository would take a third more of it. It grows.
+    """
+    found: list[StoredBody] = []
+    for start in range(0, len(stored), TOGETHER):
+        neighbours: list[StoredBody] = []
+        piece = stored[start : start + TOGETHER]
+        neighbours += (StoredBody(text, None, neighbours, texts) for text in piece)
+        found += neighbours
+    return found
+
+
+def _decode_all(neighbours: list[StoredBody], texts: dict[str, str]) -> None:
+    """Decode bodies as one text, so that they share their keys.
+
+    Another thread may do the same; whose body is there first stays.
+    """
+    pending = [(one, text) for one in neighbours if (text := one._text)]  # noqa: SLF001  # of one file
+    bodies = _decode(f"[{','.join(text for _, text in pending)}]")
+    _share(bodies, texts)
+    for (one, _), body in zip(pending, bodies, strict=True):
+        if one._body is None:  # noqa: SLF001
+            one._body = body  # noqa: SLF001
+        one._text, one._neighbours, one._texts = "", [], {}  # noqa: SLF001
+
+
+Held = Body | StoredBody
+"""A body, or the text that it is decoded from when it is read."""
+
+
+def read_body(held: Held) -> Body:
+    """Return a body that may still be a text."""
+    return held.read() if type(held) is StoredBody else held  # type: ignore[return-value]  # `is` does not narrow
+
+
+def _alone(text: str, body: Body | None) -> StoredBody:
+    """Return a stored body without those that it was stored with."""
+    neighbours: list[StoredBody] = []
+    neighbours.append(StoredBody(text, body, neighbours, {}))
+    return neighbours[0]
+
+
+def _share(bodies: list[Any], texts: dict[str, str]) -> None:
+    """Replace each text by the first that is equal to it."""
+    share = texts.setdefault
+    nodes: list[Any] = [bodies]
+    for node in nodes:  # it grows on the way
+        for place, value in node.items() if isinstance(node, dict) else enumerate(node):
+            kind = type(value)
+            if kind is str:
+                node[place] = share(value, value)
+            elif kind is dict or kind is list:
+                nodes.append(value)

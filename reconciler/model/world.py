@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from operator import attrgetter
 
-from reconciler.model.body import Body
+from reconciler.model.body import Body, Held, read_body
 from reconciler.model.frozen import Frozen
 from reconciler.model.identity import ObjectKey, Origin
 from reconciler.model.known_kinds import Kind, KnownKinds
@@ -17,11 +17,19 @@ FEW = 16  # one in so many is put in its place; of more all are sorted
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """One validated document. `body` is read-only by convention and by test."""
+    """One validated document. `body` is read-only by convention and by test.
+
+    `held` is that body, or what it is decoded from once somebody reads it.
+    """
 
     key: ObjectKey
     origin: Origin
-    body: Body
+    held: Held
+
+    @property
+    def body(self) -> Body:
+        """What the document says."""
+        return read_body(self.held)
 
 
 @dataclass(frozen=True, slots=True, order=True)

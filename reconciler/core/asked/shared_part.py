@@ -59,7 +59,7 @@ class SharedPart:
     def _undelivered(self, manifest: Manifest) -> Manifest:
         """Return the configuration without what it says of delivery, on which nothing depends."""
         if self._configuration is None or self._configuration[0] is not manifest:
-            bare = replace(manifest, body=without(manifest.body, DELIVERY))
+            bare = replace(manifest, held=without(manifest.body, DELIVERY))
             self._configuration = manifest, bare
         return self._configuration[1]
 

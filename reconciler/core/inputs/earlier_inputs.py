@@ -59,4 +59,4 @@ def _manifests(file: FileValidation, scopes: Mapping[Kind, bool]) -> Iterator[Ma
     """Yield what a file holds that decisions depend on beside workloads and policies."""
     for one in file.documents:
         if (one.identity.group, one.identity.kind) in TAKEN_BACK:
-            yield Manifest(key_of(file.path, one, scopes), origin_of(file.path, one), one.body)
+            yield Manifest(key_of(file.path, one, scopes), origin_of(file.path, one), one.held)

@@ -18,7 +18,7 @@ from reconciler.manifests.text.lists import BrokenItem, Item, unfold
 from reconciler.manifests.text.positions import Place, Spot, locate_all
 from reconciler.manifests.text.reader import Document, Reading, read
 from reconciler.manifests.text.texts import LFS_POINTER
-from reconciler.model.body import Body
+from reconciler.model.body import Body, Held, read_body
 from reconciler.model.known_kinds import Kind
 from reconciler.model.world import Fault, Trace
 
@@ -30,14 +30,20 @@ class ValidDocument:
     """A document that may take effect.
 
     `line` and `column` are where it begins, from 1; `pointer` leads to it if it stands in a List.
+    `held` is its body, or what that is decoded from once somebody reads it.
     """
 
     identity: Identity
     index: int
     line: int
-    body: Body
+    held: Held
     column: int = 1
     pointer: str = ""
+
+    @property
+    def body(self) -> Body:
+        """What the document says."""
+        return read_body(self.held)
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,7 +81,7 @@ def index_inputs(
         found = places[key]
         if len(found) == 1:
             file, document = found[0]
-            one = Manifest(key, origin_of(file.path, document), document.body)
+            one = Manifest(key, origin_of(file.path, document), document.held)
             (reports if key.reporter else manifests)[key] = one
             continue
         for file, document in found:
@@ -113,7 +113,7 @@ def follow_inputs(before: InputIndex, move: TreeChange) -> InputIndex:
         return index_inputs(move.files.values(), known)
     left = [key for file in move.gone for key in _keys(file, before.scopes)]
     found = [
-        Manifest(key_of(file.path, one, before.scopes), origin_of(file.path, one), one.body)
+        Manifest(key_of(file.path, one, before.scopes), origin_of(file.path, one), one.held)
         for file in move.came
         for one in file.documents
     ]

@@ -27,7 +27,7 @@ def with_past(world: World, scopes: Mapping[Kind, bool], read: Read) -> World:
             found = None if blob in past else read(path, blob)
             if found is not None:
                 past[blob] = tuple(
-                    Manifest(key_of(path, one, scopes), origin_of(path, one), one.body)
+                    Manifest(key_of(path, one, scopes), origin_of(path, one), one.held)
                     for one in found.documents
                 )
     return replace(world, past=past) if past else world

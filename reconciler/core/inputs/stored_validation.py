@@ -10,6 +10,7 @@ from typing import Any
 
 from reconciler.core.inputs.file_validation import FileValidation, ValidDocument
 from reconciler.manifests.identify import Identity
+from reconciler.model.body import stored_bodies
 from reconciler.model.known_kinds import Kind, KnownKinds
 
 SECRET: Kind = ("", "Secret")
@@ -32,12 +33,16 @@ def is_storable(file: FileValidation, known: KnownKinds) -> bool:
 
 
 def encode_validation(file: FileValidation) -> str:
-    """Return what was found in a file as text; ask `is_storable` first."""
+    """Return what was found in a file as text; ask `is_storable` first.
+
+    The first line says which documents there are, the others hold their bodies.
+    """
     documents = [
-        (*_named(one.identity), one.index, one.line, one.column, one.pointer, one.body)
+        (*_named(one.identity), one.index, one.line, one.column, one.pointer)
         for one in file.documents
     ]
-    return _encode((file.ignored, file.canonical, documents))
+    head = _encode((file.ignored, file.canonical, documents))
+    return "\n".join((head, *(_encode(one.body) for one in file.documents)))
 
 
 def decode_validations(
@@ -45,41 +50,37 @@ def decode_validations(
 ) -> Iterator[FileValidation]:
     """Yield what was found in files, but for their texts, as `encode_validation` wrote it.
 
-    They are read as one text, and equal keys and values of their documents are one in memory, or
-    else a large repository would take a third more of it.
+    Bodies are decoded when they are read.
 
     Args:
         stored: Path, blob id and what was stored of each file.
         texts: The values that were met so far; it grows.
     """
-    found: list[Any] = _decode(f"[{','.join(text for _, _, text in stored)}]")
-    _share(found, texts)
-    for (path, blob, _), (ignored, canonical, documents) in zip(stored, found, strict=True):
+    lines = [text.split("\n") for _, _, text in stored]
+    heads: list[Any] = _decode(f"[{','.join(head for head, *_ in lines)}]")
+    held = iter(stored_bodies([body for _, *found in lines for body in found], texts))
+    share = texts.setdefault
+    for (path, blob, _), head in zip(stored, heads, strict=True):
+        ignored, canonical, documents = head
         yield FileValidation(
             path,
             blob,
             tuple(
-                ValidDocument(Identity(*named), index, line, body, column, pointer)
-                for *named, index, line, column, pointer, body in documents
+                ValidDocument(
+                    Identity(*(share(name, name) for name in named)),
+                    index,
+                    line,
+                    next(held),
+                    column,
+                    pointer,
+                )
+                for *named, index, line, column, pointer in documents
             ),
             (),
             ignored,
             b"",
             canonical=canonical,
         )
-
-
-def _share(found: list[Any], texts: dict[str, str]) -> None:
-    """Replace each text by the first that is equal to it."""
-    share = texts.setdefault
-    nodes: list[Any] = [found]
-    for node in nodes:  # it grows on the way
-        for place, value in node.items() if isinstance(node, dict) else enumerate(node):
-            kind = type(value)
-            if kind is str:
-                node[place] = share(value, value)
-            elif kind is dict or kind is list:
-                nodes.append(value)
 
 
 def _named(identity: Identity) -> tuple[str, str, str, str]:

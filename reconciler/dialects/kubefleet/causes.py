@@ -110,7 +110,7 @@ def _edits(manifest: Manifest, earlier: Manifest) -> Iterator[PlacementDifferenc
         resumed = Cause(CauseKind.RESUMED, sources=(key,))
         yield Difference(resumed, lambda asked: replace(asked, suspended=True))
     if spec != manifest.body.get("spec"):
-        before = replace(manifest, body={**manifest.body, "spec": spec})
+        before = replace(manifest, held={**manifest.body, "spec": spec})
         was = decode_placement(before.body, key.namespace)
         yield Difference(
             Cause(CauseKind.PLACEMENT_CHANGED, sources=(key,)),

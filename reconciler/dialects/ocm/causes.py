@@ -107,7 +107,7 @@ def _differences(
         )
     spec = earlier.body.get("spec")
     if spec != draft.manifest.body.get("spec"):
-        manifest = replace(draft.manifest, body={**draft.manifest.body, "spec": spec})
+        manifest = replace(draft.manifest, held={**draft.manifest.body, "spec": spec})
         yield Difference(_changed(draft), lambda asked: _with_manifest(asked, manifest))
 
 

@@ -1,5 +1,8 @@
 """What was found in a file is stored as text, and comes back as it was."""
 
+import pickle
+from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import replace
 
 import pytest
@@ -13,6 +16,7 @@ from reconciler.core.inputs.stored_validation import (
     encode_validation,
     is_storable,
 )
+from reconciler.model.body import TOGETHER, Held, StoredBody, read_body
 from reconciler.shell.resources import load_schemas
 from tests.builders import configmap, deployment, policy, rebalancer, target, text
 
@@ -81,3 +85,41 @@ def test_equal_texts_are_one_in_memory() -> None:
 def test_some_files_are_never_stored(written: str) -> None:
     """Faults are told from the file itself, and secret values stay in the repository."""
     assert not is_storable(found_in(written), KINDS)
+
+
+def test_a_body_is_decoded_when_it_is_read() -> None:
+    """Once, with its neighbours, and the very same one each time; names need no body."""
+    many = TOGETHER + 1
+    files = restored(*(found_in(text(deployment("a"))) for _ in range(many)))
+    held = [file.documents[0].held for file in files]
+
+    assert "a" == files[0].documents[0].identity.name
+    assert [False] * many == list(map(is_read, held))
+    assert files[0].documents[0].body is files[0].documents[0].body
+    assert [True] * TOGETHER + [False] == list(map(is_read, held))
+
+
+@pytest.mark.parametrize(
+    "copied",
+    [deepcopy, lambda held: pickle.loads(pickle.dumps(held))],  # noqa: S301  # its own
+    ids=["copied", "sent"],
+)
+@pytest.mark.parametrize("read_before", [False, True], ids=["stored", "read"])
+def test_a_stored_body_is_copied_and_sent(
+    copied: Callable[[Held], Held], *, read_before: bool
+) -> None:
+    """Alone, read or not, and equal to what it was copied from and to the body itself."""
+    expected = found_in(text(deployment("a"))).documents[0].body
+    held = restored(found_in(text(deployment("a"))))[0].documents[0].held
+    if read_before:
+        read_body(held)
+    found = copied(held)
+
+    assert read_before == is_read(found)
+    assert expected == read_body(found) == read_body(held)
+    assert held == found
+
+
+def is_read(held: Held) -> bool:
+    """Whether a body was decoded."""
+    return not isinstance(held, StoredBody) or held._body is not None
