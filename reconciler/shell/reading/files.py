@@ -64,7 +64,9 @@ class FolderSource:
                 files.update(name for name in _named(root, _files(place)) if is_read(name))
                 links.update(name for name in _links(root, place) if is_read(skipped_as(name)))
             else:
-                files.update(name for name in _named(root, _matching(start, path)) if is_read(name))
+                files.update(
+                    name for name in _named(root, map(str, _matching(start, path))) if is_read(name)
+                )
         return FoundManifests(tuple(sorted(files)), tuple(sorted(links)))
 
     def contents(self, paths: Sequence[str]) -> Iterator[tuple[str, bytes | Oversized]]:
@@ -83,9 +85,10 @@ class FolderSource:
 
 def _outside(folder: Path) -> Iterator[str]:
     """Yield the manifest files of a folder that is not in the root."""
-    for file in _files(folder):
-        if selects(_relative(folder, file), include=(), exclude=()):
-            yield file.as_posix()
+    files = list(_files(folder))
+    for file, name in zip(files, _named(folder, files), strict=True):
+        if selects(name, include=(), exclude=()):
+            yield file
 
 
 def _matching(start: Path, path: Path) -> list[Path]:
@@ -126,24 +129,49 @@ def _written(directory: Path, path: str) -> Iterator[bytes | Oversized]:
         yield read_file(directory, path)
 
 
-def _files(folder: Path) -> Iterator[Path]:
+def _files(folder: Path) -> Iterator[str]:
     """Yield the plain files of a folder that are named like manifests."""
-    return (file for file in _walk(folder) if not file.is_symlink() and file.is_file())
+    return (one.path for one in _walk(folder) if one.is_file(follow_symlinks=False))
 
 
 def _links(root: Path, folder: Path) -> Iterator[str]:
     """Yield the symbolic links of a folder that may lead to manifests, as they are called there."""
     for link in _walk(folder):
         if link.is_symlink():
-            yield f"{_relative(root, link.parent)}/{shown_path(link.name)}".removeprefix("./")
+            parent = Path(link.path).parent
+            yield f"{_relative(root, parent)}/{shown_path(link.name)}".removeprefix("./")
 
 
-def _walk(folder: Path) -> Iterator[Path]:
-    """Yield what is named like a manifest, and links to folders; dot-folders are not entered."""
-    for parent, folders, names in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        yield from (link for name in folders if (link := Path(parent, name)).is_symlink())
-        yield from (Path(parent, name) for name in sorted(names) if _is_named_like_one(name))
+def _walk(folder: Path) -> Iterator[os.DirEntry[str]]:
+    """Yield what is named like a manifest, and links to folders; dot-folders are not entered.
+
+    What the listing of a folder tells is not asked of each file again.
+    """
+    left = [str(folder)]
+    while left:
+        try:
+            with os.scandir(left.pop()) as listed:
+                entries = list(listed)
+        except OSError:
+            continue  # as if it were empty
+        for entry in entries:
+            if not _is_folder(entry):
+                if _is_named_like_one(entry.name):
+                    yield entry
+            elif entry.name.startswith("."):
+                continue
+            elif entry.is_symlink():
+                yield entry
+            else:
+                left.append(entry.path)
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    """Return whether something is a folder, or leads to one; a link may lead to itself."""
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
 
 
 def _is_named_like_one(name: str) -> bool:
@@ -151,14 +179,24 @@ def _is_named_like_one(name: str) -> bool:
     return is_manifest_name(shown_path(name))
 
 
-def _named(root: Path, files: Iterable[Path]) -> Iterator[str]:
-    """Yield files as they are called in the root."""
-    return (_relative(root, file) for file in files)
+def _named(root: Path, files: Iterable[str]) -> Iterator[str]:
+    """Yield files, none of them followed if it is a link, as they are called in the root."""
+    folders: dict[str, str] = {}
+    for file in files:
+        parent, slash, name = file.rpartition("/")
+        if parent not in folders:
+            folders[parent] = _place(root, Path(parent + slash)).rstrip("/")
+        yield shown_path(f"{folders[parent]}/{name}".removeprefix("./"))
 
 
 def _relative(root: Path, path: Path) -> str:
     """Return a path relative to the root, or absolute if it is elsewhere; as it is shown."""
+    return shown_path(_place(root, path))
+
+
+def _place(root: Path, path: Path) -> str:
+    """Return a path relative to the root, or absolute if it is elsewhere."""
     resolved = path.resolve()
     if resolved.is_relative_to(root):
-        return shown_path(resolved.relative_to(root).as_posix())
-    return shown_path(resolved.as_posix())
+        return resolved.relative_to(root).as_posix()
+    return resolved.as_posix()
