@@ -24,7 +24,8 @@ class KeyIndex(Generic[W, K]):
     """Keys by what they are found by; it is changed in place."""
 
     _found: dict[W, tuple[K] | set[K]] = field(default_factory=dict)
-    _ways: frozenset[W] | None = None
+    _ways: frozenset[W] = frozenset()
+    _differ: bool = False
 
     def put(self, key: K, ways: Iterable[W]) -> None:
         """Let a key be found by some ways, too."""
@@ -32,7 +33,7 @@ class KeyIndex(Generic[W, K]):
         for way in ways:
             known = self._found.get(way)
             if known is None:
-                self._found[way], self._ways = alone, None
+                self._found[way], self._differ = alone, True
             elif isinstance(known, set):
                 known.add(key)
             elif known != alone:
@@ -48,7 +49,7 @@ class KeyIndex(Generic[W, K]):
                 continue
             if not isinstance(known, set) or not known:
                 del self._found[way]
-                self._ways = None
+                self._differ = True
 
     def of(self, way: W) -> AbstractSet[K]:
         """Return the keys that are found by something."""
@@ -58,8 +59,9 @@ class KeyIndex(Generic[W, K]):
     @property
     def ways(self) -> frozenset[W]:
         """All by which something is found; the very same set while it does not change."""
-        if self._ways is None:
-            self._ways = frozenset(self._found)
+        if self._differ:
+            self._differ, ways = False, frozenset(self._found)
+            self._ways = self._ways if ways == self._ways else ways
         return self._ways
 
     def __contains__(self, way: W) -> bool:

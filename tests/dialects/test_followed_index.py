@@ -53,6 +53,8 @@ def test_the_ways_are_the_same_set_while_they_stay() -> None:
     ways = index.ways
     index.put(2, ["a"])
     index.drop(1, ["a", "b"])
+    index.put(3, ["c"])
+    index.drop(3, ["c"])
 
     assert ways is index.ways
     index.drop(2, ["a"])

@@ -25,8 +25,7 @@ class KarmadaMemory:
     Attributes:
         clusters: Cluster as its controllers leave it.
         departed: Stand-in for a cluster without a file, by name.
-        members: The clusters indexed, with those that only bindings name, under one name.
-        fleet: The same, by the very clusters.
+        members: The clusters and these, and the same indexed, under one name.
         policies: What a policy was decoded from, and the policy; asked where any of them changed.
         elections: All policies indexed, under one name.
         options: What the configuration says of detection, under one name.
@@ -42,9 +41,8 @@ class KarmadaMemory:
     """
 
     clusters: InventoryCache[MemberCluster] = field(default_factory=InventoryCache)
-    departed: AnswerCache[str, MemberCluster] = field(default_factory=AnswerCache)
-    members: AnswerCache[None, Members] = field(default_factory=AnswerCache)
-    fleet: AnswerCache[None, Members] = field(default_factory=AnswerCache)
+    departed: KeyedCache[str, MemberCluster] = field(default_factory=KeyedCache)
+    members: AnswerCache[None, tuple[CacheKey, Members]] = field(default_factory=AnswerCache)
     policies: KeyedCache[ObjectKey, tuple[CacheKey, Policy]] = field(default_factory=KeyedCache)
     elections: AnswerCache[None, Policies] = field(default_factory=AnswerCache)
     options: AnswerCache[None, DetectorOptions] = field(default_factory=AnswerCache)

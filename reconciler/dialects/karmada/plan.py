@@ -41,6 +41,7 @@ from reconciler.model.body import Body
 from reconciler.model.decision import Cause, CauseKind, Decision
 from reconciler.model.explanation import Explain
 from reconciler.model.identity import ObjectKey
+from reconciler.model.keyed_cache import CacheKey, same
 from reconciler.model.settings import Settings
 from reconciler.model.world import Fault, Manifest, World
 from reconciler.rebalance.target import Reference, Target, TargetSelection, selects
@@ -216,8 +217,12 @@ class Karmada:
         draw = partial(
             _fleet, inventory.views.values(), lost, claims, self.memory, declared=declared
         )
-        members = self.memory.members.recall(None, (inventory, claims.named, declared), draw)
-        apart = partial(_fleet, lost=lost, claims=claims, memory=KarmadaMemory(), declared=declared)
+        met = (inventory, claims.named, declared)
+        _, members = self.memory.members.recall(None, met, draw)
+
+        def apart(views: list[MemberCluster]) -> Members:
+            return _fleet(views, lost, claims, KarmadaMemory(), declared=declared)[1]
+
         return Bindings(
             world=world,
             inventory=inventory,
@@ -241,19 +246,28 @@ class Karmada:
 
 
 def _fleet(
-    views: Iterable[MemberCluster],
+    views: Collection[MemberCluster],
     lost: Collection[str],
     claims: Claims,
     memory: KarmadaMemory,
     *,
     declared: bool,
-) -> Members:
-    """Return the fleet; a cluster without a file counts as leaving while a binding names it."""
-    views = list(views)
-    for name in sorted(map(str, claims.named - {view.cluster.name for view in views} - set(lost))):
-        decode = partial(decode_departed, name, declared=declared)
-        views.append(memory.departed.recall(name, (declared,), decode))
-    return memory.fleet.recall(None, tuple(views), partial(members_of, views))
+) -> tuple[CacheKey, Members]:
+    """Return the fleet; a cluster without a file counts as leaving while a binding names it.
+
+    It is the very same with the clusters that it was drawn from, while these are the same.
+    """
+    filed = {view.cluster.name for view in views} | set(lost)
+    missing = sorted(map(str, claims.named - filed))
+    departed = memory.departed.under(declared)
+    for name in missing:
+        departed.setdefault(name, decode_departed(name, declared=declared))
+    drawn_from = (*views, *(departed[name] for name in missing))
+    memory.departed.trim(missing)
+    known = memory.members.latest(None)
+    if known is not None and same(known[0], drawn_from):
+        return known
+    return drawn_from, members_of(drawn_from)
 
 
 def _undecided(draft: Draft, place: FaultPlace, error: UserError) -> Fault:

@@ -12,7 +12,7 @@ from reconciler.model.identity import ObjectKey
 from tests.builders import Body, deployment
 from tests.dialects.kubefleet.fleet import EAST, fixed, member, pick, placement
 from tests.dialects.kubefleet.test_reports import report
-from tests.recorded_reads import Changes, RememberedStory, after_the_change, overlook
+from tests.dialects.recorded_reads import Changes, RememberedStory, after_the_change, overlook
 from tests.stories import Story, story
 
 MANY = [f"c{number:02}" for number in range(24)]

@@ -16,8 +16,8 @@ from reconciler.model.fields import bodies, mapping
 from reconciler.model.versioned import patched
 from reconciler.model.world import World
 from tests.builders import Body, manifest, metadata
+from tests.dialects.recorded_reads import overlook
 from tests.followed import linked
-from tests.recorded_reads import overlook
 from tests.stories import world
 
 NAMESPACE = {"group": "", "version": "v1", "kind": "Namespace"}

@@ -21,7 +21,7 @@ from tests.dialects.ocm.worlds import (
     placement,
     score,
 )
-from tests.recorded_reads import Changes, RememberedStory, after_the_change, overlook
+from tests.dialects.recorded_reads import Changes, RememberedStory, after_the_change, overlook
 from tests.stories import Story, story
 
 STEADY: Mapping[str, object] = {

@@ -13,7 +13,7 @@ from reconciler.dialects.karmada.detector import claim_table
 from reconciler.dialects.karmada.detector.claim_table import ClaimTable
 from reconciler.model.identity import ObjectKey
 from tests.builders import DYNAMIC, Body, cluster, deployment, policy, selector, taint
-from tests.recorded_reads import Changes, RememberedStory, after_the_change, overlook
+from tests.dialects.recorded_reads import Changes, RememberedStory, after_the_change, overlook
 from tests.stories import Story, story
 
 DIVIDED: Body = {"replicaScheduling": DYNAMIC}

@@ -1,0 +1,1 @@
+"""What stands about detection: claims, and what they read."""
