@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from reconciler.audit.history.revisions import Commit, FileChange
+    from reconciler.audit.history.revisions import Commit
     from reconciler.audit.history.upstream_events import Happening
     from reconciler.audit.proofs.replay import Replay
     from reconciler.core.changes import Outcome
@@ -59,7 +59,7 @@ class EventReader:
         for commits in self._pieces(head, after):
             texts = self._texts(commits)
             for commit in commits:
-                changes = self._changes(commit)
+                changes = self._revisions.changes(commit)
                 again = partial(self._again, commit)
                 events = chronicle(
                     commit,
@@ -114,24 +114,10 @@ class EventReader:
             ]  # what is over may go without a trace among the outputs
         return places_of(self._key, self._revisions.layout)
 
-    def _changes(self, commit: "Commit") -> "Sequence[FileChange]":
-        """Return what a commit changed, of a placed object's own outputs and all that is no output.
-
-        A pass may have written every output.
-        """
-        from reconciler.core.asked.own_outputs import own_outputs
-        from reconciler.core.dialects import PLACED
-
-        changes, layout = self._revisions.changes(commit), self._revisions.layout
-        if self._key is None or self._key[:2] not in PLACED:
-            return changes
-        own = own_outputs(self._key, layout.output_root)
-        return [one for one in changes if own(one.path) or not layout.is_output(one.path)]
-
     def _texts(self, commits: "Sequence[Commit]") -> dict[str, bytes]:
         """Return what the changed outputs held."""
         from reconciler.audit.history.commit_events import needed
 
-        changes = map(self._changes, commits)
+        changes = (self._revisions.changes(commit) for commit in commits)
         blobs = (blob for listed in changes for blob in needed(listed, self._revisions.layout))
         return self._revisions.texts(blobs)
