@@ -245,7 +245,7 @@ def several() -> Story:
     return told.drop(deployment("job")).put(*(deployment(n, replicas=4) for n in ("web", "api")))
 
 
-@settings(LAW, max_examples=200)
+@settings(LAW, max_examples=100)
 @given(
     st.lists(st.sampled_from(DEMANDS), min_size=2, max_size=4),
     st.lists(st.tuples(st.lists(ACTIONS, max_size=4), SECONDS), min_size=2, max_size=8),

@@ -265,7 +265,7 @@ def prepared() -> Story:
     return told.put(configuration(feedback={"assumeAfterSeconds": None}), path="reconciler.yaml")
 
 
-@settings(LAW, max_examples=200)
+@settings(LAW, max_examples=100)
 @given(
     st.sampled_from(REBALANCERS),
     st.lists(ACTIONS, min_size=1, max_size=3),
