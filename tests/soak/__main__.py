@@ -129,7 +129,7 @@ def come_to_rest(remote: Path, daemons: Sequence[Daemon]) -> None:
     end = since + PATIENCE_SECONDS
     while time.monotonic() - since < QUIET_SECONDS:
         assert time.monotonic() < end, "the branch never comes to rest"
-        found = git(remote, "rev-parse", "refs/heads/main")
+        found = git(remote, "for-each-ref", "--format=%(objectname) %(refname)", "refs/heads")
         if found != head:
             head, since = found, time.monotonic()
         time.sleep(0.2)
