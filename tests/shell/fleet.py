@@ -1,6 +1,7 @@
 """The example fleet for tests: in a real repository, served in this process or by a real one."""
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -141,6 +142,7 @@ def process_environment(sources: Sequence[Path] = (ROOT,)) -> dict[str, str]:
         **ENVIRONMENT,
         "PYTHONPATH": os.pathsep.join(map(str, sources)),
         "COVERAGE_CORE": "",
+        "PYTHONFAULTHANDLER": "1",
         "RECONCILER_CACHE_DIR": "off",
     }
 
@@ -164,11 +166,20 @@ def running(
             eventually(lambda: "serving" in place.read_text(), "the start of the daemon")
             yield process
             process.terminate()
-            assert 0 == process.wait(PATIENCE_SECONDS), place.read_text()
+            assert 0 == ended(process, PATIENCE_SECONDS), place.read_text()
         finally:
             process.kill()
             process.wait()
     assert "Traceback" not in place.read_text()
+
+
+def ended(process: "subprocess.Popen[bytes]", seconds: float) -> int:
+    """Return how a process ended; one that does not in time says what each thread does."""
+    try:
+        return process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGABRT)
+        return process.wait()
 
 
 def patiently(checkout: Checkout, *arguments: str) -> str:

@@ -14,6 +14,7 @@ from reconciler.shell.daemon.health import DaemonHealth
 from reconciler.shell.daemon.serve_branch import Daemon
 from reconciler.shell.daemon.watch import Wakeups
 from reconciler.shell.passes.one_pass import Passes
+from reconciler.shell.processes.held_signals import LONGEST_UNANSWERED_SECONDS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +52,8 @@ def run_beside(daemons: Mapping[str, Daemon]) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join()
+        while thread.is_alive():
+            thread.join(LONGEST_UNANSWERED_SECONDS)
 
 
 def _run(root: str, daemon: Daemon) -> None:

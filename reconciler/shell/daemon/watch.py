@@ -6,11 +6,14 @@ file systems and overflow, so a poll backs them up.
 
 import contextlib
 import threading
+import time
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Self
 
 from watchfiles._rust_notify import RustNotify  # bounded in pyproject.toml: no part of its promise
+
+from reconciler.shell.processes.held_signals import LONGEST_UNANSWERED_SECONDS
 
 THREADS = 2  # of a watched folder: the library's and ours
 DEBOUNCE_MS = 50
@@ -68,11 +71,26 @@ class Wakeups:
         limit = self.poll_seconds
         if timeout_seconds is not None:
             limit = min(limit, max(0.0, timeout_seconds))
-        with contextlib.suppress(Empty):
-            self._bell.get(timeout=limit)
-            while True:  # what rang until now is seen by the look that follows
-                self._bell.get_nowait()
+        end = time.monotonic() + limit
+        left = limit
+        while not self._rings(min(left, LONGEST_UNANSWERED_SECONDS)):
+            left = end - time.monotonic()
+            if left <= 0 or self._stopped.is_set():
+                break
         return not self._stopped.is_set()
+
+    def _rings(self, seconds: float) -> bool:
+        """Return whether the bell rings within so long; what rang until now is one ring.
+
+        It is seen by the look that follows.
+        """
+        rang = False
+        with contextlib.suppress(Empty):
+            self._bell.get(timeout=seconds)
+            rang = True
+            while True:
+                self._bell.get_nowait()
+        return rang
 
     def wake(self) -> None:
         """End the present wait, or the next; a webhook does so. Safe in any thread."""

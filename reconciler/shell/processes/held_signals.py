@@ -14,6 +14,12 @@ from types import FrameType
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 PATIENCE_SECONDS = 2.0  # timeout(1) and systemd send two at once; who asks later wants an end now
 
+LONGEST_UNANSWERED_SECONDS = 0.5
+"""How long the main thread may wait for something at a time.
+
+Only it answers to signals, and the system may give one to any thread, which does not wake it.
+"""
+
 
 def handle_ending(handler: Callable[[int, FrameType | None], None]) -> None:
     """Let a function answer to all of them, but for those that whoever started us has ignored."""

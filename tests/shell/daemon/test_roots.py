@@ -2,6 +2,8 @@
 
 import json
 import re
+import signal
+import threading
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +16,7 @@ from reconciler.cli.main import run
 from reconciler.shell.daemon.events import DaemonEvent, Observer, PassBegun, PassFinished
 from reconciler.shell.daemon.roots import run_beside
 from reconciler.shell.daemon.serve_branch import Daemon
+from reconciler.shell.daemon.watch import Wakeups
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.passes.branches import LocalBranch
 from tests.shell.daemon.test_daemon import Steps
@@ -147,6 +150,38 @@ def test_a_root_that_is_slow_delays_no_other(tmp_path: Path) -> None:
 
     assert [True] == waited[:1]
     assert [3, 3] == [placed(fleet.folder, root) for root in ROOTS]
+
+
+def test_a_signal_given_to_the_thread_of_a_root_ends_them_all(tmp_path: Path) -> None:
+    """The kernel chooses any thread, and does not wake the one that answers to it."""
+    fleet = new_checkout(tmp_path / "fleet", fleets(*ROOTS))
+    wakeups = {root: Wakeups(None, poll_seconds=PATIENCE_SECONDS) for root in ROOTS}
+
+    def stop() -> None:
+        for one in wakeups.values():
+            one.stop()
+
+    def end(event: DaemonEvent) -> None:
+        if isinstance(event, PassFinished):
+            signal.pthread_kill(threading.get_ident(), signal.SIGTERM)
+
+    def endless(root: str) -> Daemon:
+        passes = new_passes(fleet.folder / root, Clock())
+        return Daemon(
+            passes=passes, wakeups=wakeups[root], poll_seconds=PATIENCE_SECONDS, observers=(end,)
+        )
+
+    late = threading.Timer(PATIENCE_SECONDS / 10, stop)  # or else a failure would never end
+    before = signal.signal(signal.SIGTERM, lambda *_: stop())
+    late.start()
+    try:
+        run_beside({root: endless(root) for root in ROOTS})
+    finally:
+        signal.signal(signal.SIGTERM, before)
+        was_asked_in_time = late.is_alive()
+        late.cancel()
+
+    assert was_asked_in_time
 
 
 @pytest.mark.parametrize(

@@ -74,6 +74,28 @@ def test_a_signal_may_come_at_any_moment_of_a_wait() -> None:
     assert wakeups.wait(0.0)
 
 
+def test_a_signal_given_to_another_thread_ends_a_wait() -> None:
+    """The system may choose any thread, which does not wake the one that answers to it."""
+    with Wakeups(None, poll_seconds=FAR) as wakeups:
+        before = signal.signal(signal.SIGTERM, lambda *_: wakeups.stop())
+        late = threading.Timer(FAR / 10, wakeups.stop)  # ends a failure, too
+        late.start()
+
+        def hit() -> None:
+            signal.pthread_kill(threading.get_ident(), signal.SIGTERM)
+
+        asking = threading.Timer(0.1, hit)  # by then the wait has begun
+        asking.start()
+        try:
+            assert not wakeups.wait()
+        finally:
+            was_heard_in_time = late.is_alive()
+            late.cancel()
+            asking.join()
+            signal.signal(signal.SIGTERM, before)
+    assert was_heard_in_time
+
+
 def test_a_commit_wakes(tmp_path: Path) -> None:
     """As a person makes it."""
     checkout = new_checkout(tmp_path / "r", {"x": "1"})
