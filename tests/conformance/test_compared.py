@@ -65,16 +65,35 @@ def _other(value: object) -> object:
     return value
 
 
-def _is_compared(check: Check, cases: list[Body], path: Path) -> bool:
+def _once(check: Check) -> Check:
+    """Return a check that judges each vector once, however often it is asked."""
+    known: dict[int, str | Exception | None] = {}
+
+    def checked(case: Body) -> str | None:
+        if id(case) not in known:
+            try:
+                known[id(case)] = check(case)
+            except Exception as error:  # noqa: BLE001 - raised again, each time
+                known[id(case)] = error
+        found = known[id(case)]
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    return checked
+
+
+def _is_compared(check: Check, untouched: Check, cases: list[Body], path: Path) -> bool:
     """Whether another value at a path is a difference in any of these vectors.
 
-    What only vectors have that are left out is counted with them.
+    What only vectors have that are left out is counted with them. `untouched` is the same check,
+    of vectors as they are.
     """
     tried = 0
     for case in cases:
         expected = _tampered(case["expected"], path)
         try:
-            if check(case) is None and check({**case, "expected": expected}) is not None:
+            if untouched(case) is None and check({**case, "expected": expected}) is not None:
                 return True
         except LeftOut:
             continue
@@ -90,13 +109,14 @@ def _not_compared(label: str, check: Check) -> list[str]:
     """The paths of a family that are not compared."""
     cases = [case for file in FILES for case in read_cases(file) if label_of(case) == label]
     by_path: dict[Path, list[Body]] = {}
+    untouched = _once(check)
     for case in cases:
         for path in dict.fromkeys(_paths(case["expected"])):
             by_path.setdefault(path, []).append(case)
     return sorted(
         ".".join(path).removeprefix(CHOICE)
         for path, found in by_path.items()
-        if not _is_compared(check, found, path)
+        if not _is_compared(check, untouched, found, path)
     )
 
 

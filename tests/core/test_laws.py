@@ -38,7 +38,7 @@ OTHER_EXAMPLES = "LAW_SEED"
 """Where this is set, laws are held with the examples of `--hypothesis-seed`, else with the same."""
 
 LAW = settings(
-    max_examples=100,
+    max_examples=60,
     deadline=None,
     derandomize=OTHER_EXAMPLES not in os.environ,
     phases=(Phase.generate,),  # shrinking a repository takes minutes

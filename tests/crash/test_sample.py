@@ -13,8 +13,8 @@ from tests.crash.signal_points import SIGNALS, sample
 from tests.crash.verbs import VERBS, Verb
 from tests.shell.fleet import ROOT, process_environment
 
-SHARE, MOST = 60, 3  # one step in so many is killed here, of a scenario no more than that
-POINTS = 84  # of all signals and verbs together, at most
+SHARE, MOST = 60, 2  # one step in so many is killed here, of a scenario no more than that
+POINTS = 56  # of all signals and verbs together, at most
 SEED = os.environ.get("CRASH_SEED", "0")  # which of both
 CPU_SECONDS = 40  # each kill is a process that is started twice
 

@@ -26,7 +26,7 @@ ADDRESS_SPACE_KIB = 600_000  # a third of which is python and its libraries
 CPU_SECONDS = 10
 FIELDS = worst_fields()
 ALL = os.environ.get("MACHINE_LIMITS") == "all"  # `make limits`
-SHARE = 4  # of the full fields; other ones for other code
+SHARE = 3  # of the full fields; other ones for other code
 FIELD = re.compile(r"^\| ([^`|]+) \| (validate|reconcile|why|render) \|", re.MULTILINE)
 MEGABYTES = 200
 

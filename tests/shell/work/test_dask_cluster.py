@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 
 import dask
+import distributed  # noqa: F401  # or else what is set for a test is all that there is of its settings
 import pytest
 
 from reconciler.errors import ShellError, UsageError
