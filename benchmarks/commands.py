@@ -12,9 +12,11 @@ POLICY = Path(__file__).resolve().parent.parent / "example-repo/policies/shop.ya
 RUNS = 9
 
 
-def command(*arguments: str, folder: Path | None = None) -> None:
-    """Run the command in a process of its own."""
+def command(*arguments: str, folder: Path | None = None, cache: Path | None = None) -> None:
+    """Run the command in a process of its own; a cache is that of the user if none is given."""
     variables = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    if cache is not None:
+        variables["RECONCILER_CACHE_DIR"] = str(cache)
     words = [sys.executable, "-m", "reconciler", *arguments]
     subprocess.run(words, cwd=folder, check=True, capture_output=True, env=variables)
 

@@ -105,6 +105,12 @@ ANSWERS: Mapping[str, Goal] = {
     "example: plan --base HEAD~2 --head HEAD~1": Goal(0.9, Unit.SECONDS),
     "example: why deployment/shop": Goal(0.9, Unit.SECONDS),
     "example: verify": Goal(0.9, Unit.SECONDS),
+    "get of one object, second call, 10,000 workloads": Goal(0.4, Unit.SECONDS),
+    "get of all objects, second call, 10,000 workloads": Goal(1.5, Unit.SECONDS),
+    "status, second call, 10,000 workloads": Goal(1.5, Unit.SECONDS),
+    "why of one object, second call, 10,000 workloads": Goal(1.5, Unit.SECONDS),
+    "plan of one file, second call, 10,000 workloads": Goal(2, Unit.SECONDS),
+    "validate of one file, second call, 10,000 workloads": Goal(1, Unit.SECONDS),
 }
 
 GOALS: Mapping[str, Goal] = dict([*_karmada(), *_others(), *_passes(), *ANSWERS.items()])

@@ -36,6 +36,7 @@ GROUPS: Mapping[str, Group] = {
     "memory": memory.figures,
     "commands": lambda _: commands.figures(),
     "questions": lambda _: questions.figures(),
+    "sized": lambda _: questions.sized_figures(),
     "asked": asked_alone.figures,
     "plan": plan_cold.figures,
     "page": page_views.figures,

@@ -1,17 +1,19 @@
-"""What questions about the example repository cost: processor time, children included.
+"""What questions cost: processor time, children included.
 
-Compared with the check of one file by the same command, so that machines can be compared.
+About the example repository, compared with the check of one file by the same command, so that
+machines can be compared; and about a large fleet.
 """
 
 import resource
 import statistics
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 from benchmarks.commands import command
 from benchmarks.figure import Figure, Unit
-from benchmarks.repositories import git
+from benchmarks.repositories import git, team_workload, teams_of, write_checkout
 from reconciler.shell.resources import write_example
 
 REPEAT = 7
@@ -25,16 +27,31 @@ QUESTIONS = (
     ("verify",),
 )
 
+CLUSTERS, WORKLOADS = 500, 10_000
+CHANGED = 7  # the workload that is scaled before each question
+SIZED_QUESTIONS = {
+    "get of one object": ("get", "resourcebinding", "web-00004-deployment"),
+    "get of all objects": ("get", "-A", "deployments,resourcebindings"),
+    "status": ("status",),
+    "why of one object": ("why", "deployment/web-00004"),
+    "plan of one file": ("plan", "--base", "HEAD~1", "--head", "HEAD"),
+    "history of one object": ("history", "deployment/web-00004"),
+    "validate of one file": ("validate", "workloads/00007.yaml"),
+}
+
 
 def cpu_seconds(folder: Path, *arguments: str) -> float:
     """Return the median processor time of a command."""
-    times = []
-    for _ in range(REPEAT):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        command(*arguments, folder=folder)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    return statistics.median(times)
+    asked = partial(command, *arguments, folder=folder)
+    return statistics.median(spent(asked) for _ in range(REPEAT))
+
+
+def spent(act: Callable[[], object]) -> float:
+    """Return the processor time of the processes that something starts and waits for."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    act()
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def figures() -> Iterator[Figure]:
@@ -53,3 +70,27 @@ def figures() -> Iterator[Figure]:
             took = cpu_seconds(folder, *arguments)
             note = f"{took / unit:.1f} times the check of one file"
             yield Figure(f"example: {' '.join(arguments)}", took, Unit.SECONDS, note)
+
+
+def sized_figures(clusters: int = CLUSTERS, workloads: int = WORKLOADS) -> Iterator[Figure]:
+    """Yield the seconds of each question about a large fleet: the second call, after a change.
+
+    With the cache of parsed documents. A policy by label places ten workloads on 5 to 25 clusters.
+    """
+    with tempfile.TemporaryDirectory(prefix="reconciler-bench-") as place:
+        folder, cache = Path(place) / "fleet", Path(place) / "cache"
+        write_checkout(folder, teams_of(clusters, workloads))
+        command("reconcile", folder=folder, cache=cache)
+        for number, (name, arguments) in enumerate(SIZED_QUESTIONS.items()):
+            ask = partial(command, *arguments, folder=folder, cache=cache)
+            ask()
+            _scale(folder, 3 + number)
+            took = spent(ask)
+            yield Figure(f"{name}, second call, {workloads:,} workloads", took, Unit.SECONDS)
+
+
+def _scale(folder: Path, replicas: int) -> None:
+    """Change one workload, and commit it."""
+    for path, text in team_workload(CHANGED, replicas).items():
+        (folder / path).write_text(text)
+    git(folder, "commit", "-q", "-a", "-m", "scale")

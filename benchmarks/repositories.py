@@ -155,7 +155,12 @@ def team_workload(number: int, replicas: int) -> dict[str, str]:
 
 def make_repository(folder: Path, manifests: int, *, clusters: int = 0) -> None:
     """Make a checkout with its first commit."""
-    for path, text in manifests_of(manifests, clusters).items():
+    write_checkout(folder, manifests_of(manifests, clusters))
+
+
+def write_checkout(folder: Path, files: Mapping[str, str]) -> None:
+    """Make a checkout of some files with its first commit."""
+    for path, text in files.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text)
     git(folder, "init", "-q", "-b", "main")
