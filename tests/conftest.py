@@ -1,7 +1,8 @@
 """Tests run alike on every machine: however slow it is, and whatever started them.
 
 Properties have the same examples everywhere. A test is bounded by the processor time that it
-takes, its children's included; the wall clock only ends what hangs. Signals act as in a terminal,
+takes, its children's included, and more of it where the machine is slower; the wall clock only
+ends what hangs. Signals act as in a terminal,
 also where the runner was started in the background by a shell that lets it ignore them. What
 nobody foresaw fails a test. Those of the fast loop (`quick.py`) start no process.
 """
@@ -18,9 +19,10 @@ from hypothesis import HealthCheck, settings
 
 from reconciler.dialects import object_boundary
 from tests import quick, strict
+from tests.slowness import slowness
 
 CPU_SECONDS = 10.0
-"""What one test may take unless its mark `cpu_seconds` says more."""
+"""What one test may take on a quiet machine, unless its mark `cpu_seconds` says more."""
 
 HANDLERS: Mapping[signal.Signals, Callable[[int, FrameType | None], object] | signal.Handlers] = {
     signal.SIGHUP: signal.SIG_DFL,
@@ -79,8 +81,9 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
     taken = _cpu_seconds() - before
     mark = item.get_closest_marker("cpu_seconds")
     limit = CPU_SECONDS if mark is None else float(mark.args[0])
-    if taken > limit:
-        pytest.fail(f"it took {taken:.1f} seconds of processor time, {limit:g} are allowed")
+    if taken > limit and taken > limit * (slower := slowness()):
+        allowed = f"{limit:g} are allowed, times {slower:.1f} for the machine"
+        pytest.fail(f"it took {taken:.1f} seconds of processor time, {allowed}")
 
 
 def _cpu_seconds() -> float:

@@ -21,13 +21,13 @@ def test_waiting_is_free():
 
 @pytest.mark.cpu_seconds(0.2)
 def test_work_is_not():
-    end = time.process_time() + 0.3
+    end = time.process_time() + 2
     while time.process_time() < end:
         pass
 
 @pytest.mark.cpu_seconds(0.2)
 def test_nor_is_that_of_children():
-    work = "import time\\nwhile time.process_time() < 0.3: pass"
+    work = "import time\\nwhile time.process_time() < 2: pass"
     subprocess.run([sys.executable, "-c", work])
 """
 
@@ -53,5 +53,5 @@ def test_time_of_the_processor_counts_and_signals_act(tmp_path: Path) -> None:
     assert ["test_nor_is_that_of_children", "test_work_is_not"] == [
         line.partition("::")[2].partition(" ")[0] for line in failed
     ]
-    assert 2 == done.stdout.count("seconds of processor time, 0.2 are allowed\n")
+    assert 2 == done.stdout.count("seconds of processor time, 0.2 are allowed, times ")
     assert "2 failed, 2 passed" in done.stdout
