@@ -35,6 +35,7 @@ PROCESSES = (
     "tests/audit/proofs/test_kept_history.py",
     "tests/audit/proofs/test_replay.py",
     "tests/core/inputs/test_loader_law.py",
+    "tests/core/inputs/test_part_law.py",
     "tests/core/test_message.py::test_user_text_cannot_forge_anything",
     "tests/core/test_work_follows_changes.py",
     "tests/delivery/test_branch.py",

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from reconciler.shell.passes.one_pass import Passes
     from reconciler.shell.passes.pass_report import PassReport
     from reconciler.shell.reading.merge_preview import Sides
+    from reconciler.shell.reading.part_reader import PartReader
     from reconciler.shell.reading.revisions import GitRevisions
 
 AUTHOR = CommitIdentity("reconciler", "reconciler@localhost")
@@ -76,6 +77,15 @@ class FleetRepository:
         if not self._replays:
             self._replays.append(Replay(self.revisions))
         return self._replays[0]
+
+    @property
+    def parts(self) -> "PartReader":
+        """What reads as much of it as a question is about; see `revisions`."""
+        from reconciler.shell.reading.part_reader import PartReader
+
+        index = None if self.documents is None else self.documents.index
+        place = f"{self.repository.common_dir} {self.repository.prefix} {self.layout}"
+        return PartReader(self.revisions.loader, index, place)
 
     def new_loader(self) -> Loader:
         """Return what loads worlds and has seen none yet."""

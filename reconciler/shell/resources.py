@@ -3,17 +3,22 @@
 import contextlib
 import hashlib
 import json
+import os
 import sys
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
-from importlib.resources import files
+from importlib.resources import as_file, files
 from importlib.resources.abc import Traversable
+from importlib.util import find_spec
 from pathlib import Path
 
 from reconciler.errors import ShellError
 from reconciler.manifests.schemas.schema import Schemas
 from reconciler.shell.processes.held_signals import held_signals
+
+READERS = ("jsonschema_rs", "ruamel.yaml", "_ruamel_yaml")
+"""Modules of others that read manifests; each is rewritten where its version is another."""
 
 
 def _find(name: str) -> Traversable:
@@ -46,6 +51,42 @@ def build_id() -> str:
         with contextlib.suppress(PackageNotFoundError):
             digest.update(f"{name} {version(name)}\n".encode())
     return digest.hexdigest()
+
+
+def build_stamp() -> str:
+    """Return what stands for the same code on this machine, told without reading it.
+
+    Whoever writes a file anew, or puts another one in its place, leaves another time of change and
+    another inode, which nobody sets by hand.
+    """
+    digest = hashlib.sha256(f"{sys.version}\n".encode())
+    for place in (files("reconciler"), _find("schemas")):
+        with as_file(place) as folder:
+            for path, found in _stats(folder):
+                digest.update(f"{path} {found}\n".encode(errors="surrogateescape"))
+    for name in READERS:
+        spec = find_spec(name)
+        origin = None if spec is None else spec.origin
+        found = "" if origin is None else _stat(Path(origin).stat())
+        digest.update(f"{name} {origin} {found}\n".encode(errors="surrogateescape"))
+    return digest.hexdigest()
+
+
+def _stats(folder: Path) -> Iterator[tuple[str, str]]:
+    """Yield what the system says of the code and the schemas of a folder, in the order of paths."""
+    left = [str(folder)]
+    for place in left:
+        with os.scandir(place) as listed:
+            for entry in sorted(listed, key=lambda entry: entry.name):
+                if entry.is_dir() and entry.name not in ("data", "__pycache__"):
+                    left.append(entry.path)
+                elif entry.name.endswith((".py", ".json")):
+                    yield entry.path, _stat(entry.stat())
+
+
+def _stat(found: os.stat_result) -> str:
+    """Return what differs where a file was written."""
+    return f"{found.st_size} {found.st_mtime_ns} {found.st_ctime_ns} {found.st_ino}"
 
 
 @lru_cache(maxsize=1)

@@ -1,7 +1,7 @@
 """Which kinds and names the words of `get` ask for: `rb,deploy`, `deploy a b`, `rb/a deploy/b`."""
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING
@@ -10,7 +10,7 @@ from reconciler.errors import UsageError
 from reconciler.manifests.names import shown
 
 if TYPE_CHECKING:
-    from reconciler.model.known_kinds import Kind
+    from reconciler.model.known_kinds import Kind, KnownKinds
     from reconciler.model.world import World
 
 
@@ -23,8 +23,20 @@ class AskedKind:
     name: str = ""
 
 
-def asked_kinds(world: "World", words: Sequence[str]) -> tuple[AskedKind, ...]:
+def present_kinds(world: "World") -> "set[Kind]":
+    """Return the kinds that have an object."""
+    return {(key.group, key.kind) for key in (*world.inputs, *world.outputs)}
+
+
+def asked_kinds(
+    known: "KnownKinds", present: "Collection[Kind]", words: Sequence[str]
+) -> tuple[AskedKind, ...]:
     """Return what words ask for, in their order, each once.
+
+    Args:
+        known: The kinds that are known before a file is read.
+        present: The kinds that have an object.
+        words: What a person wrote.
 
     Raises:
         UsageError: A kind is unknown or ambiguous, or the words mix `KIND/NAME` with others.
@@ -38,7 +50,9 @@ def asked_kinds(world: "World", words: Sequence[str]) -> tuple[AskedKind, ...]:
     for word, pair in zip(words, pairs, strict=False):
         if "/" in word and not all(pair):
             raise UsageError(f"{shown(word)} must be KIND/NAME, such as deployment/web")
-    kinds = {word: kind_of(world, word) for word in dict.fromkeys(word for word, _ in pairs)}
+    kinds = {
+        word: _kind_of(known, present, word) for word in dict.fromkeys(word for word, _ in pairs)
+    }
     return tuple(dict.fromkeys(AskedKind(word, kinds[word], name) for word, name in pairs))
 
 
@@ -51,10 +65,14 @@ def kind_of(world: "World", word: str) -> "Kind":
     Raises:
         UsageError: It means none, or several.
     """
+    return _kind_of(world.known, present_kinds(world), word)
+
+
+def _kind_of(known: "KnownKinds", kinds_here: "Collection[Kind]", word: str) -> "Kind":
     from reconciler.audit.kind_words import resolve_kind
 
-    present = {(key.group, key.kind) for key in (*world.inputs, *world.outputs)}
-    kinds = resolve_kind(word, world.known.short, present | world.known.scopes.keys(), present)
+    present = set(kinds_here)
+    kinds = resolve_kind(word, known.short, present | known.scopes.keys(), present)
     if not kinds:
         raise unknown_kind(word, present)
     if len(kinds) > 1 and present.issuperset(kinds):

@@ -7,12 +7,13 @@ from pathlib import Path
 import click
 
 from reconciler.audit.named_object import near
-from reconciler.cli.objects.asked_kinds import AskedKind, asked_kinds
+from reconciler.cli.objects.asked_kinds import AskedKind, asked_kinds, present_kinds
 from reconciler.cli.objects.get_output import print_found
+from reconciler.cli.objects.get_part import find_in_part
 from reconciler.cli.objects.get_watch import Watch
 from reconciler.cli.objects.kind_list import print_kinds
 from reconciler.cli.objects.query import Query, matching
-from reconciler.cli.objects.world import note_if_empty, open_loader
+from reconciler.cli.objects.world import fleet_of, note_if_empty
 from reconciler.core.dialects import CLUSTERS
 from reconciler.errors import UsageError
 from reconciler.model.identity import ObjectKey
@@ -40,13 +41,19 @@ def run(
         raise UsageError("--watch follows a branch: give it a KIND, and no --at")
     repository = Repository.open(directory)
     name = branch or (repository.head_branch() if watch else None)
-    loader = open_loader(repository, layout)
+    fleet = fleet_of(Path(), repository, layout)
     head = _revision(repository, name, at)
+    if query.words and not watch and query.output != "wide":
+        part = find_in_part(fleet.parts, head, query)
+        if part is not None:
+            print_found(part.world, part.objects, query, None)
+            return 0
+    loader = fleet.revisions.loader
     world = loader.load(head)
     note_if_empty(directory, world)
     if not query.words:
         return print_kinds(world, query)
-    asked = asked_kinds(world, query.words)
+    asked = asked_kinds(world.known, present_kinds(world), query.words)
     found = matching(world, asked, query)
     missing = _say_what_is_missing(world, found, query)
     if watch and name is not None:

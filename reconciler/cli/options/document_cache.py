@@ -16,13 +16,13 @@ def document_cache() -> "DocumentCache | None":
     from reconciler.audit.printable import printable
     from reconciler.core.dialects import KINDS
     from reconciler.shell.reading.document_cache import DocumentCache
-    from reconciler.shell.resources import build_id
+    from reconciler.shell.resources import build_id, build_stamp
 
     named, folder = chosen_cache(), cache_folder()
     context = click.get_current_context(silent=True)
     if folder is None or context is None:
         return None
-    documents = DocumentCache(folder / "documents", build_id, KINDS)
+    documents = DocumentCache(folder / "documents", build_id, KINDS, stamp=build_stamp)
 
     def save() -> None:
         if not isinstance(sys.exception(), KeyboardInterrupt):

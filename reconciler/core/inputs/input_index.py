@@ -26,7 +26,8 @@ class InputIndex:
     beside a fault is `None` where it cannot be told whose it is. `foreign` are the faulty files
     that do not look like manifests at all. `partial` has the files with documents that are no
     manifests, `texts` those that hold what a pass may remove. `traces` are those of unforeseen
-    exceptions, `scopes` those of all kinds that are known.
+    exceptions, `scopes` those of all kinds that are known. `unread` are the keys of what stands in
+    other files, where only some were read.
     """
 
     known: KnownKinds
@@ -39,11 +40,12 @@ class InputIndex:
     blobs: Mapping[str, str]
     texts: Mapping[str, bytes]
     traces: tuple[Trace, ...] = ()
+    unread: frozenset[ObjectKey] = frozenset()
 
     @property
     def keys(self) -> frozenset[ObjectKey]:
-        """The keys of all manifests and reports."""
-        return frozenset((*self.manifests, *self.reports))
+        """The keys of all manifests and reports, read or not."""
+        return self.unread.union(self.manifests, self.reports)
 
 
 def index_inputs(

@@ -4,9 +4,7 @@ Whatever is wrong with the table (cut off, edited, another program's, locked for
 disk) costs time, never an answer: what is not found there is read from the repository.
 """
 
-import contextlib
 import hashlib
-import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -18,8 +16,11 @@ from reconciler.core.inputs.stored_validation import (
 )
 from reconciler.manifests.file_names import is_escaped
 from reconciler.model.known_kinds import KnownKinds
-from reconciler.shell.reading.entry_table import TOGETHER, EntryTable, remove_table
+from reconciler.shell.reading.entry_table import TOGETHER
+from reconciler.shell.reading.file_index import FileIndex
+from reconciler.shell.reading.optional_table import OptionalTable
 
+NAME = "documents.db"
 INPUTS, OUTPUTS = "inputs", "outputs"  # names of rules
 FEW = 500  # ours: fewer files are parsed before a table would have been asked
 MOST_BYTES = 1 << 30  # ours: 100,000 manifests take some 200 MB
@@ -41,6 +42,7 @@ class DocumentCache:
         *,
         few: int = FEW,
         most_bytes: int = MOST_BYTES,
+        stamp: Callable[[], str] | None = None,
     ) -> None:
         """Remember where the table is; it is opened when many files are first asked for.
 
@@ -50,18 +52,22 @@ class DocumentCache:
             known: The kinds.
             few: From how many files on it is worth asking.
             most_bytes: How large the table may grow.
+            stamp: As `build`, for the short forms of files; `None` for no index of them.
         """
-        self._folder = folder
+        self.index = None if stamp is None else FileIndex(folder, stamp, few=few)
+        """The short forms of the files, which are kept in a table beside."""
         self._build = build
         self._known = known
         self._few = few
-        self._most_bytes = most_bytes
-        self._table: EntryTable | None = None
-        self._is_open = False
+        self._table = OptionalTable(folder, NAME, most_bytes=most_bytes)
+        self._was_opened = False
         self._prefix = b""
         self._pending: list[tuple[bytes, FileValidation]] = []
-        self.problem = ""
-        """Why the table is not used, `""` while it is."""
+
+    @property
+    def problem(self) -> str:
+        """Why a table is not used, `""` while all are."""
+        return self._table.problem or (self.index.problem if self.index else "")
 
     def find(self, rules: str, pairs: Sequence[Pair]) -> Iterator[FileValidation]:
         """Yield what was found in those files that are known, without their texts.
@@ -70,13 +76,13 @@ class DocumentCache:
             rules: The name of the rules that they are held against.
             pairs: The files.
         """
-        if self._opened(len(pairs)) is None:
+        if not self._opened(len(pairs)):
             return
         shared: dict[str, str] = {}
         for start in range(0, len(pairs), TOGETHER):
             piece = pairs[start : start + TOGETHER]
             keys = [self._key(rules, *pair) for pair in piece]
-            texts = self._read(keys)
+            texts = self._table.read(keys)
             stored = [
                 (*pair, texts[key]) for pair, key in zip(piece, keys, strict=True) if key in texts
             ]
@@ -84,10 +90,12 @@ class DocumentCache:
 
     def unknown(self, rules: str, pairs: Sequence[Pair]) -> int:
         """Return how many of some files are not known, by a sample."""
-        if self._opened(len(pairs)) is None:
+        if not self._opened(len(pairs)):
             return len(pairs)
         sample = {self._key(rules, *pair) for pair in pairs[:: len(pairs) // SAMPLE + 1]}
-        return len(pairs) * (len(sample) - len(self._read(list(sample)))) // max(len(sample), 1)
+        return (
+            len(pairs) * (len(sample) - len(self._table.read(list(sample)))) // max(len(sample), 1)
+        )
 
     def unknown_among(self, pairs: Iterable[Pair], is_output: Callable[[str], bool]) -> int:
         """Return about how many files of a commit are not known."""
@@ -98,7 +106,7 @@ class DocumentCache:
 
     def add(self, rules: str, file: FileValidation) -> None:
         """Note what was found in a file, to be written by `save`."""
-        if self._table is not None and is_storable(file, self._known):
+        if self._table.is_open and is_storable(file, self._known):
             self._pending.append((self._key(rules, file.path, file.blob), file))
 
     def save(self, *, pieces: int | None = None) -> bool:
@@ -107,53 +115,26 @@ class DocumentCache:
         Args:
             pieces: How many at most; `None` for all.
         """
-        while self._table is not None and (self._pending or self._table.has_news()):
+        while self._table.is_open and (self._pending or self._table.has_news):
             if pieces == 0:
                 return True
             pieces = None if pieces is None else pieces - 1
             piece, self._pending = self._pending[:PIECE], self._pending[PIECE:]
-            entries = [(key, encode_validation(file)) for key, file in piece]
-            with self._guarded():
-                self._table.write(entries, most_bytes=self._most_bytes)
+            self._table.write([(key, encode_validation(file)) for key, file in piece])
+        if self.index is not None:
+            self.index.save()
         return False
 
-    def _opened(self, count: int) -> EntryTable | None:
-        """Return the table, if there is one and so many files are worth it."""
-        if not self._is_open and count >= self._few:
-            self._is_open = True
+    def _opened(self, count: int) -> bool:
+        """Return whether there is a table, and so many files are worth it."""
+        if not self._was_opened and count >= self._few:
+            self._was_opened = True
             self._prefix = f"{self._build()}\0".encode()
-            with self._guarded():
-                self._table = EntryTable.open(self._folder)
-        return self._table if count >= self._few else None
-
-    def _read(self, keys: Sequence[bytes]) -> dict[bytes, str]:
-        """Return the texts that are there."""
-        found: dict[bytes, str] = {}
-        with self._guarded():
-            if self._table is not None:
-                found.update(self._table.read(keys))
-        return found
+            self._table.open()
+        return self._table.is_open and count >= self._few
 
     def _key(self, rules: str, path: str, blob: str) -> bytes:
         """Return what a file is filed under: of odd names and JSON other things are found."""
         sort = "odd" if is_escaped(path) else "json" if path.endswith(".json") else "yaml"
         said = self._prefix + f"{rules}\0{sort}\0{blob}".encode()
         return hashlib.blake2b(said, digest_size=16).digest()
-
-    @contextlib.contextmanager
-    def _guarded(self) -> Iterator[None]:
-        """Go on without the table where it cannot be used; make room where it is damaged."""
-        try:
-            yield
-        except (sqlite3.OperationalError, OSError) as error:
-            self._give_up(error)
-        except sqlite3.DatabaseError as error:
-            self._give_up(error)
-            remove_table(self._folder)
-
-    def _give_up(self, error: Exception) -> None:
-        """Let go of the table for the rest of this process."""
-        self.problem = str(error)
-        if self._table is not None:
-            self._table.close()
-        self._table, self._pending = None, []

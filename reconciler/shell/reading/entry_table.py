@@ -14,7 +14,6 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-NAME = "documents.db"
 TABLE = "CREATE TABLE entry (key BLOB PRIMARY KEY, day INTEGER, content BLOB)"
 PATIENCE_SECONDS = 1.0  # for another process that is writing
 TOGETHER = 500  # keys of one question; SQLite took at most 999 for long
@@ -34,15 +33,15 @@ class EntryTable:
         self._old: list[bytes] = []
 
     @classmethod
-    def open(cls, folder: Path) -> "EntryTable":
-        """Open the table of a folder, and make what is missing; another table makes way.
+    def open(cls, folder: Path, name: str) -> "EntryTable":
+        """Open a table of a folder by the name of its file, and make what is missing.
 
         Raises:
             OSError: The folder or the file cannot be used, or is not ours alone to write.
             sqlite3.Error: The file is no table; `remove_table` makes room for one.
         """
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        place = folder / NAME
+        place = folder / name
         os.close(os.open(place, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o600))
         for one in (folder, place):
             found = one.stat()
@@ -122,11 +121,11 @@ class EntryTable:
         return int((pages - free) * page_bytes)
 
 
-def remove_table(folder: Path) -> None:
+def remove_table(folder: Path, name: str) -> None:
     """Remove the file of a table, and what a killed process left beside it."""
-    for name in (NAME, f"{NAME}-journal"):
+    for one in (name, f"{name}-journal"):
         with contextlib.suppress(OSError):
-            (folder / name).unlink()
+            (folder / one).unlink()
 
 
 def _make(connection: sqlite3.Connection) -> None:

@@ -1,7 +1,7 @@
 """What stands in for files that cannot be understood: their last good versions, out of history."""
 
 from collections.abc import Callable, Container, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from reconciler.audit.short_id import short_id
@@ -42,6 +42,7 @@ class GoodVersions:
         used: set[tuple[str, str]],
         allow: str | None = None,
         edited: Mapping[str, frozenset[Kind] | None] = MappingProxyType({}),
+        unread: Callable[[Mapping[Kind, bool]], frozenset[ObjectKey]] | None = None,
     ) -> LastKnownGood:
         """Return what stands in for the files that cannot be understood.
 
@@ -54,6 +55,8 @@ class GoodVersions:
             used: Gets the path and blob of each version that is read.
             allow: The digest of removals that a person lets through, `""` for none.
             edited: The files that differ since the last pass, with the kinds of what they hold.
+            unread: Returns the keys that stand in files beside those of the index, by scopes;
+                `None` if there are none.
 
         Raises:
             ShellError: A file is faulty and its last good version is not in this repository.
@@ -63,6 +66,8 @@ class GoodVersions:
         doubts = index.broken or index.partial or now.links or judged
         if last is None or not (doubts or last.held):
             return last_known_good(index, None, allow=allow)
+        if unread is not None:
+            index = replace(index, unread=unread(index.scopes))
         try:
             then = self.listings.listing(
                 paired(last.revision, last.reported_at) if last.reported_at else last.revision

@@ -3,16 +3,15 @@
 What a commit changed is told by git, and patched into what was known, so a warm load costs that.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
 
 from reconciler.core.dialects import KINDS
 from reconciler.core.inputs.admissions import ADMISSIONS
 from reconciler.core.inputs.document_rules import Rules
 from reconciler.core.inputs.file_validation import FileValidation
-from reconciler.core.inputs.input_files import InputFiles, input_files
+from reconciler.core.inputs.input_files import input_files
 from reconciler.core.inputs.input_index import InputIndex, follow_inputs, index_inputs
 from reconciler.core.inputs.last_known_good import LastKnownGood
 from reconciler.core.inputs.past_versions import with_past
@@ -29,6 +28,8 @@ from reconciler.model.repository_layout import RepositoryLayout
 from reconciler.model.settings import CONFIGURATION_PATH, Settings, decode_settings
 from reconciler.model.world import World
 from reconciler.shell.git.errors import GitError
+from reconciler.shell.git.objects import TreeEntry
+from reconciler.shell.reading.commit_part import CommitPart
 from reconciler.shell.reading.delivered_files import DeliveredFiles
 from reconciler.shell.reading.document_cache import INPUTS, OUTPUTS, DocumentCache
 from reconciler.shell.reading.earlier_files import EarlierFiles
@@ -36,22 +37,15 @@ from reconciler.shell.reading.edited_inputs import EditedInputs
 from reconciler.shell.reading.format_guard import FormatGuard
 from reconciler.shell.reading.good_versions import GoodVersions
 from reconciler.shell.reading.listings import Listings
+from reconciler.shell.reading.loaded_world import AskedFiles, LoadedWorld
 from reconciler.shell.reading.reported_trees import ReportedTrees, Reports, SourcesOf, paired
 from reconciler.shell.reading.state_reader import StateReader
 from reconciler.shell.reading.tree_cache import Below, Choice, Track, TreeCache, untracked
 from reconciler.shell.reading.trees import Trees
 from reconciler.shell.work.validators import FileValidators, file_validators
 
-_Asked = tuple[str, str, Choice]
-"""The commits of inputs and outputs, and which outputs."""
-
-
-class _Loaded(NamedTuple):
-    """A world, what was asked for, and the branch that clusters report on, `""` for none."""
-
-    asked: _Asked
-    branch: str
-    world: World
+Entries = Mapping[str, TreeEntry]
+"""Path to entry of the files of a commit."""
 
 
 class Loader:
@@ -103,9 +97,9 @@ class Loader:
         self._surveyed: InputIndex | None = None
         self._delivered = DeliveredFiles()
         self._delivers: tuple[Destination, ...] = ()
-        self._last: _Loaded | None = None
-        self._last_whole: _Loaded | None = None
-        self._last_part: _Loaded | None = None
+        self._last: LoadedWorld | None = None
+        self._last_whole: LoadedWorld | None = None
+        self._last_part: LoadedWorld | None = None
 
     @property
     def layout(self) -> RepositoryLayout:
@@ -123,6 +117,7 @@ class Loader:
         outputs: str | None = None,
         reports: Reports | None = None,
         only: Choice | None = None,
+        part: CommitPart | None = None,
     ) -> World:
         """Return the world at a commit.
 
@@ -133,6 +128,7 @@ class Loader:
             reports: Returns the commit of the branch that clusters report on, where the
                 configuration names one; `None` takes that of the last pass.
             only: The outputs to read, `None` for all; what was read for all is kept beside.
+            part: The files to read of inputs and outputs, `None` for all.
 
         Returns:
             The very same world if the one before was asked for; documents that did not change are
@@ -145,16 +141,20 @@ class Loader:
         """
         if outputs is None:
             revision, outputs = self.sources_of(revision)
-        asked = (revision, outputs, only or self._every)
+        only = only if part is None else part.outputs
+        asked = AskedFiles(revision, outputs, only or self._every, part)
         last = self._last_whole if only is None else self._last_part
         if last is not None and last.asked == asked:
             reported = None if reports is None or not last.branch else reports(last.branch) or ""
             if reported in (None, last.world.reported_at):
                 return last.world
-        total = 0 if self._last is not None else self._unparsed(revision)
+        is_first = only is None and self._last_whole is None
+        total = self._unparsed(revision) if is_first or not (self._last or part) else 0
         try:
             with file_validators(self._rules, total, processes=self._processes) as by:
-                self._last = _Loaded(asked, *self._load(asked, reports, by, last))
+                self._last = LoadedWorld(
+                    asked, *self._load(asked, reports, by, last and last.world)
+                )
         except BaseException:
             self._surveyed = None  # it may lag behind its files, and so may what follows
             self._states.forget()
@@ -170,6 +170,18 @@ class Loader:
         """Return whether a commit has the record of a pass."""
         return output_path(self._layout.output_root, RECORD) in self._listings.entries(revision)
 
+    def entries(self, revision: str) -> tuple[Entries, Entries]:
+        """Return the files of the commits of inputs and outputs, as of the world loaded last."""
+        inputs, outputs = self.sources_of(revision)
+        listed = self._listings.entries(self._as_before(inputs))
+        return listed, self._output_listings.entries(outputs)
+
+    def read_last(self) -> Iterator[tuple[str, Iterable[FileValidation]]]:
+        """Yield what was found in the inputs and outputs that were read last, by their rules."""
+        yield INPUTS, self._inputs.files
+        states = self._states if self._last is self._last_whole else self._parts
+        yield OUTPUTS, states.files
+
     def keep_documents(self, *, pieces: int) -> bool:
         """Write so many pieces of what was parsed, and return whether more is left."""
         return self._documents is not None and self._documents.save(pieces=pieces)
@@ -183,10 +195,10 @@ class Loader:
         return self._documents.unknown_among(files, self._every)
 
     def _load(
-        self, asked: _Asked, reports: Reports | None, by: FileValidators, before: _Loaded | None
+        self, asked: AskedFiles, reports: Reports | None, by: FileValidators, before: World | None
     ) -> tuple[str, World]:
-        """Compose a world from what changed since the one before; see `_Loaded`."""
-        revision, outputs, choice = asked
+        """Compose a world from what changed since the one before; see `LoadedWorld`."""
+        revision, outputs, choice, part = asked
         record = output_path(self._layout.output_root, RECORD)
         self._formats.check(record, self._output_listings.entries(outputs).get(record))
         states = self._states if choice is self._every else self._parts
@@ -200,10 +212,11 @@ class Loader:
         if branch and reports is not None:
             reported_at = reports(branch) or ""
         inputs = paired(revision, reported_at) if branch else revision
-        roots = self._delivery_roots(settings)
+        wanted = decode_delivery(settings).on("").destinations
+        roots = frozenset(roots_of((*self._delivers, *wanted))) - {""}
         self._output_listings.watch(roots)
         covers = input_files(settings, self._layout, state.manifests)
-        index = self._follow_survey(inputs, covers, by)
+        index = self._follow_survey(inputs, covers if part is None else part.inputs, by)
         versions = self._edited.find(last, inputs, covers)
         edited = {path: self._inputs.kinds_at(path) for path in versions}
         good_versions = partial(
@@ -214,6 +227,7 @@ class Loader:
             used=used,
             allow=settings.safety.allow,
             edited=edited,
+            unread=None if part is None else part.unread,
         )
         index, good = self._with_scopes(index, partial(good_versions, revision=inputs))
         world = compose(
@@ -226,7 +240,7 @@ class Loader:
             delivered=self._delivered.follow(self._output_listings.entries(outputs), roots),
             obstacles=self._output_listings.listing(outputs).in_the_way(roots),
             edited=edited,
-            last=None if before is None else before.world,
+            last=before,
         )
         earlier = self._earlier.find(world.inputs, versions, last, index.scopes)
         world = replace(world, earlier=earlier)
@@ -260,19 +274,14 @@ class Loader:
         used.add((path, blob))
         return found
 
-    def _follow_survey(self, revision: str, covers: InputFiles, by: FileValidators) -> InputIndex:
+    def _follow_survey(self, revision: str, choice: Choice, by: FileValidators) -> InputIndex:
         """Read the files of people."""
-        move = self._inputs.follow(revision, covers, by)
+        move = self._inputs.follow(revision, choice, by)
         if self._surveyed is None:
             self._surveyed = index_inputs(move.files.values(), KINDS)
         else:
             self._surveyed = follow_inputs(self._surveyed, move)
         return self._surveyed
-
-    def _delivery_roots(self, settings: Settings) -> frozenset[str]:
-        """Return the folders that delivery has, had, or is to have."""
-        wanted = decode_delivery(settings).on("").destinations
-        return frozenset(roots_of((*self._delivers, *wanted))) - {""}
 
     def _settings(
         self, revision: str, last: LastPass | None, state: StateTree, used: set[tuple[str, str]]

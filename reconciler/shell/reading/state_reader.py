@@ -1,6 +1,9 @@
 """The state tree of one commit after the other: all outputs, or those that one object reads."""
 
+from collections.abc import Iterable
+
 from reconciler.core.dialects import KINDS
+from reconciler.core.inputs.file_validation import FileValidation
 from reconciler.core.state import StateTree, blocks_of, check_ours, follow_state, read_state
 from reconciler.shell.reading.listings import Listings
 from reconciler.shell.reading.tree_cache import Choice, TreeCache
@@ -17,6 +20,11 @@ class StateReader:
         self._root = root
         self._state: StateTree | None = None
         self._choice: Choice | None = None
+
+    @property
+    def files(self) -> Iterable[FileValidation]:
+        """What the chosen files hold at the commit that was asked for last."""
+        return self._cache.files
 
     def follow(self, revision: str, choice: Choice, by: FileValidators) -> StateTree:
         """Go on to a commit, and return the chosen outputs.

@@ -13,6 +13,7 @@ from reconciler.core.inputs.tree_change import TreeChange, change_between
 from reconciler.manifests.file_names import is_escaped
 from reconciler.model.known_kinds import Kind
 from reconciler.model.versioned import Versioned, patched
+from reconciler.shell.reading.commit_part import NamedFiles
 from reconciler.shell.reading.document_cache import DocumentCache
 from reconciler.shell.reading.listings import Listings
 from reconciler.shell.reading.trees import Trees
@@ -45,7 +46,7 @@ class Below:
         return path.startswith(f"{self.folder}/") and not is_escaped(path)
 
 
-Choice = Below | InputFiles | OwnOutputs
+Choice = Below | InputFiles | OwnOutputs | NamedFiles
 
 
 class TreeCache:
@@ -99,6 +100,8 @@ class TreeCache:
         before, entries = self._files, self._listings.entries(revision)
         if self._last is not None and self._last[1] == choice:
             paths: Collection[str] = self._listings.differing(self._last[0], revision)
+        elif isinstance(choice, NamedFiles):
+            paths = choice.paths | before.keys()
         else:
             paths = entries.keys() | before.keys()
         paths = [path for path in paths if choice(path) or path in before]

@@ -4,22 +4,29 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.shell.reading.document_cache import FEW
-from reconciler.shell.reading.entry_table import NAME
+from reconciler.shell.reading.document_cache import FEW, NAME
 from tests.builders import deployment, path_of, policy, text
 from tests.shell.fleet import reconciler
 from tests.shell.repositories import Checkout, new_checkout
 
-NOW = "2027-01-01T00:00:00Z"
-BAD = {"bad/syntax.yaml": "kind: [\n", "bad/field.yaml": text({**policy("bad"), "sepc": {}})}
+BEFORE, NOW = "2026-12-01T00:00:00Z", "2027-01-01T00:00:00Z"
+BAD = {
+    "bad/syntax.yaml": "apiVersion: v1\nkind: [\n",
+    "bad/field.yaml": text({**policy("bad"), "sepc": {}}),
+}
 
 
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     """A repository that is just large enough."""
-    bodies = [policy(), *(deployment(f"web-{number}") for number in range(FEW))]
+    labels = [{"app": "web"}, {"app": "shop"}]
+    workloads = [deployment(f"web-{i}", labels=labels[i % 40 != 0]) for i in range(FEW)]
+    bodies = [policy(), *workloads]
     files = {path_of(body): text(body) for body in bodies}
-    return new_checkout(tmp_path_factory.mktemp("large") / "repository", files | BAD)
+    checkout = new_checkout(tmp_path_factory.mktemp("large") / "repository", files)
+    assert 0 == reconciler(checkout.folder, "reconcile", "--now", BEFORE).code
+    checkout.commit(BAD)
+    return checkout
 
 
 @pytest.mark.parametrize(
@@ -28,6 +35,9 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
         pytest.param(("validate",), id="validate"),
         pytest.param(("validate", "--rev", "HEAD", "-o", "json"), id="validate a commit"),
         pytest.param(("get", "deployments", "-A"), id="get"),
+        pytest.param(("get", "deploy/web-7", "pp/p", "-o", "yaml"), id="get of names"),
+        pytest.param(("get", "-A", "deploy,rb", "-l", "app=web", "-o", "name"), id="get of labels"),
+        pytest.param(("get", "deployment", "web-7", "web-x"), id="get of what is not there"),
         pytest.param(("plan", "--base", "HEAD", "--head", "HEAD", "--now", NOW), id="plan"),
         pytest.param(("history", "deployment/web-1"), id="history"),
         pytest.param(("reconcile", "--dry-run", "--now", NOW), id="reconcile"),

@@ -13,13 +13,13 @@ from reconciler.core.dialects import KINDS
 from reconciler.model.repository_layout import RepositoryLayout
 from reconciler.model.world import World
 from reconciler.shell.git.repository import Repository
-from reconciler.shell.reading.document_cache import DocumentCache
-from reconciler.shell.reading.entry_table import CHECK_BYTES, NAME
+from reconciler.shell.reading.document_cache import MOST_BYTES, NAME, DocumentCache
 from reconciler.shell.reading.load import Loader
 from reconciler.shell.reading.trees import GitTrees
 from reconciler.shell.resources import load_schemas
 from tests.builders import configmap, deployment, path_of, policy, text
 from tests.shell.fleet import Clock, new_fleet, new_passes
+from tests.shell.reading.table_damage import DAMAGES
 from tests.shell.repositories import Checkout, new_checkout
 
 COUNT = 40
@@ -37,7 +37,8 @@ def checkout(tmp_path: Path) -> Checkout:
 
 def documents_in(folder: Path, build: str = "this", **more: int) -> DocumentCache:
     """A cache that is asked about few files, too."""
-    return DocumentCache(folder, lambda: build, KINDS, **{"few": 0, **more})
+    bounds = {"few": 0, "most_bytes": MOST_BYTES, **more}
+    return DocumentCache(folder, lambda: build, KINDS, **bounds, stamp=lambda: build)
 
 
 def load(checkout: Checkout, documents: DocumentCache | None) -> World:
@@ -96,66 +97,7 @@ def test_only_the_owner_can_read_and_write(checkout: Checkout, tmp_path: Path) -
     assert [0o700, 0o600] == [one.stat().st_mode & 0o777 for one in (place.parent, place)]
 
 
-def cut(place: Path) -> None:
-    """Lose the second half, as a full disk does."""
-    os.truncate(place, place.stat().st_size // 2)
-
-
-def scramble(place: Path) -> None:
-    """Change some bytes of every page but the first."""
-    data = bytearray(place.read_bytes())
-    for start in range(4096 + 100, len(data), 512):
-        data[start] ^= 0x55
-    place.write_bytes(data)
-
-
-def forge(place: Path) -> None:
-    """Replace what is behind each checksum, as a person with an editor would."""
-    with sqlite3.connect(place) as connection:
-        rows = connection.execute("SELECT key, content FROM entry").fetchall()
-        forged = [(content[:CHECK_BYTES] + b"[0,false,[]]", key) for key, content in rows]
-        connection.executemany("UPDATE entry SET content = ? WHERE key = ?", forged)
-    connection.close()
-
-
-def swap(place: Path) -> None:
-    """Put what one key stands for behind another, checksum and all."""
-    with sqlite3.connect(place) as connection:
-        rows = connection.execute("SELECT key, content FROM entry").fetchall()
-        moved = [(content, key) for (_, content), (key, _) in zip(rows, rows[::-1], strict=True)]
-        connection.executemany("UPDATE entry SET content = ? WHERE key = ?", moved)
-    connection.close()
-
-
-def of_another_type(place: Path) -> None:
-    """Write numbers where contents were."""
-    with sqlite3.connect(place) as connection:
-        connection.execute("UPDATE entry SET content = 1, day = 'never'")
-    connection.close()
-
-
-def of_another_program(place: Path) -> None:
-    """Put another table there."""
-    place.unlink()
-    with sqlite3.connect(place) as connection:
-        connection.execute("CREATE TABLE entry (name TEXT)")
-    connection.close()
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
-        pytest.param(cut, id="cut off"),
-        pytest.param(scramble, id="scrambled"),
-        pytest.param(lambda place: place.write_bytes(b""), id="empty"),
-        pytest.param(lambda place: place.write_bytes(b"no table\n" * 900), id="text"),
-        pytest.param(forge, id="edited"),
-        pytest.param(swap, id="moved to other keys"),
-        pytest.param(of_another_type, id="of another type"),
-        pytest.param(of_another_program, id="another program's"),
-        pytest.param(lambda place: place.unlink(), id="deleted"),
-    ],
-)
+@pytest.mark.parametrize("damage", DAMAGES)
 def test_damage_costs_time_only(
     checkout: Checkout, tmp_path: Path, damage: Callable[[Path], object]
 ) -> None:

@@ -1,0 +1,110 @@
+"""The part of a commit that a question is about: which files it takes, told by their short forms.
+
+A world of a part has, of what was asked for, what the whole world has. Files that have a say beyond
+their own objects are always read: those with a fault or unknown, definitions of kinds, what changed
+since the last pass, and the records of passes.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from reconciler.core.dialects import KINDS
+from reconciler.core.inputs.file_head import DocumentHead, FileHead, is_always_read, key_in
+from reconciler.model.identity import ObjectKey
+from reconciler.model.known_kinds import Kind
+
+Heads = Mapping[str, FileHead | None]
+"""What files hold by their paths, `None` of those that have to be read."""
+
+Names = Mapping[Kind, Collection[str] | None]
+"""Which objects are asked for: names by kind, `None` for all of a kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class NamedFiles:
+    """Chooses files by their paths."""
+
+    paths: frozenset[str] = frozenset()
+
+    def __call__(self, path: str) -> bool:
+        """Return whether a file is chosen."""
+        return path in self.paths
+
+
+@dataclass(frozen=True, slots=True)
+class CommitPart:
+    """The files to read of a commit; `unread` returns the keys of all other inputs, by scopes."""
+
+    inputs: NamedFiles
+    outputs: NamedFiles
+    unread: Callable[[Mapping[Kind, bool]], frozenset[ObjectKey]] = lambda _: frozenset()
+
+
+@dataclass(frozen=True)
+class CommitHeads:
+    """What the files of a commit hold, in short.
+
+    Attributes:
+        inputs: The files of people.
+        outputs: The files below the output root.
+        always: Paths that are read for every question.
+    """
+
+    inputs: Heads
+    outputs: Heads
+    always: frozenset[str]
+
+    @cached_property
+    def documents(self) -> Mapping[Kind, list[tuple[str, DocumentHead]]]:
+        """The documents of the known files by kind, each with its path."""
+        found: dict[Kind, list[tuple[str, DocumentHead]]] = defaultdict(list)
+        for heads in (self.inputs, self.outputs):
+            for path, head in heads.items():
+                for one in () if head is None else head.documents:
+                    found[one.group, one.kind].append((path, one))
+        return found
+
+    def kinds(self) -> frozenset[Kind] | None:
+        """Return the kinds that surely have an object, `None` if one may have none.
+
+        One that is written more than once is none, so it takes a name that is there once.
+        """
+        for listed in self.documents.values():
+            if len(listed) > 1 and 1 not in Counter(one.name for _, one in listed).values():
+                return None
+        return frozenset(self.documents)
+
+    def names(self, kind: Kind, chosen: Callable[[DocumentHead], bool]) -> frozenset[str]:
+        """Return the names of the documents of a kind that are chosen."""
+        return frozenset(one.name for _, one in self.documents.get(kind, ()) if chosen(one))
+
+    def part(self, asked: Names) -> CommitPart:
+        """Return what has to be read for some objects."""
+        paths = {path for kind, names in asked.items() for path in self._paths(kind, names)}
+        paths |= self.always
+        inputs = frozenset(
+            path
+            for path, head in self.inputs.items()
+            if head is None or path in paths or is_always_read(path, head, KINDS)
+        )
+        outputs = frozenset(
+            path for path, head in self.outputs.items() if head is None or path in paths
+        )
+
+        def unread(scopes: Mapping[Kind, bool]) -> frozenset[ObjectKey]:
+            return frozenset(
+                key_in(path, one, scopes)
+                for path, head in self.inputs.items()
+                if head is not None and path not in inputs
+                for one in head.documents
+            )
+
+        return CommitPart(NamedFiles(inputs), NamedFiles(outputs), unread)
+
+    def _paths(self, kind: Kind, names: Collection[str] | None) -> Iterator[str]:
+        """Yield the files that hold documents of a kind, of some names."""
+        for path, one in self.documents.get(kind, ()):
+            if names is None or one.name in names:
+                yield path

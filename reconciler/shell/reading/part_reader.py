@@ -1,0 +1,93 @@
+"""Reads as much of a commit as a question is about, with the help of an index of its files."""
+
+from reconciler.core.dialects import KINDS
+from reconciler.core.inputs.input_files import inputs_in
+from reconciler.manifests.file_names import is_escaped
+from reconciler.manifests.paths import ALONE, RECORD, folder_of, output_path
+from reconciler.model.world import World
+from reconciler.shell.reading.commit_part import CommitHeads, CommitPart, NamedFiles, Names
+from reconciler.shell.reading.document_cache import INPUTS, OUTPUTS
+from reconciler.shell.reading.file_index import File, FileIndex
+from reconciler.shell.reading.load import Loader
+
+MOST_UNKNOWN_PERCENT = 10  # ours: where more has to be read, all is
+
+
+class PartReader:
+    """Answers for one repository; without an index it has no answer, and all is to be loaded."""
+
+    def __init__(self, loader: Loader, index: FileIndex | None, place: str) -> None:
+        """Remember what loads, what was found in files before, and what it is kept under."""
+        self._loader = loader
+        self._index = index
+        self._place = place
+
+    def heads(self, revision: str) -> CommitHeads | None:
+        """Return what the files of a commit hold in short, `None` if all is sooner loaded.
+
+        Raises:
+            GitError: The commit cannot be read.
+            ShellError: The last good version of a faulty file is not in this repository.
+            UsageError: The output root is a folder of people's manifests.
+        """
+        if self._index is None or not self._index.is_worth(len(self._loader.entries(revision)[0])):
+            return None
+        root = self._loader.layout.output_root
+        records = frozenset(output_path(root, key) for key in ALONE)
+        world = self._loader.load(revision, part=CommitPart(NamedFiles(), NamedFiles(records)))
+        if RECORD not in world.outputs:
+            return None  # whether a pass wrote what stands there, all of it tells
+        files = self._files(revision, world)
+        heads = self._index.find(self._place, files)
+        if heads is None:
+            return None
+        unknown = [file for file in files if heads[file[1]] is None]
+        if len(unknown) * 100 > len(files) * MOST_UNKNOWN_PERCENT:
+            self._loader.load(revision)
+            self._note()
+            return None
+        return CommitHeads(
+            inputs={path: heads[path] for rules, path, _ in files if rules == INPUTS},
+            outputs={path: heads[path] for rules, path, _ in files if rules == OUTPUTS},
+            always=records | world.edited.keys() | self._asking(root, files),
+        )
+
+    def world(self, revision: str, heads: CommitHeads, asked: Names) -> World:
+        """Return a world in which some objects are as they are in the whole one.
+
+        Args:
+            revision: The commit.
+            heads: What its files hold.
+            asked: The objects; of others there may be any.
+
+        Raises:
+            GitError: The commit cannot be read.
+            ShellError: The last good version of a faulty file is not in this repository.
+        """
+        world = self._loader.load(revision, part=heads.part(asked))
+        self._note()
+        return world
+
+    def _note(self) -> None:
+        """Note what was read that was not known."""
+        if self._index is not None:
+            for rules, files in self._loader.read_last():
+                self._index.note(rules, files)
+
+    def _files(self, revision: str, world: World) -> list[File]:
+        """Return the files of people and those below the output root."""
+        covers, below = inputs_in(world), f"{world.output_root}/"
+        inputs, outputs = self._loader.entries(revision)
+        return [
+            *((INPUTS, path, one.blob) for path, one in inputs.items() if covers(path)),
+            *(
+                (OUTPUTS, path, one.blob)
+                for path, one in outputs.items()
+                if path.startswith(below) and not is_escaped(path)
+            ),
+        ]
+
+    def _asking(self, root: str, files: list[File]) -> frozenset[str]:
+        """Return the records of what a pass may remove: what was removed depends on them."""
+        folders = tuple(f"{root}/{folder_of(*kind)}/" for kind in KINDS.removable)
+        return frozenset(path for _, path, _ in files if path.startswith(folders))
