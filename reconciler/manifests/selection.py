@@ -1,7 +1,7 @@
 """Which files of a tree are read as manifests."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from reconciler.manifests.file_names import is_manifest_name
@@ -27,14 +27,21 @@ def selects(path: str, *, include: Iterable[str], exclude: Iterable[str]) -> boo
     >>> selects("apps/web.yaml", include=("clusters/**",), exclude=())
     False
     """
-    if not is_manifest_name(path):
-        return False
-    if path.startswith(".") or "/." in path:
-        return False
+    return any(selected((path,), include=include, exclude=exclude))
+
+
+def selected(
+    paths: Iterable[str], *, include: Iterable[str], exclude: Iterable[str]
+) -> Iterator[str]:
+    """Yield those of many files that are read, in their order; see `selects`."""
     chosen = tuple(include)
-    if chosen and not matches_any(path, chosen):
-        return False
-    return not matches_any(path, (*NOT_MANIFESTS, *exclude))
+    wanted = _pattern(chosen).fullmatch
+    refused = _pattern((*NOT_MANIFESTS, *exclude)).fullmatch
+    for path in paths:
+        if path.startswith(".") or "/." in path or not is_manifest_name(path):
+            continue
+        if (not chosen or wanted(path)) and not refused(path):
+            yield path
 
 
 def matches_any(path: str, globs: tuple[str, ...]) -> bool:

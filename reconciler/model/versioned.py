@@ -6,7 +6,15 @@ latest version costs a look into a dictionary, and where two versions differ is 
 comparison. Iterating any other version copies it first.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import (
+    Collection,
+    ItemsView,
+    Iterable,
+    Iterator,
+    KeysView,
+    Mapping,
+    ValuesView,
+)
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
@@ -152,7 +160,23 @@ class Versioned(Mapping[K, V], Generic[K, V]):
         return self._node.find(key) is not ABSENT  # type: ignore[arg-type]  # any key may be asked for
 
     def __iter__(self) -> Iterator[K]:
-        return iter(self._node.entries if self._node.entries is not None else self._node.copied())
+        return iter(self._all())
+
+    def keys(self) -> KeysView[K]:
+        """Return the keys; as for the other two, those of a dictionary, which is faster."""
+        return self._all().keys()
+
+    def items(self) -> ItemsView[K, V]:
+        """Return keys with their entries."""
+        return self._all().items()
+
+    def values(self) -> ValuesView[V]:
+        """Return the entries."""
+        return self._all().values()
+
+    def _all(self) -> dict[K, V]:
+        """Return all entries; of another version than the latest one a copy."""
+        return self._node.entries if self._node.entries is not None else self._node.copied()
 
     def __len__(self) -> int:
         return self._node.size

@@ -4,12 +4,12 @@ Passes, `validate`, `suspend`, the library and every other reader ask here, so t
 takes for a manifest no other one takes for an output.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from reconciler.delivery.destinations import roots_of
 from reconciler.delivery.record import recorded
-from reconciler.manifests.selection import selects
+from reconciler.manifests.selection import selected, selects
 from reconciler.model.identity import ObjectKey
 from reconciler.model.repository_layout import RepositoryLayout
 from reconciler.model.settings import CONFIGURATION_PATH, Settings, settings_in
@@ -38,6 +38,14 @@ class InputFiles:
         return not path.startswith(self.ours) and selects(
             path, include=self.include, exclude=self.exclude
         )
+
+    def among(self, paths: Iterable[str]) -> Iterator[str]:
+        """Yield those of many files that are input."""
+        theirs = [path for path in paths if not path.startswith(self.ours)]
+        if CONFIGURATION_PATH in theirs:
+            theirs.remove(CONFIGURATION_PATH)
+            yield CONFIGURATION_PATH
+        yield from selected(theirs, include=self.include, exclude=self.exclude)
 
 
 def input_files(

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from reconciler.manifests.names import shown
 from reconciler.manifests.text.limits import MAX_READ_BYTES, Oversized
@@ -19,8 +19,7 @@ TREE = "040000"
 ABSENT = "000000"
 
 
-@dataclass(frozen=True, slots=True)
-class TreeEntry:
+class TreeEntry(NamedTuple):
     """A file of a tree: its mode as git writes it, and the full hex id of its blob."""
 
     mode: str

@@ -5,15 +5,21 @@ their own objects are always read: those with a fault or unknown, definitions of
 since the last pass, and the records of passes.
 """
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 from reconciler.core.dialects import KINDS
-from reconciler.core.inputs.file_head import DocumentHead, FileHead, is_always_read, key_in
+from reconciler.core.inputs.file_head import DocumentHead, FileHead, is_misplaced, key_in
+from reconciler.manifests.feedback import is_feedback
+from reconciler.manifests.scope import CRD
 from reconciler.model.identity import ObjectKey
 from reconciler.model.known_kinds import Kind
+from reconciler.model.settings import CONFIGURATION
+
+CONTROLS = frozenset({CRD, CONFIGURATION, *KINDS.owned})
+"""Kinds of which a file of people says what others mean, or may not stand where it does."""
 
 Heads = Mapping[str, FileHead | None]
 """What files hold by their paths, `None` of those that have to be read."""
@@ -62,17 +68,19 @@ class CommitHeads:
         found: dict[Kind, list[tuple[str, DocumentHead]]] = defaultdict(list)
         for heads in (self.inputs, self.outputs):
             for path, head in heads.items():
-                for one in () if head is None else head.documents:
-                    found[one.group, one.kind].append((path, one))
+                if head is not None:
+                    for one in head.documents:
+                        found[one[:2]].append((path, one))
         return found
 
     def kinds(self) -> frozenset[Kind] | None:
         """Return the kinds that surely have an object, `None` if one may have none.
 
-        One that is written more than once is none, so it takes a name that is there once.
+        What is written more than once is none; where there are more names than half the documents,
+        one of them is there once.
         """
         for listed in self.documents.values():
-            if len(listed) > 1 and 1 not in Counter(one.name for _, one in listed).values():
+            if 2 * len({one.name for _, one in listed}) <= len(listed):
                 return None
         return frozenset(self.documents)
 
@@ -84,10 +92,15 @@ class CommitHeads:
         """Return what has to be read for some objects."""
         paths = {path for kind, names in asked.items() for path in self._paths(kind, names)}
         paths |= self.always
+        controls = {path for kind in CONTROLS for path in self._paths(kind, None)}
         inputs = frozenset(
             path
             for path, head in self.inputs.items()
-            if head is None or path in paths or is_always_read(path, head, KINDS)
+            if head is None
+            or path in paths
+            or path in controls
+            or head.ignored
+            or (is_feedback(path) and is_misplaced(path, head, KINDS))
         )
         outputs = frozenset(
             path for path, head in self.outputs.items() if head is None or path in paths

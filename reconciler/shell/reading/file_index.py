@@ -74,7 +74,7 @@ class FileIndex:
         """
         if not self._opened():
             return None
-        keys = {path: _key(rules, path, blob) for rules, path, blob in files}
+        keys = {path: f"{blob}{_sort(path)}{rules}" for rules, path, blob in files}
         self._asked = frozenset(keys.values())
         self._digests = {
             one: self._digest(place, one) for one in {key[:DIGITS] for key in keys.values()}
@@ -95,7 +95,7 @@ class FileIndex:
     def note(self, rules: str, files: Iterable[FileValidation]) -> None:
         """Note what was found in files that were not known, to be written by `save`."""
         for file in files:
-            key = _key(rules, file.path, file.blob)
+            key = f"{file.blob}{_sort(file.path)}{rules}"
             if key in self._asked and key not in self._lines:
                 self._noted[key] = encode_head(file)
 
@@ -128,7 +128,6 @@ class FileIndex:
         return hashlib.blake2b(said, digest_size=16).digest()
 
 
-def _key(rules: str, path: str, blob: str) -> str:
-    """Return what a file is filed under: of odd names and JSON other things are found."""
-    sort = "odd" if is_escaped(path) else "json" if path.endswith(".json") else "yaml"
-    return f"{blob} {sort} {rules}"
+def _sort(path: str) -> str:
+    """Return what a file is filed under besides: of odd names and JSON other things are found."""
+    return " odd " if is_escaped(path) else " json " if path.endswith(".json") else " yaml "

@@ -1,6 +1,6 @@
 """Which manifest files a commit has; told from a commit known before by what differs."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -9,7 +9,7 @@ from reconciler.manifests.file_names import is_manifest_name
 from reconciler.model.frozen import is_at_or_below
 from reconciler.model.versioned import Versioned, patched
 from reconciler.shell.git.errors import GitError
-from reconciler.shell.git.objects import ChangedFile, TreeEntry
+from reconciler.shell.git.objects import REGULAR, ChangedFile, TreeEntry
 from reconciler.shell.reading.trees import Trees
 
 K = TypeVar("K")
@@ -113,11 +113,28 @@ class Listings:
         """Return what the files of a commit are."""
         return Listing(
             Versioned({path: one for path, one in listed.items() if is_manifest(path, one)}),
-            frozenset(path for path, entry in listed.items() if not entry.is_file),
+            frozenset(path for path, entry in listed.items() if entry.mode not in REGULAR),
             frozenset(
-                other for path, entry in listed.items() for other in self._other(path, entry)
+                other
+                for path in self._near_ours(listed)
+                for other in self._other(path, listed[path])
             ),
         )
+
+    def _near_ours(self, paths: Iterable[str]) -> Iterator[str]:
+        """Yield the paths that may add to `others`, without a look at most of a large commit."""
+        above = {
+            folder.rsplit("/", level)[0]
+            for folder in self._ours
+            for level in range(folder.count("/") + 1)
+        }
+        below = tuple(f"{folder}/" for folder in self._ours)
+        for path in paths:
+            if path in above or (
+                path.startswith(below)
+                and (".yaml/" in path or ".json/" in path or not path.endswith((".yaml", ".json")))
+            ):
+                yield path
 
     def _other(self, path: str, entry: TreeEntry) -> Iterator[str]:
         """Yield what a file of a commit adds to `others`."""
@@ -163,7 +180,7 @@ class Listings:
 
 def is_manifest(path: str, entry: TreeEntry) -> bool:
     """Return whether a file may be one that is read."""
-    return entry.is_file and is_manifest_name(path)
+    return entry.mode in REGULAR and is_manifest_name(path)
 
 
 def _trim(known: dict[K, V]) -> None:

@@ -79,7 +79,7 @@ class PartReader:
         covers, below = inputs_in(world), f"{world.output_root}/"
         inputs, outputs = self._loader.entries(revision)
         return [
-            *((INPUTS, path, one.blob) for path, one in inputs.items() if covers(path)),
+            *((INPUTS, path, inputs[path].blob) for path in covers.among(inputs)),
             *(
                 (OUTPUTS, path, one.blob)
                 for path, one in outputs.items()
