@@ -1,7 +1,7 @@
 """Every kind that a word on the command line can name: its names, its version, who writes it."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -82,6 +82,18 @@ def present_kinds(world: "World") -> tuple[NamedKind, ...]:
     for key, manifest in (*world.inputs.items(), *world.outputs.items()):
         versions.setdefault(key[:2], set()).add(str(manifest.body.get("apiVersion", "")))
         namespaced[key[:2]] = bool(key.namespace)
+    return named_kinds(versions, namespaced)
+
+
+def named_kinds(
+    versions: "Mapping[Kind, Collection[str]]", namespaced: "Mapping[Kind, bool]"
+) -> tuple[NamedKind, ...]:
+    """Return kinds of which there are objects, sorted by group and name.
+
+    Args:
+        versions: The versions that were found of each.
+        namespaced: The scope of each.
+    """
     read = {one.id: one for one in read_kinds()}
     api = {one.id: one for one in API_KINDS}
     return _sorted(

@@ -51,12 +51,12 @@ def asked_kinds(
         if "/" in word and not all(pair):
             raise UsageError(f"{shown(word)} must be KIND/NAME, such as deployment/web")
     kinds = {
-        word: _kind_of(known, present, word) for word in dict.fromkeys(word for word, _ in pairs)
+        word: kind_among(known, present, word) for word in dict.fromkeys(word for word, _ in pairs)
     }
     return tuple(dict.fromkeys(AskedKind(word, kinds[word], name) for word, name in pairs))
 
 
-def kind_of(world: "World", word: str) -> "Kind":
+def kind_among(known: "KnownKinds", present: "Collection[Kind]", word: str) -> "Kind":
     """Return the group and the kind that a word means; one that is known may have no object here.
 
     Of several without an object it is one of an API of which anything is there, such as clusters;
@@ -65,20 +65,16 @@ def kind_of(world: "World", word: str) -> "Kind":
     Raises:
         UsageError: It means none, or several.
     """
-    return _kind_of(world.known, present_kinds(world), word)
-
-
-def _kind_of(known: "KnownKinds", kinds_here: "Collection[Kind]", word: str) -> "Kind":
     from reconciler.audit.kind_words import resolve_kind
 
-    present = set(kinds_here)
-    kinds = resolve_kind(word, known.short, present | known.scopes.keys(), present)
+    there = set(present)
+    kinds = resolve_kind(word, known.short, there | known.scopes.keys(), there)
     if not kinds:
-        raise unknown_kind(word, present)
-    if len(kinds) > 1 and present.issuperset(kinds):
+        raise unknown_kind(word, there)
+    if len(kinds) > 1 and there.issuperset(kinds):
         choices = ", ".join(f"{kind.lower()}.{group}" for group, kind in kinds)
         raise UsageError(f"{shown(word)} is ambiguous; name one of {choices}")
-    return min(kinds, key=lambda kind: (kind not in present, _standing(kind, present)))
+    return min(kinds, key=lambda kind: (kind not in there, _standing(kind, there)))
 
 
 def _standing(kind: "Kind", present: "set[Kind]") -> tuple[bool, int]:

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from reconciler.cli.objects.api_kinds import NamedKind
     from reconciler.model.identity import ObjectKey
     from reconciler.model.repository_layout import RepositoryLayout
-    from reconciler.model.world import World
     from reconciler.shell.git.repository import Repository
+    from reconciler.shell.reading.present_keys import PresentKeys
 
 MANY_FILES = 10_000
-"""Beyond so many, names take longer than one waits for a Tab; kinds of the APIs come at once."""
+"""Beyond so many that are in no index, names take longer than one waits for a Tab."""
 
 Complete = Callable[[click.Context, click.Parameter, str], list[str]]
 
@@ -37,8 +37,7 @@ def branches(context: click.Context, _parameter: click.Parameter, incomplete: st
 
 def namespaces(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
     """Return the namespaces that have objects."""
-    world = _world(context)
-    found = set() if world is None else {key.namespace for key in _keys(world)} - {""}
+    found = {key.namespace for key in _every(_present(context))} - {""}
     return sorted(name for name in found if name.startswith(incomplete))
 
 
@@ -46,8 +45,8 @@ def clusters(context: click.Context, _parameter: click.Parameter, incomplete: st
     """Return the names of the clusters of all APIs."""
     from reconciler.core.dialects import CLUSTERS
 
-    world = _world(context)
-    found = {key.name for key in ([] if world is None else world.inputs) if key[:2] in CLUSTERS}
+    present = _present(context)
+    found = {key.name for key in (present.inputs if present else ()) if key[:2] in CLUSTERS}
     return sorted(name for name in found if name.startswith(incomplete))
 
 
@@ -71,15 +70,19 @@ def objects(context: click.Context, _parameter: click.Parameter, incomplete: str
     """Return kinds, then names of the kind: `KIND NAME...`, `KIND/NAME...`, `KIND,KIND`."""
     from reconciler.cli.objects import api_kinds
 
-    world = _world(context)
+    present = _present(context)
     typed: tuple[str, ...] = context.params.get("words") or context.params.get("targets") or ()
     kind, slash, rest = incomplete.partition("/")
     if slash:
-        return [f"{kind}/{name}" for name in _names(world, context, kind) if name.startswith(rest)]
+        return [
+            f"{kind}/{name}" for name in _names(present, context, kind) if name.startswith(rest)
+        ]
     first = next(iter(typed), "/")
     if "/" not in first:
-        return [name for name in _names(world, context, first) if name.startswith(incomplete)]
-    known = api_kinds.read_kinds() if world is None else api_kinds.present_kinds(world)
+        return [name for name in _names(present, context, first) if name.startswith(incomplete)]
+    scopes = {key[:2]: bool(key.namespace) for key in _every(present)}
+    found = api_kinds.named_kinds(dict.fromkeys(scopes, ("v1",)), scopes)  # no word has a version
+    known = api_kinds.read_kinds() if present is None else found
     before, comma, last = incomplete.rpartition(",")
     return [f"{before}{comma}{word}" for word in _kind_words(known, last)]
 
@@ -100,15 +103,17 @@ def _kind_words(kinds: "Iterable[NamedKind]", incomplete: str) -> list[str]:
     return sorted({word for word in (*words, *short) if word.startswith(incomplete)})
 
 
-def _names(world: "World | None", context: click.Context, words: str) -> list[str]:
+def _names(present: "PresentKeys | None", context: click.Context, words: str) -> list[str]:
     """Return the names of objects of kinds, in the namespace that was chosen."""
-    from reconciler.cli.objects.asked_kinds import kind_of
+    from reconciler.cli.objects.asked_kinds import kind_among
+    from reconciler.core.dialects import KINDS
     from reconciler.errors import UsageError
 
-    if world is None:
+    if present is None:
         return []
+    there = {key[:2] for key in _every(present)}
     try:
-        kinds = [kind_of(world, word) for word in words.split(",")]
+        kinds = [kind_among(KINDS, there, word) for word in words.split(",")]
     except UsageError:
         return []
     everywhere = context.params.get("all_namespaces")
@@ -116,15 +121,15 @@ def _names(world: "World | None", context: click.Context, words: str) -> list[st
     return sorted(
         {
             key.name
-            for key in _keys(world)
+            for key in _every(present)
             if key[:2] in kinds and (everywhere or key.namespace in ("", namespace))
         }
     )
 
 
-def _keys(world: "World") -> "set[ObjectKey]":
+def _every(present: "PresentKeys | None") -> "frozenset[ObjectKey]":
     """Return all objects that there are."""
-    return {*world.inputs, *world.outputs}
+    return frozenset() if present is None else present.inputs | present.outputs
 
 
 def _references(repository: "Repository") -> list[str]:
@@ -145,26 +150,28 @@ def _asked(context: click.Context, question: "Callable[[Repository], list[str]]"
         return []
 
 
-def _world(context: click.Context) -> "World | None":
-    """Return the objects of the revision that was chosen; `None` if there are none, or too many."""
+def _present(context: click.Context) -> "PresentKeys | None":
+    """Return the objects of the revision that was chosen.
+
+    An index of files tells them of any number of files. Without one, all are read; `None` if they
+    are too many for that.
+    """
+    from reconciler.cli.objects.world import fleet_of
     from reconciler.errors import ReconcilerError
     from reconciler.shell.git.repository import Repository
     from reconciler.shell.git.revisions import resolve_revision
-    from reconciler.shell.reading.listings import Listings
-    from reconciler.shell.reading.load import Loader
-    from reconciler.shell.reading.sources import finding_sources
-    from reconciler.shell.reading.trees import GitTrees
-    from reconciler.shell.resources import load_schemas
+    from reconciler.shell.reading.present_keys import keys_of, present_keys
 
-    layout = _layout(context)
     try:
         repository = Repository.open(_root(context))
         head = resolve_revision(repository, context.params.get("at") or "HEAD")
-        if len(Listings(GitTrees(repository), layout.output_root).entries(head)) > MANY_FILES:
-            return None
-        sources = finding_sources(repository, layout)
-        loader = Loader(GitTrees(repository), load_schemas(), layout=layout, sources=sources)
-        return loader.load(head)
+        with context.scope(cleanup=False):
+            fleet = fleet_of(Path(), repository, _layout(context))
+        known = present_keys(fleet.parts, head)
+        loader = fleet.revisions.loader
+        if known is not None or len(loader.entries(head)[0]) > MANY_FILES:
+            return known
+        return keys_of(loader.load(head))
     except (ReconcilerError, OSError):
         return None
 

@@ -39,7 +39,7 @@ def find_in_part(reader: PartReader, revision: str, query: Query) -> Found | Non
         asked = asked_kinds(KINDS, present, query.words)
     except UsageError:
         return None
-    world = reader.world(revision, heads, _names(heads, asked, query))
+    world = reader.world(revision, heads.part(_names(heads, asked, query)))
     if asked_kinds(world.known, present | present_kinds(world), query.words) != asked:
         return None
     found = matching(world, asked, query)

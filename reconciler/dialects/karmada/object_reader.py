@@ -15,6 +15,7 @@ from reconciler.dialects.karmada.api.work.binding_spec import (
     BindingSpec,
     decode_policy_fields,
     decode_spec,
+    may_propagate,
 )
 from reconciler.dialects.karmada.detector.binding_draft import binding_key
 from reconciler.dialects.karmada.detector.claim_marks import claimant
@@ -54,7 +55,8 @@ def _needed_by(key: ObjectKey, manifest: Manifest) -> Iterator[Hashable]:
 
 def _following(key: ObjectKey, manifest: Manifest) -> Iterator[Hashable]:
     """Yield that a binding has others follow it, if it does."""
-    spec = _readable(manifest.body) if key[:2] in BINDINGS else None
+    may = key[:2] in BINDINGS and may_propagate(manifest.body)  # seldom, so few are decoded
+    spec = _readable(manifest.body) if may else None
     if spec is not None and spec.propagate_deps:
         yield PROPAGATES
 

@@ -5,7 +5,7 @@ from reconciler.core.inputs.input_files import inputs_in
 from reconciler.manifests.file_names import is_escaped
 from reconciler.manifests.paths import ALONE, RECORD, folder_of, output_path
 from reconciler.model.world import World
-from reconciler.shell.reading.commit_part import CommitHeads, CommitPart, NamedFiles, Names
+from reconciler.shell.reading.commit_part import CommitHeads, CommitPart, NamedFiles
 from reconciler.shell.reading.document_cache import INPUTS, OUTPUTS
 from reconciler.shell.reading.file_index import File, FileIndex
 from reconciler.shell.reading.load import Loader
@@ -25,6 +25,17 @@ class PartReader:
     def heads(self, revision: str) -> CommitHeads | None:
         """Return what the files of a commit hold in short, `None` if all is sooner loaded.
 
+        What all hold is noted then, for the next question.
+        """
+        heads = self.known_heads(revision)
+        if heads is None and self._index is not None:
+            self._loader.load(revision)
+            self._note()
+        return heads
+
+    def known_heads(self, revision: str) -> CommitHeads | None:
+        """Return what the files of a commit hold in short, `None` if too many are unknown.
+
         Raises:
             GitError: The commit cannot be read.
             ShellError: The last good version of a faulty file is not in this repository.
@@ -43,8 +54,6 @@ class PartReader:
             return None
         unknown = [file for file in files if heads[file[1]] is None]
         if len(unknown) * 100 > len(files) * MOST_UNKNOWN_PERCENT:
-            self._loader.load(revision)
-            self._note()
             return None
         return CommitHeads(
             inputs={path: heads[path] for rules, path, _ in files if rules == INPUTS},
@@ -52,19 +61,14 @@ class PartReader:
             always=records | world.edited.keys() | self._asking(root, files),
         )
 
-    def world(self, revision: str, heads: CommitHeads, asked: Names) -> World:
-        """Return a world in which some objects are as they are in the whole one.
-
-        Args:
-            revision: The commit.
-            heads: What its files hold.
-            asked: The objects; of others there may be any.
+    def world(self, revision: str, part: CommitPart) -> World:
+        """Return a world of a part: what was asked for is as in the whole one, of others any.
 
         Raises:
             GitError: The commit cannot be read.
             ShellError: The last good version of a faulty file is not in this repository.
         """
-        world = self._loader.load(revision, part=heads.part(asked))
+        world = self._loader.load(revision, part=part)
         self._note()
         return world
 

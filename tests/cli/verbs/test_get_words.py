@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.cli.objects.asked_kinds import kind_of
+from reconciler.cli.objects.asked_kinds import kind_among, present_kinds
 from tests.builders import Body, cluster
 from tests.cli.history import answer, told_fleet
 from tests.shell.repositories import Checkout, new_checkout
@@ -269,4 +269,6 @@ def test_a_short_name_of_several_apis_means_the_one_in_use(
     clusters: list[Body], group: str
 ) -> None:
     """Before there is any object of that kind."""
-    assert (group, "ResourceBinding") == kind_of(story(*clusters).world(), "rb")
+    world = story(*clusters).world()
+
+    assert (group, "ResourceBinding") == kind_among(world.known, present_kinds(world), "rb")

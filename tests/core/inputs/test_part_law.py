@@ -17,6 +17,7 @@ from reconciler.shell.git.repository import Repository
 from reconciler.shell.reading.document_cache import DocumentCache
 from reconciler.shell.reading.load import Loader
 from reconciler.shell.reading.part_reader import PartReader
+from reconciler.shell.reading.present_keys import PresentKeys, keys_of, present_keys
 from reconciler.shell.reading.trees import GitTrees
 from reconciler.shell.resources import load_schemas
 from tests.builders import Body
@@ -48,6 +49,8 @@ def test_a_part_equals_the_whole(first: list[Body], second: list[Body], faulty: 
                 expected = of_kind(whole, kind)
                 for _ in range(2):
                     assert expected == of_kind(part_of(repository, head, kind, Path(name)), kind)
+            present = keys_found(repository, head, Path(name))
+            assert present in (None, keys_of(whole))
             told.now += timedelta(seconds=40)
             told.files = applied(told.files, reconcile(whole, told.now))
             edit(told, bodies, 1)
@@ -61,15 +64,28 @@ def of_kind(world: World, kind: Kind) -> list[list[Manifest]]:
     return [[side[key] for key in sorted(side) if key[:2] == kind] for side in sides]
 
 
-def part_of(repository: Repository, revision: str, kind: Kind, folder: Path) -> World:
-    """Load the part of a kind as a process does that finds an index, and leaves more there."""
+def keys_found(repository: Repository, revision: str, folder: Path) -> PresentKeys | None:
+    """Find the objects that an index tells."""
+    _, _, reader = new_reader(repository, folder)
+    return present_keys(reader, revision)
+
+
+def new_reader(repository: Repository, folder: Path) -> tuple[DocumentCache, Loader, PartReader]:
+    """Begin as a process does that finds an index."""
     documents = DocumentCache(folder / "kept", lambda: "", KINDS, few=0, stamp=lambda: "")
     loader = Loader(
         GitTrees(repository), load_schemas(), layout=RepositoryLayout(), documents=documents
     )
-    reader = PartReader(loader, documents.index, "")
+    return documents, loader, PartReader(loader, documents.index, "")
+
+
+def part_of(repository: Repository, revision: str, kind: Kind, folder: Path) -> World:
+    """Load the part of a kind as a process does that finds an index, and leaves more there."""
+    documents, loader, reader = new_reader(repository, folder)
     heads = reader.heads(revision)
-    world = loader.load(revision) if heads is None else reader.world(revision, heads, {kind: None})
+    world = (
+        loader.load(revision) if heads is None else reader.world(revision, heads.part({kind: None}))
+    )
     documents.save()
 
     assert "" == documents.problem

@@ -16,6 +16,7 @@ from reconciler.shell.reading.entry_table import EntryTable
 from reconciler.shell.reading.file_index import INDEX
 from reconciler.shell.reading.load import Loader
 from reconciler.shell.reading.part_reader import PartReader
+from reconciler.shell.reading.present_keys import keys_of, present_keys
 from reconciler.shell.reading.trees import GitTrees
 from reconciler.shell.resources import load_schemas
 from tests.builders import Body, configmap, deployment, path_of, text
@@ -46,20 +47,20 @@ def checkout(tmp_path: Path) -> Checkout:
 class Asked:
     """What a process of its own finds of some objects; `is_part` says whether an index helped."""
 
-    def __init__(self, checkout: Checkout, folder: Path, names: Names) -> None:
+    def __init__(self, checkout: Checkout, folder: Path, names: Names, *, few: int = 0) -> None:
         """Ask, and leave behind what was found."""
         repository = Repository.open(checkout.folder)
-        documents = DocumentCache(folder, lambda: "this", KINDS, few=0, stamp=lambda: "this")
+        documents = DocumentCache(folder, lambda: "this", KINDS, few=few, stamp=lambda: "this")
         loader = Loader(
             GitTrees(repository), load_schemas(), layout=RepositoryLayout(), documents=documents
         )
-        reader = PartReader(loader, documents.index, "here")
+        self.reader = reader = PartReader(loader, documents.index, "here")
         heads = reader.heads(checkout.head())
         self.is_part = heads is not None
         self.world = (
             loader.load(checkout.head())
             if heads is None
-            else reader.world(checkout.head(), heads, names)
+            else reader.world(checkout.head(), heads.part(names))
         )
         documents.save()
         self.problem = documents.problem
@@ -139,6 +140,16 @@ def test_what_moved_beside_a_faulty_file_is_there_once(checkout: Checkout, tmp_p
 
     assert asked.is_part
     assert whole.world.held == asked.world.held
+
+
+def test_an_index_tells_which_objects_there_are(checkout: Checkout, tmp_path: Path) -> None:
+    """Those of the whole world, faulty files beside them or not; without an index nothing."""
+    whole = Asked(checkout, tmp_path / "kept", ONE)
+    reader = Asked(checkout, tmp_path / "kept", ONE).reader
+    blind = Asked(checkout, tmp_path / "kept", ONE, few=1000).reader
+
+    assert keys_of(whole.world) == present_keys(reader, checkout.head())
+    assert None is present_keys(blind, checkout.head())
 
 
 @pytest.mark.parametrize("damage", DAMAGES)

@@ -9,6 +9,7 @@ from reconciler.dialects.karmada.api.clusters import TargetCluster
 from reconciler.dialects.karmada.api.work.eviction_task import EvictionTask, decode_task
 from reconciler.model import fields
 from reconciler.model.body import Body
+from reconciler.model.content import at
 from reconciler.model.decision import Placed
 from reconciler.model.identity import ClusterName, ObjectKey, group_of
 
@@ -164,6 +165,11 @@ def decode_spec(manifest: Body) -> BindingSpec:
         priority=fields.mapping_or_none(spec, "schedulePriority"),
         components=fields.bodies(spec, "components"),
     )
+
+
+def may_propagate(manifest: Body) -> bool:
+    """Return whether a binding may have what its workload needs follow it; it may be unreadable."""
+    return bool(at(manifest, "spec").get("propagateDeps"))
 
 
 NO_REFERENCE = ObjectReference("", "", "", "")
