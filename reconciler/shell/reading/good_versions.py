@@ -1,17 +1,19 @@
 """What stands in for files that cannot be understood: their last good versions, out of history."""
 
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from reconciler.audit.short_id import short_id
+from reconciler.core.dialects import KINDS
 from reconciler.core.inputs.admissions import UPDATES
 from reconciler.core.inputs.file_validation import FileValidation
-from reconciler.core.inputs.input_index import InputIndex
+from reconciler.core.inputs.input_index import InputIndex, index_inputs
 from reconciler.core.inputs.last_known_good import LastKnownGood, last_known_good
 from reconciler.core.record import LastPass
 from reconciler.core.step import Step
 from reconciler.errors import ShellError
+from reconciler.manifests.scope import CRD
 from reconciler.model.identity import ObjectKey
 from reconciler.model.known_kinds import Kind
 from reconciler.shell.git.errors import GitError
@@ -95,3 +97,14 @@ class GoodVersions:
                 "the history"
             ) from error
         return last_known_good(index, found, allow=allow)
+
+
+def with_scopes(
+    index: InputIndex, files: Iterable[FileValidation], find: Callable[[InputIndex], LastKnownGood]
+) -> tuple[InputIndex, LastKnownGood]:
+    """Return the inputs with their last good versions, of which a CRD still says its scope."""
+    good = find(index)
+    if any((key.group, key.kind) == CRD for key in good.manifests):
+        index = index_inputs(files, KINDS, good.manifests.values())
+        good = find(index)
+    return index, good

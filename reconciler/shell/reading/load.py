@@ -3,7 +3,7 @@
 What a commit changed is told by git, and patched into what was known, so a warm load costs that.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -13,7 +13,6 @@ from reconciler.core.inputs.document_rules import Rules
 from reconciler.core.inputs.file_validation import FileValidation
 from reconciler.core.inputs.input_files import input_files
 from reconciler.core.inputs.input_index import InputIndex, follow_inputs, index_inputs
-from reconciler.core.inputs.last_known_good import LastKnownGood
 from reconciler.core.inputs.past_versions import with_past
 from reconciler.core.inputs.world_composition import compose, configuration_of
 from reconciler.core.record import LastPass, last_pass
@@ -23,7 +22,6 @@ from reconciler.delivery.record import recorded
 from reconciler.delivery.settings import Destination, decode_delivery
 from reconciler.manifests.paths import RECORD, output_path
 from reconciler.manifests.schemas.schema import Schemas
-from reconciler.manifests.scope import CRD
 from reconciler.model.repository_layout import RepositoryLayout
 from reconciler.model.settings import CONFIGURATION_PATH, Settings, decode_settings
 from reconciler.model.world import World
@@ -35,7 +33,7 @@ from reconciler.shell.reading.document_cache import INPUTS, OUTPUTS, DocumentCac
 from reconciler.shell.reading.earlier_files import EarlierFiles
 from reconciler.shell.reading.edited_inputs import EditedInputs
 from reconciler.shell.reading.format_guard import FormatGuard
-from reconciler.shell.reading.good_versions import GoodVersions
+from reconciler.shell.reading.good_versions import GoodVersions, with_scopes
 from reconciler.shell.reading.listings import Listings
 from reconciler.shell.reading.loaded_world import AskedFiles, LoadedWorld
 from reconciler.shell.reading.reported_trees import ReportedTrees, Reports, SourcesOf, paired
@@ -229,7 +227,9 @@ class Loader:
             edited=edited,
             unread=None if part is None else part.unread,
         )
-        index, good = self._with_scopes(index, partial(good_versions, revision=inputs))
+        index, good = with_scopes(
+            index, self._inputs.files, partial(good_versions, revision=inputs)
+        )
         world = compose(
             index,
             good,
@@ -248,16 +248,6 @@ class Loader:
             world = with_past(world, index.scopes, partial(self._past, used))
         self._inputs.keep(used)
         return branch, world
-
-    def _with_scopes(
-        self, index: InputIndex, find: Callable[[InputIndex], LastKnownGood]
-    ) -> tuple[InputIndex, LastKnownGood]:
-        """Return the inputs with their last good versions, of which a CRD still says its scope."""
-        good = find(index)
-        if any((key.group, key.kind) == CRD for key in good.manifests):
-            index = index_inputs(self._inputs.files, KINDS, good.manifests.values())
-            good = find(index)
-        return index, good
 
     def _as_before(self, revision: str) -> str:
         """Return a commit with the reports of the world before: a listing is told from its like."""
