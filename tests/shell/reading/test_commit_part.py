@@ -1,7 +1,10 @@
 """A part of a commit, read by an index of its files: it saves time, and never changes an answer."""
 
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -26,6 +29,15 @@ from tests.shell.repositories import Checkout
 
 COUNT = 40
 DEPLOYMENT = ("apps", "Deployment")
+USERS = 4
+DIES_WRITING = """
+import os, sqlite3, sys
+table = sqlite3.connect(sys.argv[1], isolation_level=None)
+table.execute("PRAGMA cache_size = 1")
+table.execute("BEGIN IMMEDIATE")
+table.execute("UPDATE entry SET content = zeroblob(60000)")
+os.kill(os.getpid(), 9)
+"""
 BAD = {
     "bad/syntax.yaml": "apiVersion: v1\nkind: [\n",
     "bad/field.yaml": text({**deployment("odd"), "spec": {"replicas": "2"}}),
@@ -203,3 +215,26 @@ def test_a_locked_index_is_not_waited_for(checkout: Checkout, tmp_path: Path) ->
     other.close()
 
     assert (False, expected) == (asked.is_part, bodies_of(asked.world, ALL))
+
+
+def test_a_kill_in_the_middle_of_writing_loses_nothing(checkout: Checkout, tmp_path: Path) -> None:
+    """Half of what was written is on the disk; the next process takes it back."""
+    folder = tmp_path / "kept"
+    expected = bodies_of(asked_again(checkout, folder, ALL).world, ALL)
+    killed = subprocess.run([sys.executable, "-c", DIES_WRITING, folder / INDEX], check=False)
+    left = {file.name for file in folder.iterdir()}
+    asked = Asked(checkout, folder, ALL)
+
+    assert (-9, True) == (killed.returncode, f"{INDEX}-journal" in left)
+    assert (True, expected) == (asked.is_part, bodies_of(asked.world, ALL))
+
+
+def test_several_users_at_once_get_one_answer(checkout: Checkout, tmp_path: Path) -> None:
+    """Whoever comes second waits for nobody, and what the first wrote helps a third."""
+    folder = tmp_path / "kept"
+    expected = bodies_of(Asked(checkout, tmp_path / "other", ALL).world, ALL)
+    with ThreadPoolExecutor(USERS) as pool:
+        asked = list(pool.map(lambda _: Asked(checkout, folder, ALL), range(USERS)))
+
+    assert [expected] * USERS == [bodies_of(one.world, ALL) for one in asked]
+    assert Asked(checkout, folder, ALL).is_part
