@@ -37,6 +37,7 @@ from reconciler.shell.passes.reruns import find_reruns
 from reconciler.shell.passes.step_times import StepTimes
 from reconciler.shell.passes.trust import RefusedCommit
 from reconciler.shell.passes.untrusted_edits import put_back
+from reconciler.shell.processes.freed_memory import give_back
 from reconciler.shell.reading.load import Loader
 from reconciler.shell.reading.sources import Heads, ServedBranches
 from reconciler.version import __version__
@@ -145,7 +146,10 @@ class Passes:
     def rest(self) -> bool:
         """Do a little of what no pass waits for, and return whether more is left."""
         self.branch.maintain()
-        return self.loader.keep_documents(pieces=PIECES)
+        if self.loader.keep_documents(pieces=PIECES):
+            return True
+        give_back()
+        return False
 
     def _delivered(self, report: PassReport, *, publish: bool) -> PassReport:
         """Bring other branches to what was decided, and tell what waits there, too."""
