@@ -5,7 +5,6 @@ a daemon takes, another share of it in each run.
 """
 
 import ctypes
-from functools import cache
 from typing import Protocol
 
 
@@ -13,15 +12,11 @@ class _Trim(Protocol):
     def __call__(self, pad: int) -> int: ...
 
 
+_TRIM: _Trim | None = getattr(ctypes.CDLL(None), "malloc_trim", None)
+"""Of the C library that runs; musl and macOS have none."""
+
+
 def give_back() -> None:
     """Return what is free; nothing happens with a C library that cannot."""
-    trim = _trim()
-    if trim is not None:
-        trim(0)
-
-
-@cache
-def _trim() -> _Trim | None:
-    """Return `malloc_trim` of the C library that runs, which musl and macOS do not have."""
-    trim: _Trim | None = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    return trim
+    if _TRIM is not None:
+        _TRIM(0)
