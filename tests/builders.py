@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 from typing import cast
 
 from reconciler.core.dialects import KINDS
-from reconciler.dialects.karmada.api.policies import CLUSTER_WIDE, NAMESPACED, decode_policy
-from reconciler.dialects.karmada.detector.policy_match import Policies, index_policies
+from reconciler.dialects.karmada.detector.known_policies import KnownPolicies
+from reconciler.dialects.karmada.detector.policy_match import Policies
 from reconciler.model.identity import ObjectKey, Origin, group_of
 from reconciler.model.world import Manifest, World
 from reconciler.rebalance.target import Reference, Target, TargetSelection
@@ -270,8 +270,4 @@ def after(seconds: int) -> datetime:
 
 def policies_among(manifests: Iterable[Manifest]) -> Policies:
     """The policies among manifests, indexed as a pass does."""
-    known = {found.key: found for found in manifests}
-    kinds = (NAMESPACED, CLUSTER_WIDE)
-    return index_policies(
-        decode_policy(found, known) for key, found in known.items() if key.kind in kinds
-    )
+    return KnownPolicies().follow({found.key: found for found in manifests})

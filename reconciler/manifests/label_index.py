@@ -1,10 +1,10 @@
-"""Selectors by the labels that they ask for, and objects by the labels that they have.
+"""The labels that selectors ask for, and objects by the labels that they have.
 
 A selector that asks for a label is compared only with what has that label, so a question costs what
-it finds, not what there is. Only `matches` says what a selector selects; both indexes ask it last.
+it finds, not what there is. Only `matches` says what a selector selects; it is asked last.
 """
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Generic, TypeVar
 
@@ -32,7 +32,7 @@ def _labels_asked(requirement: Requirement) -> tuple[Label, ...] | None:
     return None
 
 
-def _ways(selector: LabelSelector) -> Sequence[tuple[Label, ...]]:
+def ways_of(selector: LabelSelector) -> Sequence[tuple[Label, ...]]:
     """Return each set of labels of which one is on all that a selector selects; it may be none.
 
     A selector that cannot be judged selects nothing, so its only set is an empty one.
@@ -44,34 +44,11 @@ def _ways(selector: LabelSelector) -> Sequence[tuple[Label, ...]]:
     return tuple(labels for labels in asked if labels is not None)
 
 
-def _labels_on(labels: Mapping[str, str]) -> Iterator[Label]:
+def labels_on(labels: Mapping[str, str]) -> Iterator[Label]:
     """Yield what an object with these labels is filed under."""
     for key, value in labels.items():
         yield key, value
         yield key, None
-
-
-class SelectorIndex(Generic[T]):
-    """Entries by selector, to find those whose selector selects some labels."""
-
-    def __init__(self, entries: Iterable[tuple[LabelSelector, T]]) -> None:
-        """File each entry under the labels that fewest others ask for."""
-        listed = tuple((selector, entry, _ways(selector)) for selector, entry in entries)
-        askers = Counter(label for _, _, ways in listed for labels in ways for label in labels)
-        self._by_label: dict[Label, list[tuple[LabelSelector, T]]] = defaultdict(list)
-        self._others: list[tuple[LabelSelector, T]] = []
-        for selector, entry, ways in listed:
-            if not ways:
-                self._others.append((selector, entry))
-                continue
-            for label in min(ways, key=lambda labels: sum(askers[label] for label in labels)):
-                self._by_label[label].append((selector, entry))
-
-    def selecting(self, labels: Mapping[str, str]) -> Iterator[T]:
-        """Yield the entries whose selector selects the labels, in no particular order."""
-        filed = (self._by_label.get(label, ()) for label in _labels_on(labels))
-        for entries in (self._others, *filed):
-            yield from (entry for selector, entry in entries if matches(selector, labels))
 
 
 class LabelIndex(Generic[T]):
@@ -82,7 +59,7 @@ class LabelIndex(Generic[T]):
         self._objects = tuple(objects)
         self._by_label: dict[Label, list[int]] = defaultdict(list)
         for position, (labels, _) in enumerate(self._objects):
-            for label in _labels_on(labels):
+            for label in labels_on(labels):
                 self._by_label[label].append(position)
 
     def selected(self, selector: LabelSelector | None) -> Iterator[T]:
@@ -97,7 +74,9 @@ class LabelIndex(Generic[T]):
 
     def _candidates(self, selector: LabelSelector) -> Iterable[int]:
         """Return the positions of all that a selector may select, ascending."""
-        filed = [[self._by_label.get(label, ()) for label in labels] for labels in _ways(selector)]
+        filed = [
+            [self._by_label.get(label, ()) for label in labels] for labels in ways_of(selector)
+        ]
         if not filed:
             return range(len(self._objects))
         fewest = min(filed, key=lambda positions: sum(map(len, positions)))

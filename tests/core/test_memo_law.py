@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from reconciler.core.changes import Outcome
 from reconciler.core.memo import Memo
 from reconciler.core.reconcile import reconcile
+from reconciler.dialects.karmada.detector.known_policies import KnownPolicies
 from reconciler.model.keyed_cache import AnswerCache, KeyedCache
 from reconciler.model.world import World
 from tests.builders import Body, cluster, deployment, policy, rebalancer
@@ -115,11 +116,10 @@ def test_a_copy_of_a_world_is_another_world(told: Story) -> None:
 
 def entries(memo: Memo) -> int:
     """How many answers a memo holds."""
+    memories = [one.memory for one in memo.dialects.values()]  # type: ignore[attr-defined]
+    found = [getattr(one, item.name) for one in memories for item in fields(one)]
     tables = [
-        table
-        for memory in memo.dialects.values()
-        for item in fields(memory.memory)  # type: ignore[attr-defined]
-        if isinstance(table := getattr(memory.memory, item.name), KeyedCache | AnswerCache)  # type: ignore[attr-defined]
+        table for table in found if isinstance(table, KeyedCache | AnswerCache | KnownPolicies)
     ]
     return sum(map(len, tables))
 

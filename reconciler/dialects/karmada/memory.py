@@ -6,13 +6,12 @@ from dataclasses import dataclass, field
 from reconciler.dialects.cluster_inventory import InventoryCache
 from reconciler.dialects.copy_reports import CopyTable
 from reconciler.dialects.karmada.api.clusters import MemberCluster, Members
-from reconciler.dialects.karmada.api.policies import Policy
 from reconciler.dialects.karmada.api.work.binding_spec import BindingSnapshot
 from reconciler.dialects.karmada.detector.affected import ClaimSources, Seen
 from reconciler.dialects.karmada.detector.binding_draft import Draft
 from reconciler.dialects.karmada.detector.claim_table import ClaimTable
+from reconciler.dialects.karmada.detector.known_policies import KnownPolicies
 from reconciler.dialects.karmada.detector.options import DetectorOptions
-from reconciler.dialects.karmada.detector.policy_match import Policies
 from reconciler.dialects.karmada.settled_bindings import SettledBindings
 from reconciler.model.identity import ObjectKey
 from reconciler.model.keyed_cache import AnswerCache, CacheKey, KeyedCache, forget
@@ -26,8 +25,7 @@ class KarmadaMemory:
         clusters: Cluster as its controllers leave it.
         departed: Stand-in for a cluster without a file, by name.
         members: The clusters and these, and the same indexed, under one name.
-        policies: What a policy was decoded from, and the policy; asked where any of them changed.
-        elections: All policies indexed, under one name.
+        policies: All policies, indexed.
         options: What the configuration says of detection, under one name.
         priorities: Values of the PriorityClasses, under one name.
         claims: What each workload came to.
@@ -43,8 +41,7 @@ class KarmadaMemory:
     clusters: InventoryCache[MemberCluster] = field(default_factory=InventoryCache)
     departed: KeyedCache[str, MemberCluster] = field(default_factory=KeyedCache)
     members: AnswerCache[None, tuple[CacheKey, Members]] = field(default_factory=AnswerCache)
-    policies: KeyedCache[ObjectKey, tuple[CacheKey, Policy]] = field(default_factory=KeyedCache)
-    elections: AnswerCache[None, Policies] = field(default_factory=AnswerCache)
+    policies: KnownPolicies = field(default_factory=KnownPolicies)
     options: AnswerCache[None, DetectorOptions] = field(default_factory=AnswerCache)
     priorities: AnswerCache[None, Mapping[str, int]] = field(default_factory=AnswerCache)
     claims: ClaimTable = field(default_factory=ClaimTable)

@@ -15,7 +15,7 @@ from reconciler.dialects.karmada.detector.binding_draft import GROUP, Draft, bin
 from reconciler.dialects.karmada.detector.claim_reads import ClaimReads
 from reconciler.dialects.karmada.detector.claim_table import ClaimTable, WorkloadClaim
 from reconciler.dialects.karmada.detector.claim_workload import claim_workload
-from reconciler.dialects.karmada.detector.known_policies import policies_in, priority_classes_in
+from reconciler.dialects.karmada.detector.known_policies import priority_classes_in
 from reconciler.dialects.karmada.detector.options import DetectorOptions
 from reconciler.dialects.karmada.detector.policy_faults import name_fault, waiting_fault
 from reconciler.dialects.karmada.memory import KarmadaMemory
@@ -66,8 +66,8 @@ def claim_workloads(world: World, memory: KarmadaMemory, options: DetectorOption
     """
     seen = Seen(
         frozen=world.frozen,
-        policies=policies_in(world, memory),
-        priorities=priority_classes_in(world, memory),
+        policies=memory.policies.follow(world.inputs),
+        priorities=priority_classes_in(world, memory.priorities),
         options=options,
     )
     detection = _Detection(world, seen, memory.claims)

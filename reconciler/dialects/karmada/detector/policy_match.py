@@ -1,42 +1,37 @@
 """Which policy claims a workload: election, preemption, and claims that stick."""
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from reconciler.dialects.karmada.api.policies import (
     NAMESPACED,
     Implicit,
     Policy,
-    ResourceSelector,
     Template,
     closeness,
 )
+from reconciler.dialects.karmada.detector.policy_selectors import PolicySelectors
 from reconciler.dialects.object_boundary import Failed
-from reconciler.manifests.label_index import SelectorIndex
 from reconciler.model.identity import ObjectKey
-from reconciler.model.labels import LabelSelector
-
-Question = tuple[str, str, str, str]
-"""API version, kind and name of a workload, `""` for any name; and the policy's namespace."""
-
-Entry = tuple[ResourceSelector, Policy]
-"""One selector of a policy."""
+from reconciler.model.versioned import Versioned
 
 Match = tuple[Policy, Implicit]
 """A policy that selects a workload, and how closely."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Policies:
-    """All policies, indexed by what they select, and why others could not be decoded.
+    """All policies as one round has them; only those of the latest one say who claims what.
 
-    `waiting` are those that wait for override policies.
+    Attributes:
+        by_key: Those that can be decoded.
+        selectors: What they select; it goes on with the next round.
+        failed: Why others could not be decoded.
+        waiting: Those that wait for override policies.
     """
 
-    by_key: Mapping[ObjectKey, Policy]
-    by_question: Mapping[Question, Sequence[Entry]] = field(repr=False)
-    by_labels: Mapping[Question, SelectorIndex[Entry]] = field(repr=False)
+    by_key: Mapping[ObjectKey, Policy] = field(default_factory=Versioned)
+    selectors: PolicySelectors = field(default_factory=PolicySelectors, repr=False)
     failed: Mapping[ObjectKey, Failed] = field(default_factory=dict)
     waiting: tuple[Policy, ...] = ()
 
@@ -110,15 +105,10 @@ class Policies:
 
     def _asked(self, template: Template, namespace: str) -> list[Match]:
         """Return the policies of a namespace that select a workload, and how closely."""
-        kind = (template.api_version, template.key.kind)
-        found: list[Entry] = [*self.by_question.get((*kind, template.key.name, namespace), ())]
-        found += self.by_question.get((*kind, "", namespace), ())
-        if (by_labels := self.by_labels.get((*kind, "", namespace))) is not None:
-            found += by_labels.selecting(template.labels)
         closest: dict[ObjectKey, Implicit] = {}
-        for selector, policy in found:
-            near = closeness(selector, template)
-            closest[policy.key] = max(near, closest.get(policy.key, Implicit.NO_MATCH))
+        for key, position in self.selectors.asked(template, namespace):
+            near = closeness(self.by_key[key].selectors[position], template)
+            closest[key] = max(near, closest.get(key, Implicit.NO_MATCH))
         return [(self.by_key[key], near) for key, near in closest.items() if near]
 
 
@@ -158,22 +148,3 @@ def _best(candidates: Iterable[Match]) -> Policy | None:
         if not policy.deleting
     ]
     return min(ranked, key=lambda entry: entry[0])[1] if ranked else None
-
-
-def index_policies(
-    policies: Iterable[Policy], failed: Mapping[ObjectKey, Failed] | None = None
-) -> Policies:
-    """Index policies by what they select; `failed` are those that cannot be decoded."""
-    by_key = {policy.key: policy for policy in policies}
-    by_question: dict[Question, list[Entry]] = defaultdict(list)
-    by_labels: dict[Question, list[tuple[LabelSelector, Entry]]] = defaultdict(list)
-    for key, policy in by_key.items():
-        for selector in policy.selectors:
-            question = (selector.api_version, selector.kind, selector.name, key.namespace)
-            if selector.labels is None or selector.name:
-                by_question[question].append((selector, policy))
-            else:
-                by_labels[question].append((selector.labels, (selector, policy)))
-    waiting = tuple(policy for policy in by_key.values() if policy.waits_for)
-    indexed = {question: SelectorIndex(entries) for question, entries in by_labels.items()}
-    return Policies(by_key, by_question, indexed, failed or {}, waiting)
