@@ -7,6 +7,8 @@ AXE := .venv/page/node_modules/axe-core/axe.min.js
 LANGUAGE_SERVER := .venv/editors/node_modules/yaml-language-server/package.json
 # Tests write where nothing waits for a disk, if the machine has 4 GB of such room.
 MEMORY := $(shell df --output=avail -k /dev/shm 2> /dev/null | awk 'NR == 2 && $$1 > 4000000 { print "TMPDIR=/dev/shm" }')
+# A fifth of the time tests wait for processes and disks, so half as many again as there are processors.
+WORKERS := $(shell $(PYTHON) -c 'import os; print(os.cpu_count() * 3 // 2)')
 
 .PHONY: demo test quick kubectl editors browser axe pictures fuzz crash crash-all laws limits strangers costs soak check format docs schemas bench bench-large bench-page wheel release lock image-steps pin clean
 
@@ -14,7 +16,7 @@ demo: $(INSTALLED)
 	$(BIN)/python -m reconciler demo
 
 test: $(INSTALLED)
-	$(MEMORY) $(BIN)/python -m pytest -n auto -q
+	$(MEMORY) $(BIN)/python -m pytest -n $(WORKERS) -q
 
 # What starts no process: a minute and a half of processor time at most.
 quick: $(INSTALLED)
