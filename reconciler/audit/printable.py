@@ -10,7 +10,8 @@ def printable(text: str) -> str:
     >>> printable("spec.items[0]\nis \x1b[2J")
     'spec.items[0] is \\x1b[2J'
     """
-    return "".join(map(_shown, text)).strip()
+    shown = text if text.isprintable() else "".join(map(_shown, text))
+    return shown.strip()
 
 
 def _shown(char: str) -> str:

@@ -69,15 +69,60 @@ def foresee(
         memo: What earlier passes remembered.
         moments: How many passes are computed at most.
     """
-    memo, at = memo or Memo(), now
-    passes: list[tuple[datetime, Outcome]] = []
-    for _ in range(moments):
-        outcome = reconcile(world, at, memo=memo)
-        passes.append((at, outcome))
-        if outcome.recheck_at is None:
-            break
-        world, at = next_world(world, outcome), max(outcome.recheck_at, at)
-    return _told(passes)
+    memo = memo or Memo()
+    first = reconcile(world, now, memo=memo)
+    (found,) = foresee_each([(world, first)], now, memo=memo, moments=moments)
+    return found
+
+
+def foresee_each(
+    begun: Iterable[tuple[World, Outcome]],
+    now: datetime,
+    *,
+    memo: Memo,
+    moments: int = MOMENTS,
+) -> list[tuple[Coming, ...]]:
+    """Return what passes will do in each of some worlds that have most in common, as `foresee`.
+
+    The worlds take turns, so that time never goes back for what the passes remember: for a moment
+    that is over everything would have to be looked at again.
+
+    Args:
+        begun: The worlds, each with what a pass makes of it.
+        now: Moment of these passes.
+        memo: What they remembered.
+        moments: How many passes of each are computed at most, these included.
+    """
+    lines = [_Line(world, [(now, outcome)]) for world, outcome in begun]
+    while True:
+        open_lines = [one for one in lines if one.next_at and len(one.passes) < moments]
+        if not open_lines:
+            return [_told(one.passes) for one in lines]
+        min(open_lines, key=_Line.turn).go_on(memo)
+
+
+@dataclass(slots=True)
+class _Line:
+    """The passes of one world so far, and the world as the last but one of them leaves it."""
+
+    world: World
+    passes: list[tuple[datetime, Outcome]]
+
+    @property
+    def next_at(self) -> datetime | None:
+        """When a pass wants to look again, `None` if never."""
+        at, outcome = self.passes[-1]
+        return outcome.recheck_at and max(outcome.recheck_at, at)
+
+    def turn(self) -> datetime:
+        """Return the moment of the next pass; there is one."""
+        return self.next_at or self.passes[-1][0]
+
+    def go_on(self, memo: Memo) -> None:
+        """Compute the next pass."""
+        at = self.turn()
+        self.world = next_world(self.world, self.passes[-1][1])
+        self.passes.append((at, reconcile(self.world, at, memo=memo)))
 
 
 def foresee_some(

@@ -3,10 +3,11 @@
 from dataclasses import replace
 from datetime import datetime
 
-from reconciler.audit.previews.foresight import Coming, foresee
-from reconciler.audit.previews.preview import Preview, preview
+from reconciler.audit.previews.foresight import Coming, foresee_each
+from reconciler.audit.previews.preview import Preview, compared
 from reconciler.core.changes import Outcome
 from reconciler.core.memo import Memo
+from reconciler.core.reconcile import reconcile
 from reconciler.model.world import World
 
 
@@ -22,19 +23,19 @@ def look_ahead(
         baseline: What happens without the change, if not what a pass makes of `base` now.
     """
     memo = Memo()
-    found = preview(base, merged, now, baseline=baseline, memo=memo)
-    ours, theirs = (_later(world, now, memo) for world in (merged, base))
+    passes = [(world, reconcile(world, now, memo=memo)) for world in (base, merged)]
+    (_, without), (_, outcome) = passes
+    found = compared(base, merged, now, baseline or without, outcome)
+    theirs, ours = (
+        tuple(one for one in coming if one.at > now)
+        for coming in foresee_each(passes, now, memo=memo)
+    )
     return replace(
         found,
         later=tuple(one for one in ours if one not in theirs),
         averted=_averted(ours, theirs),
         later_anyway=tuple(one for one in ours if one in theirs),
     )
-
-
-def _later(world: World, now: datetime, memo: Memo) -> tuple[Coming, ...]:
-    """Return what comes after the pass of this moment."""
-    return tuple(one for one in foresee(world, now, memo=memo) if one.at > now)
 
 
 def _averted(ours: tuple[Coming, ...], theirs: tuple[Coming, ...]) -> tuple[Coming, ...]:

@@ -136,7 +136,21 @@ def preview(
     """
     memo = memo or Memo()
     baseline = baseline or reconcile(base, now, memo=memo)
-    outcome = reconcile(merged, now, memo=memo)
+    return compared(base, merged, now, baseline, reconcile(merged, now, memo=memo))
+
+
+def compared(
+    base: World, merged: World, now: datetime, baseline: Outcome, outcome: Outcome
+) -> Preview:
+    """Return what a change of the inputs would move, as `preview` does, of two passes.
+
+    Args:
+        base: The world without the change.
+        merged: The world with it.
+        now: Moment of the passes.
+        baseline: What comes of the first one.
+        outcome: What the pass makes of the second one.
+    """
     without = {decision.key: decision for decision in baseline.decisions if _shows(decision)}
     planned = {decision.key: decision for decision in outcome.decisions if _shows(decision)}
     ill = _down_in(merged, planned.values())

@@ -8,10 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reconciler.audit.previews.foresight import MOMENTS, Coming, foresee
+from reconciler.audit.previews.look_ahead import look_ahead
 from reconciler.audit.previews.wording import coming_text
 from reconciler.core.changes import Outcome
+from reconciler.core.memo import Memo
+from reconciler.core.reconcile import reconcile
 from reconciler.model.decision import Placed
 from reconciler.model.identity import ObjectKey
+from reconciler.model.world import World
 from tests.audit.previews.coming_stories import (
     at,
     batched,
@@ -30,6 +34,8 @@ from tests.audit.previews.coming_stories import (
 )
 from tests.builders import NOW, Body, configuration, deployment, rebalancer
 from tests.core.test_laws import LAW
+from tests.dialects.ocm import worlds as ocm
+from tests.followed import linked
 from tests.stories import Story
 from tests.strategies import edit, objects, stories
 
@@ -227,3 +233,48 @@ def test_what_is_foreseen_is_what_passes_do(told: Story, bodies: list[Body], sha
     done = moves_of_passes(told, now)
     assert found <= done
     assert {move[1] for move in found} == {move[1] for move in done}
+
+
+def alone(base: World, merged: World, now: datetime) -> tuple[set[Coming], set[Coming]]:
+    """What is coming in either world, each asked by itself."""
+    first, second = (
+        {one for one in foresee(world, now) if one.at > now} for world in (base, merged)
+    )
+    return first, second
+
+
+@LAW
+@given(stories(), objects(), st.integers(0, 15))
+def test_two_worlds_are_foreseen_together_as_each_alone(
+    told: Story, bodies: list[Body], share: int
+) -> None:
+    """What passes over one world remember says nothing of the other."""
+    base = told.world()
+    edit(told, bodies, share)
+    merged = linked(told.world(), base)
+
+    found = look_ahead(base, merged, told.now)
+
+    before, after = alone(base, merged, told.now)
+    assert {*found.later, *found.later_anyway} == after
+    assert {*found.averted} <= before - after
+
+
+def test_a_plan_never_goes_back_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a moment that is over nothing is remembered, so all objects would be looked at again."""
+    moments: list[datetime] = []
+
+    def noted(world: World, now: datetime, *, memo: Memo) -> Outcome:
+        moments.append(now)
+        return reconcile(world, now, memo=memo)
+
+    for module in ("foresight", "look_ahead"):
+        monkeypatch.setattr(f"reconciler.audit.previews.{module}.reconcile", noted)
+    told = tolerated()
+    base = told.world()
+    told.put(ocm.cluster("c"))
+
+    look_ahead(base, told.world(), told.now)
+
+    assert len(moments) > 2
+    assert moments == sorted(moments)

@@ -45,7 +45,6 @@ def copies_in(world: World, _now: datetime, /) -> Copies:
 
 def _copies(body: Body, copies: CopyReports) -> Iterator[CopyStatus]:
     """Yield the clusters of a binding by name, then those that it is leaving."""
-    binding = decode_binding(body)
     spec = decode_spec(body)
     reports = Reports(spec.resource.key, copies)
     items = {item.cluster: item for item in decode_status(body).aggregated}
@@ -53,6 +52,9 @@ def _copies(body: Body, copies: CopyReports) -> Iterator[CopyStatus]:
     for target in targets:
         report, note = _report(items.get(target.name), reports, target.name, target.replicas)
         yield CopyStatus(cluster=target.name, replicas=target.replicas, report=report, note=note)
+    if not spec.tasks:
+        return
+    binding = decode_binding(body)
     for task in binding.tasks:
         name = ClusterName(task.from_cluster)
         if all(target.name != name for target in targets):
