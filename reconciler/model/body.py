@@ -32,6 +32,10 @@ class StoredBody:
             _decode_all(self._neighbours, self._texts)
         return self._body  # type: ignore[return-value]  # it is among them
 
+    def may_say(self, words: str) -> bool:
+        """Return whether some words may be in the body; it is not decoded for that."""
+        return not self._text or words in self._text
+
     def __eq__(self, other: object) -> bool:
         """Compare what is read; a body may be stored on one side only."""
         return self.read() == (other.read() if isinstance(other, StoredBody) else other)
@@ -85,6 +89,15 @@ Held = Body | StoredBody
 def read_body(held: Held) -> Body:
     """Return a body that may still be a text."""
     return held.read() if type(held) is StoredBody else held  # type: ignore[return-value]  # `is` does not narrow
+
+
+def may_say(held: Held, words: str) -> bool:
+    """Return whether some plain words may be in a body, as a key or in a text; soon told.
+
+    >>> may_say(stored_bodies(['{"spec": {"a": 1}}'], {})[0], '"b"')
+    False
+    """
+    return held.may_say(words) if type(held) is StoredBody else True
 
 
 def _alone(text: str, body: Body | None) -> StoredBody:

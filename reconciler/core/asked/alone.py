@@ -48,18 +48,27 @@ class AskedAlone:
     _rebalancers: RebalancerIndex = field(default_factory=RebalancerIndex)
     _shared: SharedPart = field(default_factory=SharedPart)
     _world: World | None = None
+    _following: set[Dialect] = field(default_factory=set)
 
     def follow(self, world: World) -> None:
-        """Go on to another world; `part` does so by itself."""
-        if self._world is world:
-            return
-        self._world = None
-        for reader in self._readers.values():
+        """Go on to another world with all APIs; `part` does so by itself, with the one it needs."""
+        for dialect in self._readers:
+            self._reader(dialect, world)
+
+    def _reader(self, dialect: Dialect, world: World) -> ObjectReader:
+        """Return what the objects of an API read of a world."""
+        if self._world is not world:
+            self._world = None
+            self._following.clear()
+            self._rebalancers.follow(world)
+            kinds = (kind for reader in self._readers.values() for kind in reader.shared)
+            self._shared.follow(world, {*kinds})
+            self._world = world
+        reader = self._readers[dialect]
+        if dialect not in self._following:
             reader.follow(world)
-        self._rebalancers.follow(world)
-        kinds = (kind for reader in self._readers.values() for kind in reader.shared)
-        self._shared.follow(world, {*kinds})
-        self._world = world
+            self._following.add(dialect)
+        return reader
 
     def part(self, world: World, key: ObjectKey) -> World | DependsOnOthers:
         """Return the part of a world that one object reads, or why that is not all it depends on.
@@ -71,8 +80,7 @@ class AskedAlone:
         dialect = dialect_of(key.group)
         if dialect is None:
             return NOT_TOLD
-        self.follow(world)
-        reads = self._readers[dialect].reads(key)
+        reads = self._reader(dialect, world).reads(key)
         if isinstance(reads, DependsOnOthers):
             return reads
         asking = self._rebalancers.concerning({key, *reads.inputs})

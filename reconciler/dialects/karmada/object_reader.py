@@ -22,13 +22,14 @@ from reconciler.dialects.karmada.detector.claim_marks import claimant
 from reconciler.dialects.karmada.detector.dependencies import dependencies_of
 from reconciler.dialects.karmada.detector.known_policies import PRIORITY_CLASS
 from reconciler.errors import UserError
-from reconciler.model.body import Body
+from reconciler.model.body import Body, may_say
 from reconciler.model.content import at, mappings_of
 from reconciler.model.identity import ObjectKey
 from reconciler.model.known_kinds import Kind
 from reconciler.model.world import Manifest, World
 
 POLICIES = frozenset({(POLICY_GROUP, NAMESPACED), (POLICY_GROUP, CLUSTER_WIDE)})
+PROPAGATE_DEPS = '"propagateDeps"'
 PROPAGATES = "propagates dependencies"
 
 
@@ -55,7 +56,11 @@ def _needed_by(key: ObjectKey, manifest: Manifest) -> Iterator[Hashable]:
 
 def _following(key: ObjectKey, manifest: Manifest) -> Iterator[Hashable]:
     """Yield that a binding has others follow it, if it does."""
-    may = key[:2] in BINDINGS and may_propagate(manifest.body)  # seldom, so few are decoded
+    may = (
+        key[:2] in BINDINGS
+        and may_say(manifest.held, PROPAGATE_DEPS)  # seldom, so few are decoded
+        and may_propagate(manifest.body)
+    )
     spec = _readable(manifest.body) if may else None
     if spec is not None and spec.propagate_deps:
         yield PROPAGATES

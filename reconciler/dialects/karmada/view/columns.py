@@ -11,8 +11,9 @@ from reconciler.dialects.karmada.api.work.binding_metadata import (
     CLUSTER_BINDING,
     decode_metadata,
 )
-from reconciler.dialects.karmada.api.work.binding_spec import decode_policy_fields, decode_spec
+from reconciler.dialects.karmada.api.work.binding_spec import decode_policy_fields, decode_targets
 from reconciler.dialects.karmada.api.work.binding_status import decode_status
+from reconciler.dialects.karmada.api.work.eviction_task import decode_task
 from reconciler.dialects.karmada.detector.binding_draft import GROUP
 from reconciler.dialects.karmada.detector.claim_marks import CLUSTER_POLICY_NAME, POLICY_NAME
 from reconciler.manifests.columns import (
@@ -32,13 +33,14 @@ from reconciler.model.fields import bodies, number, text
 
 
 def _placed(row: Row) -> str:
-    clusters = sorted(decode_spec(row.body).clusters, key=attrgetter("name"))
+    clusters = sorted(decode_targets(spec_of(row)), key=attrgetter("name"))
     shown = (f"{name}({replicas})" if replicas else name for name, replicas in clusters)
     return ", ".join(shown) or NONE
 
 
 def _leaving(row: Row) -> str:
-    return ", ".join(sorted(task.from_cluster for task in decode_spec(row.body).tasks)) or NONE
+    tasks = bodies(spec_of(row), "gracefulEvictionTasks")
+    return ", ".join(sorted(decode_task(task).from_cluster for task in tasks)) or NONE
 
 
 def _policy(row: Row) -> str:
