@@ -10,7 +10,7 @@ MEMORY := $(shell df --output=avail -k /dev/shm 2> /dev/null | awk 'NR == 2 && $
 # A fifth of the time tests wait for processes and disks, so half as many again as there are processors.
 WORKERS := $(shell $(PYTHON) -c 'import os; print(os.cpu_count() * 3 // 2)')
 
-.PHONY: demo test quick kubectl editors browser axe pictures fuzz crash crash-all laws limits strangers costs soak check format docs schemas bench bench-large bench-page wheel release lock image-steps pin clean
+.PHONY: demo test quick kubectl editors browser axe pictures fuzz crash crash-all laws limits strangers costs soak check format docs schemas bench bench-check bench-record bench-large bench-page wheel release lock image-steps pin clean
 
 demo: $(INSTALLED)
 	$(BIN)/python -m reconciler demo
@@ -90,6 +90,14 @@ fuzz: $(INSTALLED)
 
 bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks
+
+# Fails where a question, a pass or a decision takes a tenth more calls than recorded.
+bench-check: $(INSTALLED)
+	$(BIN)/python -m benchmarks.calls
+
+# What they take here and now, as benchmarks/calls/calls.json.
+bench-record: $(INSTALLED)
+	$(BIN)/python -m benchmarks.calls --record
 
 # 100,000 manifests, too, and the page of 100,000 workloads: an hour, 15 GB of memory.
 bench-large: $(INSTALLED)

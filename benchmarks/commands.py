@@ -3,8 +3,9 @@
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from benchmarks.figure import Figure, Unit, median_ms
 
@@ -12,13 +13,19 @@ POLICY = Path(__file__).resolve().parent.parent / "example-repo/policies/shop.ya
 RUNS = 9
 
 
-def command(*arguments: str, folder: Path | None = None, cache: Path | None = None) -> None:
+def command(
+    *arguments: str,
+    folder: Path | None = None,
+    cache: Path | None = None,
+    variables: Mapping[str, str] = MappingProxyType({}),
+) -> None:
     """Run the command in a process of its own; a cache is that of the user if none is given."""
-    variables = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    kept = {**os.environ, **variables}
+    kept.pop("PYTHONDONTWRITEBYTECODE", None)
     if cache is not None:
-        variables["RECONCILER_CACHE_DIR"] = str(cache)
+        kept["RECONCILER_CACHE_DIR"] = str(cache)
     words = [sys.executable, "-m", "reconciler", *arguments]
-    subprocess.run(words, cwd=folder, check=True, capture_output=True, env=variables)
+    subprocess.run(words, cwd=folder, check=True, capture_output=True, env=kept)
 
 
 def figures() -> Iterator[Figure]:

@@ -111,6 +111,17 @@ ANSWERS: Mapping[str, Goal] = {
     "why of one object, second call, 10,000 workloads": Goal(1.5, Unit.SECONDS),
     "plan of one file, second call, 10,000 workloads": Goal(2, Unit.SECONDS),
     "validate of one file, second call, 10,000 workloads": Goal(1, Unit.SECONDS),
+    "completion of a name, 10,000 workloads": Goal(0.25, Unit.SECONDS),
+    "get of one object, second call, 2,000 workloads": Goal(0.13, Unit.SECONDS),
+    "get of all objects, second call, 2,000 workloads": Goal(0.5, Unit.SECONDS),
+    "status, second call, 2,000 workloads": Goal(0.5, Unit.SECONDS),
+    "why of one object, second call, 2,000 workloads": Goal(0.5, Unit.SECONDS),
+    "plan of one file, second call, 2,000 workloads": Goal(0.67, Unit.SECONDS),
+    "validate of one file, second call, 2,000 workloads": Goal(0.33, Unit.SECONDS),
+    "completion of a name, 2,000 workloads": Goal(0.08, Unit.SECONDS),
+    "delivery to all, of its first pass, 1,000 workloads, 100 clusters": Goal(100, Unit.PERCENT),
+    "first change after a start, delivered to all": Goal(0.5, Unit.SECONDS),
+    "first taint after a start, delivered to all": Goal(0.5, Unit.SECONDS),
 }
 
 GOALS: Mapping[str, Goal] = dict([*_karmada(), *_others(), *_passes(), *ANSWERS.items()])

@@ -4,6 +4,7 @@ import gc
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from time import process_time
 from typing import Any
@@ -78,6 +79,15 @@ def figures() -> Iterator[Figure]:
                     raise SystemExit(f"results of {name} are not upstream's")
                 upstream = UPSTREAM.get(strategy, OF_OTHERS)[size]
                 yield from ratios(f"Karmada {strategy}{suffix}", size, upstream, ours, with_index)
+
+
+def calls(count: Callable[[Callable[[], object]], int]) -> Iterator[tuple[str, int]]:
+    """Yield what fifty bindings take at a hundred clusters, as something counts it."""
+    views = [decode_cluster(cluster(number)) for number in range(100)]
+    for suffix, make in CASES:
+        for strategy in STRATEGIES:
+            bindings = [decode_binding(make(number, strategy)) for number in range(50)]
+            yield f"Karmada {strategy}{suffix}", count(partial(_measure, views, bindings))
 
 
 def _measure(

@@ -1,12 +1,17 @@
 """One KubeFleet placement without bindings, on the fleet of the published benchmark."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import partial
 
 from benchmarks.figure import Figure
 from benchmarks.ratio_row import SIZES, measure, ratios
-from reconciler.dialects.kubefleet.api.clusters import Members, decode_member, members_of
+from reconciler.dialects.kubefleet.api.clusters import (
+    Member,
+    Members,
+    decode_member,
+    members_of,
+)
 from reconciler.dialects.kubefleet.scheduler.schedule import schedule
 from reconciler.dialects.kubefleet.snapshots.policy_snapshot import Snapshot, decode_snapshot
 from tests.conformance.direct.kubefleet_cycle import run_cycle
@@ -99,6 +104,21 @@ def figures() -> Iterator[Figure]:
             snapshot = decode_snapshot(policy(size // 10, kind, topology=topology))
             times = measure(partial(members_of, views, NOW), partial(_ask, run, snapshot))
             yield from ratios(f"KubeFleet {name}", size, UPSTREAM[name][size], *times)
+
+
+def calls(count: Callable[[Callable[[], object]], int]) -> Iterator[tuple[str, int]]:
+    """Yield what one question takes at a hundred clusters, as something counts it."""
+    views = [decode_member(cluster(number)) for number in range(100)]
+    for name, kind, run, topology in CASES:
+        snapshot = decode_snapshot(policy(10, kind, topology=topology))
+        yield (
+            f"KubeFleet {name}",
+            count(partial(_indexed, run, snapshot, views)),
+        )
+
+
+def _indexed(run: Run, snapshot: Snapshot, views: Sequence[Member]) -> object:
+    return _ask(run, snapshot, members_of(views, NOW))
 
 
 def _ask(run: Run, snapshot: Snapshot, members: Members) -> object:

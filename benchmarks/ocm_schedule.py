@@ -1,6 +1,6 @@
 """One run of the OCM scheduler, on the fleet of the published benchmark."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -108,6 +108,18 @@ def figures() -> Iterator[Figure]:
         ):
             times = measure(partial(hub, views), partial(_ask, asked, decided))
             yield from ratios(f"OCM{title}", n, UPSTREAM[title][n], *times)
+
+
+def calls(count: Callable[[Callable[[], object]], int]) -> Iterator[tuple[str, int]]:
+    """Yield what one run takes at a hundred clusters, as something counts it."""
+    views = [decode_cluster(cluster(i)) for i in range(100)]
+    decided, wanted = standing(100), placement(100)
+    for title, asked in (("", wanted), (", no predicate", replace(wanted, predicates=()))):
+        yield f"OCM{title}", count(partial(_indexed, asked, decided, views))
+
+
+def _indexed(wanted: Placement, decided: DecisionsSoFar, views: Sequence[ManagedCluster]) -> object:
+    return _ask(wanted, decided, hub(views))
 
 
 def _ask(wanted: Placement, decided: DecisionsSoFar, hub: Hub) -> object:

@@ -7,7 +7,7 @@ machines can be compared; and about a large fleet.
 import resource
 import statistics
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -29,14 +29,21 @@ QUESTIONS = (
 
 CLUSTERS, WORKLOADS = 500, 10_000
 CHANGED = 7  # the workload that is scaled before each question
-SIZED_QUESTIONS = {
+SIZED_QUESTIONS: Mapping[str, tuple[str, ...]] = {
     "get of one object": ("get", "resourcebinding", "web-00004-deployment"),
+    "get by label": ("get", "-A", "deployments", "-l", "team=t3"),
     "get of all objects": ("get", "-A", "deployments,resourcebindings"),
     "status": ("status",),
     "why of one object": ("why", "deployment/web-00004"),
     "plan of one file": ("plan", "--base", "HEAD~1", "--head", "HEAD"),
     "history of one object": ("history", "deployment/web-00004"),
     "validate of one file": ("validate", "workloads/00007.yaml"),
+}
+COMPLETED = ("reconciler", "get", "deployments", "web-0000")
+COMPLETION = {
+    "_RECONCILER_COMPLETE": "bash_complete",
+    "COMP_WORDS": " ".join(COMPLETED),
+    "COMP_CWORD": str(len(COMPLETED) - 1),
 }
 
 
@@ -87,6 +94,9 @@ def sized_figures(clusters: int = CLUSTERS, workloads: int = WORKLOADS) -> Itera
             _scale(folder, 3 + number)
             took = spent(ask)
             yield Figure(f"{name}, second call, {workloads:,} workloads", took, Unit.SECONDS)
+        complete = partial(command, folder=folder, cache=cache, variables=COMPLETION)
+        title = f"completion of a name, {workloads:,} workloads"
+        yield Figure(title, spent(complete), Unit.SECONDS)
 
 
 def _scale(folder: Path, replicas: int) -> None:

@@ -92,6 +92,15 @@ spec:
       replicaSchedulingType: Divided
       replicaDivisionPreference: Weighted
 """
+TO_ALL = """\
+apiVersion: policy.karmada.io/v1alpha1
+kind: PropagationPolicy
+metadata: {name: all}
+spec:
+  resourceSelectors: [{apiVersion: apps/v1, kind: Deployment}]
+  placement: {clusterAffinity: {clusterNames: []}}
+"""
+TAINT = "  taints: [{key: maintenance, effect: NoSchedule}]\n"
 TEAM = 10  # workloads of a policy by label
 CELL = 5  # clusters of a cell; a team has one to five cells
 
@@ -119,10 +128,7 @@ def push(repository: Repository, files: Mapping[str, str], *, at: datetime) -> s
 def manifests_of(count: int, clusters: int = 0) -> dict[str, str]:
     """Return clusters (a tenth by default), the rest policies and workloads in equal parts."""
     clusters = clusters or count // 10
-    files = {
-        f"clusters/{i:05d}.yaml": CLUSTER.format(i=i, tier=i % 4, region=i % 10)
-        for i in range(clusters)
-    }
+    files = {f"clusters/{i:05d}.yaml": cluster(i) for i in range(clusters)}
     for i in range((count - clusters) // 2):
         files[f"policies/{i:05d}.yaml"] = POLICY.format(i=i, tier=i % 4)
         files |= workload(i, 10 + 7 * i % 90)
@@ -145,6 +151,19 @@ def teams_of(clusters: int, workloads: int) -> dict[str, str]:
     for i in range(workloads):
         files |= team_workload(i, 10 + 7 * i % 90)
     return files
+
+
+def everywhere(clusters: int, workloads: int) -> dict[str, str]:
+    """Return clusters, workloads, and one policy that has each of these in all clusters."""
+    files = {f"clusters/{i:05d}.yaml": cluster(i) for i in range(clusters)}
+    for i in range(workloads):
+        files |= workload(i, 3)
+    return {**files, "policies/all.yaml": TO_ALL}
+
+
+def cluster(number: int) -> str:
+    """Return the text of a cluster."""
+    return CLUSTER.format(i=number, tier=number % 4, region=number % 10)
 
 
 def team_workload(number: int, replicas: int) -> dict[str, str]:

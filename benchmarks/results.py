@@ -1,7 +1,7 @@
 """The results of a run: rows in groups, as a table for people and as JSON."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -53,12 +53,16 @@ def shown(figure: Figure) -> str:
 
 
 def as_text(rows: Iterable[tuple[str, ...]]) -> str:
-    """Return rows below each other, aligned; numbers to the right."""
-    lines = [HEAD, *rows]
+    """Return the table of some rows for people."""
+    return aligned([HEAD, *rows], numbers=(2, 4))
+
+
+def aligned(lines: Sequence[tuple[str, ...]], *, numbers: Container[int]) -> str:
+    """Return rows below each other; the columns that have numbers are to the right."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return "".join(
         "  ".join(
-            cell.rjust(width) if place in (2, 4) else cell.ljust(width)
+            cell.rjust(width) if place in numbers else cell.ljust(width)
             for place, (cell, width) in enumerate(zip(line, widths, strict=True))
         ).rstrip()
         + "\n"

@@ -11,9 +11,12 @@ from reconciler.dialects.karmada.api.work.binding_metadata import (
     CLUSTER_BINDING,
     decode_metadata,
 )
-from reconciler.dialects.karmada.api.work.binding_spec import decode_policy_fields, decode_targets
+from reconciler.dialects.karmada.api.work.binding_spec import (
+    decode_policy_fields,
+    decode_targets,
+    decode_tasks,
+)
 from reconciler.dialects.karmada.api.work.binding_status import decode_status
-from reconciler.dialects.karmada.api.work.eviction_task import decode_task
 from reconciler.dialects.karmada.detector.binding_draft import GROUP
 from reconciler.dialects.karmada.detector.claim_marks import CLUSTER_POLICY_NAME, POLICY_NAME
 from reconciler.manifests.columns import (
@@ -39,8 +42,7 @@ def _placed(row: Row) -> str:
 
 
 def _leaving(row: Row) -> str:
-    tasks = bodies(spec_of(row), "gracefulEvictionTasks")
-    return ", ".join(sorted(decode_task(task).from_cluster for task in tasks)) or NONE
+    return ", ".join(sorted(task.from_cluster for task in decode_tasks(spec_of(row)))) or NONE
 
 
 def _policy(row: Row) -> str:

@@ -159,7 +159,7 @@ def decode_spec(manifest: Body) -> BindingSpec:
         replicas=fields.number_or_none(spec, "replicas"),
         requirements=fields.mapping_or_none(spec, "replicaRequirements"),
         clusters=decode_targets(spec),
-        tasks=tuple(map(decode_task, fields.bodies(spec, "gracefulEvictionTasks"))),
+        tasks=decode_tasks(spec),
         required_by=tuple(map(_decode_snapshot, fields.bodies(spec, "requiredBy"))),
         reschedule_triggered_at=text_or_none(spec, "rescheduleTriggeredAt"),
         priority=fields.mapping_or_none(spec, "schedulePriority"),
@@ -228,6 +228,11 @@ def decode_targets(spec: Body) -> Targets:
     text, number = fields.text, fields.number
     listed = fields.bodies(spec, "clusters")
     return tuple([_target(text(item, "name"), number(item, "replicas")) for item in listed])
+
+
+def decode_tasks(spec: Body) -> tuple[EvictionTask, ...]:
+    """Return the evictions of a binding's spec, in their order."""
+    return tuple(map(decode_task, fields.bodies(spec, "gracefulEvictionTasks")))
 
 
 def encode_targets(clusters: Iterable[TargetCluster]) -> list[Body]:

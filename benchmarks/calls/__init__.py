@@ -1,0 +1,1 @@
+"""The calls of our functions that questions, passes and decisions take, held by a record."""
