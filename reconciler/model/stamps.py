@@ -22,15 +22,15 @@ def keep_present(desired: Body, present: Body | None) -> Body:
     """
     if present is None or desired is present:
         return desired
-    return present if desired == present or _same(desired, present) else desired
+    return present if _same(desired, present) else desired
 
 
 def _same(desired: object, present: object) -> bool:
-    """Return whether two values are equal but for stamps."""
+    """Return whether two values are equal but for stamps; most parts are, and soon told."""
+    if desired == present:
+        return True
     if isinstance(desired, Stamp):
         return isinstance(present, str)
-    if type(desired) is str or type(desired) is int:  # nearly all there is
-        return type(present) in (str, Stamp, int) and desired == present
     if isinstance(desired, Mapping):
         return (
             isinstance(present, Mapping)
@@ -43,4 +43,4 @@ def _same(desired: object, present: object) -> bool:
             and len(desired) == len(present)
             and all(_same(mine, theirs) for mine, theirs in zip(desired, present, strict=True))
         )
-    return type(desired) is type(present) and desired == present
+    return False
