@@ -51,7 +51,7 @@ def open_cluster(address: str) -> Iterator[Workers]:
     except ImportError:
         raise UsageError(
             f"{shown(address)} is a Dask cluster, and Dask is not installed here; "
-            'pip install "reconciler[dask]", or leave out --executor'
+            'pip install ".[dask]" in its sources, or leave out --executor'
         ) from None
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters is raised
     try:

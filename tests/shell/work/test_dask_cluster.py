@@ -160,7 +160,7 @@ def test_extra_that_is_not_installed_is_told(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setitem(sys.modules, "distributed", None)
 
     with (
-        pytest.raises(UsageError, match=r'pip install "reconciler\[dask\]"'),
+        pytest.raises(UsageError, match=r'pip install "\.\[dask\]"'),
         open_cluster(NOWHERE),
     ):
         pass
