@@ -23,9 +23,10 @@ from tests.core.cell_fleets import KARMADA, KUBEFLEET, OPEN_CLUSTER_MANAGEMENT, 
 from tests.followed import linked
 from tests.stories import Story, applied, story
 
-pytestmark = pytest.mark.cpu_seconds(120)  # two fleets of each API, traced operation by operation
-
 IS_LARGE = "COSTS" in os.environ
+# Two fleets of each API, traced operation by operation.
+pytestmark = pytest.mark.cpu_seconds(900 if IS_LARGE else 120)
+
 SMALL, LARGE = (10, 100) if IS_LARGE else (3, 9)
 SETTLED = 4  # passes until nothing moves any more
 MORE = 1.05
