@@ -54,6 +54,8 @@ LIMITS = {
     "no-file-grows": ("--fsize=0", "would be larger than it may be|temporary files"),
     "few-open-files": ("--nofile=12", "too many files are open"),
 }
+SIZES_APART = 2_900_000 if ASKED == WRITING else 250_000
+"""Bytes between the sizes of memory that are tried."""
 COMMITTED, HELD = "pass committed", "restore `lastPassAt`"  # what the daemon says
 ALWAYS_MET = ("no-process", "no-thread", "few-open-files")  # or else limits do not bind here
 NATIVE = re.compile(r"memory allocation of \d+ bytes failed")  # a library that is no Python ends
@@ -121,6 +123,14 @@ def test_a_limit_is_told_and_leaves_nothing_behind(fleet: Path, verb: str, limit
     moved = git(fleet, "rev-parse", "main") != before
     assert not moved or ended.code in (0, None)
     assert_sound(fleet)
+
+
+@pytest.mark.parametrize("size", range(44_500_000, 62_000_000, SIZES_APART))
+def test_a_daemon_without_memory_says_one_sentence(fleet: Path, size: int) -> None:
+    """Wherever memory ends, and nothing of how the interpreter fails to tidy up after it."""
+    ended = ask(fleet, "run", f"--as={size}", until=f"memory|{COMMITTED}")
+
+    assert_told(ended, LIMITS["little-memory"][1])
 
 
 def assert_sound(fleet: Path) -> None:
