@@ -94,11 +94,14 @@ def foresee_each(
         moments: How many passes of each are computed at most, these included.
     """
     lines = [_Line(world, [(now, outcome)]) for world, outcome in begun]
-    while True:
-        open_lines = [one for one in lines if one.next_at and len(one.passes) < moments]
-        if not open_lines:
-            return [_told(one.passes) for one in lines]
-        min(open_lines, key=_Line.turn).go_on(memo)
+    while turns := [
+        (at, place)
+        for place, line in enumerate(lines)
+        if len(line.passes) < moments and (at := line.next_at) is not None
+    ]:
+        at, place = min(turns)
+        lines[place].go_on(at, memo)
+    return [_told(line.passes) for line in lines]
 
 
 @dataclass(slots=True)
@@ -114,13 +117,8 @@ class _Line:
         at, outcome = self.passes[-1]
         return outcome.recheck_at and max(outcome.recheck_at, at)
 
-    def turn(self) -> datetime:
-        """Return the moment of the next pass; there is one."""
-        return self.next_at or self.passes[-1][0]
-
-    def go_on(self, memo: Memo) -> None:
-        """Compute the next pass."""
-        at = self.turn()
+    def go_on(self, at: datetime, memo: Memo) -> None:
+        """Compute the pass of the next moment."""
         self.world = next_world(self.world, self.passes[-1][1])
         self.passes.append((at, reconcile(self.world, at, memo=memo)))
 
