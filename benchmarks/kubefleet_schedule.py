@@ -111,10 +111,7 @@ def calls(count: Callable[[Callable[[], object]], int]) -> Iterator[tuple[str, i
     views = [decode_member(cluster(number)) for number in range(100)]
     for name, kind, run, topology in CASES:
         snapshot = decode_snapshot(policy(10, kind, topology=topology))
-        yield (
-            f"KubeFleet {name}",
-            count(partial(_indexed, run, snapshot, views)),
-        )
+        yield f"KubeFleet {name}", count(partial(_indexed, run, snapshot, views))
 
 
 def _indexed(run: Run, snapshot: Snapshot, views: Sequence[Member]) -> object:

@@ -16,6 +16,7 @@ from benchmarks.own_process import figures_of, hand_over, resident_megabytes
 from benchmarks.repositories import (
     CLUSTERS,
     Given,
+    change,
     git,
     make_bare,
     make_repository,
@@ -58,9 +59,7 @@ class Served:
         if self.repository.work_tree is None:
             push(self.repository, files, at=self.clock.moment)
             return
-        for path, text in files.items():
-            (self.folder / path).write_text(text)
-        git(self.folder, "commit", "-q", "-am", "Scale")
+        change(self.folder, files)
 
 
 def figures(large: bool) -> Iterator[Figure]:  # noqa: FBT001  # as groups are called

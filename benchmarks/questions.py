@@ -13,7 +13,7 @@ from pathlib import Path
 
 from benchmarks.commands import command
 from benchmarks.figure import Figure, Unit
-from benchmarks.repositories import git, team_workload, teams_of, write_checkout
+from benchmarks.repositories import change, git, team_workload, teams_of, write_checkout
 from reconciler.shell.resources import write_example
 
 REPEAT = 7
@@ -91,16 +91,9 @@ def sized_figures(clusters: int = CLUSTERS, workloads: int = WORKLOADS) -> Itera
         for number, (name, arguments) in enumerate(SIZED_QUESTIONS.items()):
             ask = partial(command, *arguments, folder=folder, cache=cache)
             ask()
-            _scale(folder, 3 + number)
+            change(folder, team_workload(CHANGED, 3 + number))
             took = spent(ask)
             yield Figure(f"{name}, second call, {workloads:,} workloads", took, Unit.SECONDS)
         complete = partial(command, folder=folder, cache=cache, variables=COMPLETION)
         title = f"completion of a name, {workloads:,} workloads"
         yield Figure(title, spent(complete), Unit.SECONDS)
-
-
-def _scale(folder: Path, replicas: int) -> None:
-    """Change one workload, and commit it."""
-    for path, text in team_workload(CHANGED, replicas).items():
-        (folder / path).write_text(text)
-    git(folder, "commit", "-q", "-a", "-m", "scale")

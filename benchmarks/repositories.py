@@ -111,6 +111,13 @@ def git(folder: Path, *arguments: str) -> None:
     subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True)
 
 
+def change(folder: Path, files: Mapping[str, str]) -> None:
+    """Change files of a checkout as a person, and commit them."""
+    for path, text in files.items():
+        (folder / path).write_text(text)
+    git(folder, "commit", "-q", "-am", "change")
+
+
 def workload(number: int, replicas: int) -> dict[str, str]:
     """Return the file of one workload, scaled."""
     return {f"workloads/{number:05d}.yaml": WORKLOAD.format(i=number, replicas=replicas)}

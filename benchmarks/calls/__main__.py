@@ -16,12 +16,12 @@ from pathlib import Path
 
 from benchmarks import karmada_schedule, kubefleet_schedule, ocm_schedule
 from benchmarks.calls.counted_command import calls_of
-from benchmarks.questions import COMPLETION
+from benchmarks.questions import CHANGED, COMPLETION, SIZED_QUESTIONS
 from benchmarks.repositories import (
     TAINT,
+    change,
     cluster,
     everywhere,
-    git,
     team_workload,
     teams_of,
     workload,
@@ -40,18 +40,10 @@ kind: ReconcilerConfiguration
 metadata: {{name: bench}}
 spec: {{feedback: {{assumeAfterSeconds: 86400}}{more}}}
 """
-CHANGED = "workloads/00007.yaml"
 FIRST, AGAIN, VALIDATE = "first pass", "start with nothing to do", "validate of all files"
 QUESTIONS: Mapping[str, tuple[str, ...]] = {
-    "get of one object": ("get", "resourcebinding", "web-00004-deployment"),
-    "get by label": ("get", "-A", "deployments", "-l", "team=t3"),
-    "get of all objects": ("get", "-A", "deployments,resourcebindings"),
-    "status": ("status",),
-    "why of one object": ("why", "deployment/web-00004"),
-    "plan of one file": ("plan", "--base", "HEAD~1", "--head", "HEAD"),
-    "history of one object": ("history", "deployment/web-00004"),
+    **SIZED_QUESTIONS,
     "events of one object": ("events", "deployment/web-00004"),
-    "validate of one file": ("validate", CHANGED),
 }
 
 
@@ -76,7 +68,7 @@ def _asked(place: Path) -> Iterator[tuple[str, int]]:
     yield AGAIN, _command(folder, cache, "reconcile")
     for number, (name, words) in enumerate(QUESTIONS.items()):
         _command(folder, cache, *words)
-        _write(folder, team_workload(7, 3 + number))
+        change(folder, team_workload(CHANGED, 3 + number))
         yield f"{name}, second call", _command(folder, cache, *words)
     yield "completion of a name", _command(folder, cache, **COMPLETION)
     yield "a change after a start", _command(folder, cache, "reconcile")
@@ -89,9 +81,9 @@ def _delivered(place: Path) -> Iterator[tuple[str, int]]:
     delivery = CONFIGURATION.format(more=", delivery: {folders: {}}")
     write_checkout(folder, {**everywhere(DELIVERED_TO, DELIVERED), "reconciler.yaml": delivery})
     yield f"{FIRST}, delivered to all clusters", _command(folder, cache, "reconcile")
-    _write(folder, workload(7, 5))
+    change(folder, workload(CHANGED, 5))
     yield "a change after a start, delivered", _command(folder, cache, "reconcile")
-    _write(folder, {"clusters/00003.yaml": cluster(3) + TAINT})
+    change(folder, {"clusters/00003.yaml": cluster(3) + TAINT})
     yield "a taint after a start, delivered", _command(folder, cache, "reconcile")
 
 
@@ -99,13 +91,6 @@ def _decided() -> Iterator[tuple[str, int]]:
     """Yield what decisions cost that are asked for the first time, the fleet's index included."""
     for decisions in (karmada_schedule, ocm_schedule, kubefleet_schedule):
         yield from decisions.calls(calls_of)
-
-
-def _write(folder: Path, files: Mapping[str, str]) -> None:
-    """Change files, and commit them."""
-    for path, text in files.items():
-        (folder / path).write_text(text)
-    git(folder, "commit", "-q", "-a", "-m", "change")
 
 
 def _command(folder: Path, cache: Path | None, *words: str, **variables: str) -> int:
