@@ -207,6 +207,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
         result = cli.main(args=arguments, prog_name="reconciler", standalone_mode=False)
     except click.exceptions.Exit as done:
         return done.exit_code
+    except SystemExit as done:  # how click ends a completion
+        return done.code if isinstance(done.code, int) else 1
     except click.ClickException as error:
         error.show()
         return EXIT_USAGE

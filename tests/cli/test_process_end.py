@@ -32,15 +32,29 @@ main.main(sys.argv[1:])
 """
 
 
-@pytest.mark.parametrize(("arguments", "code"), [(("version",), 0), (("fetch",), 2)])
+COMPLETION = {
+    "_RECONCILER_COMPLETE": "bash_complete",
+    "COMP_WORDS": "reconciler versi",
+    "COMP_CWORD": "1",
+}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "variables", "code"),
+    [
+        pytest.param(("version",), {}, 0, id="answered"),
+        pytest.param(("fetch",), {}, 2, id="asked-wrongly"),
+        pytest.param((), COMPLETION, 0, id="completed"),
+    ],
+)
 def test_threads_and_exit_handlers_end_and_the_rest_is_left(
-    arguments: tuple[str, ...], code: int
+    arguments: tuple[str, ...], variables: dict[str, str], code: int
 ) -> None:
     """Objects are not visited once more, all that was printed arrives, and the code is kept."""
     ended = subprocess.run(
         [sys.executable, "-c", COMMAND, *arguments],
         cwd=ROOT,
-        env=process_environment(),
+        env={**process_environment(), **variables},
         capture_output=True,
         text=True,
         check=False,
