@@ -5,7 +5,6 @@ what an earlier run left in the folder; other groups stay, so one can be measure
 """
 
 import argparse
-import gc
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
@@ -16,7 +15,7 @@ from benchmarks.calibration import measure_loops, slower
 from benchmarks.groups import GROUPS
 from benchmarks.picture import draw
 from benchmarks.results import Result, as_json, as_markdown, as_text, cells, read
-from reconciler.cli.main import COLLECTIONS
+from reconciler.shell.processes.garbage import collect_seldom
 
 RESULTS, PICTURE = "results.json", "cost.svg"
 BEGIN, END = "<!-- measured: begin -->\n", "<!-- measured: end -->\n"
@@ -52,7 +51,7 @@ def main() -> None:
     parser.add_argument("-o", dest="folder", type=Path, default=Path("build/bench"))
     parser.add_argument("--page", type=Path, help="a page whose table is renewed")
     asked = parser.parse_args()
-    gc.set_threshold(*COLLECTIONS)  # as the command does
+    collect_seldom()  # as the command does
     results = read(asked.folder / RESULTS)
     rows: list[tuple[str, ...]] = []
     for group in asked.groups or GROUPS:

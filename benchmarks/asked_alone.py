@@ -15,12 +15,12 @@ from benchmarks.figure import Figure, Unit
 from benchmarks.own_process import figures_of, hand_over
 from benchmarks.repositories import CLUSTERS, make_bare, manifests_of, passes_of, start_clock
 from reconciler.audit.previews.foresight import foresee_alone
-from reconciler.cli.main import COLLECTIONS
 from reconciler.core.asked.alone import AskedAlone
 from reconciler.core.dialects import PLACED
 from reconciler.core.memo import Memo
 from reconciler.core.reconcile import reconcile
 from reconciler.dialects.alone import DependsOnOthers
+from reconciler.shell.processes.garbage import collect_seldom
 
 SIZES = (10_000,)
 LARGE = 100_000
@@ -82,7 +82,7 @@ def _measure(folder: Path, manifests: int) -> Iterator[Figure]:
 def main() -> None:
     """Print the figures of one repository."""
     manifests = int(sys.argv[1])
-    gc.set_threshold(*COLLECTIONS)  # as the command does
+    collect_seldom()  # as the command does
     folder = Path(tempfile.mkdtemp(prefix="reconciler-bench-"))
     try:
         hand_over(

@@ -18,8 +18,8 @@ from benchmarks.repositories import (
     start_clock,
     workload,
 )
-from reconciler.cli.main import COLLECTIONS
 from reconciler.shell.passes.one_pass import Passes
+from reconciler.shell.processes.garbage import collect_seldom
 
 SIZE, LARGE = 10_000, 100_000
 CLUSTERS = 50  # with 500 the bindings alone are 2 GB of text
@@ -110,7 +110,7 @@ def _commit(runner: Passes) -> None:
 
 def main() -> None:
     """Print the figures of one question."""
-    gc.set_threshold(*COLLECTIONS)  # as the command does
+    collect_seldom()  # as the command does
     folder = Path(tempfile.mkdtemp(prefix="reconciler-bench-"))
     asked = {"placed": _placed, "passes": _passes}[sys.argv[1]]
     try:

@@ -1,6 +1,5 @@
 """Cold load, first pass, idle pass and passes after changes; each repository in its own process."""
 
-import gc
 import shutil
 import statistics
 import sys
@@ -26,10 +25,10 @@ from benchmarks.repositories import (
     start_clock,
     workload,
 )
-from reconciler.cli.main import COLLECTIONS
 from reconciler.core.reconcile import reconcile
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.passes.one_pass import Passes
+from reconciler.shell.processes.garbage import collect_seldom
 
 SIZES = (1000, 10_000)
 LARGE = 100_000
@@ -161,7 +160,7 @@ def _processes(act: Callable[[], object]) -> Counter[str]:
 def main() -> None:
     """Print the figures of one repository."""
     manifests, where = int(sys.argv[1]), sys.argv[2]
-    gc.set_threshold(*COLLECTIONS)  # as the command does
+    collect_seldom()  # as the command does
     folder = Path(tempfile.mkdtemp(prefix="reconciler-bench-"))
     try:
         hand_over(

@@ -5,7 +5,6 @@ was given something that it cannot work with; 130 interrupted.
 """
 
 import atexit
-import gc
 import importlib
 import keyword
 import os
@@ -20,6 +19,7 @@ from types import FrameType
 import click
 
 from reconciler.errors import ReconcilerError, UsageError
+from reconciler.shell.processes.garbage import collect_seldom
 from reconciler.shell.processes.held_signals import ENDING, handle_ending, is_main_thread
 from reconciler.shell.processes.machine_limits import limit_met
 from reconciler.version import __version__
@@ -75,7 +75,6 @@ BESIDE = {"resume": ("suspend", "resume")}
 Handler = Callable[[int, FrameType | None], object] | int
 """What a signal does: a function, or one of the numbers of `signal`."""
 
-COLLECTIONS = (5_000_000, 50, 1000)  # documents have no cycles, yet visiting them takes long
 EXIT_USAGE = 2
 EXIT_INTERRUPTED = 130
 
@@ -177,7 +176,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     ending = Ending()
     atexit.register(ending.leave)  # the first to be registered is the last to be called
     _open_closed_outputs()
-    gc.set_threshold(*COLLECTIONS)
+    collect_seldom()
     ending.code = run(arguments)
     sys.exit(ending.code)
 

@@ -43,8 +43,20 @@ class ObjectReader(Protocol):
     def shared(self) -> frozenset[Kind]:
         """The kinds of inputs and outputs that any object reads, such as clusters."""
 
+    @property
+    def consulted(self) -> frozenset[Kind]:
+        """The kinds of inputs that objects read, and about which nothing is decided by itself."""
+
     def follow(self, world: World, /) -> None:
         """Go on to another world."""
+
+    def groups(self) -> Iterable[frozenset[ObjectKey]]:
+        """Return the inputs that are decided about together, in the world that was followed last.
+
+        Returns:
+            What each object reads beside the kinds of `consulted`, all of them as one where they
+            depend on each other. A group may name more than that, never less.
+        """
 
     def reads(self, key: ObjectKey, /) -> Reads | DependsOnOthers:
         """Return what an object reads of the world that was followed last.
@@ -61,14 +73,21 @@ class ObjectReader(Protocol):
         """
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Untold:
     """A reader of an API that does not say what its objects read: the whole pass is asked."""
 
     shared: frozenset[Kind] = frozenset()
+    consulted: frozenset[Kind] = frozenset()
+    _inputs: frozenset[ObjectKey] = frozenset()
 
     def follow(self, world: World, /) -> None:
-        """Look at nothing."""
+        """Go on to another world."""
+        self._inputs = frozenset(world.inputs)
+
+    def groups(self) -> Iterable[frozenset[ObjectKey]]:
+        """Return everything as one."""
+        return (self._inputs,)
 
     def reads(self, key: ObjectKey, /) -> DependsOnOthers:
         """Return that nothing is known."""

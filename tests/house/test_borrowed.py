@@ -24,8 +24,9 @@ from watchfiles._rust_notify import RustNotify
 
 ROOT = Path(__file__).parent.parent.parent
 PACKAGE = ROOT / "reconciler"
-OF_NAMED_TUPLES = frozenset({"_asdict", "_fields", "_make", "_replace"})
-"""They are public: the underscore keeps them apart from the names of fields."""
+DOCUMENTED = frozenset({"_asdict", "_fields", "_make", "_replace", "_exit"})
+"""They are public: the underscore keeps four of them apart from the names of fields, and `os._exit`
+from the exit that tidies up."""
 
 UPGRADE = (
     "The installed release of {package} changed {name}, which it never promised. Lower the bound "
@@ -62,7 +63,7 @@ def advice(name: str) -> str:
 
 def is_private(name: str) -> bool:
     """Whether a name is one that its owner keeps to itself."""
-    return name.startswith("_") and not name.endswith("__") and name not in OF_NAMED_TUPLES
+    return name.startswith("_") and not name.endswith("__") and name not in DOCUMENTED
 
 
 def borrowed_in(source: str, given: Collection[str] = ()) -> Iterator[str]:

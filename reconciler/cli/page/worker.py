@@ -4,7 +4,6 @@ It is started by the listener's process, which ends it when an answer takes too 
 own memory before it reads anything.
 """
 
-import gc
 import json
 import resource
 import signal
@@ -13,9 +12,9 @@ from pathlib import Path
 
 import click
 
-from reconciler.cli.main import COLLECTIONS
 from reconciler.cli.options.layout import layout_options
 from reconciler.model.repository_layout import RepositoryLayout
+from reconciler.shell.processes.garbage import collect_seldom
 
 
 @click.command(name="page-worker")
@@ -44,7 +43,7 @@ def command(
     del context, cache_dir
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that asks ends this one
     resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
-    gc.set_threshold(*COLLECTIONS)
+    collect_seldom()
     from reconciler.cli.objects.world import fleet_of
     from reconciler.cli.page.answers import PageAnswers
     from reconciler.cli.page.views import FEW_PLACED, new_memory

@@ -3,6 +3,7 @@
 Others have a say where two workloads want one binding, and where others need its object.
 """
 
+from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 
@@ -29,6 +30,8 @@ from reconciler.model.known_kinds import Kind
 from reconciler.model.world import Manifest, World
 
 POLICIES = frozenset({(POLICY_GROUP, NAMESPACED), (POLICY_GROUP, CLUSTER_WIDE)})
+OVERRIDES = frozenset({(POLICY_GROUP, "OverridePolicy"), (POLICY_GROUP, "ClusterOverridePolicy")})
+CONSULTED = POLICIES | OVERRIDES | {CLUSTER, PRIORITY_CLASS}
 PROPAGATE_DEPS = '"propagateDeps"'
 PROPAGATES = "propagates dependencies"
 
@@ -79,6 +82,7 @@ class BindingReader:
     """Says what one binding reads."""
 
     shared: frozenset[Kind] = frozenset({CLUSTER, PRIORITY_CLASS})
+    consulted: frozenset[Kind] = CONSULTED
     _world: World | None = None
     _index: FollowedIndex[Hashable, Manifest] = field(default_factory=lambda: FollowedIndex(_ways))
     _needs: FollowedIndex[Hashable, Manifest] = field(
@@ -93,6 +97,19 @@ class BindingReader:
         self._world = world
         self._index.follow(world.inputs)
         self._followed.follow(world.outputs)
+
+    def groups(self) -> Iterable[frozenset[ObjectKey]]:
+        """Return the workloads of each binding; all of them where some may have others follow."""
+        world = self._world
+        if world is None:
+            return ()
+        wanted: dict[ObjectKey, set[ObjectKey]] = defaultdict(set)
+        for key in world.inputs:
+            if key.group not in world.known.groups:
+                wanted[binding_key(key)].add(key)
+        if self._followed.of(PROPAGATES) or self._index.of(PROPAGATES):
+            return (frozenset(key for owners in wanted.values() for key in owners),)
+        return map(frozenset, wanted.values())
 
     def reads(self, key: ObjectKey, /) -> Reads | DependsOnOthers:
         """Return what a binding reads, or why others have a say."""

@@ -42,6 +42,7 @@ class FleetPlacementReader:
     """Says what one placement reads."""
 
     shared: frozenset[Kind] = frozenset({CLUSTER})
+    consulted: frozenset[Kind] = frozenset({CLUSTER})
     _world: World | None = None
     _inputs: FollowedIndex[Hashable, Manifest] = field(default_factory=lambda: FollowedIndex(_ways))
     _outputs: FollowedIndex[Hashable, Manifest] = field(
@@ -53,6 +54,12 @@ class FleetPlacementReader:
         self._world = world
         self._outputs.follow(world.outputs)
         self._inputs.follow(world.inputs)
+
+    def groups(self) -> Iterable[frozenset[ObjectKey]]:
+        """Return what each placement reads."""
+        inputs = () if self._world is None else self._world.inputs
+        reads = (self.reads(key) for key in inputs if is_placement(key))
+        return [one.inputs for one in reads if isinstance(one, Reads)]
 
     def reads(self, key: ObjectKey, /) -> Reads | DependsOnOthers:
         """Return what a placement reads."""

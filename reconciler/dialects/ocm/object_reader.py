@@ -42,6 +42,7 @@ class HubPlacementReader:
     """Says what one placement, or one set of ManifestWorks, reads."""
 
     shared: frozenset[Kind] = frozenset({CLUSTER, SETS, SET_BINDINGS, SCORES})
+    consulted: frozenset[Kind] = frozenset({CLUSTER, SETS, SET_BINDINGS, SCORES})
     _world: World | None = None
     _decisions: FollowedIndex[Hashable, Manifest] = field(
         default_factory=lambda: FollowedIndex(_ways)
@@ -51,6 +52,14 @@ class HubPlacementReader:
         """Go on to another world."""
         self._world = world
         self._decisions.follow(world.outputs)
+
+    def groups(self) -> Iterable[frozenset[ObjectKey]]:
+        """Return what each placement and set reads; as one where any depends on others."""
+        inputs = () if self._world is None else self._world.inputs
+        decided = [key for key in inputs if key[:2] in (PLACEMENT, SET)]
+        reads = [self.reads(key) for key in decided]
+        told = [one.inputs for one in reads if isinstance(one, Reads)]
+        return told if len(told) == len(reads) else (frozenset(decided).union(*told),)
 
     def reads(self, key: ObjectKey, /) -> Reads | DependsOnOthers:
         """Return what a placement or a set reads, or why others have a say."""

@@ -40,6 +40,7 @@ from reconciler.shell.passes.untrusted_edits import put_back
 from reconciler.shell.processes.freed_memory import give_back
 from reconciler.shell.reading.load import Loader
 from reconciler.shell.reading.sources import Heads, ServedBranches
+from reconciler.shell.work.divided_pass import decide_divided
 from reconciler.version import __version__
 
 RACES = 5  # several writers on one branch settle in two or three rounds
@@ -65,6 +66,7 @@ class Passes:
         delivery: Brings what was decided to other branches.
         contest: What others undo of what it writes.
         began: Is told which commit of people a pass looks at, as it begins.
+        divided: Decides a pass with other processes; `None` where this one has to do it.
     """
 
     branches: ServedBranches
@@ -76,6 +78,7 @@ class Passes:
     delivery: BranchDelivery = field(default_factory=BranchDelivery)
     contest: Contest = field(default_factory=Contest)
     began: Callable[[str], None] = lambda _: None
+    divided: Callable[[World, datetime], Outcome | None] = decide_divided
 
     @property
     def branch(self) -> Branch:
@@ -239,7 +242,7 @@ class Passes:
         self, world: World, now: datetime, heads: Heads
     ) -> tuple[Outcome, frozenset[str]]:
         """Return the outcome, and the files that stay since a person is editing them."""
-        outcome = reconcile(world, now, memo=self.memo)
+        outcome = self.divided(world, now) or reconcile(world, now, memo=self.memo)
         taken = {removal.path for removal in outcome.removals}
         waiting = self._busy(taken, heads) if taken else frozenset()
         if waiting:  # or else the checkout could not follow, and nothing would be committed

@@ -9,6 +9,8 @@ import signal
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from reconciler.shell.processes.garbage import collect_seldom
+
 if TYPE_CHECKING:
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing.connection import Connection
@@ -31,7 +33,7 @@ def start_pool(count: int) -> "Iterator[ProcessPoolExecutor]":
     from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415  # rarely needed, and slow
     from multiprocessing.context import SpawnContext  # noqa: PLC0415
 
-    pool = ProcessPoolExecutor(count, SpawnContext(), _ignore_interrupts)
+    pool = ProcessPoolExecutor(count, SpawnContext(), _begin_work)
     try:
         yield pool
     finally:
@@ -87,6 +89,12 @@ def _end(process: "BaseProcess") -> None:
     if process.pid is not None:
         process.terminate()
         process.join()
+
+
+def _begin_work() -> None:
+    """Begin as every process of ours that computes."""
+    _ignore_interrupts()
+    collect_seldom()
 
 
 def _ignore_interrupts() -> None:

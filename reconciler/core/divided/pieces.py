@@ -1,0 +1,102 @@
+"""A world in pieces: objects that read none of each other's files are decided apart.
+
+What an object reads its API tells (`dialects/alone.py`), as for one that is asked alone; what many
+read is in every piece. Only a first pass is divided: what removals, hourly limits and rebalances
+count together is not there yet.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Hashable, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+
+from reconciler.core.dialects import DIALECTS
+from reconciler.core.freeze import decode_freeze
+from reconciler.delivery.settings import decode_delivery
+from reconciler.model.identity import ObjectKey
+from reconciler.model.settings import CONFIGURATION, settings_in
+from reconciler.model.world import Kinds, World
+from reconciler.rebalance.kinds import REBALANCER, TRIGGER
+
+
+def is_divisible(world: World) -> bool:
+    """Return whether nothing was written yet, and nothing is counted over all objects."""
+    settings = settings_in(world)
+    return not (
+        world.outputs
+        or world.present
+        or world.frozen
+        or settings.suspend
+        or decode_freeze(settings).windows
+        or decode_delivery(settings).destinations
+        or world.of_kind(*REBALANCER)
+        or world.of_kind(*TRIGGER)
+    )
+
+
+def divide(world: World, count: int) -> tuple[World, ...]:
+    """Return a world in at most so many pieces of much the same size, each input in one at least.
+
+    A pass over a piece decides of the objects in it what a pass over the whole would decide. Where
+    all depend on each other there is one piece.
+
+    Args:
+        world: A divisible one.
+        count: How many pieces are of use.
+    """
+    in_all = {CONFIGURATION, *(kind for one in DIALECTS for kind in one.reader().consulted)}
+    common = {key for key in world.inputs if key[:2] in in_all}
+    pieces = [set(common) for _ in range(count)]
+    for group in _independent(world, common):
+        min(pieces, key=len).update(group)
+    filled = [one for one in pieces if len(one) > len(common)] or pieces[:1]
+    return tuple(_part(world, one) for one in filled)
+
+
+def _part(world: World, keys: Collection[ObjectKey]) -> World:
+    inputs = {key: one for key, one in world.inputs.items() if key in keys}
+    return replace(world, inputs=inputs, kinds=Kinds(), output_kinds=Kinds())
+
+
+def _independent(world: World, common: Collection[ObjectKey]) -> list[list[ObjectKey]]:
+    """Return the inputs that are in no piece yet, with what they have to be together with.
+
+    The largest come first, so that pieces can be filled evenly, then by the first of their keys.
+    """
+    ties = _Ties()
+    for dialect in DIALECTS:
+        reader = dialect.reader()
+        reader.follow(world)
+        for group in reader.groups():
+            ties.join(*(key for key in group if key not in common))
+    groups: dict[Hashable, list[ObjectKey]] = defaultdict(list)
+    for key in sorted(world.inputs.keys() - common):
+        groups[ties.root(key)].append(key)
+    return sorted(groups.values(), key=lambda one: (-len(one), one[0]))
+
+
+@dataclass(slots=True)
+class _Ties:
+    """Sets of what has to stay together; each is known by one of its members."""
+
+    _above: dict[Hashable, Hashable] = field(default_factory=dict)
+
+    def join(self, *members: Hashable) -> None:
+        """Put some into one set."""
+        for one, other in pairwise(members):
+            self._above[self.root(other)] = self.root(one)
+
+    def root(self, member: Hashable) -> Hashable:
+        """Return by which member its set is known."""
+        path = [*self._line(member)]
+        for one in path[:-1]:
+            self._above[one] = path[-1]
+        return path[-1]
+
+    def _line(self, member: Hashable) -> Iterator[Hashable]:
+        while True:
+            yield member
+            above = self._above.get(member, member)
+            if above == member:
+                return
+            member = above
