@@ -61,7 +61,7 @@ def _measure(folder: Path, manifests: int) -> Iterator[Figure]:
         outcome.explanations[key]()
         answers.append(process_time() - start)
         start = process_time()
-        foresee_alone(world, key, clock.moment, asking)
+        foresee_alone(world, clock.moment, asking, key)
         comings.append(process_time() - start)
     start = process_time()
     whole = reconcile(world, clock.moment, asked=frozenset(chosen[:1]), memo=Memo())

@@ -4,7 +4,7 @@ Each API answers in a file of its own. It may name more than is read, never less
 a say that cannot be told beforehand, it says so, and the whole pass is asked.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -50,12 +50,13 @@ class ObjectReader(Protocol):
     def follow(self, world: World, /) -> None:
         """Go on to another world."""
 
-    def groups(self) -> Iterable[frozenset[ObjectKey]]:
-        """Return the inputs that are decided about together, in the world that was followed last.
+    def objects(self) -> Mapping[ObjectKey, frozenset[ObjectKey]]:
+        """Return what may be decided about in the world that was followed last.
 
         Returns:
-            What each object reads beside the kinds of `consulted`, all of them as one where they
-            depend on each other. A group may name more than that, never less.
+            What decisions bear, each with the inputs that it reads beside the kinds of `consulted`;
+            where objects depend on each other, with those of all of them. It may name more than
+            that, never less.
         """
 
     def reads(self, key: ObjectKey, /) -> Reads | DependsOnOthers:
@@ -85,9 +86,9 @@ class Untold:
         """Go on to another world."""
         self._inputs = frozenset(world.inputs)
 
-    def groups(self) -> Iterable[frozenset[ObjectKey]]:
-        """Return everything as one."""
-        return (self._inputs,)
+    def objects(self) -> Mapping[ObjectKey, frozenset[ObjectKey]]:
+        """Return that all may be one object."""
+        return dict.fromkeys(sorted(self._inputs)[:1], self._inputs)
 
     def reads(self, key: ObjectKey, /) -> DependsOnOthers:
         """Return that nothing is known."""

@@ -20,7 +20,7 @@ from reconciler.shell.reading.load import Loader
 from reconciler.shell.reading.sources import ServedBranches, finding_sources
 from reconciler.shell.reading.tree_cache import Track, untracked
 from reconciler.shell.reading.trees import GitTrees
-from reconciler.shell.resources import load_schemas
+from reconciler.shell.resources import build_stamp, load_schemas
 from reconciler.shell.work.workers import processors
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from reconciler.shell.reading.merge_preview import Sides
     from reconciler.shell.reading.part_reader import PartReader
     from reconciler.shell.reading.revisions import GitRevisions
+    from reconciler.shell.reading.settled_commits import SettledCommits
 
 AUTHOR = CommitIdentity("reconciler", "reconciler@localhost")
 
@@ -84,8 +85,21 @@ class FleetRepository:
         from reconciler.shell.reading.part_reader import PartReader
 
         index = None if self.documents is None else self.documents.index
-        place = f"{self.repository.common_dir} {self.repository.prefix} {self.layout}"
-        return PartReader(self.revisions.loader, index, place)
+        return PartReader(self.revisions.loader, index, self._place)
+
+    @property
+    def settled_commits(self) -> "SettledCommits | None":
+        """Its last commit in which nothing moved, `None` where that is not kept."""
+        from reconciler.shell.reading.settled_commits import SettledCommits
+
+        if self.documents is None:
+            return None
+        return SettledCommits(self.documents.folder, build_stamp, self._place)
+
+    @property
+    def _place(self) -> str:
+        """What the short forms of its files, and notes about it, are kept under."""
+        return f"{self.repository.common_dir} {self.repository.prefix} {self.layout}"
 
     def new_loader(self) -> Loader:
         """Return what loads worlds and has seen none yet."""
@@ -131,6 +145,7 @@ class FleetRepository:
             loader=self.new_loader(),
             clock=SystemClock(),
             author=author,
+            settled=self.settled_commits,
         )
 
     def reconcile(
@@ -167,7 +182,7 @@ class FleetRepository:
         from reconciler.audit.previews.look_ahead import look_ahead
 
         with self.sides(base=base, head=head) as sides:
-            return look_ahead(sides.base, sides.merged, moment_of(sides, at))
+            return look_ahead(sides.base, sides.merged, moment_of(sides, at), settled=sides.settled)
 
     def sides(
         self, *, base: str | None = None, head: str | None = None
@@ -182,6 +197,7 @@ class FleetRepository:
             layout=self.layout,
             track=self.track,
             documents=self.documents,
+            commits=self.settled_commits,
         )
 
     def subject(

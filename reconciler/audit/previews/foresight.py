@@ -8,7 +8,9 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from reconciler.core.asked.affected_objects import SettledWorld
 from reconciler.core.asked.alone import AskedAlone
+from reconciler.core.asked.next_passes import MOMENTS, passes_alone, passes_since
 from reconciler.core.changes import Outcome
 from reconciler.core.dialects import PLACED, dialect_of
 from reconciler.core.memo import Memo
@@ -19,9 +21,6 @@ from reconciler.model.decision import Decision, Placed, placed_text
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.wait import Wait
 from reconciler.model.world import World
-
-MOMENTS = 8
-"""So many passes are computed; what waits for a later moment is told as far as it is known."""
 
 MOST_ALONE = 100
 """So many objects are asked one by one; whole passes answer for more of them in less time."""
@@ -58,6 +57,7 @@ def foresee(
     *,
     memo: Memo | None = None,
     moments: int = MOMENTS,
+    settled: SettledWorld | None = None,
 ) -> tuple[Coming, ...]:
     """Return what passes will do, in the order of time, then of objects.
 
@@ -68,7 +68,11 @@ def foresee(
         now: Moment of the next pass: what it does comes first.
         memo: What earlier passes remembered.
         moments: How many passes are computed at most.
+        settled: A world in which nothing comes, if one is known; it only saves work.
     """
+    told = None if settled is None else passes_since(settled, now, world)
+    if told is not None:
+        return told_by(told[0])
     memo = memo or Memo()
     first = reconcile(world, now, memo=memo)
     (found,) = foresee_each([(world, first)], now, memo=memo, moments=moments)
@@ -101,7 +105,7 @@ def foresee_each(
     ]:
         at, place = min(turns)
         lines[place].go_on(at, memo)
-    return [_told(line.passes) for line in lines]
+    return [told_by(line.passes) for line in lines]
 
 
 @dataclass(slots=True)
@@ -147,7 +151,7 @@ def foresee_some(
     alone = alone or AskedAlone()
     found: list[Coming] = []
     for key in keys if few else ():
-        answer = foresee_alone(world, key, now, alone)
+        answer = foresee_alone(world, now, alone, key)
         if isinstance(answer, DependsOnOthers):
             break
         found += answer
@@ -158,32 +162,23 @@ def foresee_some(
 
 
 def foresee_alone(
-    world: World, key: ObjectKey, now: datetime, alone: AskedAlone
+    world: World, now: datetime, alone: AskedAlone, *keys: ObjectKey
 ) -> tuple[Coming, ...] | DependsOnOthers:
-    """Return what passes will do with one object, or why that takes the whole passes.
+    """Return what passes will do with some objects, or why that takes the whole passes.
 
     Args:
         world: As it is.
-        key: What decisions about the object bear.
         now: Moment of the next pass.
         alone: What answers for single objects.
+        keys: What decisions about the objects bear.
     """
-    part, at = alone.part(world, key), now
-    if isinstance(part, DependsOnOthers):
-        return part
-    passes: list[tuple[datetime, Outcome]] = []
-    for _ in range(MOMENTS):
-        outcome = alone.ask_of(part, at)
-        if isinstance(outcome, DependsOnOthers):
-            return outcome
-        passes.append((at, outcome))
-        if outcome.recheck_at is None:
-            break
-        part, at = next_world(part, outcome), max(outcome.recheck_at, at)
-    return tuple(one for one in _told(passes) if one.key == key)
+    passes = passes_alone(world, now, alone, *keys)
+    if isinstance(passes, DependsOnOthers):
+        return passes
+    return tuple(one for one in told_by(passes) if one.key in keys)
 
 
-def _told(passes: Iterable[tuple[datetime, Outcome]]) -> tuple[Coming, ...]:
+def told_by(passes: Iterable[tuple[datetime, Outcome]]) -> tuple[Coming, ...]:
     """Return what passes do, one after the other, each with its moment."""
     found: dict[tuple[ObjectKey, str], Coming] = {}
     waits: tuple[Wait, ...] = ()

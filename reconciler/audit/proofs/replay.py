@@ -174,7 +174,7 @@ class Replay:
         """Return what passes will do with one object, if nothing but time goes by."""
         if self.depending is None:
             return foresee_some(world, {key}, now, alone=self.alone, memo=self.memo)
-        found = foresee_alone(world, key, now, self.alone)
+        found = foresee_alone(world, now, self.alone, key)
         if isinstance(found, DependsOnOthers):
             self.depending.append(found.reason)
             return ()

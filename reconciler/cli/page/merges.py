@@ -20,6 +20,6 @@ def planned(fleet: FleetRepository, base: tuple[str, str], branch: str) -> tuple
     """
     name, revision = base
     with fleet.sides(base=revision, head=branch) as sides:
-        found = look_ahead(sides.base, sides.merged, moment_of(sides, None))
+        found = look_ahead(sides.base, sides.merged, moment_of(sides, None), settled=sides.settled)
     head = f"{branch} ({short_id(sides.head_revision)})"
     return found, Heading("plan", f"{head} merged into {name} ({short_id(revision)})")

@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from reconciler.audit.previews.foresight import Coming
+    from reconciler.core.asked.affected_objects import SettledWorld
     from reconciler.core.memo import Memo
     from reconciler.model.identity import ObjectKey
     from reconciler.model.known_kinds import Kind
@@ -15,15 +16,21 @@ if TYPE_CHECKING:
 MOST_LINES = 30
 
 
-def coming_in(world: "World", *, memo: "Memo | None" = None) -> "tuple[Coming, ...]":
+def coming_in(
+    world: "World", *, memo: "Memo | None" = None, settled: "SettledWorld | None" = None
+) -> "tuple[Coming, ...]":
     """Return what passes will do in a world from its last pass on, before the first from now on.
 
-    A moment that is over by now says that no pass has run since. `memo` is what earlier passes
-    remembered.
+    A moment that is over by now says that no pass has run since.
+
+    Args:
+        world: As it is.
+        memo: What earlier passes remembered.
+        settled: A world in which nothing moves, if one is known.
     """
     from reconciler.audit.previews.foresight import foresee
 
-    return foresee(world, _from_on(world), memo=memo)
+    return foresee(world, _from_on(world), memo=memo, settled=settled)
 
 
 def coming_for(world: "World", keys: "Collection[ObjectKey]") -> "tuple[Coming, ...]":

@@ -42,7 +42,7 @@ def run(
         with open_fleet(directory, layout).sides(base=base or branch, head=head) as sides:
             note_if_empty(directory, sides.base, sides.merged)
             at = moment_of(sides, now)
-            found = look_ahead(sides.base, sides.merged, at)
+            found = look_ahead(sides.base, sides.merged, at, settled=sides.settled)
             changed = manifest_changes(sides.base, sides.merged, at) if manifests else None
     except UsageError as error:
         if detailed_exitcode:

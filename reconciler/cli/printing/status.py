@@ -15,12 +15,13 @@ from reconciler.audit.printable import printable
 from reconciler.audit.short_id import short_id
 from reconciler.cli.objects.description import Line, aligned
 from reconciler.cli.objects.object_tables import Layout, print_tables
-from reconciler.cli.objects.world import note_if_empty, open_revisions
+from reconciler.cli.objects.world import note_if_empty, open_fleet
 from reconciler.cli.printing.coming import coming_in, sentences
 from reconciler.cli.printing.faults import fault_line
 from reconciler.cli.printing.print_json import print_json
 from reconciler.cli.printing.unaccepted import named_commit, unaccepted_commits, unaccepted_line
-from reconciler.core.record import last_pass
+from reconciler.core.memo import Memo
+from reconciler.core.record import last_pass, next_moment
 from reconciler.errors import UsageError
 from reconciler.manifests.columns import duration
 from reconciler.manifests.paths import plural_of
@@ -40,8 +41,11 @@ SHOWN = 5  # of what is listed, so that it stays one screen
 
 def run(directory: Path, *, output: str, at: str, layout: RepositoryLayout) -> int:
     """Print how a repository stands."""
-    revisions = open_revisions(directory, layout)
+    fleet = open_fleet(directory, layout)
+    revisions = fleet.revisions
     head = resolve_revision(revisions.repository, at)
+    known = fleet.settled_commits
+    settled = None if known is None else known.load(revisions.loader)
     world = revisions.loader.load(head)
     note_if_empty(directory, world)
     commits = revisions.commits(head, whole=False)
@@ -51,7 +55,11 @@ def run(directory: Path, *, output: str, at: str, layout: RepositoryLayout) -> i
     status = status_of(world, changed=bool(since))
     branch = _branch(revisions) if at == "HEAD" else at
     unaccepted = unaccepted_commits(revisions, _branch(revisions), world.revision, commits)
-    coming = coming_in(world)
+    memo = Memo()
+    coming = coming_in(world, memo=memo, settled=settled)
+    idle = memo.idle(world, next_moment(world, SystemClock().now()))
+    if known is not None and idle is not None:
+        known.keep(world, head, idle, next_moment(world, SystemClock().now()))
     here = at == "HEAD" and not world.apart
     edits = kept_edits(revisions.repository, layout.output_root) if here else ()
     if output == "json":

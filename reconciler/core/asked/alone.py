@@ -4,7 +4,7 @@ No rule is written here: `reconcile` is asked of the part of the world that the 
 names. Where others may have a say, the answer is that, and the whole pass has to be asked.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -70,23 +70,30 @@ class AskedAlone:
             self._following.add(dialect)
         return reader
 
-    def part(self, world: World, key: ObjectKey) -> World | DependsOnOthers:
-        """Return the part of a world that one object reads, or why that is not all it depends on.
+    def objects(self, world: World) -> Iterator[tuple[ObjectKey, frozenset[ObjectKey]]]:
+        """Yield what may be decided about in a world, with the inputs of its own that it reads."""
+        for dialect in self._readers:
+            yield from self._reader(dialect, world).objects().items()
+
+    def part(self, world: World, *keys: ObjectKey) -> World | DependsOnOthers:
+        """Return the part of a world that objects read, or why that is not all they depend on.
 
         Args:
             world: All there is.
-            key: What decisions about the object bear.
+            keys: What decisions about the objects bear.
         """
-        dialect = dialect_of(key.group)
-        if dialect is None:
-            return NOT_TOLD
-        reads = self._reader(dialect, world).reads(key)
-        if isinstance(reads, DependsOnOthers):
-            return reads
-        asking = self._rebalancers.concerning({key, *reads.inputs})
+        inputs, outputs = set[ObjectKey](), set[ObjectKey]()
+        for key in keys:
+            dialect = dialect_of(key.group)
+            reads = NOT_TOLD if dialect is None else self._reader(dialect, world).reads(key)
+            if isinstance(reads, DependsOnOthers):
+                return reads
+            inputs |= reads.inputs
+            outputs |= reads.outputs
+        asking = self._rebalancers.concerning({*keys, *inputs})
         if asking and _is_capped(world):
             return DependsOnOthers("all that is rebalanced within an hour is counted together")
-        return self._shared.with_own(world, reads.inputs | asking, reads.outputs | asking)
+        return self._shared.with_own(world, inputs | asking, outputs | asking)
 
     def ask(self, world: World, key: ObjectKey, now: datetime) -> Outcome | DependsOnOthers:
         """Return what a pass says of one object, explained; of others it may say anything.

@@ -67,8 +67,8 @@ def _independent(world: World, common: Collection[ObjectKey]) -> list[list[Objec
     for dialect in DIALECTS:
         reader = dialect.reader()
         reader.follow(world)
-        for group in reader.groups():
-            ties.join(*(key for key in group if key not in common))
+        for inputs in {*reader.objects().values()}:
+            ties.join(*(key for key in inputs if key not in common))
     groups: dict[Hashable, list[ObjectKey]] = defaultdict(list)
     for key in sorted(world.inputs.keys() - common):
         groups[ties.root(key)].append(key)

@@ -4,8 +4,9 @@ Others have a say where two workloads want one binding, and where others need it
 """
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 
 from reconciler.dialects.alone import DependsOnOthers, OutputPlace, Reads
 from reconciler.dialects.followed_index import FollowedIndex
@@ -98,18 +99,18 @@ class BindingReader:
         self._index.follow(world.inputs)
         self._followed.follow(world.outputs)
 
-    def groups(self) -> Iterable[frozenset[ObjectKey]]:
-        """Return the workloads of each binding; all of them where some may have others follow."""
+    def objects(self) -> Mapping[ObjectKey, frozenset[ObjectKey]]:
+        """Return the binding that each workload wants; as one where some may have others follow."""
         world = self._world
         if world is None:
-            return ()
-        wanted: dict[ObjectKey, set[ObjectKey]] = defaultdict(set)
+            return {}
+        wanted: dict[ObjectKey, list[ObjectKey]] = defaultdict(list)
         for key in world.inputs:
             if key.group not in world.known.groups:
-                wanted[binding_key(key)].add(key)
+                wanted[binding_key(key)].append(key)
         if self._followed.of(PROPAGATES) or self._index.of(PROPAGATES):
-            return (frozenset(key for owners in wanted.values() for key in owners),)
-        return map(frozenset, wanted.values())
+            return dict.fromkeys(wanted, frozenset(chain.from_iterable(wanted.values())))
+        return {key: frozenset(owners) for key, owners in wanted.items()}
 
     def reads(self, key: ObjectKey, /) -> Reads | DependsOnOthers:
         """Return what a binding reads, or why others have a say."""

@@ -1,6 +1,6 @@
 """What one placement reads: its files, what it may select, the evictions from it, all clusters."""
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
@@ -53,19 +53,19 @@ class FleetPlacementReader:
         """Go on to another world."""
         self._world = world
         self._outputs.follow(world.outputs)
-        self._inputs.follow(world.inputs)
 
-    def groups(self) -> Iterable[frozenset[ObjectKey]]:
-        """Return what each placement reads."""
+    def objects(self) -> Mapping[ObjectKey, frozenset[ObjectKey]]:
+        """Return the placements."""
         inputs = () if self._world is None else self._world.inputs
-        reads = (self.reads(key) for key in inputs if is_placement(key))
-        return [one.inputs for one in reads if isinstance(one, Reads)]
+        reads = {key: self.reads(key) for key in inputs if is_placement(key)}
+        return {key: one.inputs for key, one in reads.items() if isinstance(one, Reads)}
 
     def reads(self, key: ObjectKey, /) -> Reads | DependsOnOthers:
         """Return what a placement reads."""
         world = self._world
         if world is None or not is_placement(key):
             return DependsOnOthers(f"nothing is decided about a {key.kind} by itself")
+        self._inputs.follow(world.inputs)  # it reads the labels of every input
         evictions = self._inputs.of((FROM, key))
         inputs = {key, *evictions, ObjectKey(GROUP, BUDGET, "", key.name)}
         manifest = world.inputs.get(key)

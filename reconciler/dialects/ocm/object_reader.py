@@ -3,7 +3,7 @@
 Others have a say where decisions are balanced: there those of all placements are counted.
 """
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from reconciler.dialects.alone import DependsOnOthers, OutputPlace, Reads
@@ -53,13 +53,14 @@ class HubPlacementReader:
         self._world = world
         self._decisions.follow(world.outputs)
 
-    def groups(self) -> Iterable[frozenset[ObjectKey]]:
-        """Return what each placement and set reads; as one where any depends on others."""
+    def objects(self) -> Mapping[ObjectKey, frozenset[ObjectKey]]:
+        """Return the placements and sets; as one where any of them depends on others."""
         inputs = () if self._world is None else self._world.inputs
-        decided = [key for key in inputs if key[:2] in (PLACEMENT, SET)]
-        reads = [self.reads(key) for key in decided]
-        told = [one.inputs for one in reads if isinstance(one, Reads)]
-        return told if len(told) == len(reads) else (frozenset(decided).union(*told),)
+        reads = {key: self.reads(key) for key in inputs if key[:2] in (PLACEMENT, SET)}
+        told = {key: one.inputs for key, one in reads.items() if isinstance(one, Reads)}
+        if len(told) == len(reads):
+            return told
+        return dict.fromkeys(reads, frozenset(reads).union(*told.values()))
 
     def reads(self, key: ObjectKey, /) -> Reads | DependsOnOthers:
         """Return what a placement or a set reads, or why others have a say."""

@@ -1,11 +1,13 @@
 """A clock that is not later than the last pass: waited for shortly, else told."""
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from reconciler.core.record import last_pass
 from reconciler.errors import ShellError
 from reconciler.model.moments import format_moment
 from reconciler.model.world import World
+from reconciler.shell.clock import Clock
 
 SHORT_WAIT = timedelta(seconds=5)  # a clock this far behind is waited for
 LONG_WAIT = timedelta(minutes=5)  # a clock further behind than this needs a person
@@ -35,3 +37,26 @@ def behind(last: datetime, now: datetime) -> str:
             "reconciler.yaml of the outputs"
         )
     return f"{gap}; nothing is committed for {seconds} s, until the clock has caught up"
+
+
+def moment_of_pass(world: World, clock: Clock, pause: Callable[[float], None]) -> datetime:
+    """Return the clock's moment, waiting shortly until it is later than the last pass.
+
+    Args:
+        world: What the pass looks at.
+        clock: Where `now` comes from.
+        pause: Waits for a number of seconds.
+
+    Raises:
+        ClockBehind: It will not be later within a short wait.
+    """
+    last = last_pass(world.outputs)
+    now = clock.now()
+    if last is None or now > last.at:
+        return now
+    if last.at - now > SHORT_WAIT:
+        raise ClockBehind(behind(last.at, now))
+    while now <= last.at:
+        pause((last.at - now).total_seconds() + 1 if now < last.at else 0.05)
+        now = clock.now()
+    return now

@@ -10,7 +10,6 @@ from reconciler.core.changes import Outcome
 from reconciler.core.memo import Memo
 from reconciler.core.message import commit_message
 from reconciler.core.reconcile import reconcile
-from reconciler.core.record import last_pass
 from reconciler.delivery.settings import decode_delivery
 from reconciler.errors import ReconcilerError
 from reconciler.model.settings import settings_in
@@ -28,7 +27,7 @@ from reconciler.shell.git.history import read_history
 from reconciler.shell.git.identity import CommitIdentity
 from reconciler.shell.passes.branch_delivery import BranchDelivered, BranchDelivery
 from reconciler.shell.passes.branches import Branch
-from reconciler.shell.passes.clock_behind import SHORT_WAIT, ClockBehind, behind, later
+from reconciler.shell.passes.clock_behind import later, moment_of_pass
 from reconciler.shell.passes.commit_causes import causing_commits
 from reconciler.shell.passes.contest import Contest
 from reconciler.shell.passes.lost_passes import write_lost_again
@@ -39,6 +38,7 @@ from reconciler.shell.passes.trust import RefusedCommit
 from reconciler.shell.passes.untrusted_edits import put_back
 from reconciler.shell.processes.freed_memory import give_back
 from reconciler.shell.reading.load import Loader
+from reconciler.shell.reading.settled_commits import SettledCommits
 from reconciler.shell.reading.sources import Heads, ServedBranches
 from reconciler.shell.work.divided_pass import decide_divided
 from reconciler.version import __version__
@@ -66,6 +66,7 @@ class Passes:
         delivery: Brings what was decided to other branches.
         contest: What others undo of what it writes.
         began: Is told which commit of people a pass looks at, as it begins.
+        settled: Keeps a commit in which nothing is left to do, `None` if nothing does.
         divided: Decides a pass with other processes; `None` where this one has to do it.
     """
 
@@ -78,6 +79,7 @@ class Passes:
     delivery: BranchDelivery = field(default_factory=BranchDelivery)
     contest: Contest = field(default_factory=Contest)
     began: Callable[[str], None] = lambda _: None
+    settled: SettledCommits | None = None
     divided: Callable[[World, datetime], Outcome | None] = decide_divided
 
     @property
@@ -102,7 +104,7 @@ class Passes:
         with times.step("load"):
             world = branches.load(self.loader, heads)
         heads = heads._replace(reports=world.reported_at or None)
-        now = self._moment(world) if at is None else later(world, at)
+        now = moment_of_pass(world, self.clock, self.pause) if at is None else later(world, at)
         with times.step("schedule"):
             outcome, waiting = self._reconcile(world, now, heads)
         return PassReport(
@@ -129,13 +131,17 @@ class Passes:
         self.branch.recover()
         with self.branch.repository.held:
             try:
-                return self._delivered(self._run(at=at, publish=publish), publish=publish)
+                report = self._delivered(self._run(at=at, publish=publish), publish=publish)
             except (RemoteRefused, RemoteUnreachable, RemoteMisconfigured, LostRace):
                 raise
             except GitError:
                 if not self._repaired():
                     raise
-                return self._delivered(self._run(at=at, publish=publish), publish=publish)
+                report = self._delivered(self._run(at=at, publish=publish), publish=publish)
+        if self.settled is not None and publish and not report.is_held:
+            commit = report.commit or report.heads.inputs
+            self.settled.keep(report.world, commit, report.outcome, report.now)
+        return report
 
     def _repaired(self) -> bool:
         """Write again what is lost, if there is anything and that can be done."""
@@ -287,16 +293,3 @@ class Passes:
             commits = [*read_history(self.branch.repository, report.outputs, limit=1, path=path)]
             editors.append((str(key), str(commits[0].author) if commits else "someone"))
         return editors
-
-    def _moment(self, world: World) -> datetime:
-        """Return the clock's moment, waiting shortly until it is later than the last pass."""
-        last = last_pass(world.outputs)
-        now = self.clock.now()
-        if last is None or now > last.at:
-            return now
-        if last.at - now > SHORT_WAIT:
-            raise ClockBehind(behind(last.at, now))
-        while now <= last.at:
-            self.pause((last.at - now).total_seconds() + 1 if now < last.at else 0.05)
-            now = self.clock.now()
-        return now

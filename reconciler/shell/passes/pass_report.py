@@ -47,6 +47,11 @@ class PassReport:
         return self.commit or self.heads.outputs or self.heads.inputs
 
     @property
+    def is_held(self) -> bool:
+        """Whether something waits for a person, so that the branch has not all that was decided."""
+        return bool(self.waiting or self.refused or self.contested or self.heads.tip)
+
+    @property
     def sources(self) -> Sources:
         """The commits of the world as it left it."""
         return Sources(self.left.inputs, self.outputs)

@@ -56,6 +56,7 @@ class DocumentCache:
         """
         self.index = None if stamp is None else FileIndex(folder, stamp, few=few)
         """The short forms of the files, which are kept in a table beside."""
+        self.folder = folder
         self._build = build
         self._known = known
         self._few = few

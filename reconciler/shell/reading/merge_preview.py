@@ -4,6 +4,7 @@ import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from reconciler.core.asked.affected_objects import SettledWorld
 from reconciler.model.repository_layout import RepositoryLayout
 from reconciler.model.world import World
 from reconciler.shell.git.checkout.snapshot import take_files
@@ -12,6 +13,7 @@ from reconciler.shell.git.revisions import resolve_revision
 from reconciler.shell.git.scratch import merge_trees, scratch
 from reconciler.shell.reading.document_cache import DocumentCache
 from reconciler.shell.reading.load import Loader
+from reconciler.shell.reading.settled_commits import SettledCommits
 from reconciler.shell.reading.sources import finding_sources
 from reconciler.shell.reading.tree_cache import Track, untracked
 from reconciler.shell.reading.trees import GitTrees
@@ -36,6 +38,7 @@ class Sides:
         base_name: The base as the person named it.
         head_name: What is merged, in words.
         uncommitted: How many files of the checkout differ from that commit.
+        settled: A world of this repository in which nothing moves, if one is known.
     """
 
     base: World
@@ -45,6 +48,7 @@ class Sides:
     base_name: str
     head_name: str
     uncommitted: int = 0
+    settled: SettledWorld | None = None
 
 
 @contextlib.contextmanager
@@ -56,6 +60,7 @@ def open_sides(
     layout: RepositoryLayout,
     track: Track = untracked,
     documents: DocumentCache | None = None,
+    commits: SettledCommits | None = None,
 ) -> Iterator[Sides]:
     """Merge in a throw-away database, and load both worlds.
 
@@ -66,6 +71,7 @@ def open_sides(
         layout: Where passes write.
         track: Shows how far reading is.
         documents: Those that were parsed before, `None` for none.
+        commits: What keeps the last one in which nothing moved, `None` for nothing.
     """
     base_name = base or _served(repository)
     base_revision = resolve_revision(repository, base_name)
@@ -87,6 +93,7 @@ def open_sides(
         )
         outputs = loader.sources_of(base_revision)[1] if layout.apart else None
         reports = repository.find_fetched
+        settled = None if commits is None else commits.load(loader)
         yield Sides(
             base=loader.load(base_revision, outputs=outputs, reports=reports),
             merged=loader.load(tree, outputs=outputs, reports=reports),
@@ -95,6 +102,7 @@ def open_sides(
             base_name=base_name.removeprefix("refs/heads/").removeprefix("refs/remotes/"),
             head_name=head or FILES,
             uncommitted=uncommitted,
+            settled=settled,
         )
 
 

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.audit.previews.foresight import MOMENTS, Coming, foresee
+from reconciler.audit.previews.foresight import Coming, foresee
 from reconciler.audit.previews.look_ahead import look_ahead
 from reconciler.audit.previews.wording import coming_text
+from reconciler.core.asked.next_passes import MOMENTS
 from reconciler.core.changes import Outcome
 from reconciler.core.memo import Memo
 from reconciler.core.reconcile import reconcile

@@ -117,7 +117,7 @@ def test_what_comes_is_foreseen_alone(fleet: CellFleet) -> None:
         whole = foresee(world, told.now)
         foreseen += len(whole)
         for key in sorted(decided_in(world)):
-            alone = foresee_alone(world, key, told.now, asking)
+            alone = foresee_alone(world, told.now, asking, key)
             assert isinstance(alone, tuple)
             assert [one for one in whole if one.key == key] == [
                 one for one in alone if one.key == key
