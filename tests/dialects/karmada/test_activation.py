@@ -1,5 +1,7 @@
 """When a policy's change reaches its workloads: at once, lazily, or not while suspended."""
 
+import pytest
+
 from tests.builders import (
     Body,
     cluster,
@@ -95,6 +97,24 @@ def test_a_missing_priority_class_is_told_and_the_binding_kept() -> None:
 
     assert {"a": 5} == told.placed()
     assert "'schedulePriority': {'priority': 1000}" in str(told.binding()["spec"])
+
+
+@pytest.mark.parametrize(
+    ("name", "priority"),
+    [("system-cluster-critical", 2_000_000_000), ("system-node-critical", 2_000_001_000)],
+)
+def test_the_priority_classes_of_every_api_server_are_known(name: str, priority: int) -> None:
+    """No manifest says what they are worth; one that does counts."""
+    wanted = {"priorityClassSource": "KubePriorityClass", "priorityClassName": name}
+    told = story(cluster("a"), deployment(), policy(placement=on("a"), schedulePriority=wanted))
+
+    assert () == told.run().faults
+    assert f"'schedulePriority': {{'priority': {priority}}}" in str(told.binding()["spec"])
+
+    kind = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass"}
+    told.put({**kind, "metadata": metadata(name), "value": 7})
+    told.run()
+    assert "'schedulePriority': {'priority': 7}" in str(told.binding()["spec"])
 
 
 def test_a_suspended_policy_schedules_nothing_until_it_is_resumed() -> None:

@@ -29,6 +29,14 @@ from reconciler.model.world import Manifest, World
 KINDS = ((POLICIES, NAMESPACED), (POLICIES, CLUSTER_WIDE))
 OVERRIDES = ((POLICIES, "OverridePolicy"), (POLICIES, "ClusterOverridePolicy"))
 PRIORITY_CLASS = (SCHEDULING_GROUP, "PriorityClass")
+BUILT_IN_PRIORITIES: Mapping[str, int] = {
+    "system-cluster-critical": 2_000_000_000,
+    "system-node-critical": 2_000_001_000,
+}
+"""What every API server has by itself; a manifest of that name counts instead.
+
+Source: kubernetes@v1.33 pkg/apis/scheduling/v1/helpers.go `SystemPriorityClasses`.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,14 +139,17 @@ def _decoded(
 def priority_classes_in(
     world: World, known: AnswerCache[None, Mapping[str, int]]
 ) -> Mapping[str, int]:
-    """Return the values of the PriorityClasses, by name."""
+    """Return the values of the PriorityClasses, by name; every API server has two by itself."""
     manifests = world.of_kind(*PRIORITY_CLASS)
     return known.recall(
         None,
         (manifests,),
         lambda: {
-            manifest.key.name: value
-            for manifest in manifests
-            if isinstance(value := manifest.body.get("value"), int)
+            **BUILT_IN_PRIORITIES,
+            **{
+                manifest.key.name: value
+                for manifest in manifests
+                if isinstance(value := manifest.body.get("value"), int)
+            },
         },
     )

@@ -19,6 +19,7 @@ from reconciler.dialects.karmada.api.policies import (
     template_of,
 )
 from reconciler.dialects.karmada.api.work.binding_spec import decode_policy_fields
+from reconciler.dialects.karmada.detector.known_policies import BUILT_IN_PRIORITIES
 from reconciler.dialects.karmada.detector.options import decode_detector_options
 from reconciler.dialects.karmada.detector.propagation import Propagation
 from reconciler.dialects.karmada.view.custom_kind_references import (
@@ -49,7 +50,7 @@ def dangling_in_karmada(known: Known) -> Iterator[Dangling]:
     yield from scripts(known, options.custom_kinds)
     yield from uncountable(templates.by_name, options.custom_kinds)
     clusters = known.names(CLUSTER_GROUP, CLUSTER)
-    classes = known.names(SCHEDULING_GROUP, "PriorityClass")
+    classes = known.names(SCHEDULING_GROUP, "PriorityClass") | BUILT_IN_PRIORITIES.keys()
     for kind in (NAMESPACED, CLUSTER_WIDE):
         for manifest in known.of_kind(GROUP, kind):
             policy = decode_policy(manifest, known.keys)

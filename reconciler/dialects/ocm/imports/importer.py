@@ -12,9 +12,14 @@ IMPORTER = Importer(
     kinds={
         CLUSTER: ImportedKind(
             folder="clusters",
-            status=("allocatable", "capacity", "clusterClaims", "conditions"),
-            # How its agent reaches the hub; nothing is decided by it.
-            dropped=("spec.managedClusterClientConfigs",),
+            status=(
+                "allocatable",
+                "capacity",
+                "clusterClaims",
+                "conditions",
+                "managedNamespaces",
+                "version",
+            ),
             measured=("status.allocatable", "status.capacity"),
         ),
         (GROUP, "ManagedClusterSet"): ImportedKind(folder="clusters"),
@@ -24,7 +29,6 @@ IMPORTER = Importer(
             folder="scores", status=("scores", "validUntil")
         ),
     },
-    server_made=("open-cluster-management/",),
     adopt=adopt,
     reports={(WORK_GROUP, WORK): WORK_REPORT},
     live=((GROUP, "PlacementDecision"),),
