@@ -3,7 +3,7 @@
 import gc
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from time import process_time
@@ -13,9 +13,14 @@ import numpy as np  # noqa: F401  # loaded before anything is measured
 
 from benchmarks.figure import Figure
 from benchmarks.goals import STRATEGIES
-from benchmarks.ratio_row import SIZES, ratios
+from benchmarks.ratio_row import FRESH, SIZES, cold_time, ratio
 from reconciler.dialects.karmada.api.binding import Binding, decode_binding
-from reconciler.dialects.karmada.api.clusters import MemberCluster, decode_cluster, members_of
+from reconciler.dialects.karmada.api.clusters import (
+    MemberCluster,
+    Members,
+    decode_cluster,
+    members_of,
+)
 from reconciler.dialects.karmada.scheduler.schedule import schedule
 from reconciler.dialects.karmada.scheduler.schedule_result import ScheduleVerdict
 from reconciler.model.moments import parse_moment
@@ -24,6 +29,8 @@ from tests.fleet_inputs import Body, binding, cluster
 NOW = parse_moment("2026-11-20T12:00:00Z")
 CHECKSUMS = Path(__file__).parents[1] / "fixtures/conformance/karmada/bench_checksums.json"
 COUNTS = {100: 1000, 1000: 1000, 5000: 200}
+ALONE = 90  # so many have other replicas each
+DISTINCT = ", distinct"
 UPSTREAM = {
     "dynamic": {100: 0.578, 1000: 5.65, 5000: 34.4},
     "duplicated": {100: 0.474, 1000: 5.26, 5000: 39.6},
@@ -39,18 +46,24 @@ def of_a_hundred_placements(number: int, strategy: str) -> Body:
     return body
 
 
-def with_own_request(number: int, strategy: str) -> Body:
-    """A binding whose workload asks for what no other one asks for."""
+def with_nothing_shared(number: int, strategy: str) -> Body:
+    """A binding whose placement, request and replicas are its own, of ninety at most."""
     body: dict[str, Any] = json.loads(json.dumps(binding(number, strategy)))
+    spec, placement = body["spec"], body["spec"]["placement"]
+    placement["clusterAffinity"]["exclude"] = [f"member-{number:05d}"]
+    placement["clusterTolerations"].append({"key": f"own-{number}", "operator": "Exists"})
+    rules = placement["replicaScheduling"].get("weightPreference", {}).get("staticWeightList", ())
+    for rule in rules:
+        rule["weight"] = 100 * rule["weight"] + number
     request = {"cpu": f"{100 + number}m", "memory": f"{128 + number}Mi"}
-    body["spec"]["replicaRequirements"]["resourceRequest"] = request
+    spec["replicaRequirements"]["resourceRequest"] = request
     return body
 
 
-CASES: tuple[tuple[str, Callable[[int, str], Body]], ...] = (
-    ("", binding),
-    (", 100 placements", of_a_hundred_placements),
-    (", own requests", with_own_request),
+CASES: tuple[tuple[str, Callable[[int, str], Body], Mapping[int, int]], ...] = (
+    (", same placement", binding, COUNTS),
+    (", 100 distinct placements", of_a_hundred_placements, COUNTS),
+    (DISTINCT, with_nothing_shared, dict.fromkeys(SIZES, ALONE)),
 )
 
 
@@ -66,39 +79,52 @@ def checksum(verdicts: Sequence[ScheduleVerdict]) -> str:
 
 def figures() -> Iterator[Figure]:
     """Measure each strategy at each size; means over a batch that is asked for the first time."""
-    known = json.loads(CHECKSUMS.read_text())["checksums"]
     for size in SIZES:
-        views = [decode_cluster(cluster(number)) for number in range(size)]
-        for suffix, make in CASES:
+        for suffix, make, counts in CASES:
             for strategy in STRATEGIES:
-                count = COUNTS[size]
-                bindings = [decode_binding(make(number, strategy)) for number in range(count)]
-                ours, with_index, verdicts = _measure(views, bindings)
-                name = f"{strategy}/clusters={size}/bindings={count}"
-                if make is binding and known[name] != checksum(verdicts):
-                    raise SystemExit(f"results of {name} are not upstream's")
+                bindings = [decode_binding(make(i, strategy)) for i in range(counts[size])]
+                ours, verdicts = _measure(members_of(_decoded(size)), bindings)
+                if make is binding:
+                    _check(f"{strategy}/clusters={size}/bindings={counts[size]}", verdicts)
                 upstream = UPSTREAM.get(strategy, OF_OTHERS)[size]
-                yield from ratios(f"Karmada {strategy}{suffix}", size, upstream, ours, with_index)
+                title = f"Karmada {strategy}{suffix}"
+                yield ratio(f"{title}, {size:,} clusters", upstream, ours)
+                if suffix == DISTINCT:
+                    decode = partial(_decoded, size)
+                    cold = cold_time(decode, members_of, bindings[:FRESH], _ask, ready=id)
+                    yield ratio(f"{title}, with index, {size:,} clusters", upstream, cold)
+
+
+def _check(name: str, verdicts: Sequence[ScheduleVerdict]) -> None:
+    """Leave where the results are others than upstream's."""
+    if json.loads(CHECKSUMS.read_text())["checksums"][name] != checksum(verdicts):
+        raise SystemExit(f"results of {name} are not upstream's")
 
 
 def calls(count: Callable[[Callable[[], object]], int]) -> Iterator[tuple[str, int]]:
     """Yield what fifty bindings take at a hundred clusters, as something counts it."""
-    views = [decode_cluster(cluster(number)) for number in range(100)]
-    for suffix, make in CASES:
+    views = _decoded(100)
+    for suffix, make, _ in CASES:
         for strategy in STRATEGIES:
             bindings = [decode_binding(make(number, strategy)) for number in range(50)]
-            yield f"Karmada {strategy}{suffix}", count(partial(_measure, views, bindings))
+            yield f"Karmada {strategy}{suffix}", count(partial(_indexed, views, bindings))
 
 
-def _measure(
-    views: Sequence[MemberCluster], bindings: Sequence[Binding]
-) -> tuple[float, float, list[ScheduleVerdict]]:
-    """Return the milliseconds of a binding without and with the index, and all verdicts."""
+def _decoded(size: int) -> list[MemberCluster]:
+    return [decode_cluster(cluster(number)) for number in range(size)]
+
+
+def _indexed(views: Sequence[MemberCluster], bindings: Sequence[Binding]) -> object:
+    return _measure(members_of(views), bindings)
+
+
+def _ask(binding: Binding, members: Members) -> object:
+    return schedule(binding, members, NOW)
+
+
+def _measure(members: Members, bindings: Sequence[Binding]) -> tuple[float, list[ScheduleVerdict]]:
+    """Return the milliseconds of a binding, and all verdicts."""
     gc.collect()
     start = process_time()
-    members = members_of(views)
-    indexed = process_time()
     verdicts = [schedule(item, members, NOW) for item in bindings]
-    end = process_time()
-    count = len(bindings)
-    return 1000 * (end - indexed) / count, 1000 * (end - start) / count, verdicts
+    return 1000 * (process_time() - start) / len(bindings), verdicts

@@ -1,11 +1,11 @@
-"""One KubeFleet placement without bindings, on the fleet of the published benchmark."""
+"""KubeFleet placements without bindings, all different, on the published benchmark's fleet."""
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import partial
 
 from benchmarks.figure import Figure
-from benchmarks.ratio_row import SIZES, measure, ratios
+from benchmarks.ratio_row import FRESH, QUESTIONS, SIZES, cold_time, mean_time, ratios
 from reconciler.dialects.kubefleet.api.clusters import (
     Member,
     Members,
@@ -59,24 +59,34 @@ def cluster(number: int) -> dict[str, object]:
     }
 
 
-def policy(number: int, kind: str, *, topology: bool) -> dict[str, object]:
-    terms = [{"labelSelector": {"matchLabels": {"env": "prod"}}}]
-    affinity: dict[str, object] = {
-        "requiredDuringSchedulingIgnoredDuringExecution": {"clusterSelectorTerms": terms}
+def policy(number: int, kind: str, question: int, *, topology: bool) -> dict[str, object]:
+    """The policy of one of many placements, none of which asks what another one does.
+
+    Each picks from the clusters that the published one picks from: it also accepts a region that
+    is nowhere, and tolerates a taint that no cluster has.
+    """
+    regions = [*(f"r{region}" for region in range(10)), f"none-{question}"]
+    among = {
+        "matchLabels": {"env": "prod"},
+        "matchExpressions": [{"key": "region", "operator": "In", "values": regions}],
     }
+    affinity: dict[str, object] = {
+        "requiredDuringSchedulingIgnoredDuringExecution": {
+            "clusterSelectorTerms": [{"labelSelector": among}]
+        }
+    }
+    fleet = {"key": "dedicated", "operator": "Equal", "value": "fleet", "effect": "NoSchedule"}
     wanted: dict[str, object] = {
         "placementType": kind,
-        "tolerations": [
-            {"key": "dedicated", "operator": "Equal", "value": "fleet", "effect": "NoSchedule"}
-        ],
+        "tolerations": [fleet, {"key": f"own-{question}", "operator": "Exists"}],
         "affinity": {"clusterAffinity": affinity},
     }
     if kind == "PickN":
         sorter = {"name": "kubernetes-fleet.io/node-count", "sortOrder": "Descending"}
-        labels = {"matchLabels": {"tier": "t1"}}
+        labels = {"matchLabels": {"tier": f"t{question % 3}"}}
         preference = {"labelSelector": labels, "propertySorter": sorter}
         affinity["preferredDuringSchedulingIgnoredDuringExecution"] = [
-            {"weight": 20, "preference": preference}
+            {"weight": 20 + question, "preference": preference}
         ]
     if topology:
         wanted["topologySpreadConstraints"] = [
@@ -84,12 +94,12 @@ def policy(number: int, kind: str, *, topology: bool) -> dict[str, object]:
         ]
     return {
         "metadata": {
-            "name": "crp-0",
+            "name": f"crp-{question}-0",
             "generation": 1,
-            "labels": {"kubernetes-fleet.io/parent-CRP": "crp"},
+            "labels": {"kubernetes-fleet.io/parent-CRP": f"crp-{question}"},
             "annotations": {
                 "kubernetes-fleet.io/CRP-generation": "1",
-                "kubernetes-fleet.io/number-of-clusters": str(number),
+                "kubernetes-fleet.io/number-of-clusters": str(number + question % 3),
             },
         },
         "spec": {"policy": wanted},
@@ -97,21 +107,31 @@ def policy(number: int, kind: str, *, topology: bool) -> dict[str, object]:
 
 
 def figures() -> Iterator[Figure]:
-    """Measure each placement type at each size."""
+    """Measure each placement type at each size, with policies that are all different."""
     for size in SIZES:
-        views = [decode_member(cluster(number)) for number in range(size)]
         for name, kind, run, topology in CASES:
-            snapshot = decode_snapshot(policy(size // 10, kind, topology=topology))
-            times = measure(partial(members_of, views, NOW), partial(_ask, run, snapshot))
-            yield from ratios(f"KubeFleet {name}", size, UPSTREAM[name][size], *times)
+            snapshots = [
+                decode_snapshot(policy(size // 10, kind, question, topology=topology))
+                for question in range(QUESTIONS)
+            ]
+            ask = partial(_ask, run)
+            decode, index = partial(_decoded, size), partial(members_of, now=NOW)
+            ours = mean_time(index(decode()), snapshots, ask, ready=id)
+            cold = cold_time(decode, index, snapshots[:FRESH], ask, ready=id)
+            question = f"KubeFleet {name}, distinct"
+            yield from ratios(question, size, UPSTREAM[name][size], ours, cold)
 
 
 def calls(count: Callable[[Callable[[], object]], int]) -> Iterator[tuple[str, int]]:
     """Yield what one question takes at a hundred clusters, as something counts it."""
-    views = [decode_member(cluster(number)) for number in range(100)]
+    views = _decoded(100)
     for name, kind, run, topology in CASES:
-        snapshot = decode_snapshot(policy(10, kind, topology=topology))
+        snapshot = decode_snapshot(policy(10, kind, 0, topology=topology))
         yield f"KubeFleet {name}", count(partial(_indexed, run, snapshot, views))
+
+
+def _decoded(size: int) -> list[Member]:
+    return [decode_member(cluster(number)) for number in range(size)]
 
 
 def _indexed(run: Run, snapshot: Snapshot, views: Sequence[Member]) -> object:

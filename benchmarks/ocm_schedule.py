@@ -1,18 +1,17 @@
-"""One run of the OCM scheduler, on the fleet of the published benchmark."""
+"""Runs of the OCM scheduler, all different, on the fleet of the published benchmark."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 
 from benchmarks.figure import Figure
-from benchmarks.ratio_row import SIZES, measure, ratios
+from benchmarks.ratio_row import FRESH, QUESTIONS, SIZES, cold_time, mean_time, ratios
 from reconciler.dialects.ocm.api.cluster_sets import ClusterSet, SetBinding
 from reconciler.dialects.ocm.api.clusters import ManagedCluster, decode_cluster, members_of
 from reconciler.dialects.ocm.api.placement import Placement, decode_placement
 from reconciler.dialects.ocm.api.placement_decision import DecisionObject
 from reconciler.dialects.ocm.decisions.placement_decisions import DecisionsSoFar, decided_by
 from reconciler.dialects.ocm.decisions.sync import Hub, judge
-from reconciler.dialects.ocm.scheduler.request import PluginReport
+from reconciler.dialects.ocm.scheduler.request import PluginReport, Reports
 from reconciler.model.body import Body
 from reconciler.model.identity import ClusterName
 from reconciler.model.moments import parse_moment
@@ -51,20 +50,34 @@ def cluster(i: int) -> Body:
     }
 
 
-def placement(n: int) -> Placement:
+def placement(n: int, question: int, *, predicate: bool = True) -> Placement:
+    """One of many placements, none of which asks what another one does.
+
+    With a predicate no two may choose from the same clusters: each leaves another one out.
+    """
     add_on = {"resourceName": "metrics", "scoreName": "cpuratio"}
     coordinates = [
-        {"type": "BuiltIn", "builtIn": "ResourceAllocatableCPU"},
-        {"type": "AddOn", "addOn": add_on},
+        ({"type": "BuiltIn", "builtIn": "ResourceAllocatableCPU"}, 1 + question % 3),
+        ({"type": "AddOn", "addOn": add_on}, 1 + question),
     ]
-    selector = {"labelSelector": {"matchLabels": {"env": "prod"}}}
-    spec = {
-        "numberOfClusters": n // 10,
-        "predicates": [{"requiredClusterSelector": selector}],
-        "tolerations": [{"key": "maintenance", "operator": "Exists"}],
-        "prioritizerPolicy": {"configurations": [{"scoreCoordinate": c} for c in coordinates]},
+    claim = {"key": "id.k8s.io", "operator": "NotIn", "values": [name(question)]}
+    selector = {
+        "labelSelector": {"matchLabels": {"env": "prod"}},
+        "claimSelector": {"matchExpressions": [claim]},
     }
-    return decode_placement({"metadata": {"name": "p", "namespace": "ns1"}, "spec": spec})
+    spec = {
+        "numberOfClusters": n // 10 + question % 3,
+        "predicates": [{"requiredClusterSelector": selector}] if predicate else [],
+        "tolerations": [
+            {"key": "maintenance", "operator": "Exists"},
+            {"key": f"own-{question}", "operator": "Exists"},
+        ],
+        "prioritizerPolicy": {
+            "configurations": [{"scoreCoordinate": c, "weight": w} for c, w in coordinates]
+        },
+    }
+    metadata = {"name": f"p{question}", "namespace": "ns1"}
+    return decode_placement({"metadata": metadata, "spec": spec})
 
 
 def decisions(owner: str, names: Sequence[ClusterName]) -> Iterator[DecisionObject]:
@@ -74,53 +87,73 @@ def decisions(owner: str, names: Sequence[ClusterName]) -> Iterator[DecisionObje
         yield DecisionObject("ns1", f"{owner}-decision-{page // 100 + 1}", labels, listed)
 
 
-def standing(n: int) -> DecisionsSoFar:
-    """What the placement and ten others have decided so far."""
-    others = (
+def of_others(n: int) -> DecisionsSoFar:
+    """What ten other placements have decided so far."""
+    return decided_by(
         item
         for q in range(10)
         for item in decisions(f"q{q}", [name((i * (q + 1) + q) % n) for i in range(n // 10)])
     )
-    return decided_by([*decisions("p", [name(3 * i + 1) for i in range(n // 10)]), *others])
 
 
-def hub(views: Sequence[ManagedCluster]) -> Hub:
+def decide(decided: DecisionsSoFar, n: int, asked: Placement) -> None:
+    """Put what a placement has decided so far in place of what any other of ours had."""
+    for question in range(QUESTIONS):
+        decided.put(("ns1", f"p{question}"), ())
+    first = int(asked.name.removeprefix("p"))
+    own = [name((3 * i + 1 + first) % n) for i in range(n // 10)]
+    decided.put(("ns1", asked.name), tuple(decisions(asked.name, own)))
+
+
+def reports_of(n: int) -> Reports:
+    """What the add-on reports of each cluster."""
+    return {
+        (name(i), "metrics"): PluginReport({"memratio": 1, "cpuratio": i * 31 % 201 - 100})
+        for i in range(n)
+    }
+
+
+def hub(views: Sequence[ManagedCluster], reports: Reports) -> Hub:
     """All that the placement is decided from, indexed."""
     return Hub(
         members=members_of(views),
         sets={"s1": ClusterSet("s1")},
         bindings={"ns1": (SetBinding("ns1", "s1", "s1"),)},
-        reports={
-            (name(i), "metrics"): PluginReport({"memratio": 1, "cpuratio": i * 31 % 201 - 100})
-            for i in range(len(views))
-        },
+        reports=reports,
     )
 
 
 def figures() -> Iterator[Figure]:
     """Measure with and without the predicate; the grouping of decisions is included."""
     for n in SIZES:
-        views = [decode_cluster(cluster(i)) for i in range(n)]
-        decided, wanted = standing(n), placement(n)
-        for title, asked in (
-            ("", wanted),
-            (", no predicate", replace(wanted, predicates=())),
-        ):
-            times = measure(partial(hub, views), partial(_ask, asked, decided))
-            yield from ratios(f"OCM{title}", n, UPSTREAM[title][n], *times)
+        decided, reports = of_others(n), reports_of(n)
+        ask, ready = partial(_ask, decided), partial(decide, decided, n)
+        for title, upstream in UPSTREAM.items():
+            asked = [placement(n, q, predicate=not title) for q in range(QUESTIONS)]
+            ours = mean_time(hub(_decoded(n), reports), asked, ask, ready)
+            index = partial(hub, reports=reports)
+            cold = cold_time(partial(_decoded, n), index, asked[:FRESH], ask, ready)
+            yield from ratios(f"OCM{title}, distinct", n, upstream[n], ours, cold)
 
 
 def calls(count: Callable[[Callable[[], object]], int]) -> Iterator[tuple[str, int]]:
     """Yield what one run takes at a hundred clusters, as something counts it."""
-    views = [decode_cluster(cluster(i)) for i in range(100)]
-    decided, wanted = standing(100), placement(100)
-    for title, asked in (("", wanted), (", no predicate", replace(wanted, predicates=()))):
-        yield f"OCM{title}", count(partial(_indexed, asked, decided, views))
+    views, decided, reports = _decoded(100), of_others(100), reports_of(100)
+    for title in UPSTREAM:
+        asked = placement(100, 0, predicate=not title)
+        decide(decided, 100, asked)
+        yield f"OCM{title}", count(partial(_indexed, decided, asked, views, reports))
 
 
-def _indexed(wanted: Placement, decided: DecisionsSoFar, views: Sequence[ManagedCluster]) -> object:
-    return _ask(wanted, decided, hub(views))
+def _decoded(n: int) -> list[ManagedCluster]:
+    return [decode_cluster(cluster(i)) for i in range(n)]
 
 
-def _ask(wanted: Placement, decided: DecisionsSoFar, hub: Hub) -> object:
+def _indexed(
+    decided: DecisionsSoFar, wanted: Placement, views: Sequence[ManagedCluster], reports: Reports
+) -> object:
+    return _ask(decided, wanted, hub(views, reports))
+
+
+def _ask(decided: DecisionsSoFar, wanted: Placement, hub: Hub) -> object:
     return judge(wanted, hub, decided, NOW)
