@@ -32,6 +32,10 @@ class Taint:
         value = f"={self.value}" if self.value else ""
         return f"{self.key}{value}:{self.effect}"
 
+    def __hash__(self) -> int:
+        # The texts alone, since clusters are grouped by taints: an effect hashes in Python's code.
+        return hash((self.key, self.value))
+
 
 @dataclass(frozen=True, slots=True)
 class Toleration:

@@ -18,6 +18,8 @@ Levels = Sequence[tuple[int, Mask]]
 NO_CLUSTERS = Mask(0)
 _ONE = ord("1")
 _BITS_OF_TEXT = bytes.maketrans(b"01", b"\x00\x01")
+_TEXT_OF_BITS = bytes.maketrans(b"\x00\x01", b"01")
+_FEW = 8  # ours: so many bits are set one by one in the time that a text takes
 
 
 def mask_of(positions: Iterable[int]) -> Mask:
@@ -29,11 +31,25 @@ def mask_of(positions: Iterable[int]) -> Mask:
     found = list(positions)
     if not found:
         return NO_CLUSTERS
+    if len(found) <= _FEW:
+        few = 0
+        for position in found:
+            few |= 1 << position
+        return Mask(few)
     size = max(found) + 1
     text = bytearray(b"0") * size
     for position in found:
         text[size - 1 - position] = _ONE
     return Mask(int(text, 2))
+
+
+def mask_where(flags: Iterable[int]) -> Mask:
+    """Return the set of the clusters whose flag is 1; there is one for each, 0 or 1.
+
+    >>> mask_where([1, 0, True])
+    5
+    """
+    return Mask(int(bytes(flags)[::-1].translate(_TEXT_OF_BITS) or b"0", 2))
 
 
 def bits_of(mask: Mask, size: int) -> bytes:

@@ -70,9 +70,10 @@ def changed_clusters(before: Members | None, now: Members) -> Iterator[Question]
 
 def _seen(members: Members) -> dict[str, SeenCluster]:
     """Return the clusters of a fleet by name."""
+    reasons = members.reasons
     return {
-        view.cluster.name: SeenCluster(view, timeless(one.reason), view.cluster.labels)
-        for view, one in zip(members.views, members.eligibility, strict=True)
+        view.cluster.name: SeenCluster(view, timeless(reasons.get(i, "")), view.cluster.labels)
+        for i, view in enumerate(members.views)
     }
 
 

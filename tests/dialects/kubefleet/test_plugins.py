@@ -4,10 +4,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from reconciler.dialects.kubefleet.api.clusters import Members, decode_member, members_of
 from reconciler.dialects.kubefleet.api.policy import Policy, SpreadConstraint, decode_policy
-from reconciler.dialects.kubefleet.scheduler.eligibility import assess, decode_agent
+from reconciler.dialects.kubefleet.scheduler.eligibility import ELIGIBLE, assess, decode_agent
 from reconciler.dialects.kubefleet.scheduler.failure import UnexpectedBehavior
 from reconciler.dialects.kubefleet.scheduler.filter_affinity import reject_affinity
 from reconciler.dialects.kubefleet.scheduler.filter_namespace import reject_namespace
@@ -16,6 +18,7 @@ from reconciler.dialects.kubefleet.scheduler.rank import rank
 from reconciler.dialects.kubefleet.scheduler.request import Request
 from reconciler.dialects.kubefleet.scheduler.score_affinity import score_affinity
 from reconciler.dialects.kubefleet.scheduler.topology import assess_topology
+from reconciler.model.moments import earliest
 from reconciler.model.taints import Taint, TaintEffect, Toleration
 from reconciler.schedule.framework import NO_CLUSTERS, Mask, Rejection, positions_of, score_at
 from tests.builders import NOW, Body, text_of
@@ -177,6 +180,42 @@ def test_eligibility(status: Body, reason: str) -> None:
 
     assert bool(reason) == bool(found.reason)
     assert reason in found.reason
+
+
+STATUSES: st.SearchStrategy[Body | None] = st.one_of(
+    st.builds(
+        agent,
+        healthy=st.sampled_from(["True", "False", ""]),
+        joined=st.sampled_from(["True", "Unknown"]),
+        ago=st.sampled_from([0, 30, 300, 301, -(10**9)]),
+        since=st.sampled_from([0, 300, 301]),
+    ),
+    st.just({"agentStatus": [{"type": "MemberAgent"}]}),
+    st.just({"agentStatus": []}),
+    st.none(),
+)
+
+
+@given(st.lists(st.tuples(STATUSES, st.booleans()), max_size=5), st.booleans())
+def test_a_fleet_is_judged_as_each_of_its_clusters(
+    known: list[tuple[Body | None, bool]],
+    heartbeats: bool,  # noqa: FBT001  # drawn
+) -> None:
+    """Also where most are well and nothing but their last heartbeat is looked at."""
+    views = [
+        decode_member(member(f"c{i}", status=status, leaving=leaving))
+        for i, (status, leaving) in enumerate(known)
+    ]
+    each = [
+        ELIGIBLE
+        if view.declared and not view.cluster.deleting
+        else assess(view.agent, NOW, leaving=view.cluster.deleting, heartbeats=heartbeats)
+        for view in views
+    ]
+    fleet = members_of(views, NOW, heartbeats=heartbeats)
+
+    assert {i: one.reason for i, one in enumerate(each) if one.reason} == fleet.reasons
+    assert earliest(*(one.until for one in each)) == fleet.until
 
 
 def test_illness_ends_eligibility_a_second_after_five_minutes() -> None:

@@ -2,9 +2,16 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
+from operator import attrgetter
 from typing import NamedTuple
 
 from reconciler.dialects.karmada.api.placement import ClusterAffinity, Placement, StaticWeight
+from reconciler.dialects.karmada.scheduler.resource_summary import (
+    ResourceSummary,
+    decode_model,
+    decode_summary,
+)
 from reconciler.errors import UserError
 from reconciler.model import fields
 from reconciler.model.body import Body
@@ -13,18 +20,12 @@ from reconciler.model.identity import ClusterName
 from reconciler.model.labels import Requirement, is_wellformed
 from reconciler.model.moments import parse_moment
 from reconciler.model.quantity import Quantity
-from reconciler.model.resources import Resources, decode_resources
+from reconciler.model.resources import Resources
 from reconciler.model.taints import Taint, TaintEffect, Toleration
 from reconciler.schedule.columns import Numbers, Order
-from reconciler.schedule.fleet import (
-    Fleet,
-    fleet_of,
-    group_by,
-    index_labels,
-    remember,
-    select_indexed,
-)
-from reconciler.schedule.framework import NO_CLUSTERS, Mask, Rejection, mask_of
+from reconciler.schedule.fleet import Fleet, ascending, fleet_in_order, remember
+from reconciler.schedule.framework import NO_CLUSTERS, Mask, Rejection, mask_of, mask_where
+from reconciler.schedule.inverted_index import SetsByValue, select_indexed
 
 Requirements = tuple[tuple[str, Quantity], ...]
 """What one replica asks for, sorted by resource name; it serves as a key."""
@@ -59,16 +60,6 @@ class Capacity:
     column: tuple[int, ...]
     order: Order
     limited: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResourceSummary:
-    """What a cluster has and has given away. `models` maps grade to the number of such nodes."""
-
-    allocatable: Resources
-    allocated: Resources
-    allocating: Resources
-    models: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,8 +117,8 @@ def decode_cluster(body: Body, *, declared: bool = True) -> MemberCluster:
         zones=fields.strings(spec, "zones"),
         apis=_apis(status),
         conditions=fields.bodies(status, "conditions"),
-        summary=None if summary is None else _summary(summary),
-        resource_models=tuple(map(_model, fields.bodies(spec, "resourceModels"))),
+        summary=None if summary is None else decode_summary(summary),
+        resource_models=tuple(map(decode_model, fields.bodies(spec, "resourceModels"))),
         declared=declared and not status,
     )
 
@@ -151,45 +142,15 @@ def _apis(status: Body) -> frozenset[tuple[str, str]]:
     )
 
 
-def _summary(body: Body) -> ResourceSummary:
-    return ResourceSummary(
-        allocatable=decode_resources(fields.mapping(body, "allocatable")),
-        allocated=decode_resources(fields.mapping(body, "allocated")),
-        allocating=decode_resources(fields.mapping(body, "allocating")),
-        models=tuple(
-            (fields.number(item, "grade"), fields.number(item, "count"))
-            for item in fields.bodies(body, "allocatableModelings")
-        ),
-    )
-
-
-def _model(body: Body) -> tuple[int, Resources]:
-    least = {
-        fields.text(item, "name"): item.get("min", "0") for item in fields.bodies(body, "ranges")
-    }
-    return fields.number(body, "grade"), decode_resources(least)
-
-
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(kw_only=True, eq=False)
 class Members:
     """The fleet of Karmada clusters, indexed by what its scheduler asks; it remembers answers.
 
-    `regions[i]` is the region of cluster i. `by_field` holds provider and region the way labels are
-    indexed; empty ones count as missing. `no_execute` has those with a taint of that effect. The
-    memos are filled by the rules that ask.
+    Each part is built when a question first needs it; the memos are filled by the rules that ask.
     """
 
     fleet: Fleet
     views: tuple[MemberCluster, ...]
-    by_field: Mapping[str, Mapping[str, Mask]]
-    by_zone: Mapping[str, Mask]
-    zoned: Mask
-    declared: Mask
-    modelled: Mask
-    by_api: Mapping[tuple[str, str], Mask]
-    no_execute: Mask
-    departed: Mask
-    regions: tuple[str, ...]
     affinities: dict[ClusterAffinity, Mask] = field(default_factory=dict, repr=False)
     untolerated: dict[tuple[Toleration, ...], tuple[Rejection, ...]] = field(
         default_factory=dict, repr=False
@@ -202,6 +163,64 @@ class Members:
     votes: dict[tuple[tuple[StaticWeight, ...], Mask], tuple[tuple[int, ...], tuple[int, ...]]] = (
         field(default_factory=dict, repr=False)
     )
+    _serving: dict[tuple[str, str], Mask] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def by_field(self) -> Mapping[str, SetsByValue]:
+        """Provider and region the way labels are indexed; empty ones count as missing."""
+        return {
+            "provider": SetsByValue([view.provider or None for view in self.views]),
+            "region": SetsByValue([region or None for region in self.regions]),
+        }
+
+    @cached_property
+    def regions(self) -> tuple[str, ...]:
+        """The region of each cluster."""
+        return tuple([view.region for view in self.views])
+
+    @cached_property
+    def by_zone(self) -> Mapping[str, Mask]:
+        """Zone to clusters."""
+        zones: dict[str, list[int]] = {}
+        for position, view in enumerate(self.views):
+            for zone in view.zones:
+                zones.setdefault(zone, []).append(position)
+        return {zone: mask_of(found) for zone, found in zones.items()}
+
+    @cached_property
+    def zoned(self) -> Mask:
+        """The clusters that have any zone."""
+        return mask_where([bool(view.zones) for view in self.views])
+
+    @cached_property
+    def declared(self) -> Mask:
+        """Those whose manifest has no status at all, as a promise."""
+        return mask_where([view.declared for view in self.views])
+
+    @cached_property
+    def modelled(self) -> Mask:
+        """Those of which resource models count."""
+        return mask_where([bool(view.resource_models) and view.modelled for view in self.views])
+
+    @cached_property
+    def no_execute(self) -> Mask:
+        """Those with a taint of that effect."""
+        found = 0
+        for taints, clusters in self.fleet.by_taints.items():
+            if any(taint.effect is TaintEffect.NO_EXECUTE for taint in taints):
+                found |= clusters
+        return Mask(found)
+
+    @cached_property
+    def departed(self) -> Mask:
+        """Those without a manifest."""
+        return mask_where([view.departed for view in self.views])
+
+    def serving(self, api: tuple[str, str]) -> Mask:
+        """Return the clusters that enable a group and version and kind."""
+        return remember(
+            self._serving, api, lambda: mask_where([api in view.apis for view in self.views])
+        )
 
     def known_to(self, named: Iterable[str]) -> Mask:
         """Return the clusters that a binding hears of: of those without a file only its own.
@@ -254,36 +273,5 @@ class Members:
 
 def members_of(clusters: Iterable[MemberCluster]) -> Members:
     """Return the indexed fleet of these clusters, in whatever order they come."""
-    views = tuple(sorted(clusters, key=lambda view: view.cluster.name))
-    zones: dict[str, list[int]] = {}
-    apis: dict[tuple[str, str], list[int]] = {}
-    for position, view in enumerate(views):
-        for zone in view.zones:
-            zones.setdefault(zone, []).append(position)
-        for api in view.apis:
-            apis.setdefault(api, []).append(position)
-    regions = tuple(view.region for view in views)
-    return Members(
-        fleet=fleet_of(view.cluster for view in views),
-        views=views,
-        by_field=index_labels(
-            {
-                name: value
-                for name, value in (("provider", view.provider), ("region", view.region))
-                if value
-            }
-            for view in views
-        ),
-        by_zone={zone: mask_of(found) for zone, found in zones.items()},
-        zoned=mask_of(position for position, view in enumerate(views) if view.zones),
-        declared=group_by([view.declared for view in views], skip=False).get(True, NO_CLUSTERS),
-        modelled=mask_of(i for i, view in enumerate(views) if view.modelled),
-        by_api={api: mask_of(found) for api, found in apis.items()},
-        no_execute=mask_of(
-            position
-            for position, view in enumerate(views)
-            if any(taint.effect is TaintEffect.NO_EXECUTE for taint in view.cluster.taints)
-        ),
-        departed=mask_of(i for i, view in enumerate(views) if view.departed),
-        regions=regions,
-    )
+    views = ascending(tuple(clusters), attrgetter("cluster"))
+    return Members(fleet=fleet_in_order(tuple([view.cluster for view in views])), views=views)

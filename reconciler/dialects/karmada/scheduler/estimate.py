@@ -8,10 +8,10 @@ from reconciler.dialects.karmada.api.clusters import (
     MemberCluster,
     Members,
     Requirements,
-    ResourceSummary,
 )
 from reconciler.dialects.karmada.api.replica_requirements import NATIVE
-from reconciler.model.quantity import Quantity, ceil_milli, ceil_units
+from reconciler.dialects.karmada.scheduler.resource_summary import units_of
+from reconciler.model.quantity import Quantity
 from reconciler.schedule.columns import Numbers, Order, column_of, lesser, listed, quotients
 from reconciler.schedule.fleet import remember
 from reconciler.schedule.framework import NO_CLUSTERS, positions_of
@@ -75,7 +75,7 @@ def _capacity(members: Members, ask: Ask, column: Callable[[], Numbers]) -> Capa
 def _column(members: Members, requirements: Requirements | None) -> Numbers:
     best = _rooms(members, "pods")
     for name, amount in requirements or ():
-        units = _units(name, amount)
+        units = units_of(name, amount)
         if units > 0:
             best = lesser(best, quotients(_rooms(members, name), units))
     found = best.copy()
@@ -89,33 +89,11 @@ def _column(members: Members, requirements: Requirements | None) -> Numbers:
 
 
 def _rooms(members: Members, name: str) -> Numbers:
-    return remember(
-        members.rooms,
-        name,
-        lambda: column_of(room_of(view.summary, name) for view in members.views),
-    )
+    def found() -> Numbers:
+        summaries = [view.summary for view in members.views]
+        return column_of([0 if one is None else one.rooms.get(name, 0) for one in summaries])
 
-
-def room_of(summary: ResourceSummary | None, name: str) -> int:
-    """Return what is left of a resource: cpu in thousandths, all others in whole units.
-
-    Pods are counted even where the summary does not name them; of any other resource that is not
-    allocatable there is nothing.
-    """
-    if summary is None:
-        return 0
-    allocatable = summary.allocatable.get(name, _ZERO)
-    allocated = summary.allocated.get(name, _ZERO)
-    allocating = summary.allocating.get(name, _ZERO)
-    if name == "pods":
-        room = ceil_units(allocatable) - ceil_units(allocated) - ceil_units(allocating)
-    else:
-        room = _units(name, Quantity(allocatable - allocated - allocating))
-    return max(0, room)
-
-
-def _units(name: str, amount: Quantity) -> int:
-    return ceil_milli(amount) if name == "cpu" else ceil_units(amount)
+    return remember(members.rooms, name, found)
 
 
 def _by_models(view: MemberCluster, requirements: Requirements) -> int:
@@ -135,12 +113,12 @@ def _by_models(view: MemberCluster, requirements: Requirements) -> int:
     for grade, least in view.resource_models:
         fitting = PODS_OF_A_NODE
         for name, amount in requirements:
-            units = _units(name, amount)
+            units = units_of(name, amount)
             if units > 0 and (name in NATIVE or is_scalar_resource(name)):
-                room = PODS_OF_A_NODE if name == "pods" else _units(name, least.get(name, _ZERO))
+                room = PODS_OF_A_NODE if name == "pods" else units_of(name, least.get(name, _ZERO))
                 fitting = min(fitting, room // units)
         total += nodes.pop(grade, 0) * fitting
-    return min(total, room_of(view.summary, "pods"))
+    return min(total, view.summary.rooms["pods"])
 
 
 def is_scalar_resource(name: str) -> bool:

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from reconciler.dialects.karmada.api.clusters import Members
 from reconciler.dialects.karmada.scheduler.request import Request
-from reconciler.schedule.framework import NO_CLUSTERS, Mask, Rejection
+from reconciler.schedule.framework import Mask, Rejection
 
 REASON = "cluster(s) did not have the API resource"
 
@@ -33,5 +33,5 @@ def reject_missing_apis(
     `Filter`.
     """
     api = (request.binding.api_version, request.binding.kind)
-    serving = members.by_api.get(api, NO_CLUSTERS) | members.declared | request.targets
+    serving = members.serving(api) | members.declared | request.targets
     yield Rejection(Mask(members.fleet.all & ~serving), REASON, MissingApi(*api))

@@ -24,10 +24,7 @@ def reject_without_topology(
     for constraint in request.placement.spread_constraints or ():
         field = constraint.spread_by_field
         if field in ("provider", "region"):
-            having = NO_CLUSTERS
-            for clusters in members.by_field.get(field, {}).values():
-                having = Mask(having | clusters)
-            name = field
+            having, name = members.by_field[field].having, field
         elif field == "zone":
             having, name = members.zoned, "zones"
         else:

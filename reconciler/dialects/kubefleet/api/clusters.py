@@ -3,17 +3,21 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
+from operator import attrgetter
 
 from reconciler.dialects.cluster_inventory import AdmittedCluster
 from reconciler.dialects.kubefleet.api.cluster_decision import ClusterDecision
 from reconciler.dialects.kubefleet.api.policy import Preference, SelectorTerm
 from reconciler.dialects.kubefleet.scheduler.eligibility import (
     ELIGIBLE,
+    HEARTBEAT_TIMEOUT,
     Agent,
     Eligibility,
     assess,
     decode_agent,
     timeless,
+    well_since,
 )
 from reconciler.dialects.kubefleet.scheduler.ranked_cluster import RankedCluster
 from reconciler.errors import UserError
@@ -21,11 +25,11 @@ from reconciler.model import fields
 from reconciler.model.body import Body
 from reconciler.model.cluster import Cluster
 from reconciler.model.identity import ClusterName
-from reconciler.model.moments import earliest
+from reconciler.model.moments import FIRST, LAST, add, earliest
 from reconciler.model.taints import Taint, TaintEffect, Toleration
 from reconciler.model.world import Manifest
-from reconciler.schedule.fleet import Fleet, fleet_of
-from reconciler.schedule.framework import NO_CLUSTERS, Levels, Mask, Rejection, mask_of
+from reconciler.schedule.fleet import Fleet, ascending, fleet_in_order
+from reconciler.schedule.framework import Levels, Mask, Rejection
 
 NAMESPACES_GATHERED = "NamespaceCollectionSucceeded"
 """Condition of a cluster that tells its namespaces, whatever its status."""
@@ -46,6 +50,8 @@ class Member:
 
     `declared` says that the manifest has no status at all and that this counts as a promise: the
     cluster is joined and healthy. `namespaces` is `None` where the cluster does not gather them.
+    `well_since` is the last heartbeat of a cluster that stays and reports as joined and healthy,
+    `LAST` if it is declared so; it is `None` where more than that must be looked at.
     """
 
     cluster: Cluster
@@ -54,6 +60,7 @@ class Member:
     usage: Usage = field(default_factory=dict)
     namespaces: frozenset[str] | None = None
     declared: bool = False
+    well_since: datetime | None = None
 
 
 def admit_cluster(
@@ -85,14 +92,16 @@ def decode_member(body: Body, *, declared: bool = True) -> Member:
         condition.get("type") == NAMESPACES_GATHERED
         for condition in fields.bodies(status, "conditions")
     )
+    cluster = Cluster(
+        name=ClusterName(fields.text(metadata, "name")),
+        labels=dict(fields.pairs_or_none(metadata, "labels") or ()),
+        taints=tuple(_taint(taint) for taint in fields.bodies(spec, "taints")),
+        deleting=bool(metadata.get("deletionTimestamp")),
+    )
+    agent, promised = decode_agent(status), declared and not status
     return Member(
-        cluster=Cluster(
-            name=ClusterName(fields.text(metadata, "name")),
-            labels=dict(fields.pairs_or_none(metadata, "labels") or ()),
-            taints=tuple(_taint(taint) for taint in fields.bodies(spec, "taints")),
-            deleting=bool(metadata.get("deletionTimestamp")),
-        ),
-        agent=decode_agent(status),
+        cluster=cluster,
+        agent=agent,
         properties={
             name: fields.text(fields.mapping(properties, name), "value") for name in properties
         },
@@ -101,7 +110,8 @@ def decode_member(body: Body, *, declared: bool = True) -> Member:
             for capacity, place in _FIELD_OF_CAPACITY.items()
         },
         namespaces=frozenset(fields.mapping(status, "namespaces")) if gathers else None,
-        declared=declared and not status,
+        declared=promised,
+        well_since=None if cluster.deleting else LAST if promised else well_since(agent),
     )
 
 
@@ -122,31 +132,23 @@ class Unscorable:
     message: str
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(kw_only=True, eq=False)
 class Members:
     """The fleet of MemberClusters at one moment, indexed; it remembers what the scheduler asked.
 
-    The memos are filled by the rules that ask.
+    Each part is built when a question first needs it; the memos are filled by the rules that ask.
 
     Attributes:
         fleet: The shared index.
         views: Ascending by name.
-        eligibility: Of each cluster, in the same order.
-        eligible: Clusters that can receive resources.
         at: The moment.
         heartbeats: Whether a silent agent makes its cluster ineligible.
-        until: When time alone makes a cluster ineligible, `None` if never.
-        tells_time: Whether a reason tells how many minutes ago something was.
     """
 
     fleet: Fleet
     views: tuple[Member, ...]
-    eligibility: tuple[Eligibility, ...]
-    eligible: Mask
     at: datetime
     heartbeats: bool
-    until: datetime | None = None
-    tells_time: bool = False
     ineligible: dict[bool, tuple[Rejection, ...]] = field(default_factory=dict, repr=False)
     unmatched: dict[tuple[SelectorTerm, ...], tuple[Rejection, ...]] = field(
         default_factory=dict, repr=False
@@ -163,6 +165,47 @@ class Members:
     domains: dict[tuple[str, ...], tuple[tuple[tuple[str | None, ...], Mask], ...]] = field(
         default_factory=dict, repr=False
     )
+
+    @cached_property
+    def _judged(self) -> Mapping[int, Eligibility]:
+        """What is found of the clusters of which it is not enough that they were well lately."""
+        limit = self._limit
+        return {
+            position: self._judge(self.views[position])
+            for position, since in enumerate([view.well_since for view in self.views])
+            if since is None or since < limit
+        }
+
+    @property
+    def _limit(self) -> datetime:
+        """A heartbeat before this moment is too old."""
+        return add(self.at, -HEARTBEAT_TIMEOUT) if self.heartbeats else FIRST
+
+    def _judge(self, view: Member) -> Eligibility:
+        if view.declared and not view.cluster.deleting:
+            return ELIGIBLE
+        leaving = view.cluster.deleting
+        return assess(view.agent, self.at, leaving=leaving, heartbeats=self.heartbeats)
+
+    @cached_property
+    def reasons(self) -> Mapping[int, str]:
+        """Position to why a cluster cannot receive resources, of those that cannot."""
+        return {i: found.reason for i, found in self._judged.items() if found.reason}
+
+    @cached_property
+    def until(self) -> datetime | None:
+        """When time alone makes a cluster ineligible, `None` if never."""
+        ends = [found.until for found in self._judged.values()]
+        limit = self._limit
+        well = [view.well_since for view in self.views]
+        first = min([since for since in well if since is not None and since >= limit], default=LAST)
+        silent = self.heartbeats and first < LAST
+        return earliest(*ends, add(add(first, HEARTBEAT_TIMEOUT)) if silent else None)
+
+    @cached_property
+    def tells_time(self) -> bool:
+        """Whether a reason tells how many minutes ago something was."""
+        return any(timeless(reason) != reason for reason in self.reasons.values())
 
     def stays(self, now: datetime, *, heartbeats: bool) -> bool:
         """Return whether the fleet is the same at another moment, unless a cluster differs.
@@ -184,21 +227,6 @@ def members_of(views: Iterable[Member], now: datetime, *, heartbeats: bool = Tru
         now: Aware UTC.
         heartbeats: Whether a silent agent makes its cluster ineligible.
     """
-    ordered = tuple(sorted(views, key=lambda view: view.cluster.name))
-    eligibility = tuple(_assess(view, now, heartbeats=heartbeats) for view in ordered)
-    return Members(
-        fleet=fleet_of(view.cluster for view in ordered),
-        views=ordered,
-        eligibility=eligibility,
-        eligible=mask_of(i for i, item in enumerate(eligibility) if not item.reason) or NO_CLUSTERS,
-        at=now,
-        heartbeats=heartbeats,
-        until=earliest(*(item.until for item in eligibility)),
-        tells_time=any(timeless(one.reason) != one.reason for one in eligibility),
-    )
-
-
-def _assess(view: Member, now: datetime, *, heartbeats: bool) -> Eligibility:
-    if view.declared and not view.cluster.deleting:
-        return ELIGIBLE
-    return assess(view.agent, now, leaving=view.cluster.deleting, heartbeats=heartbeats)
+    ordered = ascending(tuple(views), attrgetter("cluster"))
+    fleet = fleet_in_order(tuple([view.cluster for view in ordered]))
+    return Members(fleet=fleet, views=ordered, at=now, heartbeats=heartbeats)

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from reconciler.dialects.kubefleet.api.names import MEMBER_AGENT
 from reconciler.model import fields
 from reconciler.model.body import Body
-from reconciler.model.moments import FIRST, add, parse_moment
+from reconciler.model.moments import FIRST, LAST, add, parse_moment
 
 HEARTBEAT_TIMEOUT = timedelta(minutes=5)  # checker.go defaultClusterHeartbeatTimeout
 HEALTH_TIMEOUT = timedelta(minutes=5)  # checker.go defaultClusterHealthCheckTimeout
@@ -108,6 +108,18 @@ def assess(agent: Agent | None, now: datetime, *, leaving: bool, heartbeats: boo
     ends = [add(agent.heartbeat_at, HEARTBEAT_TIMEOUT)] if heartbeats else []
     ends += [add(agent.healthy.since, HEALTH_TIMEOUT)] if unhealthy else []
     return Eligibility("", add(min(ends)) if ends else None)
+
+
+def well_since(agent: Agent | None) -> datetime | None:
+    """Return the last heartbeat of an agent that reports as joined and healthy, else `None`.
+
+    Such a cluster is eligible until the heartbeat is too old; nothing else of it matters. One at
+    the end of the calendar is left to `assess`.
+    """
+    if agent is None or agent.joined is None or agent.healthy is None:
+        return None
+    well = agent.joined.status == agent.healthy.status == "True"
+    return agent.heartbeat_at if well and agent.heartbeat_at < LAST else None
 
 
 def _minutes(age: timedelta) -> float:

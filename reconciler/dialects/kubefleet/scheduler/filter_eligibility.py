@@ -6,8 +6,8 @@ from datetime import datetime
 
 from reconciler.dialects.kubefleet.api.clusters import Members
 from reconciler.dialects.kubefleet.scheduler.request import Request
-from reconciler.schedule.fleet import group_by, remember
-from reconciler.schedule.framework import Rejection
+from reconciler.schedule.fleet import remember
+from reconciler.schedule.framework import Rejection, mask_of
 
 REPORT = "have a member agent that reports as joined and healthy"
 STAY = "stay in the fleet"
@@ -34,8 +34,12 @@ def reject_ineligible(
 
 
 def _ineligible(members: Members) -> tuple[Rejection, ...]:
-    by_reason = group_by([item.reason for item in members.eligibility], skip="")
+    by_reason: dict[str, list[int]] = {}
+    for position, reason in members.reasons.items():
+        by_reason.setdefault(reason, []).append(position)
     return tuple(
-        Rejection(clusters, Ineligible(reason), STAY if "left the fleet" in reason else REPORT)
-        for reason, clusters in by_reason.items()
+        Rejection(
+            mask_of(positions), Ineligible(reason), STAY if "left the fleet" in reason else REPORT
+        )
+        for reason, positions in by_reason.items()
     )

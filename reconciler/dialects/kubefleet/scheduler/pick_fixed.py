@@ -79,8 +79,8 @@ def _judge(
         position = members.fleet.position.get(ClusterName(name))
         if position is None:
             refused.append((name, ""))
-        elif members.eligibility[position].reason:
-            refused.append((name, members.eligibility[position].reason))
+        elif position in members.reasons:
+            refused.append((name, members.reasons[position]))
         else:
             valid.append(ClusterName(name))
     return valid, refused

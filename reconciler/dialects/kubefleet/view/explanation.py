@@ -183,12 +183,13 @@ def _fixed(asked: AskedPlacement) -> tuple[ClusterAnswer, ...]:
     members, named = asked.members, asked.snapshot.policy.cluster_names
     picked = _targets(asked)
     answers = {}
-    for name, item in zip(members.fleet.names, members.eligibility, strict=True):
+    for position, name in enumerate(members.fleet.names):
         verdicts: tuple[ClusterVerdict, ...] = ()
         if name not in named:
             verdicts = (ClusterVerdict("PickFixed", "the policy does not name it", "be named"),)
-        elif item.reason:
-            verdicts = (ClusterVerdict("ClusterEligibility", item.reason, REPORT),)
+        elif position in members.reasons:
+            reason = members.reasons[position]
+            verdicts = (ClusterVerdict("ClusterEligibility", reason, REPORT),)
         answers[name] = ClusterAnswer(
             cluster=name,
             verdicts=verdicts,

@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
+from operator import attrgetter
 
 from reconciler.dialects.ocm.api.placement import AddOnScore
 from reconciler.dialects.ocm.scheduler.request import Reported, Scores
@@ -16,8 +18,9 @@ from reconciler.model.moments import parse_instant
 from reconciler.model.quantity import approximate
 from reconciler.model.same import Same
 from reconciler.model.taints import Taint, TaintEffect
-from reconciler.schedule.fleet import Fleet, fleet_of, index_labels, remember, select_indexed
-from reconciler.schedule.framework import Mask, mask_of
+from reconciler.schedule.fleet import Fleet, ascending, fleet_in_order, remember
+from reconciler.schedule.framework import Mask
+from reconciler.schedule.inverted_index import InvertedIndex, select_indexed
 
 CPU = "cpu"
 MEMORY = "memory"
@@ -38,20 +41,16 @@ class ManagedCluster:
     body: Body
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(kw_only=True, eq=False)
 class Members:
     """All managed clusters, ascending by name; an index made once a pass, which remembers.
 
-    `amounts` maps a resource to one amount a cluster, `None` where it has none, and `measured`
-    the clusters that have one. `reported`, `measurements` and `expressed` remember the scores of
-    add-ons, those of amounts and what CEL expressions say, by the question.
+    Each part is built when a question first needs it. `reported`, `measurements` and `expressed`
+    remember the scores of add-ons, those of amounts and what CEL expressions say, by the question.
     """
 
     fleet: Fleet
     views: tuple[ManagedCluster, ...]
-    by_claim: Mapping[str, Mapping[str, Mask]]
-    amounts: Mapping[str, tuple[float | None, ...]]
-    measured: Mapping[str, Mask]
     reported: dict[tuple[AddOnScore, Same, datetime], Reported] = field(
         default_factory=dict, repr=False
     )
@@ -60,6 +59,20 @@ class Members:
         default_factory=dict, repr=False
     )
     _claiming: dict[LabelSelector, Mask] = field(default_factory=dict, repr=False)
+    _amounts: dict[str, tuple[float | None, ...]] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def by_claim(self) -> InvertedIndex:
+        """Claim to value to clusters."""
+        return InvertedIndex([view.claims for view in self.views])
+
+    def amounts(self, resource: str) -> tuple[float | None, ...]:
+        """Return the amount of a resource of each cluster, `None` where it has none."""
+        return remember(
+            self._amounts,
+            resource,
+            lambda: tuple([view.allocatable.get(resource) for view in self.views]),
+        )
 
     def claiming(self, selector: LabelSelector) -> Mask:
         """Return the clusters whose claims satisfy a selector that can be used.
@@ -80,20 +93,8 @@ class Members:
 
 def members_of(views: Iterable[ManagedCluster]) -> Members:
     """Return the fleet of these clusters, in whatever order they come; names are unique."""
-    ordered = tuple(sorted(views, key=lambda view: view.cluster.name))
-    return Members(
-        fleet=fleet_of(view.cluster for view in ordered),
-        views=ordered,
-        by_claim=index_labels(view.claims for view in ordered),
-        amounts={
-            resource: tuple(view.allocatable.get(resource) for view in ordered)
-            for resource in (CPU, MEMORY)
-        },
-        measured={
-            resource: mask_of(i for i, view in enumerate(ordered) if resource in view.allocatable)
-            for resource in (CPU, MEMORY)
-        },
-    )
+    ordered = ascending(tuple(views), attrgetter("cluster"))
+    return Members(fleet=fleet_in_order(tuple([view.cluster for view in ordered])), views=ordered)
 
 
 def decode_cluster(body: Body) -> ManagedCluster:

@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import compress
+from itertools import compress, repeat
 
 from reconciler.dialects.ocm.api.clusters import Members
 from reconciler.dialects.ocm.api.placement import AddOnScore
 from reconciler.dialects.ocm.scheduler.request import Reported, Reports, Request, Scores
 from reconciler.model.same import Same
 from reconciler.schedule.fleet import remember
-from reconciler.schedule.framework import Mask, bits_of, mask_of, positions_of
+from reconciler.schedule.framework import Mask, bits_of, mask_of, mask_where, positions_of
 
 MOST_COLUMNS = 64  # ours: distinct scores that a pass remembers
 
@@ -50,15 +50,16 @@ class ScoreAddOn:
 
 def _read(score: AddOnScore, members: Members, reports: Reports, now: datetime) -> Reported:
     """Return one score of every cluster."""
-    values: list[int] = []
-    missing, expired = [], []
-    for position, name in enumerate(members.fleet.names):
-        report = reports.get((name, score.resource_name))
-        value = None if report is None else report.values.get(score.score_name)
-        if report is not None and report.valid_until is not None and now > report.valid_until:
-            expired.append(position)
-            value = 0
-        elif value is None:
-            missing.append(position)
-        values.append(value or 0)
-    return Reported(tuple(values), mask_of(missing), mask_of(expired))
+    keys = zip(members.fleet.names, repeat(score.resource_name))
+    found = [reports.get(key) for key in keys]
+    values = [None if report is None else report.values.get(score.score_name) for report in found]
+    limited = [
+        (position, report.valid_until)
+        for position, report in enumerate(found)
+        if report is not None and report.valid_until is not None
+    ]
+    expired = [position for position, until in limited if now > until]
+    for position in expired:
+        values[position] = 0
+    missing = mask_where([value is None for value in values])
+    return Reported(tuple([value or 0 for value in values]), missing, mask_of(expired))

@@ -9,7 +9,7 @@ from itertools import compress
 from reconciler.dialects.ocm.api.clusters import Members
 from reconciler.dialects.ocm.scheduler.request import Request, Scores
 from reconciler.schedule.fleet import remember
-from reconciler.schedule.framework import Mask, bits_of
+from reconciler.schedule.framework import Mask, bits_of, mask_where
 
 MAX_SCORE = 100
 MOST_COLUMNS = 64  # ours: distinct sets of clusters that a pass remembers
@@ -39,12 +39,13 @@ class ScoreAllocatable:
     def _measure(self, members: Members, feasible: Mask) -> Scores:
         """Score the feasible clusters; placements that may choose from the same share this."""
         bits = bits_of(feasible, len(members.fleet.names))
-        found = [*compress(members.amounts[self.resource], bits)]
+        amounts = members.amounts(self.resource)
+        found = [*compress(amounts, bits)]
         distinct = set(found)
         known = [amount for amount in distinct if amount is not None]
         least, most = min(known, default=0.0), max(known, default=0.0)
         by_amount = {amount: _score(amount, least, most) for amount in distinct}
-        silent = Mask(feasible & ~members.measured[self.resource])
+        silent = Mask(feasible & mask_where([amount is None for amount in amounts]))
         return Scores([*map(by_amount.__getitem__, found)], silent=silent)
 
 
