@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from statistics import median
 from time import process_time
 
 from benchmarks.figure import median_ms
@@ -39,23 +39,23 @@ def slower(one: Loops, other: Loops) -> Loops:
     )
 
 
-@lru_cache(maxsize=1)
 def times_faster() -> float:
-    """Return how many times faster than that of the goals this machine is, 1 where it is slower.
+    """Return how many times faster than that of the goals this machine is now, 1 if it is slower.
 
-    By the shortest processor time of both loops together, so that nothing else counts in them.
+    By the processor time of both loops together, to be asked beside each figure: a busy machine is
+    slower while it is, and so are its loops.
     """
-    ours = _least_ms(_count) + _least_ms(_hash)
+    ours = _typical_ms(_count) + _typical_ms(_hash)
     return max(1.0, (OF_THE_GOALS.python + OF_THE_GOALS.hashes) / ours)
 
 
-def _least_ms(run: Callable[[], object]) -> float:
+def _typical_ms(run: Callable[[], object]) -> float:
     times = []
-    for _ in range(2 * RUNS):
+    for _ in range(RUNS):
         start = process_time()
         run()
         times.append(process_time() - start)
-    return 1000 * min(times)
+    return 1000 * median(times)
 
 
 def _count() -> int:

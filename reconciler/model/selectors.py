@@ -32,6 +32,9 @@ _SUBDOMAIN_RULE = (
     "'.', and must start and end with an alphanumeric character (e.g. 'example.com', "
     f"regex used for validation is '{_SUBDOMAIN}')"
 )
+_IS_NAME, _IS_VALUE, _IS_SUBDOMAIN = (
+    re.compile(pattern, re.ASCII) for pattern in (_NAME, _VALUE, _SUBDOMAIN)
+)
 _NEEDS_VALUES = "for 'in', 'notin' operators, values set can't be empty"
 _NEEDS_NONE = "values set must be empty for exists and does not exist"
 OPERATORS = frozenset({"In", "NotIn", "Exists", "DoesNotExist"})
@@ -118,13 +121,13 @@ def _wrong_key(key: str) -> Iterator[str]:
     elif prefix:
         if len(prefix[0].encode()) > MAX_SUBDOMAIN:
             yield f"prefix part must be no more than {MAX_SUBDOMAIN} bytes"
-        if re.fullmatch(_SUBDOMAIN, prefix[0], re.ASCII) is None:
+        if _IS_SUBDOMAIN.fullmatch(prefix[0]) is None:
             yield f"prefix part {_SUBDOMAIN_RULE}"
     if not name:
         yield "name part must be non-empty"
     elif len(name.encode()) > MAX_NAME:
         yield f"name part must be no more than {MAX_NAME} bytes"
-    if re.fullmatch(_NAME, name, re.ASCII) is None:
+    if _IS_NAME.fullmatch(name) is None:
         yield f"name part {_NAME_RULE}"
 
 
@@ -132,7 +135,7 @@ def _wrong_value(value: str) -> Iterator[str]:
     """Yield what keeps a text from being the value of a label."""
     if len(value.encode()) > MAX_NAME:
         yield f"must be no more than {MAX_NAME} bytes"
-    if re.fullmatch(_VALUE, value, re.ASCII) is None:
+    if _IS_VALUE.fullmatch(value) is None:
         yield _VALUE_RULE
 
 

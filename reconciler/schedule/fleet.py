@@ -79,8 +79,11 @@ class Fleet:
 
     def named(self, names: Iterable[str]) -> Mask:
         """Return the clusters of these names; names of no cluster are left out."""
+        wanted = tuple(names)
+        if not wanted:
+            return NO_CLUSTERS
         find = self.position.get
-        known = [find(ClusterName(name)) for name in names]
+        known = [find(ClusterName(name)) for name in wanted]
         return mask_of([position for position in known if position is not None])
 
     def select(self, selector: LabelSelector) -> Mask:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import compress
+from itertools import compress, islice
 from typing import Generic, NewType, Protocol, TypeVar
 
 Mask = NewType("Mask", int)
@@ -69,6 +69,16 @@ def positions_of(mask: Mask) -> list[int]:
     """
     size = mask.bit_length()
     return list(compress(range(size), bits_of(mask, size)))
+
+
+def first_positions(mask: Mask, count: int) -> list[int]:
+    """Return the positions of the first clusters in a set, ascending, as many as are asked for.
+
+    >>> first_positions(Mask(0b1101), 2)
+    [0, 2]
+    """
+    size = mask.bit_length()
+    return list(islice(compress(range(size), bits_of(mask, size)), count))
 
 
 class Reason(Protocol):

@@ -1,12 +1,13 @@
 """Which clusters have which value under a key, built key by key as questions come."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from reconciler.model.labels import COMPARING, NONE_OF, ONE_OF, Requirement, holds
 from reconciler.schedule.framework import NO_CLUSTERS, Mask, mask_of, mask_where
 
 MOST_CODES = 255  # a byte tells so many values from no value
 _ZEROS = b"0" * (MOST_CODES + 1)
+_ONE = ord("1")
 
 
 class SetsByValue(Mapping[str, Mask]):
@@ -50,6 +51,18 @@ class SetsByValue(Mapping[str, Mask]):
                 known = Mask(int(self._text.translate(table), 2))
             self._known[value] = known
         return known
+
+    def any_of(self, values: Collection[str]) -> Mask:
+        """Return the clusters that have one of these values."""
+        known = [value for value in values if value in self._codes]
+        if len(known) == 1:
+            return self[known[0]]
+        if self._places:
+            return mask_of([position for value in known for position in self._places[value]])
+        table = bytearray(_ZEROS)
+        for value in known:
+            table[self._codes[value]] = _ONE
+        return Mask(int(self._text.translate(table) or b"0", 2))
 
     def __iter__(self) -> Iterator[str]:
         """Return the values."""
@@ -113,14 +126,8 @@ def select_indexed(
     if sets is None:
         return everyone if operator in NONE_OF or operator == "DoesNotExist" else NO_CLUSTERS
     if operator in ONE_OF or operator in NONE_OF:
-        found = 0
-        for value in requirement.values or ():
-            found |= sets.get(value, NO_CLUSTERS)
-        return Mask(found if operator in ONE_OF else everyone & ~found)
+        found = sets.any_of(frozenset(requirement.values or ()))
+        return found if operator in ONE_OF else Mask(everyone & ~found)
     if operator in COMPARING:
-        found = 0
-        for value, mask in sets.items():
-            if holds(requirement, {requirement.key: value}):
-                found |= mask
-        return Mask(found)
+        return sets.any_of([v for v in sets if holds(requirement, {requirement.key: v})])
     return sets.having if operator == "Exists" else Mask(everyone & ~sets.having)

@@ -132,6 +132,23 @@ class Unscorable:
     message: str
 
 
+@dataclass(frozen=True, slots=True)
+class PropertyScale:
+    """A property of all clusters: where its values stand, and which clusters have it.
+
+    Attributes:
+        ratios: From the least (0.0) to the greatest value (1.0) with the clusters that have it;
+            empty if all are equal.
+        outside: Clusters whose float64 falls outside of the extremes: equal quantities written in
+            two ways may differ in their last digit, and upstream refuses them.
+        having: Clusters that report the property.
+    """
+
+    ratios: tuple[tuple[float, Mask], ...]
+    outside: Mask
+    having: Mask
+
+
 @dataclass(kw_only=True, eq=False)
 class Members:
     """The fleet of MemberClusters at one moment, indexed; it remembers what the scheduler asked.
@@ -159,6 +176,7 @@ class Members:
     affinities: dict[tuple[Preference, ...], tuple[Levels, tuple[Unscorable, ...]]] = field(
         default_factory=dict, repr=False
     )
+    scales: dict[str, PropertyScale] = field(default_factory=dict, repr=False)
     unscored: dict[bool, tuple[tuple[RankedCluster, ...], tuple[ClusterDecision, ...]]] = field(
         default_factory=dict, repr=False
     )

@@ -69,5 +69,4 @@ def pick_all(
 def _unscored(members: Members) -> tuple[tuple[RankedCluster, ...], tuple[ClusterDecision, ...]]:
     """Return each cluster, and the decision for it, the same in all placements."""
     ranked = tuple(map(RankedCluster, members.fleet.names))
-    made = picked_decisions(members.fleet.names, ranked[0]) if ranked else ()
-    return ranked, tuple(made)
+    return ranked, tuple(picked_decisions(ranked))

@@ -17,7 +17,7 @@ from reconciler.dialects.kubefleet.scheduler.binding_groups import Groups
 from reconciler.dialects.kubefleet.scheduler.ranked_cluster import RankedCluster
 from reconciler.dialects.kubefleet.scheduler.request import Request
 from reconciler.dialects.kubefleet.snapshots.policy_snapshot import Snapshot, SnapshotReport
-from reconciler.dialects.kubefleet.view.decision_texts import picked_decision
+from reconciler.dialects.kubefleet.view.decision_texts import picked_decisions
 from reconciler.model.identity import ClusterName
 from reconciler.schedule.framework import Mask
 
@@ -83,7 +83,8 @@ def cross_reference(
     Source: kubefleet@e160c1c pkg/scheduler/framework/frameworkutils.go
     `crossReferencePickedClustersAndDeDupBindings`.
     """
-    decisions = {scored.name: picked_decision(scored) for scored in picked}
+    names = [scored.name for scored in picked]
+    decisions = dict(zip(names, picked_decisions(picked), strict=True))
     return adopt(snapshot, groups.obsolete, groups.unscheduled, decisions, taken)
 
 

@@ -29,7 +29,7 @@ from reconciler.schedule.framework import (
     Mask,
     Profile,
     Rejection,
-    positions_of,
+    first_positions,
     run_filters,
 )
 
@@ -71,16 +71,12 @@ def filter_members(
 def describe_rejections(
     rejections: Iterable[Rejection], members: Members, limit: int
 ) -> tuple[tuple[str, str], ...]:
-    """Return the first rejected clusters by name, each with its reason."""
-    listed = tuple(rejections)
-    union = 0
-    for rejection in listed:
-        union |= rejection.clusters
-    return tuple(
-        (members.fleet.names[position], _reason(listed, position))
-        for position in positions_of(Mask(union))[:limit]
-    )
-
-
-def _reason(rejections: Iterable[Rejection], position: int) -> str:
-    return next(str(item.reason) for item in rejections if item.clusters >> position & 1)
+    """Return the first rejected clusters by name, each with its reason; none is rejected twice."""
+    found = [
+        (position, reason)
+        for clusters, reason in ((item.clusters, str(item.reason)) for item in rejections)
+        for position in first_positions(clusters, limit)
+    ]
+    found.sort()
+    names = members.fleet.names
+    return tuple([(names[position], reason) for position, reason in found[:limit]])

@@ -1,17 +1,17 @@
 """Properties of clusters: their values as exact quantities, and comparisons with them."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
 from operator import eq, ge, gt, le, lt, ne
 
-from reconciler.dialects.kubefleet.api.clusters import Member, Members
+from reconciler.dialects.kubefleet.api.clusters import Member, Members, PropertyScale
 from reconciler.dialects.kubefleet.api.names import RESOURCE_PROPERTY_PREFIX
 from reconciler.dialects.kubefleet.api.policy import PropertyRequirement
 from reconciler.dialects.kubefleet.scheduler.failure import UnexpectedBehavior
 from reconciler.model.quantity import Quantity, approximate, parse_quantity
+from reconciler.schedule.fleet import remember
 from reconciler.schedule.framework import NO_CLUSTERS, Mask, mask_of, positions_of
+from reconciler.schedule.inverted_index import SetsByValue
 
-TEXTS = 4096  # ours: distinct amounts kept
 _COMPARE: Mapping[str, Callable[[int, int], bool]] = {
     "Gt": gt,
     "Ge": ge,
@@ -50,24 +50,63 @@ def quantities_of(views: Sequence[Member], name: str) -> list[Quantity | None]:
     Raises:
         UnexpectedBehavior: The name is malformed, or a value is not a quantity.
     """
-    texts = values_of(views, name)
-    amounts: dict[str | None, Quantity | None] = {None: None}
-    for view, text in zip(views, texts, strict=True):
-        if text is not None and text not in amounts:
-            try:
-                amounts[text] = parse_quantity(text)
-            except ValueError as error:
-                raise UnexpectedBehavior(
-                    f"value {text} of property {name} from cluster {view.cluster.name} must be a "
-                    f"quantity: {error}"
-                ) from None
+    return _parsed(views, values_of(views, name), name)
+
+
+def _parsed(
+    views: Sequence[Member], texts: Sequence[str | None], name: str
+) -> list[Quantity | None]:
+    """Return the amounts of texts, each text read once."""
+    amounts: dict[str | None, Quantity | None] = dict.fromkeys(texts)
+    for text in amounts:
+        if text is None:
+            continue
+        try:
+            amounts[text] = parse_quantity(text)
+        except ValueError as error:
+            cluster = views[texts.index(text)].cluster.name
+            raise UnexpectedBehavior(
+                f"value {text} of property {name} from cluster {cluster} must be a "
+                f"quantity: {error}"
+            ) from None
     return [amounts[text] for text in texts]
 
 
-@lru_cache(maxsize=TEXTS)
-def rough_amount(text: str) -> float:
-    """Return an amount as a float64, as scores are made of."""
-    return approximate(text)
+def scale_of(name: str, members: Members) -> PropertyScale:
+    """Return where each value of a property stands among those of the whole fleet.
+
+    The extremes are found by exact comparison, the first by name of equal ones; the rest is
+    float64. If all values are equal, nothing stands anywhere.
+
+    Raises:
+        UnexpectedBehavior: The name is malformed, or a value is not a quantity.
+
+    Source: kubefleet@e160c1c pkg/scheduler/framework/plugins/clusteraffinity/types.go
+    `interpolateWeightFor`.
+    """
+    return remember(members.scales, name, lambda: _scale(name, members))
+
+
+def _scale(name: str, members: Members) -> PropertyScale:
+    texts = values_of(members.views, name)
+    _parsed(members.views, texts, name)
+    sets = SetsByValue(texts)
+    if not sets:
+        return PropertyScale((), NO_CLUSTERS, NO_CLUSTERS)
+    amounts = {text: parse_quantity(text) for text in sets}
+    rough = {text: approximate(text) for text in sets}
+    least, greatest = (
+        rough[min(amounts, key=amounts.__getitem__)],
+        rough[max(amounts, key=amounts.__getitem__)],
+    )
+    outside = NO_CLUSTERS
+    for text, value in rough.items():
+        if value < least or value > greatest:
+            outside = Mask(outside | sets[text])
+    if least == greatest:
+        return PropertyScale((), outside, sets.having)
+    ratios = [((value - least) / (greatest - least), sets[text]) for text, value in rough.items()]
+    return PropertyScale(tuple(ratios), outside, sets.having)
 
 
 def satisfying(requirement: PropertyRequirement, members: Members, candidates: Mask) -> Mask:

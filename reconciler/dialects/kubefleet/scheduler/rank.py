@@ -1,6 +1,6 @@
 """The order in which clusters are picked: topology, affinity, kept before new, greater name."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 
 from reconciler.dialects.kubefleet.api.clusters import Members
@@ -32,33 +32,52 @@ def rank(
     Source: kubefleet@e160c1c pkg/scheduler/framework/score.go `ClusterScore.Less`, and
     frameworkutils.go `pickTopNScoredClusters`, which sorts in reverse.
     """
-    answers = tuple(
+    return _ranked(rank_groups(request, members, feasible, now), members)
+
+
+def _ranked(
+    groups: Iterable[tuple[Mapping[str, int], Mask]], members: Members
+) -> Iterator[RankedCluster]:
+    """Yield the clusters of the groups; those of one share the mapping of their scores."""
+    names = members.fleet.names
+    for scores, clusters in groups:
+        for position in descending(clusters):
+            yield RankedCluster(names[position], scores)
+
+
+def rank_groups(
+    request: Request, members: Members, feasible: Mask, now: datetime
+) -> Iterator[tuple[Mapping[str, int], Mask]]:
+    """Return the feasible clusters by equal scores, best first; see `rank`."""
+    answers = [
         (name, score(request, members, feasible, now)) for name, score in PROFILE.scores.items()
-    )
-    return _walk(members, feasible, answers, {})
+    ]
+    compared = len(answers)
+    while compared > 1 and not answers[compared - 1][1]:
+        compared -= 1  # scores of which the last ones are 0 everywhere need no comparison
+    rest = {name: 0 for name, _ in answers[compared:]}
+    return _walk(feasible, answers[:compared], {}, rest)
 
 
 def _walk(
-    members: Members,
     clusters: Mask,
-    answers: tuple[tuple[str, Levels], ...],
+    answers: Sequence[tuple[str, Levels]],
     scores: Mapping[str, int],
-) -> Iterator[RankedCluster]:
+    rest: Mapping[str, int],
+) -> Iterator[tuple[Mapping[str, int], Mask]]:
     """Yield clusters of equal scores so far by those scores that are still to be compared."""
-    if not answers:
-        names = members.fleet.names
-        for position in _descending(clusters):
-            yield RankedCluster(names[position], scores)
-        return
     (name, levels), *others = answers
-    for score, among in graded(levels, clusters):
-        yield from _walk(members, among, tuple(others), {**scores, name: score})
+    for score, among in graded(levels, clusters) if levels else ((0, clusters),):
+        if others:
+            yield from _walk(among, others, {**scores, name: score}, rest)
+        elif among:
+            yield {**scores, name: score, **rest}, among
 
 
-def _descending(clusters: Mask) -> Iterator[int]:
+def descending(clusters: Mask) -> Iterator[int]:
     """Yield positions, the greatest first: a few bit by bit, since often one is all that is asked.
 
-    >>> list(_descending(Mask(0b1101)))
+    >>> list(descending(Mask(0b1101)))
     [3, 2, 0]
     """
     for _ in range(BIT_BY_BIT):

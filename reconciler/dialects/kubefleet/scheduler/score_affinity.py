@@ -1,20 +1,17 @@
 """ClusterAffinity, preferred terms: weights of the terms that a cluster fits."""
 
 import math
+from collections.abc import Iterable
 from datetime import datetime
 
 from reconciler.dialects.kubefleet.api.clusters import Members, Unscorable
 from reconciler.dialects.kubefleet.api.policy import Preference
 from reconciler.dialects.kubefleet.scheduler.failure import UnexpectedBehavior
-from reconciler.dialects.kubefleet.scheduler.properties import (
-    quantities_of,
-    rough_amount,
-    values_of,
-)
+from reconciler.dialects.kubefleet.scheduler.properties import scale_of
 from reconciler.dialects.kubefleet.scheduler.request import Request
 from reconciler.model.selectors import refusal_of
 from reconciler.schedule.fleet import group_by, remember
-from reconciler.schedule.framework import NO_CLUSTERS, Levels, Mask, mask_of, positions_of
+from reconciler.schedule.framework import NO_CLUSTERS, Levels, Mask, positions_of
 
 ASCENDING = "Ascending"
 DESCENDING = "Descending"
@@ -46,25 +43,37 @@ def score_affinity(request: Request, members: Members, feasible: Mask, _now: dat
 def _score_all(
     preferred: tuple[Preference, ...], members: Members
 ) -> tuple[Levels, tuple[Unscorable, ...]]:
-    total = [0] * len(members.views)
+    """Return the sums of all terms, and what cannot be scored."""
+    answers: list[Levels] = []
     unscorable = []
     for preference in preferred:
         sorter = preference.term.sorter
         if sorter is not None:
-            quantities_of(members.views, sorter.name)
+            scale_of(sorter.name, members)
     for preference in preferred:
         if not preference.weight:
             continue
         gained = _score_term(preference, members)
         if isinstance(gained, Unscorable):
             unscorable.append(gained)
-            continue
-        total = [one + other for one, other in zip(total, gained, strict=True)]
-    return tuple(group_by(total, skip=0).items()), tuple(unscorable)
+        else:
+            answers.append(gained)
+    levels = answers[0] if len(answers) == 1 else _sums(answers, len(members.views))
+    return levels, tuple(unscorable)
 
 
-def _score_term(preference: Preference, members: Members) -> list[int] | Unscorable:
-    """Return what one term gives to each cluster, or the clusters that it cannot judge."""
+def _sums(answers: Iterable[Levels], size: int) -> Levels:
+    """Return the sum of several scores; cluster by cluster, since most sums may differ."""
+    total = [0] * size
+    for levels in answers:
+        for score, clusters in levels:
+            for position in positions_of(clusters):
+                total[position] += score
+    return tuple(group_by(total, skip=0).items())
+
+
+def _score_term(preference: Preference, members: Members) -> Levels | Unscorable:
+    """Return what one term gives to the clusters, or the clusters that it cannot judge."""
     labels, sorter = preference.term.labels, preference.term.sorter
     matched = members.fleet.all
     if labels is not None:
@@ -72,52 +81,24 @@ def _score_term(preference: Preference, members: Members) -> list[int] | Unscora
         if refusal:
             return Unscorable(matched, f"failed to parse label selector: {refusal}")
         matched = members.fleet.select(labels)
-    scores = [0] * len(members.views)
     if sorter is None:
-        for position in positions_of(matched):
-            scores[position] = preference.weight
-        return scores
-    ratios, outside = _interpolate(sorter.name, members)
-    if matched & outside:
-        return Unscorable(Mask(matched & outside), f"cannot interpolate weight by {sorter.name}")
+        return ((preference.weight, matched),)
+    scale = scale_of(sorter.name, members)
+    if matched & scale.outside:
+        outside = Mask(matched & scale.outside)
+        return Unscorable(outside, f"cannot interpolate weight by {sorter.name}")
     if sorter.sort_order not in (ASCENDING, DESCENDING):
-        meeting = Mask(matched & mask_of(ratios))
+        meeting = Mask(matched & scale.having) if scale.ratios else NO_CLUSTERS
         return Unscorable(
             meeting, f"cannot interpolate weight as sort order {sorter.sort_order} is invalid"
         )
-    for position in positions_of(matched):
-        ratio = ratios.get(position)
-        if ratio is not None:
-            share = ratio if sorter.sort_order == DESCENDING else 1 - ratio
-            scores[position] = round_half_away(share * preference.weight)
-    return scores
-
-
-def _interpolate(name: str, members: Members) -> tuple[dict[int, float], Mask]:
-    """Return where each cluster's value stands between the least (0.0) and the greatest (1.0).
-
-    The extremes are those of the whole fleet, found by exact comparison, the first by name of equal
-    ones; the rest is float64. Clusters without the property are left out; so is everyone if all
-    values are equal. The mask holds clusters whose float64 falls outside of the extremes: equal
-    quantities written in two ways may differ in their last digit, and upstream refuses them.
-
-    Source: kubefleet@e160c1c pkg/scheduler/framework/plugins/clusteraffinity/types.go
-    `interpolateWeightFor`.
-    """
-    texts = values_of(members.views, name)
-    found = [
-        (amount, position, rough_amount(texts[position] or ""))
-        for position, amount in enumerate(quantities_of(members.views, name))
-        if amount is not None
-    ]
-    if not found:
-        return {}, NO_CLUSTERS
-    least = min(found, key=lambda entry: entry[0])[2]
-    greatest = max(found, key=lambda entry: entry[0])[2]
-    outside = mask_of(i for _, i, value in found if value < least or value > greatest)
-    if least == greatest:
-        return {}, outside
-    return {i: (value - least) / (greatest - least) for _, i, value in found}, outside
+    weight, descending = preference.weight, sorter.sort_order == DESCENDING
+    levels: dict[int, int] = {}
+    for ratio, clusters in scale.ratios:
+        score = round_half_away((ratio if descending else 1 - ratio) * weight)
+        levels[score] = levels.get(score, 0) | clusters
+    found = [(score, Mask(clusters & matched)) for score, clusters in levels.items()]
+    return tuple([level for level in found if level[1]])
 
 
 def round_half_away(value: float) -> int:

@@ -13,4 +13,4 @@ def score_placed(request: Request, _members: Members, _feasible: Mask, _now: dat
     Source: kubefleet@e160c1c pkg/scheduler/framework/plugins/sameplacementaffinity/scoring.go
     `Score`.
     """
-    return ((1, request.obsolete),)
+    return ((1, request.obsolete),) if request.obsolete else ()

@@ -1,19 +1,23 @@
 """Decisions and their texts, as policy snapshots and bindings hold them."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from operator import attrgetter
 
 from reconciler.dialects.kubefleet.api.binding import Binding
 from reconciler.dialects.kubefleet.api.cluster_decision import (
+    NOTHING,
     ClusterDecision,
     encode_score,
     new_decision,
     scored_decision,
 )
-from reconciler.dialects.kubefleet.scheduler.ranked_cluster import RankedCluster
-from reconciler.model.body import Body
-from reconciler.model.identity import ClusterName
+from reconciler.dialects.kubefleet.scheduler.ranked_cluster import (
+    AFFINITY,
+    TOPOLOGY,
+    RankedCluster,
+)
 
 MAX_DECISIONS = 1000  # framework.go clustersDecisionArrayLengthLimitInAPI
 MAX_UNSELECTED = 20  # framework.go defaultMaxUnselectedClusterDecisionCount
@@ -22,29 +26,34 @@ NotSelected = tuple[str, str]
 """A cluster turned away, and why."""
 
 
-def picked_decision(scored: RankedCluster) -> ClusterDecision:
-    """Return the decision for a cluster picked by its scores."""
-    return _picked(scored.name, _scores(scored), _score(scored))
+def picked_decisions(picked: Sequence[RankedCluster]) -> list[ClusterDecision]:
+    """Return the decisions for clusters picked by their scores."""
+    placed = "Successfully scheduled resources for placement in "
+    return _scored(picked, placed, " (", "): picked by scheduling policy", selected=True)
 
 
-def picked_decisions(names: Iterable[ClusterName], scored: RankedCluster) -> list[ClusterDecision]:
-    """Return the decisions for clusters that were picked and score like this one."""
-    scores, score = _scores(scored), _score(scored)
-    return [_picked(name, scores, score) for name in names]
+def not_picked_decisions(scored: Sequence[RankedCluster]) -> list[ClusterDecision]:
+    """Return the decisions for clusters whose scores were not high enough."""
+    return _scored(scored, "Cluster ", " does not score high enough (", ")", selected=False)
 
 
-def _picked(name: ClusterName, scores: str, score: Body) -> ClusterDecision:
-    reason = (
-        f"Successfully scheduled resources for placement in {_quoted(name)} "
-        f"({scores}): picked by scheduling policy"
-    )
-    return scored_decision(name, reason, score, selected=True)
-
-
-def not_picked_decision(scored: RankedCluster) -> ClusterDecision:
-    """Return the decision for a cluster whose scores were not high enough."""
-    reason = f"Cluster {_quoted(scored.name)} does not score high enough ({_scores(scored)})"
-    return scored_decision(scored.name, reason, _score(scored), selected=False)
+def _scored(
+    clusters: Sequence[RankedCluster], head: str, middle: str, end: str, *, selected: bool
+) -> list[ClusterDecision]:
+    """Return one decision a cluster; what tells the scores is shared by those that share them."""
+    decisions: list[ClusterDecision] = []
+    last: Mapping[str, int] | None = None
+    tail, score = "", NOTHING
+    quoted = _all_quoted([scored.name for scored in clusters])
+    for (cluster, scores), name in zip(clusters, quoted, strict=True):
+        if scores is not last:
+            last = scores
+            affinity, topology = scores.get(AFFINITY, 0), scores.get(TOPOLOGY, 0)
+            shown = f"affinity score: {affinity}, topology spread score: {topology}"
+            tail, score = f"{middle}{shown}{end}", encode_score(affinity, topology)
+        reason = f"{head}{name}{tail}"
+        decisions.append(scored_decision(cluster, reason, score, selected=selected))
+    return decisions
 
 
 def filtered_decision(name: str, reason: str) -> ClusterDecision:
@@ -98,12 +107,10 @@ def list_decisions(
         room -= len(group)
         if room <= 0:
             break
-    for scored in not_picked:
-        if room == 0 or unselected == 0:
-            break
-        if scored.name not in seen:
-            decisions.append(not_picked_decision(scored))
-            room, unselected = room - 1, unselected - 1
+    unseen = (scored for scored in not_picked if scored.name not in seen)
+    left_out = tuple(islice(unseen, max(min(room, unselected), 0)))
+    decisions += not_picked_decisions(left_out)
+    room, unselected = room - len(left_out), unselected - len(left_out)
     for name, reason in filtered[: max(min(unselected, room), 0)]:
         if name not in seen:
             decisions.append(filtered_decision(name, reason))
@@ -134,14 +141,15 @@ def _content(decision: ClusterDecision) -> tuple[bool, tuple[int, int, int], str
     return decision.selected, recorded_score(decision), decision.reason
 
 
-def _score(scored: RankedCluster) -> Body:
-    return encode_score(scored.affinity, scored.topology)
-
-
-def _scores(scored: RankedCluster) -> str:
-    return f"affinity score: {scored.affinity}, topology spread score: {scored.topology}"
-
-
 def _quoted(name: str) -> str:
-    plain = name.isascii() and name.replace("-", "").replace(".", "").isalnum()
-    return f'"{name}"' if plain else json.dumps(name, ensure_ascii=False)
+    return f'"{name}"' if _is_plain(name) else json.dumps(name, ensure_ascii=False)
+
+
+def _all_quoted(names: Sequence[str]) -> list[str]:
+    if _is_plain("".join(names)):
+        return [f'"{name}"' for name in names]
+    return [*map(_quoted, names)]
+
+
+def _is_plain(text: str) -> bool:
+    return text.isascii() and text.replace("-", "").replace(".", "").isalnum()
