@@ -3,12 +3,14 @@
 import json
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from reconciler.model import fields
 from reconciler.model.body import Body
 from reconciler.model.labels import LabelSelector, Requirement
 
 MAX_NAME = 63
+KEYS = 1024  # ours: keys of labels that are remembered; many selectors have the same
 MAX_SUBDOMAIN = 253
 
 _NAME = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
@@ -85,13 +87,15 @@ def refusal_of(selector: LabelSelector) -> str:
 
 def refusal_of_value(key: str, value: str) -> str:
     """Return why a text cannot be the value of a label, `""` if it can."""
+    if not _about_key(key) and not any(_wrong_value(value)):
+        return ""
     return next(_wrong(Requirement(key, "In", (value,))), "")
 
 
 def _wrong(requirement: Requirement) -> Iterator[str]:
     """Yield what is wrong with a requirement whose operator is known."""
     key, values = requirement.key, requirement.values or ()
-    about_key = "; ".join(_wrong_key(key))
+    about_key = _about_key(key)
     if about_key:
         yield f"key: Invalid value: {_quoted(key)}: {about_key}"
     if requirement.operator in ("In", "NotIn"):
@@ -104,6 +108,12 @@ def _wrong(requirement: Requirement) -> Iterator[str]:
         about_value = "; ".join(_wrong_value(value))
         if about_value:
             yield f"values[{position}][{key}]: Invalid value: {_quoted(value)}: {about_value}"
+
+
+@lru_cache(maxsize=KEYS)
+def _about_key(key: str) -> str:
+    """Return all that keeps a text from being a qualified name, `""` if nothing does."""
+    return "; ".join(_wrong_key(key))
 
 
 def _wrong_key(key: str) -> Iterator[str]:

@@ -32,6 +32,7 @@ from reconciler.model.body import Body
 from reconciler.model.fields import mapping
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import add, ceiling, earliest, second_after
+from reconciler.schedule.columns import listed
 from reconciler.schedule.framework import Mask, positions_of
 
 ENDED_WELL = (Code.SUCCESS, Code.WARNING)  # the one becomes the other when a score runs out
@@ -161,8 +162,8 @@ def fingerprint_of(
 def _shown(scores: Scores, feasible: Mask) -> list[int | None]:
     """Return the scores of the feasible clusters, `None` for those without one."""
     silent = set(positions_of(scores.silent))
-    positions = positions_of(feasible)
-    return [None if i in silent else s for i, s in zip(positions, scores.column, strict=True)]
+    positions, shown = positions_of(feasible), listed(scores.column)
+    return [None if i in silent else s for i, s in zip(positions, shown, strict=True)]
 
 
 def _group_masks(placement: Placement, verdict: SyncVerdict, hub: Hub) -> list[Mask]:

@@ -15,6 +15,7 @@ from reconciler.dialects.ocm.scheduler.schedule import Code, ScheduleResult, Sta
 from reconciler.errors import UserError
 from reconciler.model.identity import ClusterName
 from reconciler.model.moments import parse_instant
+from reconciler.schedule.columns import Numbers, listed
 from reconciler.schedule.framework import Mask, positions_of
 from tests.conformance.compare import first_difference
 
@@ -136,7 +137,11 @@ def _status(verdict: SyncVerdict) -> Body:
 def _described(verdict: SyncVerdict, members: Members, now: datetime) -> dict[str, object]:
     result = verdict.result
     stopped = result.totals is None
-    totals = None if stopped else _by_name(members, result.feasible, result.totals or ())
+    totals = (
+        None
+        if stopped
+        else _by_name(members, result.feasible, [] if result.totals is None else result.totals)
+    )
     return {
         **_status(verdict),
         "placementDecisions": [_object(item) for item in verdict.grouped.objects],
@@ -166,8 +171,10 @@ def _prioritizers(result: ScheduleResult, members: Members) -> list[Body]:
     ]
 
 
-def _by_name(members: Members, mask: Mask, column: Sequence[int]) -> dict[ClusterName, int]:
-    return dict(zip((members.fleet.names[i] for i in positions_of(mask)), column, strict=True))
+def _by_name(members: Members, mask: Mask, column: Numbers) -> dict[ClusterName, int]:
+    return dict(
+        zip((members.fleet.names[i] for i in positions_of(mask)), listed(column), strict=True)
+    )
 
 
 def _code(status: Status) -> Body:

@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 
 from reconciler.dialects.ocm.api.clusters import Members, decode_cluster, members_of
 from reconciler.dialects.ocm.api.placement import AddOnScore, Placement, decode_placement
+from reconciler.dialects.ocm.api.placement_decision import DecisionObject
+from reconciler.dialects.ocm.decisions.placement_decisions import decided_by
 from reconciler.dialects.ocm.scheduler.request import PluginReport, Request
 from reconciler.dialects.ocm.scheduler.schedule import schedule
 from reconciler.dialects.ocm.scheduler.score_addon import ScoreAddOn
@@ -60,10 +62,13 @@ def built_in(name: str, weight: int | None = None, **rest: object) -> Mapping[st
 def test_balance(others: Mapping[str, int], expected: list[int]) -> None:
     """Counts against the greatest count of all."""
     members = fleet(a=None, b=None)
-    counts = {ClusterName(name): count for name, count in others.items()}
-    asked = Request(
-        placement=Placement(namespace="n", name="p"), candidates=members.fleet.all, others=counts
+    chosen = [ClusterName(name) for name, count in others.items() for _ in range(count)]
+    decided = decided_by(
+        DecisionObject("n", f"d{number}", (), (name,)) for number, name in enumerate(chosen)
     )
+    placement = Placement(namespace="n", name="p")
+    counts = decided.of_others(placement, members.fleet)
+    asked = Request(placement=placement, candidates=members.fleet.all, others=counts)
 
     assert expected == list(score_balance(asked, members, members.fleet.all, NOW).column)
 

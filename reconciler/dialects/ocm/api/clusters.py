@@ -18,8 +18,9 @@ from reconciler.model.moments import parse_instant
 from reconciler.model.quantity import approximate
 from reconciler.model.same import Same
 from reconciler.model.taints import Taint, TaintEffect
+from reconciler.schedule.columns import Numbers, column_of
 from reconciler.schedule.fleet import Fleet, ascending, fleet_in_order, remember
-from reconciler.schedule.framework import Mask
+from reconciler.schedule.framework import Mask, mask_where
 from reconciler.schedule.inverted_index import InvertedIndex, select_indexed
 
 CPU = "cpu"
@@ -41,6 +42,15 @@ class ManagedCluster:
     body: Body
 
 
+@dataclass(frozen=True, slots=True)
+class Amounts:
+    """How much of a resource each cluster has: places in `distinct`, where `None` is no amount."""
+
+    codes: Numbers
+    distinct: tuple[float | None, ...]
+    missing: Mask
+
+
 @dataclass(kw_only=True, eq=False)
 class Members:
     """All managed clusters, ascending by name; an index made once a pass, which remembers.
@@ -59,19 +69,24 @@ class Members:
         default_factory=dict, repr=False
     )
     _claiming: dict[LabelSelector, Mask] = field(default_factory=dict, repr=False)
-    _amounts: dict[str, tuple[float | None, ...]] = field(default_factory=dict, repr=False)
+    _amounts: dict[str, Amounts] = field(default_factory=dict, repr=False)
 
     @cached_property
     def by_claim(self) -> InvertedIndex:
         """Claim to value to clusters."""
         return InvertedIndex([view.claims for view in self.views])
 
-    def amounts(self, resource: str) -> tuple[float | None, ...]:
-        """Return the amount of a resource of each cluster, `None` where it has none."""
-        return remember(
-            self._amounts,
-            resource,
-            lambda: tuple([view.allocatable.get(resource) for view in self.views]),
+    def amounts(self, resource: str) -> Amounts:
+        """Return the amount of a resource of each cluster."""
+        return remember(self._amounts, resource, lambda: self._amounts_of(resource))
+
+    def _amounts_of(self, resource: str) -> Amounts:
+        found = [view.allocatable.get(resource) for view in self.views]
+        codes = {amount: code for code, amount in enumerate(dict.fromkeys(found))}
+        return Amounts(
+            codes=column_of(map(codes.__getitem__, found)),
+            distinct=tuple(codes),
+            missing=mask_where([amount is None for amount in found]),
         )
 
     def claiming(self, selector: LabelSelector) -> Mask:

@@ -16,7 +16,7 @@ from reconciler.dialects.ocm.decisions.decision_groups import Grouped, group
 from reconciler.dialects.ocm.decisions.placement_decisions import DecisionsSoFar
 from reconciler.dialects.ocm.scheduler.request import Reports, Request
 from reconciler.dialects.ocm.scheduler.schedule import Code, ScheduleResult, Status, schedule
-from reconciler.dialects.ocm.scheduler.weights import is_balanced
+from reconciler.dialects.ocm.scheduler.weights import may_balance
 from reconciler.model.conditions import Condition
 from reconciler.schedule.framework import NO_CLUSTERS
 
@@ -83,11 +83,12 @@ def judge(
         else hub.members.fleet.named(
             name for decision in decided.own(placement) for name in decision.clusters
         ),
-        others=decided.of_others(placement) if is_balanced(placement) else {},
+        others=decided.of_others(placement, hub.members.fleet) if may_balance(placement) else None,
         reports=hub.reports,
     )
     result = schedule(request, hub.members, now)
-    grouped = group(placement, result.ranked, hub.members)
+    names = hub.members.fleet.names
+    grouped = group(placement, [names[place] for place in sorted(result.picked)], hub.members)
     status = result.status
     if grouped.problem:
         status = Status(Code.MISCONFIGURED, "", grouped.problem)

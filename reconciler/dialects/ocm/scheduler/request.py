@@ -10,7 +10,8 @@ from reconciler.model import fields
 from reconciler.model.body import Body
 from reconciler.model.identity import ClusterName
 from reconciler.model.moments import parse_instant
-from reconciler.schedule.framework import NO_CLUSTERS, Column, Mask
+from reconciler.schedule.columns import Numbers
+from reconciler.schedule.framework import NO_CLUSTERS, Mask
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +30,20 @@ Reports = Mapping[tuple[str, str], PluginReport]
 class Reported:
     """One score of every cluster, as the reports say it; 0 where it is not there."""
 
-    values: tuple[int, ...]
+    values: Numbers
     missing: Mask
     expired: Mask
+
+
+@dataclass(frozen=True, slots=True)
+class OtherChoices:
+    """How often anyone else has chosen each cluster, and the most chosen of all.
+
+    The most chosen one need not be among the clusters, nor exist.
+    """
+
+    column: Numbers
+    most: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,14 +54,14 @@ class Request:
         placement: What is asked for.
         candidates: Clusters that may be chosen from.
         decided: Clusters in the placement's decisions so far, those that still exist.
-        others: Cluster to how often anyone else has chosen it; absent means never.
+        others: How often anyone else has chosen each cluster, `None` where no score asks.
         reports: Scores of add-ons.
     """
 
     placement: Placement
     candidates: Mask
     decided: Mask = NO_CLUSTERS
-    others: Mapping[ClusterName, int] = field(default_factory=dict)
+    others: OtherChoices | None = None
     reports: Reports = field(default_factory=dict)
 
 
@@ -64,7 +76,7 @@ class Scores:
         missing: Those for which no score is reported; it stands as 0.
     """
 
-    column: Column
+    column: Numbers
     silent: Mask = NO_CLUSTERS
     expired: tuple[str, ...] = ()
     missing: tuple[ClusterName, ...] = ()

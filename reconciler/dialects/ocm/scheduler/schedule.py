@@ -1,11 +1,9 @@
 """One run of the scheduler: filter, score, order, choose."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from itertools import compress, repeat
-from operator import add, mul
 
 from reconciler.dialects.ocm.api.clusters import Members
 from reconciler.dialects.ocm.scheduler.filter_taints import tolerated_until
@@ -15,11 +13,10 @@ from reconciler.dialects.ocm.scheduler.weights import prioritizers_of
 from reconciler.errors import Misconfigured, UserError
 from reconciler.model.explanation import ScorePart
 from reconciler.model.identity import ClusterName
+from reconciler.schedule.columns import Numbers, best_first, listed, weighted_sum
 from reconciler.schedule.framework import (
-    Column,
     Mask,
     Rejection,
-    bits_of,
     positions_of,
     run_filters,
 )
@@ -66,7 +63,8 @@ class ScheduleResult:
         scored: What each prioritizer answered, in their order.
         totals: Weighted totals of the feasible clusters, ascending by name; `None` if the run was
             stopped early.
-        order: The feasible clusters, best first; empty if the run was stopped early.
+        order: Positions of the feasible clusters, best first; empty if the run was stopped early.
+        picked: Positions of the clusters chosen, best first.
         ranked: The clusters chosen, best first.
         unscheduled: How many fewer than asked for.
         until: When a toleration of a decided cluster ends, `None` if never or stopped early.
@@ -77,8 +75,9 @@ class ScheduleResult:
     feasible: Mask
     rejections: tuple[Rejection, ...] = ()
     scored: tuple[ScoredPlacement, ...] = ()
-    totals: Column | None = None
-    order: tuple[ClusterName, ...] = ()
+    totals: "Numbers | None" = None
+    order: Numbers = field(default_factory=list)
+    picked: Sequence[int] = ()
     ranked: tuple[ClusterName, ...] = ()
     unscheduled: int = 0
     until: datetime | None = None
@@ -111,10 +110,10 @@ def schedule(request: Request, members: Members, now: datetime) -> ScheduleResul
             expired = " ".join(scores.expired)
             message = f"AddOnPlacementScores {expired} expired"
             status = Status(Code.WARNING, item.name, message)
-    totals = add_up(tuple(scored), filtered.feasible)
-    order = _rank(filtered.feasible, totals, members)
+    totals = add_up(scored, filtered.feasible)
+    order = best_first(totals, filtered.feasible)
     wanted = request.placement.number_of_clusters
-    picked = order if wanted is None else order[:wanted]
+    picked = listed(order if wanted is None else order[:wanted])
     return ScheduleResult(
         status=status,
         passed=filtered.passed,
@@ -123,7 +122,8 @@ def schedule(request: Request, members: Members, now: datetime) -> ScheduleResul
         scored=tuple(scored),
         totals=totals,
         order=order,
-        ranked=picked,
+        picked=picked,
+        ranked=tuple(map(members.fleet.names.__getitem__, picked)),
         unscheduled=0 if wanted is None else wanted - len(picked),
         until=tolerated_until(request, members, now),
     )
@@ -160,15 +160,10 @@ def _stopped(
     )
 
 
-def add_up(scored: tuple[ScoredPlacement, ...], feasible: Mask) -> list[int]:
+def add_up(scored: Sequence[ScoredPlacement], feasible: Mask) -> Numbers:
     """Return the sum of weight times score of each feasible cluster."""
-    totals: Iterable[int] = repeat(0, feasible.bit_count())
-    for number, item in enumerate(scored):
-        column: Iterable[int] = item.scores.column
-        if item.weight != 1:
-            column = map(mul, column, repeat(item.weight))
-        totals = map(add, totals, column) if number else column
-    return [*totals]
+    parts = [(item.weight, item.scores.column) for item in scored]
+    return weighted_sum(parts, feasible.bit_count())
 
 
 def parts_by_cluster(
@@ -184,15 +179,7 @@ def parts_by_cluster(
     found: dict[int, list[ScorePart]] = {i: [] for i in positions_of(result.feasible)}
     for item in result.scored:
         silent = item.scores.silent
-        for (i, parts), score in zip(found.items(), item.scores.column, strict=True):
+        for (i, parts), score in zip(found.items(), listed(item.scores.column), strict=True):
             if not silent >> i & 1:
                 parts.append(ScorePart(item.name, score, item.weight))
     return {members.fleet.names[i]: tuple(parts) for i, parts in found.items()}
-
-
-def _rank(feasible: Mask, totals: Column, members: Members) -> tuple[ClusterName, ...]:
-    """Return the feasible clusters by total, the greatest first, equal ones by name."""
-    names = [*compress(members.fleet.names, bits_of(feasible, len(members.fleet.names)))]
-    # Reversed, equal ones stay in the order in which they are: by name.
-    order = sorted(range(len(names)), key=totals.__getitem__, reverse=True)
-    return tuple(map(names.__getitem__, order))

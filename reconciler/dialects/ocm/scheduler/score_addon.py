@@ -2,14 +2,15 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import compress, repeat
+from itertools import repeat
 
 from reconciler.dialects.ocm.api.clusters import Members
 from reconciler.dialects.ocm.api.placement import AddOnScore
 from reconciler.dialects.ocm.scheduler.request import Reported, Reports, Request, Scores
 from reconciler.model.same import Same
+from reconciler.schedule.columns import column_of, of_clusters
 from reconciler.schedule.fleet import remember
-from reconciler.schedule.framework import Mask, bits_of, mask_of, mask_where, positions_of
+from reconciler.schedule.framework import Mask, mask_of, mask_where, positions_of
 
 MOST_COLUMNS = 64  # ours: distinct scores that a pass remembers
 
@@ -33,7 +34,7 @@ class ScoreAddOn:
         found = self._reported(members, request.reports, now)
         expired = (f"{names[i]}/{resource}" for i in positions_of(Mask(found.expired & feasible)))
         return Scores(
-            [*compress(found.values, bits_of(feasible, len(names)))],
+            of_clusters(found.values, feasible),
             expired=tuple(sorted(expired)),
             missing=tuple(names[i] for i in positions_of(Mask(found.missing & feasible))),
         )
@@ -62,4 +63,4 @@ def _read(score: AddOnScore, members: Members, reports: Reports, now: datetime) 
     for position in expired:
         values[position] = 0
     missing = mask_where([value is None for value in values])
-    return Reported(tuple([value or 0 for value in values]), missing, mask_of(expired))
+    return Reported(column_of([value or 0 for value in values]), missing, mask_of(expired))

@@ -1,11 +1,12 @@
 """Balance: clusters that other placements have chosen less often come first."""
 
 from datetime import datetime
-from itertools import compress, repeat
+from itertools import repeat
 
 from reconciler.dialects.ocm.api.clusters import Members
 from reconciler.dialects.ocm.scheduler.request import Request, Scores
-from reconciler.schedule.framework import Mask, bits_of
+from reconciler.schedule.columns import coded, column_of, of_clusters
+from reconciler.schedule.framework import Mask
 
 MAX_SCORE = 100
 
@@ -17,11 +18,10 @@ def score_balance(request: Request, members: Members, feasible: Mask, _now: date
 
     Source: ocm@00f84c3 pkg/placement/plugins/balance/balance.go `Score`.
     """
+    del members
     others = request.others
-    most = max(others.values(), default=0)
-    by_count = {
-        count: 2 * int(MAX_SCORE * (0.5 - count / most)) for count in set(others.values()) if count
-    }
-    by_count[0] = MAX_SCORE
-    names = compress(members.fleet.names, bits_of(feasible, len(members.fleet.names)))
-    return Scores([*map(by_count.__getitem__, map(others.get, names, repeat(0)))])
+    most = 0 if others is None else others.most
+    if others is None or most == 0:
+        return Scores(column_of(repeat(MAX_SCORE, feasible.bit_count())))
+    table = [2 * int(MAX_SCORE * (0.5 - count / most)) for count in range(most + 1)]
+    return Scores(coded(of_clusters(others.column, feasible), table))

@@ -4,12 +4,12 @@ import math
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from itertools import compress
 
 from reconciler.dialects.ocm.api.clusters import Members
 from reconciler.dialects.ocm.scheduler.request import Request, Scores
+from reconciler.schedule.columns import coded, distinct, of_clusters
 from reconciler.schedule.fleet import remember
-from reconciler.schedule.framework import Mask, bits_of, mask_where
+from reconciler.schedule.framework import Mask
 
 MAX_SCORE = 100
 MOST_COLUMNS = 64  # ours: distinct sets of clusters that a pass remembers
@@ -38,15 +38,15 @@ class ScoreAllocatable:
 
     def _measure(self, members: Members, feasible: Mask) -> Scores:
         """Score the feasible clusters; placements that may choose from the same share this."""
-        bits = bits_of(feasible, len(members.fleet.names))
         amounts = members.amounts(self.resource)
-        found = [*compress(amounts, bits)]
-        distinct = set(found)
-        known = [amount for amount in distinct if amount is not None]
+        codes = of_clusters(amounts.codes, feasible)
+        found = {code: amounts.distinct[code] for code in distinct(codes)}
+        known = [amount for amount in found.values() if amount is not None]
         least, most = min(known, default=0.0), max(known, default=0.0)
-        by_amount = {amount: _score(amount, least, most) for amount in distinct}
-        silent = Mask(feasible & mask_where([amount is None for amount in amounts]))
-        return Scores([*map(by_amount.__getitem__, found)], silent=silent)
+        table = [0] * len(amounts.distinct)
+        for code, amount in found.items():
+            table[code] = _score(amount, least, most)
+        return Scores(coded(codes, table), silent=Mask(feasible & amounts.missing))
 
 
 def _score(amount: float | None, least: float, most: float) -> int:

@@ -1,17 +1,16 @@
 """Steady: clusters that are chosen already stay chosen."""
 
 from datetime import datetime
-from itertools import compress
 
 from reconciler.dialects.ocm.api.clusters import Members
 from reconciler.dialects.ocm.api.placement_decision import PLACEMENT_LABEL
 from reconciler.dialects.ocm.scheduler.request import Request, Scores
 from reconciler.errors import UserError
 from reconciler.model.selectors import refusal_of_value
-from reconciler.schedule.framework import Mask, bits_of
+from reconciler.schedule.columns import flagged, of_clusters
+from reconciler.schedule.framework import Mask
 
 MAX_SCORE = 100
-SCORE_OF_BIT = bytes([0, MAX_SCORE]) + bytes(254)
 
 
 def score_steady(request: Request, members: Members, feasible: Mask, _now: datetime, /) -> Scores:
@@ -25,6 +24,5 @@ def score_steady(request: Request, members: Members, feasible: Mask, _now: datet
     refusal = refusal_of_value(PLACEMENT_LABEL, request.placement.name)
     if refusal:
         raise UserError(refusal)
-    size = len(members.fleet.names)
-    decided = compress(bits_of(request.decided, size), bits_of(feasible, size))
-    return Scores([*bytes(decided).translate(SCORE_OF_BIT)])
+    steadied = flagged(request.decided, len(members.fleet.names), MAX_SCORE)
+    return Scores(of_clusters(steadied, feasible))

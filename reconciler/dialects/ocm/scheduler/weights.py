@@ -72,6 +72,14 @@ def _prioritizer(coordinate: Coordinate, weight: int) -> Prioritizer:
     return Prioritizer(name, weight, ScoreAddOn(add_on))
 
 
+def may_balance(placement: Placement) -> bool:
+    """Return whether the decisions of other placements may count, without weighing any score."""
+    return placement.mode != EXACT or any(
+        item.coordinate is not None and item.coordinate.built_in == BALANCE
+        for item in placement.configurations
+    )
+
+
 def is_balanced(placement: Placement) -> bool:
     """Return whether the decisions of other placements count; where it cannot be told, they do."""
     try:

@@ -16,6 +16,7 @@ from reconciler.errors import Misconfigured
 from reconciler.model.explanation import ClusterAnswer, ClusterVerdict, Explanation, total_of
 from reconciler.model.identity import ClusterName
 from reconciler.model.moments import format_moment
+from reconciler.schedule.columns import listed
 from reconciler.schedule.framework import Mask, positions_of, run_every_filter
 
 SETS = "ManagedClusterSet"
@@ -64,7 +65,7 @@ def _answers(
     result, names = verdict.result, members.fleet.names
     verdicts = _verdicts(verdict, members, now)
     parts = parts_by_cluster(result, members)
-    rank = {name: number for number, name in enumerate(result.order, start=1)}
+    rank = {position: number for number, position in enumerate(listed(result.order), start=1)}
     picked = frozenset(result.ranked)
     notes = _notes(verdict)
     for position, name in enumerate(names):
@@ -76,7 +77,7 @@ def _answers(
                 verdicts=verdicts[position],
                 scores=scores or (),
                 total=None if scores is None else total_of(scores),
-                rank=rank.get(name),
+                rank=rank.get(position),
                 picked=name in picked,
                 note="; ".join(notes.get(name, ())),
             ),
