@@ -203,6 +203,17 @@ def _descending(column: "NDArray[np.int64]") -> "NDArray[np.intp]":
     return (~column).argsort(kind="stable")  # -column would overflow at the least number
 
 
+def holds_number(column: Numbers, number: int) -> bool:
+    """Return whether one of the numbers is this one.
+
+    >>> holds_number(column_of([1, 2]), 2)
+    True
+    """
+    if isinstance(column, list):
+        return number in column
+    return bool((column == number).any())
+
+
 def listed(column: Numbers) -> list[int]:
     """Return the numbers as Python's own."""
     return column if isinstance(column, list) else column.tolist()
@@ -217,26 +228,34 @@ class Order:
     (0, 2)
     """
 
-    __slots__ = ("_places", "positions")
+    __slots__ = ("_column", "_places")
 
     def __init__(self, column: Numbers) -> None:
         """Sort the clusters."""
+        self._column = column
+        self._places: Numbers
         if isinstance(column, list):
-            self._places = None
-            found = sorted(range(len(column)), key=column.__getitem__, reverse=True)
+            self._places = sorted(range(len(column)), key=column.__getitem__, reverse=True)
         else:
             self._places = _descending(column)
-            found = self._places.tolist()
-        self.positions: tuple[int, ...] = tuple(found)
+
+    @property
+    def positions(self) -> tuple[int, ...]:
+        """All clusters in this order."""
+        return tuple(listed(self._places))
 
     def among(self, clusters: Mask) -> tuple[int, ...]:
         """Return the positions of some clusters only, in this order."""
-        size = len(self.positions)
-        if self._places is None:
-            chosen = bytes(map(bits_of(clusters, size).__getitem__, self.positions))
-        else:
-            import numpy as np
+        return self.numbered(clusters)[0]
 
-            bits = np.frombuffer(bits_of(clusters, size), dtype=np.uint8)
-            chosen = bits[self._places].tobytes()
-        return tuple(compress(self.positions, chosen))
+    def numbered(self, clusters: Mask) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Return the positions of some clusters only, in this order, and the number of each."""
+        places, column = self._places, self._column
+        bits = bits_of(clusters, len(column))
+        if isinstance(places, list) or isinstance(column, list):
+            chosen = tuple(compress(places, map(bits.__getitem__, places)))
+            return chosen, tuple(map(column.__getitem__, chosen))
+        import numpy as np
+
+        found = places[np.frombuffer(bits, dtype=np.bool_)[places]]
+        return tuple(found.tolist()), tuple(column[found].tolist())

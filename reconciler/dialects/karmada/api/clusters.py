@@ -1,6 +1,6 @@
 """Karmada's Cluster: what its scheduler reads of it, and the fleet indexed by that."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from operator import attrgetter
@@ -22,7 +22,7 @@ from reconciler.model.moments import parse_moment
 from reconciler.model.quantity import Quantity
 from reconciler.model.resources import Resources
 from reconciler.model.taints import Taint, TaintEffect, Toleration
-from reconciler.schedule.columns import Numbers, Order
+from reconciler.schedule.columns import Numbers, Order, listed
 from reconciler.schedule.fleet import Fleet, ascending, fleet_in_order, remember
 from reconciler.schedule.framework import NO_CLUSTERS, Mask, Rejection, mask_of, mask_where
 from reconciler.schedule.inverted_index import SetsByValue, select_indexed
@@ -43,13 +43,17 @@ class TargetCluster(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class SharedTargets:
-    """Clusters that get the same number of replicas, by position: those asked for so far."""
+    """Clusters that get the same number of replicas, by position: those asked for so far.
+
+    `first` is the first result with its positions, until a second one asks for its entries.
+    """
 
     clusters: Mask = NO_CLUSTERS
     targets: dict[int, TargetCluster] = field(default_factory=dict)
+    first: tuple[Sequence[int], tuple[TargetCluster, ...]] | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(eq=False)
 class Capacity:
     """How many replicas each cluster can take, and the clusters ordered by it.
 
@@ -57,9 +61,14 @@ class Capacity:
     """
 
     ask: Ask
-    column: tuple[int, ...]
+    numbers: Numbers
     order: Order
     limited: bool
+
+    @cached_property
+    def column(self) -> tuple[int, ...]:
+        """The numbers as Python's own."""
+        return tuple(listed(self.numbers))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,7 +168,9 @@ class Members:
     capacities: dict[Ask, Capacity] = field(default_factory=dict, repr=False)
     targets: dict[int, SharedTargets] = field(default_factory=dict, repr=False)
     applied: dict[Placement, str] = field(default_factory=dict, repr=False)
-    orders: dict[tuple[Ask, Mask], tuple[int, ...]] = field(default_factory=dict, repr=False)
+    orders: dict[tuple[Ask, Mask], tuple[tuple[int, ...], tuple[int, ...]]] = field(
+        default_factory=dict, repr=False
+    )
     votes: dict[tuple[tuple[StaticWeight, ...], Mask], tuple[tuple[int, ...], tuple[int, ...]]] = (
         field(default_factory=dict, repr=False)
     )

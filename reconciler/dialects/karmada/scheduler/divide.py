@@ -1,9 +1,11 @@
 """Division of replicas among the selected clusters."""
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import repeat
+from operator import neg
 
 from reconciler.dialects.karmada.api.clusters import Members
 from reconciler.dialects.karmada.api.placement import (
@@ -120,12 +122,14 @@ def divide(
     division = _divide(request, members, ranking, selected)
     if isinstance(division, Failure):
         return division
+    if division.each is not None and division.each > 0:
+        return division
     shares = [share for share in division.shares if share[1] > 0]
     if propagate_empty and len(shares) < len(selected):
         having = {position for position, _ in shares}
         shares += [(position, 0) for position in selected if position not in having]
         return Division(division.strategy, shares, division.steps)
-    return replace(division, shares=shares)
+    return Division(division.strategy, shares, division.steps, division.each)
 
 
 def _divide(
@@ -199,17 +203,29 @@ def _divide_tier(
     return _divide_by_room(strategy, request, ranking, clusters, wanted=wanted)
 
 
-def _dispense(replicas: int, parties: Sequence[int], weights: Sequence[int], uid: str) -> Shares:
+def _dispense(
+    replicas: int,
+    parties: Sequence[int],
+    weights: Sequence[int],
+    uid: str,
+    *,
+    ordered: bool = False,
+) -> Shares:
     """Hand out replicas by weight; the clusters that may get some, by name.
+
+    Where the weights are `ordered`, the greatest first, those that come too late are not looked at.
 
     Source: karmada@f8fdd02 pkg/util/helper/webstermethod.go `AllocateWebsterSeats`: of fewer than
     none, none are handed out.
     """
     replicas = max(0, replicas)
     least = least_weight(replicas, weights)
-    able = sorted(party for party in zip(parties, weights, strict=True) if party[1] >= least)
-    seats = allot(replicas, [weight for _, weight in able], descending=breaks_ties_descending(uid))
-    return [(position, seat) for (position, _), seat in zip(able, seats, strict=True)]
+    if ordered:
+        able = bisect_right(weights, -least, key=neg)
+        parties, weights = parties[:able], weights[:able]
+    found = sorted([party for party in zip(parties, weights, strict=True) if party[1] >= least])
+    seats = allot(replicas, [weight for _, weight in found], descending=breaks_ties_descending(uid))
+    return [(position, seat) for (position, _), seat in zip(found, seats, strict=True)]
 
 
 def _divide_by_room(
@@ -228,7 +244,7 @@ def _divide_by_room(
     among = set(clusters) if request.held else ()
     held = [share for share in request.held if share[0] in among]
     assigned = wrap32(sum(replicas for _, replicas in held))
-    parties, rooms = clusters, list(map(ranking.capacity.column.__getitem__, clusters))
+    parties, rooms = clusters, _rooms(ranking, clusters)
     if request.binding.reschedule_required:
         rooms = [
             wrap32(room + ranking.held.get(i, 0)) for i, room in zip(parties, rooms, strict=True)
@@ -254,8 +270,16 @@ def _divide_by_room(
     if mode is Mode.SCALE_DOWN:  # of two entries of one cluster the last one counts
         weights = dict(zip(parties, rooms, strict=True))
         parties, rooms = list(weights), list(weights.values())
-    shares = _dispense(target, parties, rooms, request.binding.uid)
+    ordered = rooms is ranking.rooms
+    shares = _dispense(target, parties, rooms, request.binding.uid, ordered=ordered)
     return Division(strategy, _merge(held, shares, parties), (made,))
+
+
+def _rooms(ranking: Ranking, clusters: Sequence[int]) -> Sequence[int]:
+    """Return what each of some clusters can take."""
+    if ranking.rooms is not None and clusters is ranking.order:
+        return ranking.rooms
+    return [*map(ranking.capacity.column.__getitem__, clusters)]
 
 
 def _shortest_prefix(

@@ -12,7 +12,16 @@ from reconciler.dialects.karmada.api.clusters import (
 from reconciler.dialects.karmada.api.replica_requirements import NATIVE
 from reconciler.dialects.karmada.scheduler.resource_summary import units_of
 from reconciler.model.quantity import Quantity
-from reconciler.schedule.columns import Numbers, Order, column_of, lesser, listed, quotients
+from reconciler.schedule.columns import (
+    Numbers,
+    Order,
+    column_of,
+    greatest,
+    holds_number,
+    lesser,
+    listed,
+    quotients,
+)
 from reconciler.schedule.fleet import remember
 from reconciler.schedule.framework import NO_CLUSTERS, positions_of
 
@@ -66,8 +75,7 @@ def estimates(members: Members, requirements: Requirements | None) -> Capacity:
 def _capacity(members: Members, ask: Ask, column: Callable[[], Numbers]) -> Capacity:
     def answer() -> Capacity:
         found = column()
-        rooms = tuple(listed(found))
-        return Capacity(ask, rooms, Order(found), NOT_ESTIMATED not in rooms)
+        return Capacity(ask, found, Order(found), not holds_number(found, NOT_ESTIMATED))
 
     return remember(members.capacities, ask, answer)
 
@@ -83,7 +91,7 @@ def _column(members: Members, requirements: Requirements | None) -> Numbers:
         found[position] = _by_models(members.views[position], requirements or ())
     for position in positions_of(members.declared):
         found[position] = NOT_ESTIMATED
-    if max(listed(found), default=0) > NOT_ESTIMATED:
+    if greatest(found) > NOT_ESTIMATED:
         return column_of(map(wrap32, listed(found)))
     return found
 

@@ -35,7 +35,10 @@ def reject_taints(request: Request, members: Members, _now: datetime, /) -> Iter
     for rejection in remember(
         members.untolerated, tolerations, lambda: _untolerated(tolerations, members)
     ):
-        yield replace(rejection, clusters=Mask(rejection.clusters & ~request.targets))
+        if rejection.clusters & request.targets:
+            yield replace(rejection, clusters=Mask(rejection.clusters & ~request.targets))
+        else:
+            yield rejection
 
 
 def _untolerated(tolerations: tuple[Toleration, ...], members: Members) -> tuple[Rejection, ...]:

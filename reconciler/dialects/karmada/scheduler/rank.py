@@ -24,6 +24,7 @@ class Ranking:
 
     Attributes:
         order: Positions, best first.
+        rooms: What each cluster of the order can take, `None` if that alone does not order them.
         capacity: What each cluster of the fleet can take beyond what it holds.
         held: Position to replicas of the clusters in spec.clusters; of two entries the first.
         scores: What each score answered, by its name.
@@ -32,6 +33,7 @@ class Ranking:
     """
 
     order: Sequence[int]
+    rooms: Sequence[int] | None
     capacity: Capacity
     held: Mapping[int, int]
     scores: Mapping[str, Levels]
@@ -65,31 +67,36 @@ def rank(
     }
     totals = added(scores.values(), feasible)
     tiers = _tiers(request, members, feasible)
-    column = capacity.column
     parts: list[Sequence[int]] = []
+    rooms: Sequence[int] | None = None
     for tier in tiers:
         for _, having in totals:
             among = Mask(tier & having)
             if among & request.targets:
                 placed = positions_of(among)
-                placed.sort(key=lambda i: (-column[i] - held.get(i, 0), i))
+                placed.sort(key=lambda i: (-capacity.column[i] - held.get(i, 0), i))
                 parts.append(placed)
             elif among:
-                parts.append(_by_capacity(members, capacity, among))
-    order = parts[0] if len(parts) == 1 else [position for part in parts for position in part]
+                part, rooms = _by_capacity(members, capacity, among)
+                parts.append(part)
+    alone = len(parts) == 1
     return Ranking(
-        order=order, capacity=capacity, held=held, scores=scores, totals=totals, tiers=tiers
+        order=parts[0] if alone else [position for part in parts for position in part],
+        rooms=rooms if alone else None,
+        capacity=capacity,
+        held=held,
+        scores=scores,
+        totals=totals,
+        tiers=tiers,
     )
 
 
-def _by_capacity(members: Members, capacity: Capacity, clusters: Mask) -> tuple[int, ...]:
-    """Return the order of the capacity of some clusters only."""
-
-    def order() -> tuple[int, ...]:
-        found = capacity.order
-        return found.positions if clusters == members.fleet.all else found.among(clusters)
-
-    return remember(members.orders, (capacity.ask, clusters), order)
+def _by_capacity(
+    members: Members, capacity: Capacity, clusters: Mask
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the order of the capacity of some clusters only, and what each can take."""
+    question = capacity.ask, clusters
+    return remember(members.orders, question, lambda: capacity.order.numbered(clusters))
 
 
 def _tiers(request: Request, members: Members, feasible: Mask) -> tuple[Mask, ...]:
