@@ -64,8 +64,6 @@ def allot(replicas: int, weights: Sequence[int], *, descending: bool = False) ->
     parties = [position for position, weight in enumerate(weights) if weight >= least]
     if not parties:
         return held
-    if len(parties) > replicas:
-        parties = _first_ones(replicas, parties, weights, least, descending=descending)
     left = replicas - _hand_out_at_once(replicas, votes, parties, held)
     queue = [(-votes[i] / (2 * held[i] + 1), held[i], sign * i, i) for i in parties]
     heapq.heapify(queue)
@@ -90,19 +88,6 @@ def least_weight(replicas: int, weights: Sequence[int]) -> int:
         return 1
     last = sorted(weights, reverse=True)[replicas - 1]
     return max(1, last) if last < EXACT else 1
-
-
-def _first_ones(
-    replicas: int, parties: list[int], weights: Sequence[int], least: int, *, descending: bool
-) -> list[int]:
-    """Return as many clusters as there are replicas: those that get their first one in time.
-
-    Whoever weighs more gets one first; of those with the least weight, who comes first in a tie.
-    """
-    greater = [position for position in parties if weights[position] > least]
-    equal = [position for position in parties if weights[position] == least]
-    left = max(0, replicas - len(greater))
-    return sorted(greater + (equal[len(equal) - left :] if descending else equal[:left]))
 
 
 def _hand_out_at_once(

@@ -1,11 +1,9 @@
 """Division of replicas among the selected clusters."""
 
-from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import repeat
-from operator import neg
 
 from reconciler.dialects.karmada.api.clusters import Members
 from reconciler.dialects.karmada.api.placement import (
@@ -15,17 +13,14 @@ from reconciler.dialects.karmada.api.placement import (
     Placement,
     ReplicaScheduling,
 )
+from reconciler.dialects.karmada.scheduler.dispense import Shares, dispense
 from reconciler.dialects.karmada.scheduler.estimate import wrap32
 from reconciler.dialects.karmada.scheduler.failure import Failure, scheduler_error, unschedulable
 from reconciler.dialects.karmada.scheduler.rank import Ranking
 from reconciler.dialects.karmada.scheduler.request import Request
 from reconciler.dialects.karmada.scheduler.static_weights import static_weights
-from reconciler.schedule.apportion import allot, breaks_ties_descending, least_weight
 from reconciler.schedule.framework import mask_of
 from reconciler.schedule.gosort import sort_descending
-
-Shares = list[tuple[int, int]]
-"""Position and replicas, in upstream's order."""
 
 
 class DivisionStrategy(StrEnum):
@@ -67,13 +62,15 @@ class DivisionStep:
 class Division:
     """The result, and the steps that led to it; where nothing is divided there are none.
 
-    `each` is what every cluster of the shares gets, `None` where they may differ.
+    `each` is what every cluster of the shares gets, `None` where they may differ. `clusters` are
+    those of the shares where that is known without looking at them.
     """
 
     strategy: DivisionStrategy
     shares: Shares
     steps: tuple[DivisionStep, ...] = ()
     each: int | None = None
+    clusters: Sequence[int] = ()
 
 
 def strategy_of(placement: Placement) -> DivisionStrategy | None:
@@ -187,7 +184,8 @@ def _divide_tier(
     wanted: int,
 ) -> Division | Failure:
     if strategy is DivisionStrategy.DUPLICATED:
-        return Division(strategy, list(zip(clusters, repeat(wanted))), each=wanted)
+        shares = list(zip(clusters, repeat(wanted)))
+        return Division(strategy, shares, each=wanted, clusters=clusters)
     if strategy is DivisionStrategy.STATIC_WEIGHT:
         scheduling = request.placement.replica_scheduling
         weights = None if scheduling is None else scheduling.weights
@@ -195,37 +193,12 @@ def _divide_tier(
         everyone = clusters is ranking.order and not request.tiers
         among = ranking.tiers[0] if everyone else mask_of(clusters)
         parties, counts = static_weights(tuple(rules or ()), among, members)
-        shares = _dispense(wanted, parties, counts, request.binding.uid)
+        shares = dispense(wanted, parties, counts, request.binding.uid, ordered=True)
         step = DivisionStep(
             tier=0, mode=Mode.FRESH, target=wanted, room=None, parties=parties, weights=counts
         )
         return Division(strategy, shares, (step,))
     return _divide_by_room(strategy, request, ranking, clusters, wanted=wanted)
-
-
-def _dispense(
-    replicas: int,
-    parties: Sequence[int],
-    weights: Sequence[int],
-    uid: str,
-    *,
-    ordered: bool = False,
-) -> Shares:
-    """Hand out replicas by weight; the clusters that may get some, by name.
-
-    Where the weights are `ordered`, the greatest first, those that come too late are not looked at.
-
-    Source: karmada@f8fdd02 pkg/util/helper/webstermethod.go `AllocateWebsterSeats`: of fewer than
-    none, none are handed out.
-    """
-    replicas = max(0, replicas)
-    least = least_weight(replicas, weights)
-    if ordered:
-        able = bisect_right(weights, -least, key=neg)
-        parties, weights = parties[:able], weights[:able]
-    found = sorted([party for party in zip(parties, weights, strict=True) if party[1] >= least])
-    seats = allot(replicas, [weight for _, weight in found], descending=breaks_ties_descending(uid))
-    return [(position, seat) for (position, _), seat in zip(found, seats, strict=True)]
 
 
 def _divide_by_room(
@@ -271,7 +244,7 @@ def _divide_by_room(
         weights = dict(zip(parties, rooms, strict=True))
         parties, rooms = list(weights), list(weights.values())
     ordered = rooms is ranking.rooms
-    shares = _dispense(target, parties, rooms, request.binding.uid, ordered=ordered)
+    shares = dispense(target, parties, rooms, request.binding.uid, ordered=ordered)
     return Division(strategy, _merge(held, shares, parties), (made,))
 
 

@@ -59,5 +59,5 @@ def first_untolerated(
     """Return the first repelling taint that no toleration fits, without its moment."""
     for taint in taints:
         if taint.effect in REPELLING and not any(tolerates(item, taint) for item in tolerations):
-            return replace(taint, time_added=None)
+            return taint if taint.time_added is None else replace(taint, time_added=None)
     return None

@@ -1,5 +1,6 @@
 """Selection by region: score each region, find the best set of regions, take their clusters."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 
 from reconciler.dialects.karmada.api.clusters import Members
@@ -35,11 +36,11 @@ def select_by_region(
     Source: karmada@f8fdd02 pkg/scheduler/core/spreadconstraint/select_clusters_by_region.go
     `selectBestClustersByRegion`.
     """
-    groups: dict[str, list[int]] = {}
-    for position in ranking.order:
-        region = members.regions[position]
-        if region:
-            groups.setdefault(region, []).append(position)
+    groups: dict[str, list[int]] = defaultdict(list)
+    order = ranking.order
+    for region, position in zip(map(members.regions.__getitem__, order), order, strict=True):
+        groups[region].append(position)
+    groups.pop("", None)
     least = region_constraint.min_groups
     if len(groups) < least:
         return scheduler_error(

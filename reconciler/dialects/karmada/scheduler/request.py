@@ -54,8 +54,6 @@ def request_of(
         affinities=affinities,
         tiers=tiers,
         targets=members.fleet.named(name for name, _ in binding.clusters),
-        held=tuple(
-            (position[name], replicas) for name, replicas in binding.clusters if name in position
-        ),
+        held=tuple([(position[name], held) for name, held in binding.clusters if name in position]),
         evicting=members.fleet.named(task.from_cluster for task in binding.tasks),
     )

@@ -15,6 +15,7 @@ def static_weights(
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return who takes part and the weight of each: the greatest of the rules that mean it.
 
+    The greatest weights come first.
     Clusters without a positive weight are left out; if all are, each weighs 1.
 
     Source: karmada@f8fdd02 pkg/scheduler/core/util.go `getStaticWeightInfoList`.
@@ -26,13 +27,17 @@ def static_weights(
 def _votes(
     rules: Sequence[StaticWeight], selected: Mask, members: Members
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    votes: dict[int, int] = {}
+    parties: list[int] = []
+    weights: list[int] = []
     left = selected
     for rule in sorted(rules, key=lambda rule: rule.weight, reverse=True):
         if rule.weight <= 0 or left == NO_CLUSTERS:
             break
         meant = Mask(members.matching(rule.target) & left)
         left = Mask(left & ~meant)
-        votes |= dict.fromkeys(positions_of(meant), rule.weight)
-    votes = votes or dict.fromkeys(positions_of(selected), 1)
-    return tuple(votes), tuple(votes.values())
+        parties += positions_of(meant)
+        weights += [rule.weight] * meant.bit_count()
+    if not parties:
+        parties = positions_of(selected)
+        weights = [1] * len(parties)
+    return tuple(parties), tuple(weights)

@@ -21,7 +21,7 @@ def targets_of(division: Division, members: Members, feasible: Mask) -> tuple[Ta
     replicas = division.each
     if replicas is None or not shares:
         return tuple([_target((names[position], count)) for position, count in shares])
-    positions = [position for position, _ in shares]
+    positions = division.clusters or [position for position, _ in shares]
     shared = remember(members.targets, replicas, SharedTargets, limit=TARGETS_LIMIT)
     if not shared.clusters and shared.first is None:
         found = _made(positions, names, replicas)

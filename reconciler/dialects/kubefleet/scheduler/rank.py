@@ -41,7 +41,7 @@ def _ranked(
     """Yield the clusters of the groups; those of one share the mapping of their scores."""
     names = members.fleet.names
     for scores, clusters in groups:
-        for position in descending(clusters):
+        for position in _descending(clusters):
             yield RankedCluster(names[position], scores)
 
 
@@ -74,10 +74,10 @@ def _walk(
             yield {**scores, name: score, **rest}, among
 
 
-def descending(clusters: Mask) -> Iterator[int]:
+def _descending(clusters: Mask) -> Iterator[int]:
     """Yield positions, the greatest first: a few bit by bit, since often one is all that is asked.
 
-    >>> list(descending(Mask(0b1101)))
+    >>> list(_descending(Mask(0b1101)))
     [3, 2, 0]
     """
     for _ in range(BIT_BY_BIT):
