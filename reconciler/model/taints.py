@@ -3,9 +3,12 @@
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from functools import lru_cache
 
 from reconciler.model import fields
 from reconciler.model.body import Body
+
+TAINTS = 4096  # ours: distinct taints that are remembered
 
 
 class TaintEffect(StrEnum):
@@ -35,6 +38,16 @@ class Taint:
     def __hash__(self) -> int:
         # The texts alone, since clusters are grouped by taints: an effect hashes in Python's code.
         return hash((self.key, self.value))
+
+
+@lru_cache(maxsize=TAINTS)
+def shared_taint(key: str, value: str, effect: str, added: str = "") -> Taint:
+    """Return the one taint of these texts, so that clusters that carry the same are grouped fast.
+
+    `added` is its moment in ISO format with its zone, `""` for none.
+    """
+    moment = datetime.fromisoformat(added) if added else None
+    return Taint(key, value, TaintEffect(effect), moment)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from reconciler.model.labels import Requirement, is_wellformed
 from reconciler.model.moments import parse_moment
 from reconciler.model.quantity import Quantity
 from reconciler.model.resources import Resources
-from reconciler.model.taints import Taint, TaintEffect, Toleration
+from reconciler.model.taints import Taint, TaintEffect, Toleration, shared_taint
 from reconciler.schedule.columns import Numbers, Order, listed
 from reconciler.schedule.fleet import Fleet, ascending, fleet_in_order, remember
 from reconciler.schedule.framework import NO_CLUSTERS, Mask, Rejection, mask_of, mask_where
@@ -140,7 +140,8 @@ def decode_taint(body: Body) -> Taint:
         moment = None if added is None else parse_moment(fields.as_text(added, "timeAdded"))
     except ValueError as error:
         raise UserError(f"must be a taint: {error}", field="taints") from None
-    return Taint(fields.text(body, "key"), fields.text(body, "value"), effect, moment)
+    key, value = fields.text(body, "key"), fields.text(body, "value")
+    return shared_taint(key, value, effect.value, "" if moment is None else moment.isoformat())
 
 
 def _apis(status: Body) -> frozenset[tuple[str, str]]:

@@ -26,7 +26,7 @@ from reconciler.model.body import Body
 from reconciler.model.cluster import Cluster
 from reconciler.model.identity import ClusterName
 from reconciler.model.moments import FIRST, LAST, add, earliest
-from reconciler.model.taints import Taint, TaintEffect, Toleration
+from reconciler.model.taints import Taint, TaintEffect, Toleration, shared_taint
 from reconciler.model.world import Manifest
 from reconciler.schedule.fleet import Fleet, ascending, fleet_in_order
 from reconciler.schedule.framework import Levels, Mask, Rejection
@@ -121,7 +121,7 @@ def _taint(body: Body) -> Taint:
         effect = TaintEffect(fields.text(body, "effect"))
     except ValueError as error:
         raise UserError(f"must be a taint: {error}", field="taints") from None
-    return Taint(fields.text(body, "key"), fields.text(body, "value"), effect)
+    return shared_taint(fields.text(body, "key"), fields.text(body, "value"), effect.value)
 
 
 @dataclass(frozen=True, slots=True)

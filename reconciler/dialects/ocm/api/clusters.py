@@ -17,7 +17,7 @@ from reconciler.model.labels import LabelSelector
 from reconciler.model.moments import parse_instant
 from reconciler.model.quantity import approximate
 from reconciler.model.same import Same
-from reconciler.model.taints import Taint, TaintEffect
+from reconciler.model.taints import Taint, TaintEffect, shared_taint
 from reconciler.schedule.columns import Numbers, column_of
 from reconciler.schedule.fleet import Fleet, ascending, fleet_in_order, remember
 from reconciler.schedule.framework import Mask, mask_where
@@ -151,9 +151,8 @@ def _taint(body: Body) -> Taint:
         time_added = parse_instant(added) if added else None
     except ValueError as error:
         raise UserError(str(error), field="timeAdded") from error
-    return Taint(
-        fields.text(body, "key"), fields.text(body, "value"), TaintEffect(effect), time_added
-    )
+    moment = time_added.isoformat() if time_added is not None else ""
+    return shared_taint(fields.text(body, "key"), fields.text(body, "value"), effect, moment)
 
 
 def _allocatable(status: Body) -> dict[str, float]:
