@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import compress, islice
+from operator import gt
 from typing import Generic, NewType, Protocol, TypeVar
 
 Mask = NewType("Mask", int)
@@ -152,16 +153,37 @@ def graded(levels: Levels, clusters: Mask) -> list[tuple[int, Mask]]:
     >>> graded([(5, Mask(0b001)), (-1, Mask(0b010))], Mask(0b111))
     [(5, 1), (0, 4), (-1, 2)]
     """
+    return [*grades(levels, clusters)]
+
+
+def grades(levels: Levels, clusters: Mask) -> Iterator[tuple[int, Mask]]:
+    """Yield what `graded` returns, as far as it is asked for."""
+    scores = [score for score, _ in levels]
+    if 0 in scores or not all(map(gt, scores, scores[1:])):
+        levels = _merged(levels)
+    behind = next((place for place, (score, _) in enumerate(levels) if score < 0), len(levels))
+    yield from _among(levels[:behind], clusters)
+    unscored: int = clusters
+    for _, having in levels:
+        unscored &= ~having
+    yield from _among([(0, Mask(unscored))], clusters)
+    yield from _among(levels[behind:], clusters)
+
+
+def _merged(levels: Levels) -> list[tuple[int, Mask]]:
+    """Return one set for each score but 0, the greatest first."""
     found: dict[int, int] = {}
-    rest = clusters
     for score, having in levels:
-        among = having & rest
-        if among:
-            found[score] = found.get(score, NO_CLUSTERS) | among
-            rest = Mask(rest & ~among)
-    if rest:
-        found[0] = found.get(0, NO_CLUSTERS) | rest
+        if score:
+            found[score] = found.get(score, NO_CLUSTERS) | having
     return [(score, Mask(found[score])) for score in sorted(found, reverse=True)]
+
+
+def _among(levels: Levels, clusters: Mask) -> Iterator[tuple[int, Mask]]:
+    for score, having in levels:
+        among = Mask(having & clusters)
+        if among:
+            yield score, among
 
 
 def score_at(levels: Levels, position: int) -> int:

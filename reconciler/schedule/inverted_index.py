@@ -20,7 +20,7 @@ class SetsByValue(Mapping[str, Mask]):
     ({'a': 5, 'b': 8}, 13)
     """
 
-    __slots__ = ("_codes", "_column", "_having", "_known", "_places", "_text")
+    __slots__ = ("_codes", "_column", "_having", "_known", "_listed", "_places", "_text")
 
     def __init__(self, column: Sequence[str | None]) -> None:
         """Read one value for each cluster, ascending by name; `None` where it has none."""
@@ -28,6 +28,7 @@ class SetsByValue(Mapping[str, Mask]):
         self._column = column
         self._known: dict[str, Mask] = {}
         self._having: Mask | None = None
+        self._listed: tuple[tuple[str, Mask], ...] | None = None
         self._codes = {value: code for code, value in enumerate(values, start=1)}
         self._text = b""
         self._places: dict[str | None, list[int]] = {}
@@ -63,6 +64,12 @@ class SetsByValue(Mapping[str, Mask]):
         for value in known:
             table[self._codes[value]] = _ONE
         return Mask(int(self._text.translate(table) or b"0", 2))
+
+    def listed(self) -> tuple[tuple[str, Mask], ...]:
+        """Return every value with its clusters, kept for those who ask for all of them often."""
+        if self._listed is None:
+            self._listed = tuple([(value, self[value]) for value in self._codes])
+        return self._listed
 
     def __iter__(self) -> Iterator[str]:
         """Return the values."""

@@ -66,7 +66,13 @@ def pick_n(
     pick = cross_reference(snapshot, groups, picked, existing)
     taken = len(pick.created) + len(pick.patched)
     if missing > limit and taken == limit:
-        return replace(pick, record=record, requeue=True)
+        return Pick(
+            created=pick.created,
+            patched=pick.patched,
+            dropped=pick.dropped,
+            requeue=True,
+            record=record,
+        )
     decisions = list_decisions(
         (pick.created, pick.patched, groups.scheduled, groups.bound),
         ranked,

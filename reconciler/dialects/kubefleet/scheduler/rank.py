@@ -7,7 +7,7 @@ from reconciler.dialects.kubefleet.api.clusters import Members
 from reconciler.dialects.kubefleet.scheduler.profile import PROFILE
 from reconciler.dialects.kubefleet.scheduler.ranked_cluster import RankedCluster
 from reconciler.dialects.kubefleet.scheduler.request import Request
-from reconciler.schedule.framework import Levels, Mask, graded, positions_of
+from reconciler.schedule.framework import Levels, Mask, grades, positions_of
 
 BIT_BY_BIT = 16  # ours: so many cost what one walk through 1,000 clusters does
 
@@ -67,7 +67,7 @@ def _walk(
 ) -> Iterator[tuple[Mapping[str, int], Mask]]:
     """Yield clusters of equal scores so far by those scores that are still to be compared."""
     (name, levels), *others = answers
-    for score, among in graded(levels, clusters) if levels else ((0, clusters),):
+    for score, among in grades(levels, clusters) if levels else ((0, clusters),):
         if others:
             yield from _walk(among, others, {**scores, name: score}, rest)
         elif among:

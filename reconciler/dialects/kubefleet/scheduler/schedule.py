@@ -200,10 +200,12 @@ def _pick(start: _Start, snapshot: Snapshot, members: Members, now: datetime) ->
 def _carry_out(before: Scheduled, pick: Pick) -> Scheduled:
     """Write the bindings: create, patch, drop."""
     changed = (*pick.created, *pick.patched, *pick.dropped)
-    return replace(
-        before,
+    return Scheduled(
         bindings={**before.bindings, **dict(zip(map(_name, changed), changed, strict=True))},
+        removed=before.removed,
+        status=before.status,
         requeue=pick.requeue,
+        error=before.error,
         records=() if pick.record is None else (pick.record,),
     )
 

@@ -98,7 +98,7 @@ def _score_term(preference: Preference, members: Members) -> Levels | Unscorable
         score = round_half_away((ratio if descending else 1 - ratio) * weight)
         levels[score] = levels.get(score, 0) | clusters
     found = [(score, Mask(clusters & matched)) for score, clusters in levels.items()]
-    return tuple([level for level in found if level[1]])
+    return tuple(sorted([level for level in found if level[1] and level[0]], reverse=True))
 
 
 def round_half_away(value: float) -> int:

@@ -12,6 +12,7 @@ from reconciler.dialects.kubefleet.api.clusters import Members
 from reconciler.dialects.kubefleet.api.policy import DEFAULT_MAX_SKEW, SpreadConstraint
 from reconciler.schedule.fleet import remember
 from reconciler.schedule.framework import NO_CLUSTERS, Levels, Mask, Rejection, mask_of
+from reconciler.schedule.inverted_index import SetsByValue
 
 VIOLATION_PENALTY = 1000  # topologyspreadconstraints/plugin.go defaultMaxSkewViolationPenality
 
@@ -72,7 +73,7 @@ def assess_topology(
         *(constraint for constraint in constraints if constraint.is_soft),
     )
     keys = tuple(constraint.topology_key for constraint in ordered)
-    spreads = [_spread(members.fleet.by_label.get(key, {}), placed) for key in keys]
+    spreads = [_spread(members.fleet.labels.get(key), placed) for key in keys]
     rejected: dict[SpreadConstraint, Mask] = {}
     scored: dict[int, Mask] = {}
     for values, clusters in remember(members.domains, keys, lambda: _domains(keys, members)):
@@ -105,8 +106,9 @@ def _domains(
     return tuple((values, mask_of(positions)) for values, positions in found.items())
 
 
-def _spread(by_value: Mapping[str, Mask], placed: Mask) -> _Spread:
-    counts = {value: (mask & placed).bit_count() for value, mask in by_value.items()}
+def _spread(sets: SetsByValue | None, placed: Mask) -> _Spread:
+    listed = () if sets is None else sets.listed()
+    counts = {value: (mask & placed).bit_count() for value, mask in listed}
     ordered = sorted(counts.values()) or [0]
     return _Spread(counts, ordered[0], ordered[min(1, len(ordered) - 1)], ordered[-1])
 
