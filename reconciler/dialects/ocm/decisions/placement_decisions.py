@@ -70,6 +70,8 @@ class DecisionsSoFar:
         for names, by in ((_named(objects), 1), (_named(before), -1)):
             for name in names:
                 self._appearances[name] += by
+                if not self._appearances[name]:
+                    del self._appearances[name]
             if self._counts is not None:
                 self._counts.change(names, by)
         return objects != before
