@@ -65,12 +65,15 @@ def allot(replicas: int, weights: Sequence[int], *, descending: bool = False) ->
     if not parties:
         return held
     left = replicas - _hand_out_at_once(replicas, votes, parties, held)
-    queue = [(-votes[i] / (2 * held[i] + 1), held[i], sign * i, i) for i in parties]
+    minus = [-vote for vote in votes]
+    queue = [(minus[i] / (2 * held[i] + 1), held[i], sign * i, i) for i in parties]
     heapq.heapify(queue)
     for _ in range(left):
-        i = queue[0][-1]
-        held[i] += 1
-        heapq.heapreplace(queue, (-votes[i] / (2 * held[i] + 1), held[i], sign * i, i))
+        _, seats, tie, i = queue[0]
+        seats += 1
+        heapq.heapreplace(queue, (minus[i] / (2 * seats + 1), seats, tie, i))
+    for _, seats, _, i in queue:
+        held[i] = seats
     return held
 
 

@@ -46,7 +46,8 @@ class Ranking:
 
     def score(self, position: int) -> int:
         """Return the sum of the cluster's scores."""
-        return score_at(self.totals, position)
+        totals = self.totals  # of all feasible clusters, so one level is that of each
+        return totals[0][0] if len(totals) == 1 else score_at(totals, position)
 
 
 def rank(

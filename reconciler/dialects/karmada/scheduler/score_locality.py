@@ -17,4 +17,4 @@ def score_locality(
     Source: karmada@f8fdd02 pkg/scheduler/framework/plugins/clusterlocality/cluster_locality.go
     `Score`.
     """
-    return ((MAX_SCORE, request.targets),)
+    return ((MAX_SCORE, request.targets),) if request.targets else ()
