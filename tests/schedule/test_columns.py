@@ -17,6 +17,7 @@ from reconciler.schedule.columns import (
     lesser,
     listed,
     of_clusters,
+    places_of,
     quotients,
     weighted_sum,
 )
@@ -68,6 +69,7 @@ def totals(one: list[int], other: list[int], weight: int) -> object:
         listed(best_first(chosen, some)),
         greatest(summed),
         listed(steadied),
+        places_of(some),
     )
 
 

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 from reconciler.dialects.karmada.api.clusters import Members
 from reconciler.dialects.karmada.api.placement import StaticWeight
+from reconciler.schedule.columns import places_of
 from reconciler.schedule.fleet import remember
-from reconciler.schedule.framework import NO_CLUSTERS, Mask, positions_of
+from reconciler.schedule.framework import NO_CLUSTERS, Mask
 
 VOTES_LIMIT = 128  # ours: as many times 5,000 clusters take about 10 MB
 
@@ -35,9 +36,9 @@ def _votes(
             break
         meant = Mask(members.matching(rule.target) & left)
         left = Mask(left & ~meant)
-        parties += positions_of(meant)
+        parties += places_of(meant)
         weights += [rule.weight] * meant.bit_count()
     if not parties:
-        parties = positions_of(selected)
+        parties = places_of(selected)
         weights = [1] * len(parties)
     return tuple(parties), tuple(weights)
