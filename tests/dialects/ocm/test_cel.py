@@ -133,6 +133,25 @@ LIST = f"[{','.join('1' * 300)}]"
 
 
 @pytest.mark.parametrize(
+    ("expression", "column"),
+    [
+        pytest.param("managedCluster.metadata.labels[", 32, id="cut-off"),
+        pytest.param("1 + ", 5, id="behind-a-space"),
+        pytest.param("a b", 3, id="in-the-middle"),
+    ],
+)
+def test_a_syntax_error_is_where_cel_go_says(expression: str, column: int) -> None:
+    """An end that comes too early is behind the last character; columns count from 1."""
+    with pytest.raises(Misconfigured) as told:
+        compile_cel((expression,))
+
+    where, shown, mark = str(told.value).split("\n")
+    assert where.endswith(f"<input>:1:{column}: Syntax error")
+    assert f" | {expression}" == shown
+    assert f" | {'.' * (column - 1)}^" == mark
+
+
+@pytest.mark.parametrize(
     ("expression", "message"),
     [
         pytest.param("true" + " " * 20_000, cel_budget.TOO_LONG, id="long"),

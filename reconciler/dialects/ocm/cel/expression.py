@@ -148,7 +148,7 @@ def _compile(expressions: tuple[str, ...]) -> Program:
             _refuse_unknown(tree, expression, frozenset({VARIABLE}))
         except celpy.CELParseError as error:
             line, column = error.line or 1, error.column or 1
-            raise Misconfigured(f"{FAILED}:{line}:{column}: Syntax error") from error
+            raise Misconfigured(_pointed(expression, line, column, "Syntax error")) from error
         trees.append(tree)
     return Program(tuple(trees))
 
@@ -226,5 +226,10 @@ def _refuse(token: object, expression: str, known: frozenset[str]) -> None:
 
 def _refusal(token: object, expression: str, why: str) -> str:
     line, column = int(getattr(token, "line", 1)), int(getattr(token, "column", 1))
+    return _pointed(expression, line, column, why)
+
+
+def _pointed(expression: str, line: int, column: int, why: str) -> str:
+    """Return a message as cel-go prints it: where, why, and the line with a mark below it."""
     shown = expression.split("\n")[line - 1]
     return f"{FAILED}:{line}:{column}: {why}\n | {shown}\n | {'.' * (column - 1)}^"

@@ -11,7 +11,7 @@ from importlib.resources import files
 
 from celpy.celparser import CELParseError, CELParser
 from lark import Lark, Token, Tree
-from lark.exceptions import LexError, ParseError, UnexpectedInput
+from lark.exceptions import LexError, ParseError, UnexpectedInput, UnexpectedToken
 
 _CHANGES: Mapping[str, str] = {
     "member         : member_dot |": (
@@ -61,8 +61,19 @@ def parse(text: str) -> Tree[Token]:
     try:
         return _PARSER.parse(text)
     except UnexpectedInput as error:
-        line, column = max(error.line, 1), max(error.column, 1)
+        line, column = _place_of(error, text)
         context = error.get_context(text)
         raise CELParseError(context, *error.args, line=line, column=column) from error
     except (LexError, ParseError) as error:
         raise CELParseError(str(error)) from error
+
+
+def _place_of(error: UnexpectedInput, text: str) -> tuple[int, int]:
+    """Return line and column, from 1; of an end that came too early that behind the last character.
+
+    The parser gives the last token for it, cel-go the end of the text.
+    """
+    if isinstance(error, UnexpectedToken) and error.token.type == "$END":
+        lines = text.split("\n")
+        return len(lines), len(lines[-1]) + 1
+    return max(error.line, 1), max(error.column, 1)
