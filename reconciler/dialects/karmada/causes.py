@@ -60,7 +60,7 @@ def with_causes(part: Part, draft: Draft, demand: Demand | None, around: Surroun
         edited = tuple(_of_clusters(around))
         causes = [decision.cause, *beside_creation(trials, edited)]
         return replace(part, decision=with_cause(decision, causes))
-    by_hand = is_edited(draft.present, decision.before)
+    by_hand = is_edited(draft.present, decision.before, draft.resource)
     causes = list(_causes(trials, demand if part.rescheduled else None, by_hand=by_hand))
     return replace(part, decision=with_cause(decision, causes, by_hand=by_hand))
 

@@ -112,7 +112,7 @@ def decide(draft: Draft, demand: Demand | None, around: Surroundings) -> Part:
         notes={
             UNHEALTHY_SINCE: failing.since,
             MOVING_TO: write_goal(moved.goal),
-            DECISION_DIGEST: digest_of(after),
+            DECISION_DIGEST: digest_of(after, draft.resource),
         },
     )
     rescheduled = demand is not None and _has_happened(demand, verdict, moved)
@@ -124,7 +124,7 @@ def decide(draft: Draft, demand: Demand | None, around: Surroundings) -> Part:
         eviction=eviction,
         failing=failing,
         verdict=verdict,
-        edited=is_edited(draft.present or {}, before),
+        edited=is_edited(draft.present or {}, before, draft.resource),
     )
     return Part(
         outputs={draft.key: body},

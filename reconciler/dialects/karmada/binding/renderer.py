@@ -108,7 +108,7 @@ class KarmadaRenderer:
         found = self._synced(key)
         if found is None or not self.rendering.members.views:
             return None
-        body = _as_stored(found)
+        body = _as_stored(found, uid_of(key))
         rendered = _rendered(found.origin.path, render_namespace(body, key, self.rendering))
         return replace(rendered, reads=namespace_reads(key, body, self.rendering.overrides))
 
@@ -137,7 +137,7 @@ class KarmadaRenderer:
             failed = tuple(NotRendered(name, warnings[0]) for name, _ in placed)
             found = Rendered(path=template.origin.path, failed=failed, kept=kept, placed=placed)
             return found, template
-        stored = _as_stored(template)
+        stored = _as_stored(template, spec.resource.uid)
         place = output.key.namespace, output.key.name
         binding = RenderedBinding(*place, spec, key, _permanent_id(output))
         works = render_binding(binding, targets, stored, self.rendering)
@@ -174,12 +174,12 @@ def _permanent_id(output: Manifest) -> str:
     return decode_metadata(output.body).uid
 
 
-def _as_stored(manifest: Manifest) -> Body:
-    """Return an object as an API server would store it: with its namespace and uid."""
+def _as_stored(manifest: Manifest, uid: str) -> Body:
+    """Return an object as an API server would store it: with its namespace, and this uid."""
     metadata = dict(at(manifest.body, "metadata"))
     if manifest.key.namespace:
         metadata["namespace"] = manifest.key.namespace
-    return {**manifest.body, "metadata": {**metadata, "uid": uid_of(manifest.key)}}
+    return {**manifest.body, "metadata": {**metadata, "uid": uid}}
 
 
 @dataclass(slots=True, eq=False)

@@ -112,21 +112,21 @@ def draft_binding(
     if policy is not None and not (policy.lazy and _is_unchanged(template, stood, metadata)):
         demand = demand_of(template.api_version, template.key.kind, template.body, custom_kinds)
         spec = claimed_spec(template, demand, policy, spec, priority_classes)
-    key = template.key
+    key, reference = template.key, reference_to(template, stood)
     suspended = template.suspended or (policy is not None and policy.suspended)
     return Draft(
         key=binding_key(key),
         subject=f"{key.namespace}/{key.name}" if key.namespace else key.name,
         policy=policy,
         spec=with_scheduling(spec, suspended=suspended),
-        resource=_reference(template),
+        resource=reference,
         stood=stood,
         metadata=metadata,
         workload_labels=template.labels,
         present=present,
         labels=claim_labels(policy),
         annotations=annotations,
-        owners=owner_references(template),
+        owners=owner_references(template, reference.uid),
     )
 
 
@@ -180,7 +180,7 @@ def claimed_spec(
     Source: karmada@f8fdd02 pkg/detector/detector.go `BuildResourceBinding`.
     """
     return policy.copied._replace(
-        resource=_reference(template),
+        resource=reference_to(template, stood),
         placement={} if policy.copied.placement is None else policy.copied.placement,
         replicas=None if demand is None else demand.replicas or None,
         requirements=None if demand is None else demand.requirements,
@@ -207,23 +207,31 @@ def _priority(name: str | None, priority_classes: Mapping[str, int]) -> Body | N
     return encode_priority(priority_classes[name])
 
 
-def _reference(template: Template) -> ObjectReference:
-    """Return the reference to the workload.
+def reference_to(template: Template, stood: BindingSpec) -> ObjectReference:
+    """Return the reference to the workload; a uid that its binding had on a hub stays with it.
 
-    Unlike upstream: there is no resourceVersion, which would change with each commit.
+    Unlike upstream: there is no resourceVersion, which would change with each commit. Without a
+    hub the uid follows from the identity.
+
+    Args:
+        template: The workload.
+        stood: The binding's spec so far, empty if it is new.
     """
     key = template.key
-    return ObjectReference(template.api_version, key.kind, key.namespace, key.name, uid_of(key))
+    uid = stood.resource.uid if stood.resource.key == key else ""
+    return ObjectReference(
+        template.api_version, key.kind, key.namespace, key.name, uid or uid_of(key)
+    )
 
 
-def owner_references(template: Template) -> Sequence[Body]:
-    """Return the owner of a binding: its workload."""
+def owner_references(template: Template, uid: str) -> Sequence[Body]:
+    """Return the owner of a binding: its workload, by its uid."""
     return [
         {
             "apiVersion": template.api_version,
             "kind": template.key.kind,
             "name": template.key.name,
-            "uid": uid_of(template.key),
+            "uid": uid,
             "controller": True,
             "blockOwnerDeletion": True,
         }

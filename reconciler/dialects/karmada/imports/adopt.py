@@ -43,7 +43,7 @@ def adopt(world: World, live: Mapping[ObjectKey, Body], _now: datetime) -> Adopt
 
     A pass schedules a binding whose applied placement or observed generation is another than it
     wants, so both are kept, as is the moment of the last scheduling, which rebalancers are compared
-    with. The claim names the policy by our uid of it.
+    with, and the uid of the workload, by which ties go. The claim names the policy by our uid.
     """
     outputs: dict[ObjectKey, Body] = {}
     left: dict[ObjectKey, str] = {}
@@ -75,7 +75,10 @@ def _binding(key: ObjectKey, body: Body, workload: ObjectKey) -> Body:
     metadata, spec, status = decode_metadata(body), decode_spec(body), decode_status(body)
     written, policy = metadata.annotations, claimant(body)
     annotations = {name: written[name] for name in KEPT_ANNOTATIONS if name in written}
-    annotations[DECISION_DIGEST] = digest_of(spec.placed)
+    resource = spec.resource._replace(
+        uid=spec.resource.uid or uid_of(workload), resource_version=""
+    )
+    annotations[DECISION_DIGEST] = digest_of(spec.placed, resource)
     known = _healthy_since(status)
     if known:
         annotations[PLACED_AT] = write_note(known)
@@ -89,5 +92,4 @@ def _binding(key: ObjectKey, body: Body, workload: ObjectKey) -> Body:
         annotations=annotations,
         labels={} if policy is None else {label: uid_of(policy)},
     )
-    resource = spec.resource._replace(uid=uid_of(workload), resource_version="")
     return encode_manifest(kept, encode_spec(spec._replace(resource=resource)), status)

@@ -41,7 +41,8 @@ def _copies(world: World, now: datetime) -> Copies:
 def _is_edited(body: Body) -> bool:
     from reconciler.dialects.karmada.view.binding_rendering import is_edited
 
-    return is_edited(body, decode_spec(body).placed)
+    spec = decode_spec(body)
+    return is_edited(body, spec.placed, spec.resource)
 
 
 VIEW = View(

@@ -12,7 +12,11 @@ from reconciler.dialects.karmada.api.work.binding_metadata import (
     encode_manifest,
     says_the_same,
 )
-from reconciler.dialects.karmada.api.work.binding_spec import BindingSpec, encode_spec
+from reconciler.dialects.karmada.api.work.binding_spec import (
+    BindingSpec,
+    ObjectReference,
+    encode_spec,
+)
 from reconciler.dialects.karmada.api.work.binding_status import BindingStatus
 from reconciler.dialects.karmada.detector.binding_draft import Draft
 from reconciler.dialects.karmada.scheduler.schedule_result import ScheduleVerdict
@@ -105,13 +109,29 @@ def _status(
     return with_feedback(status, feedback, now)
 
 
+def digest_of(clusters: Placed, resource: ObjectReference) -> str:
+    """Return the digest by which a later pass sees that a person edited the decision.
+
+    Args:
+        clusters: Where the workload is.
+        resource: The workload; a uid that it brought from a hub counts, since ties go by it.
+    """
+    brought = resource.uid if resource.uid != uid_of(resource.key) else ""
+    return _digest_of(clusters, brought)
+
+
 @lru_cache(maxsize=1024)  # many bindings are on the same clusters, and most stay there
-def digest_of(clusters: Placed) -> str:
-    """Return the digest by which a later pass sees that a person edited the clusters."""
-    return digest([[name, replicas] for name, replicas in clusters])
+def _digest_of(clusters: Placed, uid: str) -> str:
+    return digest([*([name, replicas] for name, replicas in clusters), *([uid] if uid else [])])
 
 
-def is_edited(present: Body, before: Placed) -> bool:
-    """Return whether the clusters of a file, by name, differ from what the last pass wrote."""
+def is_edited(present: Body, before: Placed, resource: ObjectReference) -> bool:
+    """Return whether the decision of a file is not what the last pass wrote.
+
+    Args:
+        present: The file.
+        before: The clusters in it, by name.
+        resource: The workload in it.
+    """
     written = decode_metadata(present).note(DECISION_DIGEST)
-    return bool(written) and written != digest_of(before)
+    return bool(written) and written != digest_of(before, resource)
