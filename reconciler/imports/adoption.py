@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from reconciler.audit.fleet.placed import owner_of, placed_on
+from reconciler.core.changes import Outcome
 from reconciler.core.convergence import world_after
 from reconciler.core.dialects import DIALECTS, PLACED
 from reconciler.core.inputs.document_rules import Rules
+from reconciler.core.next_world import next_world
 from reconciler.core.reconcile import reconcile
 from reconciler.core.record import record_body
 from reconciler.imports.files import why_unfit, written
@@ -86,15 +88,33 @@ def adopt(world: World, live: Mapping[ObjectKey, Body], now: datetime, rules: Ru
     if outputs and RECORD not in world.outputs:
         outputs[RECORD] = _record(world, now)
     after = world_after(world, outputs, (), ())
-    decisions = reconcile(after, now).decisions if outputs else ()
+    outcome = reconcile(after, now) if outputs else Outcome()
+    decisions = outcome.decisions
     return Adoption(
-        outputs=dict(sorted(outputs.items())),
+        outputs=dict(sorted(_kept_up(world, after, outcome, outputs).items())),
         left=dict(sorted((key, why) for key, why in left.items() if key not in world.outputs)),
         kept=kept,
         moves=tuple(d for d in decisions if d.before and d.before != d.after),
         new=tuple(d for d in decisions if not d.before and d.after),
         otherwise=_otherwise(world, after, outputs.keys(), now),
     )
+
+
+def _kept_up(
+    world: World, after: World, outcome: Outcome, adopted: Mapping[ObjectKey, Body]
+) -> dict[ObjectKey, Body]:
+    """Return the state as the first pass would leave it, but for what it would move.
+
+    So that pass has nothing to write: conditions, owners, and when objects were seen first.
+    """
+    moving = {one.key for one in outcome.decisions if one.before != one.after}
+    kept_up = {
+        key: one.body
+        for key, one in next_world(after, outcome).outputs.items()
+        if (key in adopted or key not in world.outputs)
+        and (owner_of(key, one.body) or key) not in moving
+    }
+    return {**adopted, **kept_up}
 
 
 def _is_state(world: World, key: ObjectKey, body: Body) -> bool:
