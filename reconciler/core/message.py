@@ -84,6 +84,7 @@ def commit_message(
         f"Reconciled-From: {world.revision}\n"
         f"{skipped}{reported}"
         f"Reconciled-At: {format_moment(now)}\n"
+        f"Reconciled-Rules: {world.rules}\n"
         f"Reconciler-Version: {version}\n"
     )
     body = "\n".join(lines)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from reconciler.model.availability import ASSUMED
 from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ObjectKey
@@ -42,7 +43,7 @@ def status_in(world: World, key: ObjectKey) -> Body:
 
 
 def condition_facts(status: Body, *, prefix: str = "", good: Mapping[str, str]) -> dict[str, str]:
-    """Return each condition, with its reason where it is not as it should be.
+    """Return each condition, with its reason where it is not as it should be, or only assumed.
 
     Args:
         status: That has the conditions.
@@ -52,7 +53,7 @@ def condition_facts(status: Body, *, prefix: str = "", good: Mapping[str, str]) 
     found = {}
     for condition in bodies(status, "conditions"):
         kind, value = text(condition, "type"), text(condition, "status")
-        fine = value == good.get(kind, "True")
         reason = text(condition, "reason")
+        fine = value == good.get(kind, "True") and ASSUMED not in reason
         found[kind.removeprefix(prefix)] = value if fine else f"{value} ({reason})"
     return found

@@ -1,6 +1,6 @@
 """What a dialect answers about the files of a world, beside deciding."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -13,6 +13,7 @@ from reconciler.manifests.references import Dangling, Known
 from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping
 from reconciler.model.identity import ObjectKey
+from reconciler.model.known_kinds import Kind
 from reconciler.model.resources import Resources
 from reconciler.model.settings import Settings
 from reconciler.model.upstream_event import ObjectEvent, OutputChange
@@ -39,6 +40,10 @@ def _no_resources(_: Body) -> Resources:
     return {}
 
 
+AssumedIn = Callable[[World, datetime], Callable[[Manifest], Body]]
+"""Returns what says how outputs of a kind are at a moment, with what is assumed by then."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
     """The answers of one API.
@@ -57,7 +62,9 @@ class View:
         carriers: Returns the placements that carry an object along, sorted.
         may_carry: Whether one of its placements may select a namespace with all that is in it.
         tree: Returns what hangs on an object, each level sorted.
-        copies: Returns what knows of copies in clusters, given the moment of the last pass.
+        copies: Returns what knows of copies in clusters at a moment, of a world as it is by then.
+        assumed: By kind of output, what says how one is at a moment: what passes wrote, and what
+            is assumed since of clusters that never reported. Passes write nothing of that.
         report_of: Returns what the status of a cluster says.
         place_of: Returns where a cluster stands.
         taints_of: Returns the taints of a cluster that scheduling uses: those that are written,
@@ -85,6 +92,7 @@ class View:
     tree: Callable[[World, ObjectKey], TreeNode]
     report_of: Callable[[Body], ClusterReport]
     copies: Callable[[World, datetime], Copies] = no_copies
+    assumed: Mapping[Kind, AssumedIn] = field(default_factory=dict)
     place_of: Callable[[Body], ClusterPlace] = labelled_place
     taints_of: Callable[[Body, Settings], tuple[Body, ...]] = _written_taints
     cordon: Body

@@ -123,6 +123,17 @@ class FleetRepository:
         """
         return self.revisions.loader.load(resolve_revision(self.repository, at))
 
+    def shown(self, at: str = "HEAD", *, now: datetime | None = None) -> World:
+        """Return the same to be shown: outputs also say what is assumed of silent clusters by now.
+
+        Args:
+            at: The revision.
+            now: Aware moment that is shown; `None` is the clock's.
+        """
+        from reconciler.audit.fleet.assumed_outputs import as_of
+
+        return as_of(self.world(at), now or SystemClock().now())
+
     def passes(
         self, branch: "str | Branch | None" = None, *, author: CommitIdentity = AUTHOR
     ) -> "Passes":

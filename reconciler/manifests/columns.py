@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from reconciler.manifests.json_path import find_path
+from reconciler.model.availability import ASSUMED
 from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.known_kinds import Kind
@@ -74,6 +75,12 @@ def printed_age(path: str) -> Callable[[Row], str]:
 def condition(kind: str, field: str = "status") -> Callable[[Row], str]:
     """Return what shows a field of a condition."""
     return printed(f'.status.conditions[?(@.type=="{kind}")].{field}')
+
+
+def or_assumed(kind: str) -> Callable[[Row], str]:
+    """Return what shows the status of a condition, and that it is only assumed to be true."""
+    status, reason = condition(kind), condition(kind, "reason")
+    return lambda row: ASSUMED if ASSUMED in reason(row) else status(row)
 
 
 def if_reported(show: Callable[[Row], str]) -> Callable[[Row], str]:

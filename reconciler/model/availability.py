@@ -5,6 +5,9 @@ from datetime import datetime
 
 from reconciler.model.moments import add, span
 
+ASSUMED = "Assumed"
+"""What the reason of each condition has in it that is only assumed to be so."""
+
 
 @dataclass(frozen=True, slots=True)
 class Assumption:

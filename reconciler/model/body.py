@@ -1,7 +1,7 @@
 """The body of a document, as every layer hands it on, and one that is decoded when it is read."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 Body = Mapping[str, object]
@@ -82,13 +82,31 @@ def _decode_all(neighbours: list[StoredBody], texts: dict[str, str]) -> None:
         one._text, one._neighbours, one._texts = "", [], {}  # noqa: SLF001
 
 
-Held = Body | StoredBody
-"""A body, or the text that it is decoded from when it is read."""
+class LateBody:
+    """A body that is computed when it is read, the very same one each time."""
+
+    __slots__ = ("_body", "_compute")
+
+    def __init__(self, compute: Callable[[], Body]) -> None:
+        """Remember what computes it."""
+        self._compute = compute
+        self._body: Body | None = None
+
+    def read(self) -> Body:
+        """Return the body."""
+        if self._body is None:
+            self._body = self._compute()
+        return self._body
+
+
+_LATE = frozenset({StoredBody, LateBody})
+Held = Body | StoredBody | LateBody
+"""A body, or what it is decoded from or computed by when it is read."""
 
 
 def read_body(held: Held) -> Body:
-    """Return a body that may still be a text."""
-    return held.read() if type(held) is StoredBody else held  # type: ignore[return-value]  # `is` does not narrow
+    """Return a body that may still have to be decoded or computed."""
+    return held.read() if type(held) in _LATE else held  # type: ignore[union-attr, return-value]  # a type in a set does not narrow
 
 
 def may_say(held: Held, words: str) -> bool:

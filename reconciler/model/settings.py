@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from reconciler.model.body import Body
 from reconciler.model.fields import mapping, number_or_none, strings, text
-from reconciler.model.world import World
+from reconciler.model.world import RULES, WRITES_ASSUMED, World
 
 CONFIGURATION = ("reconciler.dev", "ReconcilerConfiguration")
 CONFIGURATION_PATH = "reconciler.yaml"
@@ -40,6 +40,8 @@ class Settings:
         heartbeats: Whether a cluster whose agent is silent counts as not ready.
         assume_after_seconds: How long after it was chosen a silent cluster counts as applied,
             healthy and available; `None` means never.
+        writes_assumed: Whether what is assumed is written to outputs when its moment comes, as
+            older rules had it.
         feedback_branch: Another branch that clusters report on, `""` for the one that is served.
         safety: How much may be removed at once.
         options: Sections as written, by name; that of a dialect has its name.
@@ -51,6 +53,7 @@ class Settings:
     declared_clusters: bool = True
     heartbeats: bool = False
     assume_after_seconds: int | None = DEFAULT_ASSUME_AFTER_SECONDS
+    writes_assumed: bool = False
     feedback_branch: str = ""
     safety: Safety = Safety()  # frozen
     options: Mapping[str, Body] = field(default_factory=dict)
@@ -59,11 +62,14 @@ class Settings:
 def settings_in(world: World) -> Settings:
     """Return the settings of a repository."""
     found = world.of_kind(*CONFIGURATION)
-    return decode_settings(found[0].body if found else None)
+    return decode_settings(found[0].body if found else None, world.rules)
 
 
-def decode_settings(body: Body | None) -> Settings:
-    """Return the settings of a validated ReconcilerConfiguration, or the defaults for `None`."""
+def decode_settings(body: Body | None, rules: int = RULES) -> Settings:
+    """Return the settings of a validated ReconcilerConfiguration, or the defaults for `None`.
+
+    `rules` are those that a pass follows.
+    """
     spec = mapping(body or {}, "spec")
     feedback = mapping(spec, "feedback")
     assume = feedback.get("assumeAfterSeconds", DEFAULT_ASSUME_AFTER_SECONDS)
@@ -74,6 +80,7 @@ def decode_settings(body: Body | None) -> Settings:
         declared_clusters=mapping(spec, "inventory").get("declared") is not False,
         heartbeats=mapping(spec, "inventory").get("heartbeats") == "enforce",
         assume_after_seconds=assume if isinstance(assume, int) else None,
+        writes_assumed=rules <= WRITES_ASSUMED,
         feedback_branch=text(feedback, "branch"),
         safety=_decode_safety(mapping(spec, "safety")),
         options={name: part for name, part in spec.items() if isinstance(part, Mapping)},

@@ -14,6 +14,16 @@ from reconciler.model.versioned import differing_keys
 
 FEW = 16  # one in so many is put in its place; of more all are sorted
 
+WRITES_ASSUMED = 1
+"""The first rules: what is assumed of silent clusters was written when its moment came."""
+
+RULES = 2
+"""By which rules a pass decides and writes: at present what is assumed is never written.
+
+The number goes up where a release would write something else from the same world at the same
+moment. A commit names it, so that what an older release wrote is proven by its own rules.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
@@ -155,6 +165,7 @@ class World:
         earlier: Of those objects on which decisions depend beside workloads, policies and who asks,
             the ones that differ from the last pass, as they were in force then, `None` for one that
             was not. No decision looks at it, either.
+        rules: By which a pass decides: the present ones, or those of the pass that is proven.
         kinds: Index of the inputs, filled when first asked.
         output_kinds: Index of the outputs, filled when first asked.
     """
@@ -180,6 +191,7 @@ class World:
     apart: bool = False
     edited: Mapping[str, frozenset[Kind] | None] = field(default_factory=dict, compare=False)
     earlier: Mapping[ObjectKey, Manifest | None] = field(default_factory=dict, compare=False)
+    rules: int = RULES
     kinds: Kinds = field(default_factory=Kinds, repr=False, compare=False)
     output_kinds: Kinds = field(default_factory=Kinds, repr=False, compare=False)
 

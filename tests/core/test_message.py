@@ -99,6 +99,7 @@ def test_body_and_trailers() -> None:
         "- default/web: b(2) -> a(2): evicted (b: spot)\n\n"
         f"Reconciled-From: {'ab' * 20}\n"
         "Reconciled-At: 2026-11-20T12:00:00Z\n"
+        "Reconciled-Rules: 2\n"
         "Reconciler-Version: 1.2.3\n"
     ) == text
 
@@ -125,7 +126,7 @@ def test_a_file_that_keeps_documents_is_not_called_removed(change: Change, subje
 
 
 def test_user_text_cannot_forge_anything() -> None:
-    """Git finds three trailers; no line begins with user text; no CI system is told to skip."""
+    """Git finds four trailers; no line begins with user text; no CI system is told to skip."""
     fault = Fault(HOSTILE, 1, 1, "", "r", HOSTILE)
     text = message(
         decision(HOSTILE, detail=HOSTILE, before=placed(b=1), problem=HOSTILE),
@@ -141,12 +142,12 @@ def test_user_text_cannot_forge_anything() -> None:
     ).stdout.splitlines()
     subject, *rest = text.splitlines()
 
-    assert ["Reconciled-From", "Reconciled-At", "Reconciler-Version"] == [
+    assert ["Reconciled-From", "Reconciled-At", "Reconciled-Rules", "Reconciler-Version"] == [
         line.partition(":")[0] for line in trailers
     ]
     assert "ab" * 20 in trailers[0]
     assert len(subject) <= 72
-    assert all(line.startswith("- ") for line in rest[1:-4])
+    assert all(line.startswith("- ") for line in rest[1:-5])
     assert not any(word in text for word in ("[", "***", "\x1b", "\u2028", "\r"))
 
 

@@ -138,7 +138,7 @@ def _ask(base: Base, world: World, outcome: Outcome) -> None:
     plan_page(found, heading)
     usage_of(world)
     for key in world.inputs:
-        tree_of(world, key, {})
+        tree_of(world, key, {}, LATER)
     commit_message(
         outcome,
         world,

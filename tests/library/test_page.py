@@ -23,7 +23,7 @@ def test_the_examples_of_the_page_run(tmp_path: Path, monkeypatch: pytest.Monkey
     said: list[str] = []
     runner.run(test, out=said.append)
 
-    assert len(blocks) == 5
+    assert len(blocks) == 6
     assert (0, len(test.examples)) == (runner.failures, runner.tries), "".join(said)
 
 

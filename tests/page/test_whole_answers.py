@@ -1,5 +1,7 @@
 """What takes whole passes is computed beside: nothing waits for it, and it appears by itself."""
 
+import asyncio
+import itertools
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -10,11 +12,13 @@ import pytest
 
 from reconciler.cli.page.views import FEW_PLACED
 from reconciler.shell.http.endpoints import page_app
+from reconciler.shell.http.kept_process import PageQuestion, PageReply
 from reconciler.shell.http.listener import Address, Listener
 from reconciler.shell.http.page_access import NO_ACCESS
 from reconciler.shell.http.page_endpoints import PageEndpoints
 from reconciler.shell.http.page_news import PageNews
 from reconciler.shell.http.page_process import PageProcesses
+from reconciler.shell.http.whole_answers import WholeAnswers
 from tests.builders import configmap, policy, rebalancer, selector, target, text
 from tests.page.served import served_page
 from tests.shell.fleet import eventually, new_fleet, run_pass
@@ -78,6 +82,27 @@ def test_whole_passes_that_fail_are_told_and_not_asked_for_again(get: Get) -> No
     eventually(is_told, "why it failed")
     assert (200, None) == (found[-1].status_code, found[-1].headers.get("refresh"))
     assert 202 == get("/rebalancers").status_code
+
+
+def test_an_answer_that_time_may_change_is_computed_anew() -> None:
+    """It is shown until the new one is there; any other answer is kept."""
+    brief, kept = (PageQuestion(view, (), "0" * 40) for view in ("brief", "kept"))
+    count = itertools.count()
+
+    def answer(question: PageQuestion) -> PageReply:
+        return PageReply(200, f"{question.view} {next(count)}", brief=question is brief)
+
+    async def ask() -> list[tuple[PageReply, bool] | None]:
+        wholes, found = WholeAnswers(answer, brief_seconds=0.0), []
+        for question in (kept, brief):
+            wholes.begin(question, PageReply(200, "until"))
+        for question in (kept, kept, brief, brief):
+            await asyncio.gather(*wholes._asked.values())
+            found.append(wholes.find(question))
+        return found
+
+    told = [(reply.html, is_whole) for reply, is_whole in filter(None, asyncio.run(ask()))]
+    assert [("kept 0", True), ("kept 0", True), ("brief 1", False), ("brief 2", False)] == told
 
 
 def test_a_page_that_closes_waits_for_no_whole_pass(tmp_path: Path, gate: Path) -> None:

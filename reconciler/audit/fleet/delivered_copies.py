@@ -7,12 +7,13 @@ compared with the files that are there.
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 
+from reconciler.audit.fleet.assumed_outputs import as_of, shown_at
 from reconciler.core.brake import REMOVAL_BRAKED
 from reconciler.core.dialects import dialect_of, wraps
-from reconciler.core.record import last_pass, recorded_faults
+from reconciler.core.record import recorded_faults
 from reconciler.delivery.destinations import misplaced
 from reconciler.delivery.owned_files import FileOwner, is_in, places, texts_of
 from reconciler.delivery.pruning import PRUNING_HELD
@@ -30,7 +31,6 @@ from reconciler.model.world import World
 
 Elsewhere = Mapping[str, Mapping[str, str]]
 """The files of delivery on other branches: path to blob id, as `BRANCH:PATH`, by branch."""
-LONG_AGO = datetime(1, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,13 +75,16 @@ class CopiesOf:
 
     Attributes:
         world: That is asked about.
+        now: Moment of the question, aware UTC: what is assumed of silence by then counts.
         elsewhere: What is delivered on other branches; those that cannot be seen are left out.
         settings: Of the world.
     """
 
     world: World
+    now: datetime
     elsewhere: Elsewhere = field(default_factory=dict)
     settings: Settings = field(init=False)
+    _shown: World | None = None
     _renderers: dict[str, Renderer] = field(default_factory=dict)
     _known: dict[str, Copies] = field(default_factory=dict)
 
@@ -95,9 +98,9 @@ class CopiesOf:
         if dialect is None:
             return ()
         if dialect.name not in self._known:
-            last = last_pass(self.world.outputs)
-            moment = LONG_AGO if last is None else last.at
-            self._known[dialect.name] = dialect.view().copies(self.world, moment)
+            shown = self._shown = self._shown or as_of(self.world, self.now)
+            moment = shown_at(shown, self.now)
+            self._known[dialect.name] = dialect.view().copies(shown, moment)
         found = attempt(partial(self._known[dialect.name], key), lambda: _place(key))
         return () if isinstance(found, Failed) else found
 

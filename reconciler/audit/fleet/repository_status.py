@@ -50,11 +50,12 @@ class RepositoryStatus:
     copies: CopyCounts
 
 
-def status_of(world: World, *, changed: bool) -> RepositoryStatus:
+def status_of(world: World, now: datetime, *, changed: bool) -> RepositoryStatus:
     """Return how a repository stands.
 
     Args:
         world: Its files.
+        now: Moment of the question, aware UTC.
         changed: Whether people committed something since the last pass: then what that pass found
             wrong may be mended, and is left out.
     """
@@ -72,7 +73,7 @@ def status_of(world: World, *, changed: bool) -> RepositoryStatus:
         counts=dict(sorted(Counter((key.group, key.kind) for key in present).items())),
         rebalancers=tuple(sorted(k for k in world.inputs if k[:2] in world.known.removable)),
         delivered=tuple(_delivered(world)),
-        copies=_copies(world),
+        copies=_copies(world, now),
     )
 
 
@@ -97,9 +98,9 @@ def _delivered(world: World) -> Iterator[str]:
         yield f"{one.transport} in {one.path}: {files}{waits}{over}"
 
 
-def _copies(world: World) -> CopyCounts:
-    """Return how many copies there are, whether delivered or not."""
-    asked = CopiesOf(world)
+def _copies(world: World, now: datetime) -> CopyCounts:
+    """Return how many copies there are, whether delivered or not, as they are by now."""
+    asked = CopiesOf(world, now)
     decided = (one.key for one in world.outputs_of(sorted(PLACED)))
     return counted([status for key in decided for status in asked.statuses(key)])
 

@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 
+from reconciler.audit.fleet.assumed_outputs import as_of
 from reconciler.audit.fleet.delivered_copies import CopiesOf, DeliveredCopy, Elsewhere
 from reconciler.core.dialects import dialect_of
 from reconciler.dialects.tree_node import TreeNode, node_of
@@ -32,17 +34,18 @@ class CopyTree:
         return (one.node.key for one in self.all() if one.node.key is not None)
 
 
-def tree_of(world: World, key: ObjectKey, elsewhere: Elsewhere) -> CopyTree:
+def tree_of(world: World, key: ObjectKey, elsewhere: Elsewhere, now: datetime) -> CopyTree:
     """Return what hangs on an object as its API has it, each level sorted.
 
     Args:
         world: That is asked about.
         key: Of the object.
         elsewhere: What is delivered on other branches.
+        now: Moment of the question, aware UTC.
     """
     dialect = dialect_of(key.group)
-    root = node_of(key) if dialect is None else dialect.view().tree(world, key)
-    return _with_copies(root, CopiesOf(world, elsewhere), {})
+    root = node_of(key) if dialect is None else dialect.view().tree(as_of(world, now), key)
+    return _with_copies(root, CopiesOf(world, now, elsewhere), {})
 
 
 def _with_copies(node: TreeNode, copies: CopiesOf, above: Here) -> CopyTree:

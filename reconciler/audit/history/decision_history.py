@@ -203,7 +203,7 @@ def _pass(
         after=decision.after,
         decision=decision,
         causes=_edits_behind(decision, run.world, since, replay.revisions)
-        or _causes(decision, (read and read.inputs, commit.parent), at, since, replay),
+        or _causes(decision, (read and read.inputs, commit.parent), run.world, at, since, replay),
         note="; ".join(filter(None, notes)),
     )
 
@@ -238,6 +238,7 @@ def _edits_behind(
 def _causes(
     decision: Decision,
     asked: tuple[str | None, str | None],
+    world: World,
     now: datetime,
     since: tuple[TakenUp, ...],
     replay: Replay,
@@ -251,6 +252,7 @@ def _causes(
     Args:
         decision: What the pass decided.
         asked: The revisions whose inputs and outputs the pass looked at.
+        world: These, with the rules that it followed.
         now: Its moment.
         since: People's commits since the pass before, the newest first, then that pass if any.
         replay: What computes passes again.
@@ -261,7 +263,7 @@ def _causes(
     for commit, inputs, outputs in reversed(since):
         if asked == (inputs, outputs):
             return (commit,)  # that is what the pass looked at
-        run = replay.run(inputs, outputs, now, of=decision.key)
+        run = replay.run(inputs, outputs, now, of=decision.key, rules=world.rules)
         if isinstance(run, UnreadableRevision):
             continue
         found = run.decision_on(decision.key)

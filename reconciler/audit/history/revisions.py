@@ -12,13 +12,15 @@ from typing import NamedTuple, Protocol
 from reconciler.core.asked.own_outputs import OwnOutputs
 from reconciler.model.moments import parse_moment
 from reconciler.model.repository_layout import RepositoryLayout
-from reconciler.model.world import World
+from reconciler.model.world import RULES, WRITES_ASSUMED, World
 
 FROM, AT, VERSION = "Reconciled-From", "Reconciled-At", "Reconciler-Version"
 FEEDBACK_FROM = "Reconciled-Feedback"
 OVER = "Reconciled-Over"
 OUTPUTS = "Reconciled-Outputs"
+BY_RULES = "Reconciled-Rules"
 COMMIT_ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+RULE = re.compile(r"[1-9][0-9]{0,3}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +62,8 @@ class Claim:
 
     `reports` is `""` where none had a branch of their own. `over` is the commit before it where
     up to there waited to be accepted, `""` where none did. `outputs` is the commit that its outputs
-    were taken from, `""` where that is the one before it.
+    were taken from, `""` where that is the one before it. `rules` are those that it was made by,
+    the first ones where it names none.
     """
 
     inputs: str | None
@@ -69,18 +72,20 @@ class Claim:
     reports: str | None
     over: str
     outputs: str | None
+    rules: int | None
 
 
 class PassRead(NamedTuple):
     """What a pass looked at: its inputs and outputs, its moment, reports of a branch of their own.
 
-    `outputs` is `None` where there were none.
+    `outputs` is `None` where there were none. `rules` are those that it followed.
     """
 
     inputs: str
     outputs: str | None
     at: datetime
     reports: str
+    rules: int = RULES
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,11 +181,11 @@ class Revisions(Provable, Protocol):
 
 def claim_of(commit: Commit) -> Claim | None:
     """Return what a commit claims; `None` of one that has none of our trailers."""
-    keys = (FROM, AT, VERSION, FEEDBACK_FROM, OVER, OUTPUTS)
+    keys = (FROM, AT, VERSION, FEEDBACK_FROM, OVER, OUTPUTS, BY_RULES)
     found = [(key, value) for key, value in commit.trailers if key in keys]
     if not found:
         return None
-    inputs, at, version, reports, over, outputs = (_only(found, key) for key in keys)
+    inputs, at, version, reports, over, outputs, rules = (_only(found, key) for key in keys)
     try:
         moment = None if at is None else parse_moment(at)
     except ValueError:
@@ -188,7 +193,8 @@ def claim_of(commit: Commit) -> Claim | None:
     named = {key for key, _ in found}
     reports = _whole(reports) if FEEDBACK_FROM in named else ""
     outputs = _whole(outputs) if OUTPUTS in named else ""
-    return Claim(_whole(inputs), moment, version, reports, over or "", outputs)
+    by = _number(rules) if BY_RULES in named else WRITES_ASSUMED
+    return Claim(_whole(inputs), moment, version, reports, over or "", outputs, by)
 
 
 def pass_of(commit: Commit) -> PassRead | None:
@@ -196,7 +202,8 @@ def pass_of(commit: Commit) -> PassRead | None:
     claim = claim_of(commit)
     if claim is None or claim.inputs is None or claim.at is None:
         return None
-    return PassRead(claim.inputs, claim.outputs or commit.parent, claim.at, claim.reports or "")
+    outputs, rules = claim.outputs or commit.parent, claim.rules or RULES
+    return PassRead(claim.inputs, outputs, claim.at, claim.reports or "", rules)
 
 
 def _only(found: Sequence[tuple[str, str]], wanted: str) -> str | None:
@@ -208,6 +215,11 @@ def _only(found: Sequence[tuple[str, str]], wanted: str) -> str | None:
 def is_by_hand(commit: Commit) -> bool:
     """Return whether a commit is a person's: it does not claim what a pass claims."""
     return pass_of(commit) is None
+
+
+def _number(value: str | None) -> int | None:
+    """Return the value of a trailer that is a positive number, as we write it."""
+    return int(value) if value is not None and RULE.fullmatch(value) else None
 
 
 def _whole(value: str | None) -> str | None:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from reconciler.audit.history.revisions import (
@@ -22,7 +22,7 @@ from reconciler.core.record import last_pass
 from reconciler.manifests.paths import RECORD, output_path
 from reconciler.model.moments import format_moment
 from reconciler.model.repository_layout import RepositoryLayout
-from reconciler.model.world import World
+from reconciler.model.world import RULES, World
 from reconciler.version import __version__
 
 MOST_TOLD = 20  # findings of one commit that are told one by one
@@ -85,12 +85,16 @@ def prove(commit: Commit, revisions: Provable, *, memo: Memo | None = None) -> P
             [_tampering(commit, changes[path], revisions) for path in edited],
         )
     forged = _forged(commit, claim, revisions) if changes else "it changes nothing, a pass would"
-    if forged or claim.inputs is None or claim.at is None:
+    if forged or claim.inputs is None or claim.at is None or claim.rules is None:
         return _proof(commit, ProofState.FORGED, [ProofFinding("", forged)])
+    if claim.rules > RULES:
+        newer = f"made by the rules {claim.rules}, and this release knows those up to {RULES}"
+        return _proof(commit, ProofState.OTHER_VERSION, [ProofFinding("", newer)])
     outputs = claim.outputs or commit.parent
     world = revisions.world(claim.inputs, outputs, reports=claim.reports)
     if isinstance(world, UnreadableRevision):
         return _proof(commit, ProofState.UNKNOWN, [ProofFinding("", world.reason)])
+    world = replace(world, rules=claim.rules)
     last = last_pass(world.outputs)
     if last is not None and _is_behind(claim, last.revision, revisions):
         old = f"Reconciled-From {short_id(claim.inputs)} is older than that of the pass before"
@@ -144,6 +148,8 @@ def _forged(commit: Commit, claim: Claim, revisions: Provable) -> str:
         return "its trailer Reconciled-Outputs is not once the id of a commit"
     if claim.reports is None:
         return "its trailer Reconciled-Feedback is not once the id of a commit"
+    if claim.rules is None:
+        return "its trailer Reconciled-Rules is not once a number"
     if not FIRST_YEAR <= claim.at.year <= LAST_YEAR:
         return f"Reconciled-At is of the year {claim.at.year}"
     return _misplaced(commit, claim, claim.inputs, revisions)

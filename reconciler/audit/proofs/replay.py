@@ -23,7 +23,7 @@ from reconciler.dialects.alone import DependsOnOthers
 from reconciler.model.decision import Decision
 from reconciler.model.explanation import Explanation
 from reconciler.model.identity import ObjectKey
-from reconciler.model.world import World
+from reconciler.model.world import RULES, World
 
 Name = TypeVar("Name")
 Kept = TypeVar("Kept")
@@ -97,22 +97,23 @@ class Replay:
         *,
         reports: str | None = None,
         of: ObjectKey | None = None,
+        rules: int = RULES,
     ) -> Run | UnreadableRevision:
         """Compute the pass over the inputs of one commit and the outputs of another.
 
         See `Provable.world`. `of` is the only object about which anything will be asked, `None` for
-        any.
+        any. `rules` are those that the pass follows.
         """
-        together = (inputs, outputs, now, reports)
+        together = (inputs, outputs, now, reports, rules)
         known = self._kept.get(together) or self._kept.get((*together, of))
         if known is not None:
             return known
-        run = self._run_alone(inputs, outputs, now, reports, of)
+        run = self._run_alone(inputs, outputs, now, reports, of, rules)
         if isinstance(run, Run):
             self._keep(self._kept, (*together, of), run)
         if run is not None:
             return run
-        world = self._past(inputs, outputs, reports)
+        world = self._past(inputs, outputs, reports, rules=rules)
         if isinstance(world, UnreadableRevision):
             return world
         run = Run(world, reconcile(world, now, memo=self.past or self.memo))
@@ -126,11 +127,12 @@ class Replay:
         now: datetime,
         reports: str | None,
         of: ObjectKey | None,
+        rules: int,
     ) -> Run | UnreadableRevision | None:
         """Compute a pass of one object, `None` if all have to be looked at."""
         if of is None:
             return self._left_out("its commit holds what does not follow from it alone")
-        world = self._past(inputs, outputs, reports, of)
+        world = self._past(inputs, outputs, reports, of, rules=rules)
         if isinstance(world, UnreadableRevision):
             return world
         outcome = self.alone_then.ask(world, of, now)
@@ -150,7 +152,9 @@ class Replay:
         read = pass_of(commit)
         if read is None:
             return UnreadableRevision(f"{short_id(commit.revision)} is no pass")
-        return self.run(read.inputs, read.outputs, read.at, reports=read.reports, of=of)
+        return self.run(
+            read.inputs, read.outputs, read.at, reports=read.reports, of=of, rules=read.rules
+        )
 
     def explain(
         self, world: World, key: ObjectKey, now: datetime
@@ -192,7 +196,7 @@ class Replay:
         read = pass_of(commit)
         if read is None:
             return None
-        world = self._past(read.inputs, read.outputs, read.reports, key)
+        world = self._past(read.inputs, read.outputs, read.reports, key, rules=read.rules)
         if isinstance(world, UnreadableRevision):
             return None
         alone = self.alone_then.ask(world, key, read.at)
@@ -202,7 +206,7 @@ class Replay:
 
     def _explain_all(self, commit: Commit, read: PassRead, key: ObjectKey) -> Explanation | None:
         """Explain one object, and those that will be asked about, by a whole pass."""
-        world = self._past(read.inputs, read.outputs, read.reports)
+        world = self._past(read.inputs, read.outputs, read.reports, rules=read.rules)
         if isinstance(world, UnreadableRevision):
             return None
         keys = self.together | {key}
@@ -217,9 +221,11 @@ class Replay:
         outputs: str | None,
         reports: str | None,
         of: ObjectKey | None = None,
+        *,
+        rules: int,
     ) -> World | UnreadableRevision:
         """Return a world of the history, with the outputs that one object reads, or with all."""
-        name = (inputs, outputs, reports, of)
+        name = (inputs, outputs, reports, of, rules)
         world = self._pasts.get(name)
         if world is None:
             root = self.revisions.layout.output_root
@@ -227,7 +233,7 @@ class Replay:
             found = self.revisions.world(inputs, outputs, reports=reports, only=only)
             if isinstance(found, UnreadableRevision):
                 return found
-            world = found
+            world = found if found.rules == rules else replace(found, rules=rules)
         self._keep(self._pasts, name, world)
         return world
 

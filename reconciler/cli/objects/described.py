@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from reconciler.audit.fleet.assumed_outputs import as_of
 from reconciler.audit.fleet.placed import placed_on
 from reconciler.audit.named_object import find_object, near, spelled
 from reconciler.audit.printable import printable
@@ -54,12 +55,13 @@ def run(
 
 def _object(world: World, key: ObjectKey) -> Iterator[Line]:
     """Yield what the files say of it."""
-    body = without_secrets(shown_body(world, key))
+    now = SystemClock().now()
+    body = without_secrets(shown_body(as_of(world, now), key))
     places = {m.origin.path for m in (world.inputs.get(key), world.outputs.get(key)) if m}
     yield from description.heading(body, key)
     yield from (("File:" if i == 0 else "", path) for i, path in enumerate(sorted(places)))
     yield from description.fields(body)
-    yield from description.conditions(body, SystemClock().now())
+    yield from description.conditions(body, now)
 
 
 def _decided(revisions: GitRevisions, head: str, word: str, namespace: str) -> Subject | None:

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from reconciler.audit.fleet.assumed_outputs import as_of
 from reconciler.cli.objects.object_order import in_order
 from reconciler.cli.objects.object_tables import Layout, print_tables, typed_name
 from reconciler.cli.objects.shown_body import shown_body, without_secrets
+from reconciler.shell.clock import SystemClock
 
 if TYPE_CHECKING:
     from reconciler.audit.fleet.delivered_copies import Elsewhere
@@ -61,7 +63,8 @@ def by_kind(
         kinds.setdefault(one.kind, {}).update(dict.fromkeys(keys))
     if query.sort_by is None:
         return {kind: list(keys) for kind, keys in kinds.items()}
-    bodies = {key: shown_body(world, key) for keys in kinds.values() for key in keys}
+    shown = as_of(world, SystemClock().now())
+    bodies = {key: shown_body(shown, key) for keys in kinds.values() for key in keys}
     ordered = in_order(bodies, query.sort_by)
     return {kind: [key for key in ordered if key in keys] for kind, keys in kinds.items()}
 
@@ -83,7 +86,8 @@ def print_manifests(
     """Print manifests; several as YAML documents or as a JSON List."""
     from reconciler.manifests.text.emitter import encode
 
-    shown = {key: shown_body(world, key) for key in keys}
+    present = as_of(world, SystemClock().now())
+    shown = {key: shown_body(present, key) for key in keys}
     bodies: list[Body] = [*(shown if query.show_secrets else without_secrets(shown)).values()]
     if query.output == "yaml":
         click.echo("---\n".join(encode(body) for body in bodies), nl=False)

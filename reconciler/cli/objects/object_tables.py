@@ -94,14 +94,16 @@ def rows_of(
         now: Moment of the question.
         wide: For wide tables, what is delivered on other branches.
     """
+    from reconciler.audit.fleet.assumed_outputs import as_of
     from reconciler.audit.fleet.cluster_health import with_taints
     from reconciler.model.settings import settings_in
 
     origins = {key: (world.inputs.get(key) or world.outputs[key]).origin for key in keys}
     settings = settings_in(world)
-    bodies = {key: with_taints(settings, key[:2], shown_body(world, key)) for key in keys}
+    shown = as_of(world, now)
+    bodies = {key: with_taints(settings, key[:2], shown_body(shown, key)) for key in keys}
     coming = {} if wide is None else coming_cells(world, keys)
-    copies = {} if wide is None else copies_cells(world, keys, wide)
+    copies = {} if wide is None else copies_cells(world, keys, wide, now)
     return {
         key: Row(
             bodies[key],

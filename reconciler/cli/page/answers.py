@@ -34,11 +34,12 @@ TITLES = {
 
 
 class PageAnswer(NamedTuple):
-    """An HTTP status and a page; `lacks` says whether whole passes would tell more."""
+    """An HTTP status and a page; for the rest see `PageReply`."""
 
     status: int
     html: str
     lacks: bool = False
+    brief: bool = False
 
 
 class AnsweredView(NamedTuple):
@@ -47,6 +48,7 @@ class AnsweredView(NamedTuple):
     title: str
     parts: Sequence[PagePart]
     lacks: bool = False
+    brief: bool = False
 
 
 class AskPlan(NamedTuple):
@@ -98,10 +100,10 @@ class PageAnswers:
             if view == LOAD:
                 self._load(head)
                 return PageAnswer(200, "")
-            title, parts, lacks = self._parts(head, problem)[view](query)
+            title, parts, lacks, brief = self._parts(head, problem)[view](query)
         except ReconcilerError as error:
             return PageAnswer(400, self._page(view, "Cannot be shown", self._notice(error), ""))
-        return PageAnswer(200, self._page(view, title, parts, head), lacks)
+        return PageAnswer(200, self._page(view, title, parts, head), lacks, brief)
 
     def _load(self, head: str) -> None:
         """Read what views are told from; later commits follow from it."""
@@ -159,10 +161,11 @@ class PageAnswers:
 
         key = _key(views.world, query)
         unknown = "" if views.is_whole else views.unknown(problem)
-        found, lacks = object_detail(
+        found, lacks, brief = object_detail(
             views.revisions, self.memory.replay, views.head, views.world, key, unknown=unknown
         )
-        return AnsweredView(found.title, [PagePart("object", "object.html", found)], lacks)
+        parts = [PagePart("object", "object.html", found)]
+        return AnsweredView(found.title, parts, lacks, brief)
 
     def _coming(self, views: PageViews, problem: str) -> AnsweredView:
         """Return what the next passes do."""

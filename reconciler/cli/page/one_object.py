@@ -5,7 +5,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from reconciler.cli.objects.event_reader import EventReader
+from reconciler.dialects.copy_status import Report
 from reconciler.library.subject import Subject
+from reconciler.model.settings import settings_in
 from reconciler.page.matrix import called, named
 from reconciler.page.object_detail import ObjectView, copy_lines, history_line, object_view
 from reconciler.shell.clock import SystemClock
@@ -25,10 +27,11 @@ EVENTS, HISTORY = 20, 8
 
 
 class ToldObject(NamedTuple):
-    """What is known of an object; `lacks` says whether whole passes would tell more."""
+    """What is known of an object; for the rest see `PageReply`."""
 
     view: ObjectView
     lacks: bool
+    brief: bool
 
 
 def object_detail(
@@ -74,7 +77,9 @@ def object_detail(
         events=told[::-1],
         note=note,
     )
-    return ToldObject(view, bool(depending))
+    awaits = settings_in(world).assume_after_seconds is not None
+    is_brief = awaits and any(one.status.report is Report.NONE for one in why.copies)
+    return ToldObject(view, bool(depending), is_brief)
 
 
 def _subject(

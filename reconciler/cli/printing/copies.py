@@ -1,6 +1,7 @@
 """What clusters have of an object, as verbs print it."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from reconciler.audit.printable import printable
@@ -56,14 +57,14 @@ def may_have_copies(kind: "Kind") -> bool:
 
 
 def copies_cells(
-    world: "World", keys: "Sequence[ObjectKey]", elsewhere: "Elsewhere"
+    world: "World", keys: "Sequence[ObjectKey]", elsewhere: "Elsewhere", now: datetime
 ) -> "dict[ObjectKey, tuple[str, str]]":
-    """Return of how many of its clusters an object is delivered to, and healthy in."""
+    """Return of how many of its clusters an object is delivered to, and healthy in by now."""
     from reconciler.audit.fleet.delivered_copies import CopiesOf
     from reconciler.audit.fleet.placed import decision_on
     from reconciler.core.dialects import PLACED
 
-    copies_of = CopiesOf(world, elsewhere)
+    copies_of = CopiesOf(world, now, elsewhere)
     found = {}
     for key in keys:
         decided = key if key[:2] in PLACED else decision_on(key)

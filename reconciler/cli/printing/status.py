@@ -52,7 +52,7 @@ def run(directory: Path, *, output: str, at: str, layout: RepositoryLayout) -> i
     since = list(takewhile(is_by_hand, commits))
     if world.apart:
         since += _inputs_since(revisions, world)
-    status = status_of(world, changed=bool(since))
+    status = status_of(world, SystemClock().now(), changed=bool(since))
     branch = _branch(revisions) if at == "HEAD" else at
     unaccepted = unaccepted_commits(revisions, _branch(revisions), world.revision, commits)
     memo = Memo()

@@ -19,6 +19,7 @@ from reconciler.dialects.tree_node import TreeNode
 from reconciler.errors import UsageError
 from reconciler.model.identity import ObjectKey
 from reconciler.model.world import World
+from reconciler.shell.clock import SystemClock
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.reading.branch_files import branch_files
 
@@ -27,15 +28,15 @@ GAP = "   "
 
 def run(directory: Path, asked: AskedObject) -> int:
     """Print a tree."""
-    world = load_world(directory, asked.at, asked.layout)
+    world, now = load_world(directory, asked.at, asked.layout), SystemClock().now()
     key = _root(world, asked.word, asked.namespace)
     if key not in world.inputs and key not in world.outputs:
         missing = "no policy claims it, or no pass has run since"
         if asked.output == "json":
-            print_json({**_as_json(tree_of(world, key, {})), "coming": []})
+            print_json({**_as_json(tree_of(world, key, {}, now)), "coming": []})
         click.echo(f"nothing is placed as {spelled(key)}; {missing}", err=True)
         return 1
-    root = tree_of(world, key, branch_files(Repository.open(directory), world))
+    root = tree_of(world, key, branch_files(Repository.open(directory), world), now)
     coming = coming_for(world, set(root.keys()))
     if asked.output == "json":
         told = [coming_json(one) for one in coming]
@@ -101,7 +102,7 @@ def _branch(rest: str, *, last: bool) -> tuple[str, str]:
 
 def _facts(node: TreeNode) -> str:
     """Return what is known of a node; of stages that were reached only the last one."""
-    reached = [name for name, value in node.facts.items() if value == "True"][:-1]
+    reached = [name for name, value in node.facts.items() if value.startswith("True")][:-1]
     told = [f"replicas: {node.replicas}"] if node.replicas else []
     told += [f"{name}: {fact}" for name, fact in node.facts.items() if name not in reached]
     return ", ".join(told)

@@ -2,10 +2,11 @@
 
 from collections import defaultdict
 from collections.abc import Iterator
+from datetime import datetime
 
+from reconciler.audit.fleet.delivered_copies import CopiesOf
 from reconciler.cli.printing.table import table_lines
 from reconciler.core.dialects import DIALECTS
-from reconciler.core.record import last_pass
 from reconciler.delivery.settings import decode_delivery
 from reconciler.dialects.copy_status import CopyStatus
 from reconciler.manifests.text.limits import Oversized
@@ -49,15 +50,12 @@ def _named(body: Body) -> str:
     return f"{name}({replicas})" if replicas else name
 
 
-def copies_in(world: World) -> Iterator[CopyStatus]:
-    """Yield what is known of the copies of each workload that something was decided about."""
-    last = last_pass(world.outputs)
-    if last is None:
-        return
+def copies_in(world: World, now: datetime) -> Iterator[CopyStatus]:
+    """Yield what is known by now of the copies of each workload that was decided about."""
+    copies = CopiesOf(world, now)
     for dialect in DIALECTS:
         view = dialect.view()
-        copies = view.copies(world, last.at)
         for key, manifest in world.outputs.items():
             is_decision = (key.group, key.kind) in dialect.placed
             if is_decision and view.workload_of(manifest.body) is not None:
-                yield from copies(key)
+                yield from copies.statuses(key)

@@ -238,11 +238,11 @@ class _Stage:
 
     def is_running(self, world: World) -> bool:
         """Return whether every copy of a workload counts as healthy."""
-        return all(copy.report in FINE for copy in copies_in(world))
+        return all(copy.report in FINE for copy in copies_in(world, datetime.now(UTC)))
 
     def is_leaving(self, world: World) -> bool:
         """Return whether a workload is still leaving a cluster."""
-        return any(copy.leaving for copy in copies_in(world))
+        return any(copy.leaving for copy in copies_in(world, datetime.now(UTC)))
 
     def has_rebalancer(self, world: World) -> bool:
         """Return whether a rebalancer's manifest is still there."""

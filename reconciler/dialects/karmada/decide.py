@@ -39,7 +39,7 @@ from reconciler.dialects.karmada.scheduler.reschedule_requests import ask
 from reconciler.dialects.karmada.scheduler.schedule import schedule
 from reconciler.dialects.karmada.scheduler.schedule_result import ScheduleVerdict
 from reconciler.dialects.karmada.scheduler.triggers import ScheduleReason
-from reconciler.dialects.karmada.view.aggregated_status import Feedback, gather
+from reconciler.dialects.karmada.view.aggregated_status import AssumedCopies, Feedback, gather
 from reconciler.dialects.karmada.view.binding_rendering import (
     DECISION_DIGEST,
     binding_file,
@@ -50,7 +50,6 @@ from reconciler.dialects.karmada.view.decision_record import Happened, decision_
 from reconciler.dialects.karmada.view.explanation import explain
 from reconciler.dialects.karmada.view.waits import waits_of
 from reconciler.dialects.object_pass import Part
-from reconciler.model.identity import ClusterName
 from reconciler.model.moments import earliest, span
 from reconciler.rebalance.target import MetDemand
 from reconciler.schedule.framework import Mask, positions_of
@@ -68,7 +67,7 @@ class Surroundings:
     failover: Failover
     propagate_empty: bool
     copies: CopyReports
-    assume_after_seconds: int | None
+    silence: AssumedCopies
     now: datetime
     clusters_before: Earlier[Members] | None = None
 
@@ -97,7 +96,7 @@ def decide(draft: Draft, demand: Demand | None, around: Surroundings) -> Part:
     verdict = _schedule(binding, around) if asked.considered else None
     moved = move(binding, verdict, goal, demand, around.members, around.now)
     clusters = moved.clusters
-    feedback = _gather_reports(spec, clusters, draft.metadata, reports, around)
+    feedback = _gather_reports(spec, clusters, draft, reports, around)
     graceful = _assess(binding, verdict, clusters, feedback, around)
     spec = spec._replace(clusters=clusters, tasks=graceful.tasks)
     after = spec.placed
@@ -134,6 +133,7 @@ def decide(draft: Draft, demand: Demand | None, around: Surroundings) -> Part:
         met=MetDemand(moved.left, note),
         until=earliest(
             feedback.until,
+            feedback.assumed_at if graceful.awaits_health else None,
             graceful.until,
             failing.until,
             None if eviction is None else eviction.until,
@@ -160,11 +160,6 @@ def _schedule(binding: Binding, around: Surroundings) -> ScheduleVerdict:
 def _has_happened(demand: Demand, verdict: ScheduleVerdict | None, moved: BatchedMove) -> bool:
     """Return whether the scheduler did what a rebalancer demanded, whatever came of it."""
     return moved.followed if not demand.fresh else verdict is not None and verdict.triggered
-
-
-def _required_on(spec: BindingSpec) -> set[ClusterName]:
-    """Return the clusters where others require a binding's object."""
-    return {name for required in spec.required_by for name, _ in required.clusters}
 
 
 def _evict(binding: Binding, around: Surroundings) -> tuple[Binding, Eviction | None]:
@@ -211,16 +206,17 @@ def _tainted(binding: Binding, members: Members) -> list[MemberCluster]:
 def _gather_reports(
     spec: BindingSpec,
     clusters: tuple[TargetCluster, ...],
-    metadata: BindingMetadata,
+    draft: Draft,
     reports: Reports,
     around: Surroundings,
 ) -> Feedback:
     """Gather the reports of the clusters that a binding is on, by itself or for others."""
     return gather(
-        {name for name, _ in clusters} | _required_on(spec),
-        metadata,
+        spec._replace(clusters=clusters).held_on,
+        draft.metadata,
         reports,
-        assume_after_seconds=around.assume_after_seconds,
+        draft.status().aggregated,
+        silence=around.silence,
         now=around.now,
     )
 
@@ -244,7 +240,7 @@ def _assess(
         clusters=clusters,
         generation=1,
         observed_generation=1 if observed else 0,
-        health={item.cluster: item.health for item in feedback.aggregated},
+        health=feedback.health,
     )
     timeout = span(seconds=around.failover.eviction_timeout_seconds)
     return assess_tasks(settled, around.now, timeout=timeout)

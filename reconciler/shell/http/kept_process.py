@@ -26,11 +26,16 @@ class PageQuestion(NamedTuple):
 
 
 class PageReply(NamedTuple):
-    """An HTTP status and a page; `lacks` says whether whole passes would tell more."""
+    """An HTTP status and a page.
+
+    `lacks` says whether whole passes would tell more, `brief` whether time alone may soon tell
+    something else: a cluster is silent, and will be assumed to have its copy.
+    """
 
     status: int
     html: str
     lacks: bool = False
+    brief: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -109,7 +114,9 @@ def asked(process: "subprocess.Popen[bytes]", question: PageQuestion, seconds: f
             "the process that answers ended: it may have needed more memory than it may have"
         )
     found = json.loads(line)
-    return PageReply(found["status"], found["html"], found.get("lacks", False))
+    return PageReply(
+        found["status"], found["html"], found.get("lacks", False), found.get("brief", False)
+    )
 
 
 def end(process: "subprocess.Popen[bytes]") -> None:

@@ -5,6 +5,7 @@ from reconciler.audit.fleet.delivered_copies import CopiesOf, DeliveredCopy, cou
 from reconciler.dialects.ocm.manifestworkreplicaset.set_record import decode_record
 from reconciler.model.identity import ObjectKey
 from tests.builders import (
+    NOW,
     Body,
     cluster,
     configmap,
@@ -51,7 +52,7 @@ def report(told: Story, name: str, ready: int) -> Story:
 
 def copies(told: Story, key: ObjectKey = WEB) -> dict[str, DeliveredCopy]:
     """Cluster to what it has."""
-    return {one.status.cluster: one for one in CopiesOf(told.world())(key)}
+    return {one.status.cluster: one for one in CopiesOf(told.world(), told.now)(key)}
 
 
 def delivered(told: Story, key: ObjectKey = WEB) -> dict[str, list[str]]:
@@ -241,8 +242,8 @@ def test_copies_are_counted_but_for_those_that_are_left() -> None:
     """By what is known of them."""
     told = report(karmada(), "a", 1)
     told.run()
-    found = counted(CopiesOf(told.world()).statuses(WEB))
-    left = counted(CopiesOf(evicted().world()).statuses(WEB))
+    found = counted(CopiesOf(told.world(), told.now).statuses(WEB))
+    left = counted(CopiesOf(evicted().world(), NOW).statuses(WEB))
 
     assert (2, 1, 1) == (found.copies, found.unhealthy, found.silent)
     assert 1 == left.copies

@@ -9,7 +9,7 @@ be held against it, byte for byte.
 import random
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from reconciler.cli import main
@@ -181,10 +181,14 @@ HUB_EDITS = (_hub_cluster, _scored, _hub_placement, _replica_set, _hub_rebalance
 
 def write(folder: Path, passes: int, seed: int) -> None:
     """Write a history of so many passes."""
-    choose = random.Random(seed)  # noqa: S311  # to be repeated, no secret
     git(folder, "init", "--quiet", "--initial-branch", "main")
-    now = NOW
-    _commit(folder, dict(files()), "Begin", format_moment(now))
+    _commit(folder, dict(files()), "Begin", format_moment(NOW))
+    go_on(folder, passes, seed, NOW)
+
+
+def go_on(folder: Path, passes: int, seed: int, now: datetime) -> None:
+    """Add so many passes to a history that ends at a moment."""
+    choose = random.Random(seed)  # noqa: S311  # to be repeated, no secret
     done = 0
     while done < passes:
         now += timedelta(seconds=choose.randrange(1, MOST_SECONDS))

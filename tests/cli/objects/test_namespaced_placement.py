@@ -9,6 +9,7 @@ from tests.cli.history import answer, answer_json
 from tests.shell.fleet import new_fleet, run_pass
 from tests.shell.repositories import Checkout
 
+pytestmark = pytest.mark.usefixtures("an_hour_later")
 Capsys = pytest.CaptureFixture[str]
 PATH = "placements/front.yaml"
 FRONT = """\
@@ -32,7 +33,7 @@ data: {front: blue}
 TREE = """\
 resourceplacement/front (shop)                  Available: True
 ├── resourcesnapshot/front-0-snapshot           latest: true
-│   └── resourcebinding/front-fleet2-2e378c63   state: Bound, Available: True
+│   └── resourcebinding/front-fleet2-2e378c63   state: Bound, Available: True (AvailableAssumed)
 │       └── cluster/fleet2
 └── schedulingpolicysnapshot/front-0            latest: true
 """

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.cli.main import run
+from tests.cli.history import FAILED
 from tests.shell.fleet import EXAMPLE, new_fleet
 from tests.shell.guarded import FRONTEND_OUTPUT, SHOP_OUTPUT
 from tests.shell.keys import SshKey, allowing, commit_signed, gpg_home, new_ssh_key
@@ -104,15 +105,14 @@ def test_a_pass_over_commits_that_wait_is_proven(
 def test_a_pass_on_a_branch_that_was_set_back_counts_as_forged(
     fleet: Checkout, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It was made from inputs that the branch no longer has."""
+    """It was made from inputs that the branch no longer has: what is tolerated there has an end."""
     ada, _, options = keys(tmp_path, trusted=fleet.head())
     at = first_pass(fleet, *options)
     old = fleet.head()
-    placed = EXAMPLE["workloads/settings.yaml"].replace("name: settings", "name: others")
-    commit_signed(fleet, ada, {"workloads/others.yaml": placed})
-    assert 0 == answer(fleet, *at, "2026-11-20T12:01:00Z")
+    commit_signed(fleet, ada, FAILED)
+    assert 0 == answer(fleet, *at, "2026-11-20T12:02:00Z")
     fleet.git("reset", "--quiet", "--hard", old)
-    assert 1 == answer(fleet, *at, "2026-11-20T12:05:00Z")
+    assert 1 == answer(fleet, *at, "2026-11-20T12:09:00Z")
     capsys.readouterr()
 
     assert 1 == answer(fleet, "verify", f"{old}..HEAD")

@@ -14,7 +14,10 @@ from tests.shell.fleet import EXAMPLE, ROOT
 from tests.shell.repositories import Checkout
 from tests.told_blocks import missing, told
 
-pytestmark = pytest.mark.cpu_seconds(60)  # many examples of whole passes
+pytestmark = [
+    pytest.mark.cpu_seconds(60),  # many examples of whole passes
+    pytest.mark.usefixtures("an_hour_later"),
+]
 
 Capsys = pytest.CaptureFixture[str]
 DOCUMENT = "docs/json.md"

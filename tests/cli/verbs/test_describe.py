@@ -8,6 +8,7 @@ import pytest
 from tests.cli.history import answer, told_fleet
 from tests.shell.repositories import Checkout, new_checkout
 
+pytestmark = pytest.mark.usefixtures("an_hour_later")
 Capsys = pytest.CaptureFixture[str]
 PLAIN = """apiVersion: v1
 kind: ConfigMap
@@ -87,9 +88,9 @@ def test_conditions_are_a_table(fleet: Checkout, capsys: Capsys) -> None:
         ["----", "------", "------", "---", "-------"],
     ] == table[:2]
     assert ["Scheduled", "True", "Success"] == table[2][:3]
-    assert ["FullyApplied", "False", "AwaitingFeedback"] == table[3][:3]
-    assert ["No", "report", "yet", "from", "backup1"] == table[3][4:]
-    assert 1 == out.count("AwaitingFeedback")
+    assert ["FullyApplied", "True", "FullyAppliedAssumed"] == table[3][:3]
+    assert ["No", "cluster", "reported,", "all", "are", "assumed"] == table[3][4:10]
+    assert 1 == out.count("FullyAppliedAssumed")
 
 
 def test_a_decision_is_told_with_whose_commit_it_was(fleet: Checkout, capsys: Capsys) -> None:

@@ -44,18 +44,6 @@ def test_karmada_says_what_upstream_says(fleet: Checkout, capsys: Capsys) -> Non
     assert [
         ["Normal", "ScheduleBindingSucceed", name, f"{said} Result: {{member1:2}}"],
         ["Normal", "ScheduleBindingSucceed", name, f"{said} Result: {{member1:5}}"],
-        [
-            "Normal",
-            "SyncSucceed",
-            name,
-            "Successfully applied resource(default/shop) to cluster member1",
-        ],
-        [
-            "Normal",
-            "AggregateStatusSucceed",
-            name,
-            f"Update resourceBinding({name}) with AggregatedStatus successfully.",
-        ],
         ["Normal", "EvictWorkloadFromClusterSucceed", name, "Evict from cluster member1 succeed."],
         ["Normal", "ScheduleBindingSucceed", name, f"{said} Result: {{backup1:5}}"],
     ] == [line[1:5] for line in lines[1:]]

@@ -151,6 +151,8 @@ def test_what_follows_from_scheduling_is_told_as_upstream_does(
     placement = groups(["a"])
     put(fleet, policy(placement=placement, propagateDeps=True))
     run_pass(fleet.folder, 0)
+    status = {"replicas": 2, "updatedReplicas": 2, "availableReplicas": 2}
+    fleet.commit({"feedback/a/web.yaml": text({**body, "status": status})}, "Report")
     run_pass(fleet.folder, 60)
 
     listed = "{APIVersion:v1 Kind:ConfigMap Namespace:default Name:settings LabelSelector:<nil>}"

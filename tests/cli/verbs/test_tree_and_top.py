@@ -10,6 +10,7 @@ from tests.cli.printing.test_terminal import ESCAPE, on_terminal
 from tests.shell.fleet import EXAMPLE, new_fleet, run_pass
 from tests.shell.repositories import Checkout
 
+pytestmark = pytest.mark.usefixtures("an_hour_later")
 Capsys = pytest.CaptureFixture[str]
 ROOMY = (
     EXAMPLE["clusters/member2.yaml"]
@@ -48,16 +49,16 @@ TREES = {
     "pp/shop": """\
 propagationpolicy/shop (default)
 └── deployment/shop
-    └── resourcebinding/shop-deployment   Scheduled: True, FullyApplied: False (AwaitingFeedback)
-        ├── cluster/backup1               replicas: 5
+    └── resourcebinding/shop-deployment   FullyApplied: True (FullyAppliedAssumed)
+        ├── cluster/backup1               replicas: 5, applied: True, health: Healthy
         └── cluster/member1               leaving: since 2026-11-20T12:02:00Z (TaintUntolerated)
-            └── waits for                 it to be healthy on backup1
+            └── waits for                 the next pass
 """
     + UNDELIVERED,
     "cpp/settings": """\
 clusterpropagationpolicy/settings
 └── configmap/settings (default)
-    └── resourcebinding/settings-configmap   FullyApplied: True
+    └── resourcebinding/settings-configmap   FullyApplied: True (FullyAppliedAssumed)
         ├── cluster/backup1                  applied: True, health: Healthy
         ├── cluster/member1                  applied: True, health: Healthy
         └── cluster/member2                  applied: True, health: Healthy
@@ -76,14 +77,15 @@ placement/reports (default)                PlacementMisconfigured: False, Placem
     "crp/tools": """\
 clusterresourceplacement/tools                         Available: True
 ├── clusterresourcesnapshot/tools-0-snapshot           latest: true
-│   ├── clusterresourcebinding/tools-fleet1-4dd492db   state: Bound, Available: True
+│   ├── clusterresourcebinding/tools-fleet1-4dd492db   state: Bound, {assumed}
 │   │   └── cluster/fleet1
-│   └── clusterresourcebinding/tools-fleet2-3be08a14   state: Bound, Available: True
+│   └── clusterresourcebinding/tools-fleet2-3be08a14   state: Bound, {assumed}
 │       └── cluster/fleet2
 └── clusterschedulingpolicysnapshot/tools-0            latest: true
 """
     + UNDELIVERED,
 }
+TREES["crp/tools"] = TREES["crp/tools"].format(assumed="Available: True (AvailableAssumed)")
 
 
 @pytest.mark.parametrize("word", sorted(TREES))
@@ -114,7 +116,8 @@ def test_a_tree_for_machines(fleet: Checkout, capsys: Capsys) -> None:
     code, found = answer_json(fleet, capsys, ["tree", "deployment/shop"])
 
     assert (0, "ResourceBinding") == (code, found["object"]["kind"])
-    assert {"Scheduled": "True", "FullyApplied": "False (AwaitingFeedback)"} == found["facts"]
+    assumed = "True (FullyAppliedAssumed)"
+    assert {"Scheduled": "True", "FullyApplied": assumed} == found["facts"]
     assert [("backup1", 5), ("member1", 0)] == [
         (child["cluster"], child["replicas"]) for child in found["children"]
     ]

@@ -4,7 +4,9 @@ import json
 
 import pytest
 
+from reconciler.audit.fleet.assumed_outputs import as_of
 from tests.builders import (
+    after,
     cluster,
     configmap,
     configuration,
@@ -233,4 +235,7 @@ def test_a_broken_configuration_keeps_its_last_good_meaning() -> None:
     told.files["reconciler.yaml"] = json.dumps(configuration(feedback={"assumeAfterSeconds": "x"}))
 
     assert told.run(2).changes
-    assert "True" == (told.run(5), told.condition("FullyApplied")["status"])[1]
+    assert [False, True] == [
+        "FullyAppliedAssumed" in str([*as_of(told.world(), at).by_kind()])
+        for at in (after(4), after(5))
+    ]

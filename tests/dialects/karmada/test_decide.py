@@ -184,46 +184,6 @@ def test_a_cluster_being_deleted_has_its_reason() -> None:
     assert {"b": "cluster(s) being deleted, or without a file"} == outcome.decisions[0].rejected
 
 
-@pytest.mark.parametrize(
-    ("seconds", "applied_at"),
-    [pytest.param(60, 60, id="default"), pytest.param(0, 0, id="at-once")],
-)
-def test_silent_clusters_are_assumed_healthy(seconds: int, applied_at: int) -> None:
-    """From that second on, not earlier."""
-    told = story(cluster(), policy(), deployment())
-    told.put(configuration(feedback={"assumeAfterSeconds": seconds}))
-    told.run(0)
-    if applied_at:
-        assert () == told.run(applied_at - 1).changes
-        assert "False" == told.condition("FullyApplied")["status"]
-        told.run(applied_at)
-
-    assert ("True", "FullyAppliedAssumed") == (
-        told.condition("FullyApplied")["status"],
-        told.condition("FullyApplied")["reason"],
-    )
-
-
-def test_silent_clusters_may_never_be_assumed_healthy() -> None:
-    """Then no moment is waited for."""
-    told = story(cluster(), policy(), deployment())
-    told.put(configuration(feedback={"assumeAfterSeconds": None}))
-
-    assert told.run(0).recheck_at is None
-    assert () == told.run(90_000).changes
-
-
-def test_the_assumption_counts_anew_for_a_new_cluster_only() -> None:
-    """The clusters that were there keep their moment."""
-    told = story(cluster("a"), policy(), deployment())
-    told.run(0)
-    told.put(cluster("b"))
-
-    assert after(90) == told.run(30).recheck_at or after(60) == told.run(31).recheck_at
-    told.run(60)
-    assert "No report yet from b" == told.condition("FullyApplied")["message"]
-
-
 def test_unclaimed_bindings_stay_where_they_are() -> None:
     """Without a policy nothing is scheduled, and nothing is taken away."""
     told = on_a().drop(policy())

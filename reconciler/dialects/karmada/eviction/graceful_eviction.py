@@ -29,6 +29,11 @@ class GracefulEviction:
         """The first moment at which time alone drops a task, `None` if none does."""
         return earliest(*(moment for _, moment in self.ends))
 
+    @property
+    def awaits_health(self) -> bool:
+        """Whether a task ends as soon as the workload is healthy elsewhere."""
+        return any(task.suppress_deletion is None for task in self.tasks)
+
 
 def assess_tasks(
     binding: Binding, now: datetime, *, timeout: timedelta = DEFAULT_TIMEOUT

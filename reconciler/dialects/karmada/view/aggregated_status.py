@@ -1,7 +1,9 @@
 """What clusters report of a binding: aggregatedStatus, and the FullyApplied condition.
 
 A cluster that never reported counts as applied and healthy a while after it was chosen; the moments
-at which clusters were chosen stand in an annotation of the binding.
+at which clusters were chosen stand in an annotation of the binding. That is not written: decisions
+count with it, and `assumed_status.py` says it to whoever reads the file. What a file says already,
+as older rules wrote it, stays there while it holds, so that no file is written for it alone.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,6 +20,7 @@ from reconciler.dialects.karmada.api.work.binding_status import (
 from reconciler.manifests.annotation_json import read_moments, write_note
 from reconciler.model.availability import assume
 from reconciler.model.conditions import Condition, set_condition
+from reconciler.model.health import Health
 from reconciler.model.moments import earliest, format_moment, parse_moment, stamp
 
 PLACED_AT = "reconciler.dev/placed-at"
@@ -30,23 +33,41 @@ class Feedback:
 
     Attributes:
         placed_at: The annotation: cluster to the moment at which it was chosen, as JSON.
-        aggregated: aggregatedStatus, by name of cluster.
-        condition: FullyApplied.
-        until: When an assumption would change this, `None` if none would.
+        aggregated: aggregatedStatus as it is written, by name of cluster.
+        condition: FullyApplied as it is written.
+        health: Cluster to health, with what is assumed by now.
+        until: When an assumption would change what is written, `None` if none would.
+        assumed_at: When the next cluster will be assumed to be healthy, `None` if none will.
     """
 
     placed_at: str
     aggregated: Sequence[AggregatedStatusItem]
     condition: Condition
+    health: Mapping[str, str]
     until: datetime | None
+    assumed_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class AssumedCopies:
+    """How silence is taken.
+
+    Attributes:
+        after_seconds: See `model/availability.py`.
+        is_written: Whether what is assumed is written when its moment comes: older rules.
+    """
+
+    after_seconds: int | None
+    is_written: bool = False
 
 
 def gather(
     clusters: Iterable[str],
     metadata: BindingMetadata,
     reports: Reports,
+    written: Iterable[AggregatedStatusItem],
     *,
-    assume_after_seconds: int | None,
+    silence: AssumedCopies,
     now: datetime,
 ) -> Feedback:
     """Return what is known of the clusters of a binding.
@@ -56,7 +77,8 @@ def gather(
         metadata: The binding's metadata at the last pass; the moment of a cluster stays as long as
             the binding is on it.
         reports: What the clusters say themselves; nothing is assumed of those that say anything.
-        assume_after_seconds: See `model/availability.py`.
+        written: The entries of aggregatedStatus at the last pass.
+        silence: How it is taken.
         now: Moment for clusters newly chosen.
     """
     names = sorted(clusters)
@@ -64,23 +86,41 @@ def gather(
     first_at = format_moment(now)
     placed_at = {name: known.get(name) or first_at for name in names}
     reported = reports.items(names)
-    silent = [name for name in names if name not in reported]
-    assumptions = {
-        at: assume(parse_moment(at), assume_after_seconds, now)
-        for at in {placed_at[name] for name in silent}
-    }
-    assumed = [name for name in silent if assumptions[placed_at[name]].available]
-    items = {name: assumed_item(name) for name in assumed}
-    items |= reported
+    silent = {name: placed_at[name] for name in names if name not in reported}
+    assumed, assumed_at = assumed_among(silent, silence.after_seconds, now)
+    told, until = assumed, assumed_at
+    if not silence.is_written:
+        said = {item.cluster for item in written if item == assumed_item(item.cluster)}
+        kept = {name: at for name, at in silent.items() if name in said}
+        told, until = assumed_among(kept, silence.after_seconds, now)
+    items = {**{name: assumed_item(name) for name in told}, **reported}
+    healthy = {name: str(Health.HEALTHY) for name in assumed}
     return Feedback(
         placed_at=write_note(placed_at),
         aggregated=[items[name] for name in names if name in items],
-        condition=_fully_applied(names, items, assumed, assume_after_seconds),
-        until=earliest(*(assumption.until for assumption in assumptions.values())),
+        condition=fully_applied(names, items, told, silence.after_seconds),
+        health={**healthy, **{name: item.health for name, item in reported.items()}},
+        until=until,
+        assumed_at=assumed_at,
     )
 
 
-def _fully_applied(
+def assumed_among(
+    silent: Mapping[str, str], after_seconds: int | None, now: datetime
+) -> tuple[list[str], datetime | None]:
+    """Return the silent clusters that count as healthy by now, and when the next one will.
+
+    Args:
+        silent: Cluster to the moment at which it was chosen, as written.
+        after_seconds: See `model/availability.py`.
+        now: Aware UTC.
+    """
+    found = {at: assume(parse_moment(at), after_seconds, now) for at in {*silent.values()}}
+    assumed = [name for name, at in silent.items() if found[at].available]
+    return assumed, earliest(*(one.until for one in found.values()))
+
+
+def fully_applied(
     names: Sequence[str],
     items: Mapping[str, AggregatedStatusItem],
     assumed: Sequence[str],

@@ -1,10 +1,11 @@
 """What Karmada answers about the files of a world, in one place."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 
 from reconciler.dialects.copy_status import Copies
 from reconciler.dialects.karmada.api.admitted_cluster import taints_of
+from reconciler.dialects.karmada.api.work.binding_metadata import BINDINGS
 from reconciler.dialects.karmada.api.work.binding_spec import decode_spec
 from reconciler.dialects.karmada.detector.binding_draft import binding_key
 from reconciler.dialects.karmada.detector.claim_marks import claimant
@@ -23,7 +24,7 @@ from reconciler.dialects.karmada.view.tree import tree_of
 from reconciler.dialects.merge_warning import MergeEffects, Warned
 from reconciler.dialects.view import View
 from reconciler.model.body import Body
-from reconciler.model.world import World
+from reconciler.model.world import Manifest, World
 
 
 def _warnings(effects: MergeEffects) -> Iterable[Warned]:
@@ -36,6 +37,12 @@ def _copies(world: World, now: datetime) -> Copies:
     from reconciler.dialects.karmada.view.copies import copies_in
 
     return copies_in(world, now)
+
+
+def _assumed(world: World, now: datetime) -> Callable[[Manifest], Body]:
+    from reconciler.dialects.karmada.view.assumed_status import assumed_in
+
+    return assumed_in(world, now)
 
 
 def _is_edited(body: Body) -> bool:
@@ -56,6 +63,7 @@ VIEW = View(
     policy_of=claimant,
     tree=tree_of,
     copies=_copies,
+    assumed=dict.fromkeys(BINDINGS, _assumed),
     report_of=report_of,
     place_of=place_of,
     taints_of=taints_of,

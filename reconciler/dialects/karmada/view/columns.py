@@ -28,6 +28,7 @@ from reconciler.manifests.columns import (
     age,
     condition,
     if_reported,
+    or_assumed,
     printed,
     spec_of,
     taints,
@@ -76,7 +77,7 @@ _BINDING: Columns = (
         ("CLUSTERS", _placed),
         ("LEAVING", _leaving),
         ("SCHEDULED", condition("Scheduled")),
-        ("FULLYAPPLIED", condition("FullyApplied")),
+        ("FULLYAPPLIED", or_assumed("FullyApplied")),
         ("AGE", age),
     ),
     (

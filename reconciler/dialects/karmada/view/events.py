@@ -89,7 +89,9 @@ def _requires(key: ObjectKey, other: BindingSpec) -> bool:
 
 
 def _synced(key: ObjectKey, after: BindingSpec, change: OutputChange) -> Iterator[ObjectEvent]:
-    """Return which clusters hold their copy now, as they report or as it is assumed of them.
+    """Return which clusters hold their copy now, as their reports say.
+
+    Of what is assumed nothing is told, but where an older version of ours wrote it to the file.
 
     Source: karmada@f8fdd02 pkg/controllers/execution/execution_controller.go `syncToClusters`.
     """

@@ -95,6 +95,12 @@ class BindingSpec(NamedTuple):
         return frozenset(map(itemgetter(0), self.clusters))
 
     @property
+    def held_on(self) -> frozenset[str]:
+        """The clusters that hold its workload: it is on them, or others that need it are."""
+        required = (name for one in self.required_by for name, _ in one.clusters)
+        return self.named.union(required)
+
+    @property
     def placed(self) -> Placed:
         """The clusters that it is on with their replicas, by name."""
         return placed_on(self.clusters)

@@ -1,0 +1,55 @@
+"""The outputs as they are by now: what passes wrote, and what is assumed of silence since.
+
+No pass writes what is assumed since time went by, so whoever shows an output asks here. A pass is
+never computed from it: passes count with what is assumed by themselves.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime
+from functools import partial
+
+from reconciler.core.dialects import DIALECTS
+from reconciler.core.record import last_pass
+from reconciler.model.body import LateBody
+from reconciler.model.identity import ObjectKey
+from reconciler.model.settings import settings_in
+from reconciler.model.versioned import branched
+from reconciler.model.world import Manifest, World
+
+
+def shown_at(world: World, clock: datetime) -> datetime:
+    """Return the moment of which a world is shown: the clock's, or that of a later last pass."""
+    last = last_pass(world.outputs)
+    return clock if last is None else max(clock, last.at)
+
+
+def as_of(world: World, clock: datetime) -> World:
+    """Return a world to show, each output as it is by now once it is read; the rest is the same.
+
+    Args:
+        world: As it stands in its files.
+        clock: The moment, aware UTC; no earlier one than that of the last pass counts.
+    """
+    if settings_in(world).assume_after_seconds is None:
+        return world
+    came = dict(_assumed(world, shown_at(world, clock)))
+    if not came:
+        return world
+    return replace(
+        world,
+        outputs=branched(world.outputs, came),
+        kinds=world.kinds.next(),
+        output_kinds=world.output_kinds.next(),
+    )
+
+
+def _assumed(world: World, now: datetime) -> Iterator[tuple[ObjectKey, Manifest]]:
+    """Yield the outputs of which something may be assumed."""
+    for dialect in DIALECTS:
+        if not any(map(world.outputs_of_kind, dialect.written)):
+            continue  # its answers need not be loaded
+        for kind, assumed in dialect.view().assumed.items():
+            of = assumed(world, now)
+            for one in world.outputs_of_kind(kind):
+                yield one.key, replace(one, held=LateBody(partial(of, one)))
