@@ -23,7 +23,7 @@ from reconciler.shell.processes.garbage import collect_seldom
 
 SIZE, LARGE = 10_000, 100_000
 CLUSTERS = 50  # with 500 the bindings alone are 2 GB of text
-SETTLING = (0, 70, 70)  # assumed availability is written once
+SETTLING = (0, 1)
 PASSES, WARMED_UP = 1000, 20
 MANIFESTS = 1000
 SHARDS = 100

@@ -100,14 +100,13 @@ def _object_figures(folder: Path, size: str) -> Iterator[Figure]:
 
 
 def _make(folder: Path, clusters: int, workloads: int) -> None:
-    """Make a repository: placed, assumed to be there, then changed and placed again."""
+    """Make a repository: placed, then changed and placed again."""
     begun = folder.with_suffix(".begun")
     repository = make_bare(begun, manifests_of(clusters + 2 * workloads, clusters))
     clock = start_clock()
     passes = passes_of(repository, clock)
-    for _ in range(2):  # the second one assumes what nobody reported
-        passes.run()
-        clock.moment += timedelta(seconds=120)
+    passes.run()
+    clock.moment += timedelta(seconds=120)
     files = {path: text for i in range(CHANGED) for path, text in workload(i, 33).items()}
     push(repository, files, at=clock.moment)
     passes.run()

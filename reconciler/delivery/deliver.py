@@ -269,10 +269,14 @@ class _Stage:
             is_explained=explained_by(
                 self.world,
                 self.after,
-                {
-                    one: (renderers.of(self.world, self.settings), self.renderers[one])
+                [
+                    (
+                        renderers.of(self.world, self.settings),
+                        self.renderers[one],
+                        renderers.affected(self.world, self.after),
+                    )
                     for one, renderers in memory.renderers.items()
-                },
+                ],
                 self.configured.destinations,
             ),
             doubtful=bool(self.world.frozen or memory.unread),

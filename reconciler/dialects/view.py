@@ -65,6 +65,7 @@ class View:
         copies: Returns what knows of copies in clusters at a moment, of a world as it is by then.
         assumed: By kind of output, what says how one is at a moment: what passes wrote, and what
             is assumed since of clusters that never reported. Passes write nothing of that.
+        assumed_beside: The kinds of these for which that is told from other objects, too.
         report_of: Returns what the status of a cluster says.
         place_of: Returns where a cluster stands.
         taints_of: Returns the taints of a cluster that scheduling uses: those that are written,
@@ -93,6 +94,7 @@ class View:
     report_of: Callable[[Body], ClusterReport]
     copies: Callable[[World, datetime], Copies] = no_copies
     assumed: Mapping[Kind, AssumedIn] = field(default_factory=dict)
+    assumed_beside: frozenset[Kind] = frozenset()
     place_of: Callable[[Body], ClusterPlace] = labelled_place
     taints_of: Callable[[Body, Settings], tuple[Body, ...]] = _written_taints
     cordon: Body

@@ -10,6 +10,24 @@ ASSUMED = "Assumed"
 
 
 @dataclass(frozen=True, slots=True)
+class Silence:
+    """How the silence of clusters is taken.
+
+    Attributes:
+        after_seconds: How long one may be silent before its copy counts as running, zero or more;
+            `None` means for ever.
+        is_written: Whether that is written to outputs when its moment comes, as older rules had it.
+    """
+
+    after_seconds: int | None = None
+    is_written: bool = False
+
+
+NEVER = Silence()
+"""Nothing is assumed."""
+
+
+@dataclass(frozen=True, slots=True)
 class Assumption:
     """Whether a silent cluster counts as applied, healthy and available.
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from reconciler.model.availability import Silence
 from reconciler.model.body import Body
 from reconciler.model.fields import mapping, number_or_none, strings, text
 from reconciler.model.world import RULES, WRITES_ASSUMED, World
@@ -57,6 +58,11 @@ class Settings:
     feedback_branch: str = ""
     safety: Safety = Safety()  # frozen
     options: Mapping[str, Body] = field(default_factory=dict)
+
+    @property
+    def silence(self) -> Silence:
+        """How the silence of clusters is taken."""
+        return Silence(self.assume_after_seconds, self.writes_assumed)
 
 
 def settings_in(world: World) -> Settings:

@@ -9,10 +9,11 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 
-from reconciler.core.dialects import DIALECTS
+from reconciler.core.dialects import DIALECTS, dialect_of
 from reconciler.core.record import last_pass
 from reconciler.model.body import LateBody
 from reconciler.model.identity import ObjectKey
+from reconciler.model.known_kinds import Kind
 from reconciler.model.settings import settings_in
 from reconciler.model.versioned import branched
 from reconciler.model.world import Manifest, World
@@ -42,6 +43,13 @@ def as_of(world: World, clock: datetime) -> World:
         kinds=world.kinds.next(),
         output_kinds=world.output_kinds.next(),
     )
+
+
+def needs_others(kind: Kind) -> bool:
+    """Return whether other objects tell how one of a kind is by now, so that `as_of` takes all."""
+    dialect = dialect_of(kind[0])
+    written = dialect is not None and kind in dialect.written
+    return dialect is not None and written and kind in dialect.view().assumed_beside
 
 
 def _assumed(world: World, now: datetime) -> Iterator[tuple[ObjectKey, Manifest]]:

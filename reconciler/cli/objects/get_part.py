@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from reconciler.audit.fleet.assumed_outputs import needs_others
 from reconciler.cli.objects.asked_kinds import AskedKind, asked_kinds, present_kinds
 from reconciler.cli.objects.query import Query, matching
 from reconciler.core.dialects import KINDS
@@ -29,7 +30,8 @@ class Found(NamedTuple):
 def find_in_part(reader: PartReader, revision: str, query: Query) -> Found | None:
     """Return what is asked for, `None` where only the whole world tells.
 
-    That is so where something is missing: what is near it is told then.
+    That is so where something is missing: what is near it is told then; and where other objects
+    tell how one is by now.
     """
     heads = reader.heads(revision)
     present = None if heads is None else heads.kinds()
@@ -38,6 +40,8 @@ def find_in_part(reader: PartReader, revision: str, query: Query) -> Found | Non
     try:
         asked = asked_kinds(KINDS, present, query.words)
     except UsageError:
+        return None
+    if any(needs_others(one.kind) for one in asked):
         return None
     world = reader.world(revision, heads.part(_names(heads, asked, query)))
     if asked_kinds(world.known, present | present_kinds(world), query.words) != asked:

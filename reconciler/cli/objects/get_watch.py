@@ -71,6 +71,9 @@ class Watch:
         rows = rows_of(world, keys, now, wide)
         for kind, keys in kinds.items():
             self._make_table(world, kind, keys)
+        if before is not None and self.query.output != "wide":  # what time alone changed is no news
+            same = [key for key in rows if key in self._rows and _is_same(world, before, key)]
+            self._rows = {**self._rows, **{key: rows[key] for key in same}}
         changed = list(self._changes(rows, now))
         self._rows = rows
         if self.query.output == "name":
@@ -132,3 +135,11 @@ class Watch:
             self._widths[kind] = widths_of([titles, *lines] if headers else lines)
             for text in table_lines(titles, lines, headers=headers):
                 click.echo(text)
+
+
+def _is_same(world: "World", before: "World", key: "ObjectKey") -> bool:
+    """Return whether the files of an object are those of the world before."""
+    return all(
+        now.get(key) is then.get(key)
+        for now, then in ((world.inputs, before.inputs), (world.outputs, before.outputs))
+    )

@@ -39,7 +39,7 @@ from reconciler.dialects.karmada.scheduler.reschedule_requests import ask
 from reconciler.dialects.karmada.scheduler.schedule import schedule
 from reconciler.dialects.karmada.scheduler.schedule_result import ScheduleVerdict
 from reconciler.dialects.karmada.scheduler.triggers import ScheduleReason
-from reconciler.dialects.karmada.view.aggregated_status import AssumedCopies, Feedback, gather
+from reconciler.dialects.karmada.view.aggregated_status import Feedback, gather
 from reconciler.dialects.karmada.view.binding_rendering import (
     DECISION_DIGEST,
     binding_file,
@@ -50,6 +50,7 @@ from reconciler.dialects.karmada.view.decision_record import Happened, decision_
 from reconciler.dialects.karmada.view.explanation import explain
 from reconciler.dialects.karmada.view.waits import waits_of
 from reconciler.dialects.object_pass import Part
+from reconciler.model.availability import Silence
 from reconciler.model.moments import earliest, span
 from reconciler.rebalance.target import MetDemand
 from reconciler.schedule.framework import Mask, positions_of
@@ -67,7 +68,7 @@ class Surroundings:
     failover: Failover
     propagate_empty: bool
     copies: CopyReports
-    silence: AssumedCopies
+    silence: Silence
     now: datetime
     clusters_before: Earlier[Members] | None = None
 

@@ -32,7 +32,6 @@ from reconciler.dialects.karmada.detector.options import decode_detector_options
 from reconciler.dialects.karmada.memory import KarmadaMemory
 from reconciler.dialects.karmada.scheduler.reschedule_requests import is_reschedulable
 from reconciler.dialects.karmada.settled_bindings import Settled, SettledBindings
-from reconciler.dialects.karmada.view.aggregated_status import AssumedCopies
 from reconciler.dialects.karmada.view.rebalance_target import held_since, target_of, workload_key
 from reconciler.dialects.object_boundary import FaultPlace
 from reconciler.dialects.object_pass import ObjectPass, Part
@@ -233,7 +232,7 @@ class Karmada:
                 failover=failover,
                 propagate_empty=propagates_empty(settings),
                 copies=self.memory.copies.follow(world),
-                silence=AssumedCopies(settings.assume_after_seconds, settings.writes_assumed),
+                silence=settings.silence,
                 now=now,
                 clusters_before=clusters_before(world, CLUSTER, inventory.views, admit, apart),
             ),

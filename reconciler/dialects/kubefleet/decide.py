@@ -31,6 +31,7 @@ from reconciler.dialects.kubefleet.view.status import placement_file, refused_fi
 from reconciler.dialects.object_pass import Part
 from reconciler.errors import UserError
 from reconciler.manifests.admission import admit
+from reconciler.model.availability import Silence
 from reconciler.model.body import Body
 from reconciler.model.fields import mapping
 from reconciler.model.identity import ObjectKey, uid_of
@@ -48,7 +49,7 @@ class PlacementFiles:
         selection: What it selects, or what is wrong with its selectors.
         works: Its Works, as clusters report them.
         copies: What clusters report.
-        assume_after_seconds: When copies without a report count as available, `None` for never.
+        silence: How that of clusters without a report is taken.
     """
 
     left: Mapping[ObjectKey, Body]
@@ -56,7 +57,7 @@ class PlacementFiles:
     selection: Selected | UserError
     works: tuple[Manifest, ...]
     copies: CopyReports
-    assume_after_seconds: int | None
+    silence: Silence
 
 
 def decide(asked: DemandedPlacement, files: PlacementFiles, now: datetime) -> Part:
@@ -100,7 +101,7 @@ def _settled(
         resources=keys_of(selection.resources),
         copies=files.copies,
         works=works_by_cluster(files.works),
-        assume_after_seconds=files.assume_after_seconds,
+        silence=files.silence,
     )
     rebalanced = asked.demand is not None
     evicted = evict(asked.evictions, placement, repaired.present.bindings, now, reports)

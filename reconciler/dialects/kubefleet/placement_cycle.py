@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import NamedTuple
 
 from reconciler.dialects.kubefleet.api.binding import Binding
 from reconciler.dialects.kubefleet.api.clusters import Members
@@ -15,7 +16,12 @@ from reconciler.dialects.kubefleet.api.names import (
 from reconciler.dialects.kubefleet.api.placement import Placement, latest_master
 from reconciler.dialects.kubefleet.api.policy import PICK_N
 from reconciler.dialects.kubefleet.api.policy_snapshot import encode_policy_status
-from reconciler.dialects.kubefleet.rollout.availability import keep_marks, observe
+from reconciler.dialects.kubefleet.rollout.availability import (
+    assumed_in,
+    keep_marks,
+    observe,
+    without_assumed,
+)
 from reconciler.dialects.kubefleet.rollout.availability_reports import AvailabilityReports
 from reconciler.dialects.kubefleet.rollout.rollout import roll_out
 from reconciler.dialects.kubefleet.scheduler.binding_groups import classify
@@ -71,6 +77,22 @@ class ConvergedPlacement:
     result: Scheduled | None
 
 
+class RolledOut(NamedTuple):
+    """Where a rollout converges.
+
+    Attributes:
+        bindings: By name, with what is assumed of their clusters.
+        until: When time alone makes ready what the rollout waits for, `None` if never.
+        assumed_at: When more will be assumed, `None` if never.
+        waits: Whether more would move as soon as more clusters are ready.
+    """
+
+    bindings: Mapping[str, Binding]
+    until: datetime | None
+    assumed_at: datetime | None
+    waits: bool
+
+
 def converge(
     placement: Placement,
     owner: Owner,
@@ -111,7 +133,8 @@ def converge(
         result = schedule(snapshot, bindings.values(), members, now)
     snapshot, bindings = _take(snapshot, bindings, result)
     latest = latest_master(selected.snapshots.values(), placement.name)
-    bindings, until = _roll(placement, bindings, latest, now, reports)
+    rolled = _roll(placement, bindings, latest, now, reports)
+    bindings, until = _written(rolled, present.bindings, reports)
     return ConvergedPlacement(
         policies={
             **revisions.snapshots,
@@ -190,25 +213,40 @@ def _roll(
     latest: str | None,
     now: datetime,
     reports: AvailabilityReports,
-) -> tuple[Mapping[str, Binding], datetime | None]:
+) -> RolledOut:
     """Run rounds of the rollout until one changes nothing; a deleted binding is gone at once.
 
     Raises:
         UnexpectedBehavior: Two bindings of one cluster contradict each other.
     """
-    untils: list[datetime | None] = []
+    until, assumed_at, waits = None, None, False
     for _ in range(len(bindings) + SPARE_ROUNDS):
         observed = {name: observe(item, now, reports) for name, item in bindings.items()}
         before = {name: item for name, (item, _) in observed.items()}
         result = roll_out(placement.strategy, placement.wanted, before.values(), latest, now)
         if result.error is not None:
             raise result.error
-        untils = [result.until, *(until for _, until in observed.values())]
+        until, waits = result.until, result.waits
+        assumed_at = earliest(*(at for _, at in observed.values()))
         after = {name: item for name, item in result.bindings.items() if name not in result.deleted}
         if after == before == bindings:
             break
         bindings = after
-    return bindings, earliest(*untils)
+    return RolledOut(bindings, until, assumed_at, waits)
+
+
+def _written(
+    rolled: RolledOut, before: Mapping[str, Binding], reports: AvailabilityReports
+) -> tuple[Mapping[str, Binding], datetime | None]:
+    """Return bindings as they are written, and when time alone could change them.
+
+    What is assumed next matters where the rollout waits for it, or where a file speaks of it.
+    """
+    if reports.silence.is_written:
+        return rolled.bindings, earliest(rolled.until, rolled.assumed_at)
+    bindings = {n: without_assumed(one, before.get(n)) for n, one in rolled.bindings.items()}
+    waits = rolled.waits or any(map(assumed_in, before.values()))
+    return bindings, earliest(rolled.until, rolled.assumed_at if waits else None)
 
 
 def selected_targets(bindings: Iterable[Binding]) -> tuple[str, ...]:

@@ -201,7 +201,7 @@ class Fleets:
             selection=self._selected(key),
             works=tuple(self.memory.works.found(key).values()),
             copies=self.copies,
-            assume_after_seconds=self.settings.assume_after_seconds,
+            silence=self.settings.silence,
         )
         decided = partial(decide, files=files, now=self.now)
         return with_causes(question, decided, self.world, self.clusters_before)

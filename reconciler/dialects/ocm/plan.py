@@ -137,7 +137,7 @@ class Placements:
         looked_at = Visits((self.affected_sets | wakened | decided.asked) & followed.there.keys())
         around = SetSurroundings(
             feedback=self.world.feedback,
-            assume_after_seconds=self.settings.assume_after_seconds,
+            silence=self.settings.silence,
             scopes=self.world.known.scopes,
             now=self.now,
         )

@@ -11,17 +11,14 @@ from reconciler.dialects.object_pass import Part
 from reconciler.dialects.ocm.decisions.placement_record import DECISION
 from reconciler.dialects.ocm.followed import placement_key
 from reconciler.dialects.ocm.manifestworkreplicaset.decided_placement import decided_placement
-from reconciler.dialects.ocm.manifestworkreplicaset.lifecycle import FINALIZER
-from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
-    ReplicaSet,
-    decode_replica_set,
-)
+from reconciler.dialects.ocm.manifestworkreplicaset.lifecycle import standing_set
+from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import ReplicaSet
 from reconciler.dialects.ocm.manifestworkreplicaset.set_decision import (
     SetDecision,
     SetSurroundings,
     decide_set,
 )
-from reconciler.dialects.ocm.manifestworkreplicaset.set_file import render_set
+from reconciler.dialects.ocm.manifestworkreplicaset.set_file import render_set, says_assumed
 from reconciler.dialects.ocm.manifestworkreplicaset.set_record import (
     SetRecord,
     clusters_of,
@@ -37,7 +34,6 @@ from reconciler.manifests.paths import is_frozen
 from reconciler.manifests.suspension import is_suspended
 from reconciler.model.body import Body
 from reconciler.model.decision import Cause, CauseKind, Decision
-from reconciler.model.fields import mapping
 from reconciler.model.identity import ObjectKey
 from reconciler.model.world import Fault, Manifest, World
 
@@ -88,7 +84,8 @@ class SetsInTurn:
             for one in wanted.references
             if (decided := self._placement((key.namespace, one.name))) is not None
         }
-        found = decide_set(key, wanted, placements, known, self.around)
+        writes = self.around.silence.is_written or says_assumed(present)
+        found = decide_set(key, wanted, placements, known, self.around, writes_assumed=writes)
         return Part(
             outputs={key: render_set(manifest, present, found, self.around.now)},
             decision=_decision(key, wanted, known, found, is_new=present is None),
@@ -99,11 +96,8 @@ class SetsInTurn:
         )
 
     def _wanted(self, key: ObjectKey) -> ReplicaSet:
-        """Return the set; what an API server would write into its metadata, no person does."""
-        body = self.memory.followed_sets.there[key].body
-        metadata = {**mapping(body, "metadata"), "namespace": key.namespace}
-        metadata |= {"finalizers": [FINALIZER], "deletionTimestamp": None}
-        return decode_replica_set({**body, "metadata": metadata})
+        """Return the set."""
+        return standing_set(self.memory.followed_sets.there[key])
 
     def _placement(self, owner: tuple[str, str]) -> DecidedPlacement | None:
         """Return a placement as it is decided now, `None` if it never was."""

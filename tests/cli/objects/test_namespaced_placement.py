@@ -30,10 +30,15 @@ kind: ConfigMap
 metadata: {name: colors, namespace: shop}
 data: {front: blue}
 """
+REPORT = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: colors, namespace: shop}
+"""
 TREE = """\
 resourceplacement/front (shop)                  Available: True
 ├── resourcesnapshot/front-0-snapshot           latest: true
-│   └── resourcebinding/front-fleet2-2e378c63   state: Bound, Available: True (AvailableAssumed)
+│   └── resourcebinding/front-fleet2-2e378c63   state: Bound, Available: True
 │       └── cluster/fleet2
 └── schedulingpolicysnapshot/front-0            latest: true
 """
@@ -42,10 +47,11 @@ IN_SHOP = ("-n", "shop")
 
 @pytest.fixture(scope="module")
 def fleet(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
-    """The example with a placement of the namespace `shop`, after two passes; tests only read."""
+    """The example with a placement of the namespace `shop`, which is reported; tests only read."""
     told = new_fleet(tmp_path_factory.mktemp("namespaced") / "fleet", {PATH: FRONT})
-    for seconds in (0, 90):
-        run_pass(told.folder, seconds)
+    run_pass(told.folder, 0)
+    told.commit({"feedback/fleet2/colors.yaml": REPORT}, "Report")
+    run_pass(told.folder, 90)
     return told
 
 

@@ -65,9 +65,6 @@ def test_ocm_and_kubefleet_say_what_upstream_says(fleet: Checkout, capsys: Capsy
         "PlacementRolloutStarted",
         "PlacementOverriddenSucceeded",
         "PlacementWorkSynchronized",
-        "PlacementApplied",
-        "PlacementAvailable",
-        "PlacementRolloutCompleted",
     ] == [event["reason"] for event in kubefleet]
 
 

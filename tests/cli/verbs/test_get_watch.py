@@ -6,14 +6,32 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from reconciler.cli.objects.asked_kinds import asked_kinds, present_kinds
+from reconciler.cli.objects.get_watch import Watch
+from reconciler.cli.objects.query import Query
+from reconciler.library.fleet import open_repository
+from reconciler.shell.clock import SystemClock
 from tests.shell.fleet import EXAMPLE, PATIENCE_SECONDS, new_fleet, process_environment, run_pass
-from tests.shell.repositories import Checkout
+from tests.shell.repositories import NOW, Checkout
 
 SHOP = EXAMPLE["workloads/shop.yaml"]
+QUERY = Query(
+    words=("rb",),
+    namespace="default",
+    all_namespaces=False,
+    selector=None,
+    output="table",
+    show_labels=False,
+    label_columns=(),
+    sort_by=None,
+    no_headers=False,
+    show_secrets=False,
+)
 
 
 @contextmanager
@@ -104,3 +122,26 @@ def test_manifests_are_followed_whole(fleet: Checkout) -> None:
                 break
 
     assert 5 == json.loads(text)["spec"]["replicas"]
+
+
+def test_what_is_assumed_by_then_is_no_line_of_its_own(
+    fleet: Checkout, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A commit that changes one binding prints that one, as it is by now."""
+    run_pass(fleet.folder, 0)
+    loaded = open_repository(fleet.folder)
+    before = loaded.world()
+    asked = asked_kinds(before.known, present_kinds(before), ("rb",))
+    watch = Watch(loaded.repository, loaded.revisions.loader, "main", asked, QUERY, events=False)
+    monkeypatch.setattr(SystemClock, "now", lambda _: NOW)
+    watch._show(before, None)
+    first = capsys.readouterr().out
+    fleet.commit({"workloads/shop.yaml": SHOP.replace("replicas: 2", "replicas: 5")})
+    run_pass(fleet.folder, 60)
+    monkeypatch.setattr(SystemClock, "now", lambda _: NOW + timedelta(hours=1))
+    watch._show(loaded.world(), before)
+
+    assert "Assumed" not in first
+    assert [["shop-deployment", "member1(5)", "<none>", "True", "Assumed"]] == [
+        cells.split()[:5] for cells in capsys.readouterr().out.splitlines()
+    ]

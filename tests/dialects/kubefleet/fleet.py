@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import cast
 
+from reconciler.audit.fleet.assumed_outputs import as_of
+from reconciler.model.identity import ObjectKey
 from tests.builders import Body, configmap, deployment, metadata
 from tests.stories import Story, story
 
@@ -97,8 +99,8 @@ def path_of_binding(story: Story, cluster: str) -> str:
 
 
 def status_of(story: Story, name: str = "web") -> Mapping[str, object]:
-    """The status of a placement."""
-    body = story.output(f"status/clusterresourceplacements.{GROUP}/{name}.yaml")
+    """The status of a placement as it is at the moment of the story."""
+    body = as_of(story.world(), story.now).outputs[ObjectKey(GROUP, PLACEMENT, "", name)].body
     return cast(Mapping[str, object], body["status"])
 
 

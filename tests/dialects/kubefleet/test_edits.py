@@ -104,7 +104,7 @@ def test_an_unscheduled_binding_is_taken_back_by_the_rules() -> None:
         pytest.param(BINDINGS, "SnapshotName: web-0\n", "SnapshotName: web-3\n", id="policy"),
         pytest.param(BINDINGS, "Name: web-0-snapshot", "Name: web-9-snapshot", id="resources"),
         pytest.param(BINDINGS, "affinityScore: 0", "affinityScore: 9", id="score"),
-        pytest.param(BINDINGS, "type: Available", "type: Odd", id="condition"),
+        pytest.param(BINDINGS, "type: WorkSynchronized", "type: Odd", id="condition"),
         pytest.param(BINDINGS, "reason: RolloutStarted", "reason: Odd", id="words"),
         pytest.param(POLICIES, 'policy-index: "0"', 'policy-index: "7"', id="index"),
         pytest.param(POLICIES, 'is-latest-snapshot: "true"', 'x: "true"', id="latest"),

@@ -6,6 +6,7 @@ from typing import cast
 
 import pytest
 
+from reconciler.audit.fleet.assumed_outputs import as_of
 from reconciler.dialects.kubefleet.api.kinds import placement_key
 from reconciler.dialects.kubefleet.dialect import KUBEFLEET
 from reconciler.dialects.kubefleet.view.answers import VIEW
@@ -96,7 +97,8 @@ def test_its_conditions_have_its_name() -> None:
     """Upstream has a type for each of the two kinds."""
     told = placed(namespaced_placement())
     told.run(60)
-    body = told.output(f"status/resourceplacements.{GROUP}/default/web.yaml")
+    key = ObjectKey(GROUP, "ResourcePlacement", "default", "web")
+    body = as_of(told.world(), told.now).outputs[key].body
     conditions = cast(Sequence[Body], cast(Body, body["status"])["conditions"])
 
     stages = ("Scheduled", "RolloutStarted", "Overridden", "WorkSynchronized")

@@ -1,6 +1,6 @@
 """KubeFleet in the pass, from manifests to manifests."""
 
-from tests.builders import configmap, deployment
+from tests.builders import after, configmap, deployment
 from tests.dialects.kubefleet.fleet import (
     bindings,
     condition,
@@ -16,6 +16,7 @@ from tests.dialects.kubefleet.fleet import (
 from tests.stories import Story, story
 
 ALL_AT_ONCE = {"rollingUpdate": {"maxUnavailable": "100%", "maxSurge": "100%"}}
+ONE_AFTER_ANOTHER = {"rollingUpdate": {"maxUnavailable": 1, "maxSurge": 0}}
 
 
 def test_first_pick_all_binds_every_cluster() -> None:
@@ -42,15 +43,16 @@ def test_nothing_to_do_makes_no_change() -> None:
     assert {"b": "Bound"} == states(repository)
 
 
-def test_assumed_availability_lets_the_rollout_finish() -> None:
+def test_assumed_availability_lets_the_rollout_go_on() -> None:
     """A silent cluster counts as available a minute after its rollout, and recheck_at says so."""
-    repository = story(member("a"), placement(), deployment())
-    outcome = repository.run(0)
+    repository = story(member("a"), member("b"), placement(strategy=ONE_AFTER_ANOTHER))
+    repository.put(deployment()).run(0)
+    repository.put(deployment(labels={"tier": "new"}))
 
-    assert "Unknown" == condition(repository, "Applied")["status"]
-    assert outcome.recheck_at is not None
-    repository.run(60)
-    assert "True" == condition(repository, "Available")["status"]
+    assert after(60) == repository.run(10).recheck_at
+    assert after(120) == repository.run(60).recheck_at
+    assert repository.run(120).recheck_at is None
+    assert () == repository.run(9_000).changes
 
 
 def test_scaling_out_moves_nothing() -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import cast
 
+from reconciler.audit.fleet.assumed_outputs import as_of
 from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import GROUP, KIND
 from reconciler.dialects.ocm.manifestworkreplicaset.set_record import (
     TEMPLATE,
@@ -59,8 +60,8 @@ def templates(told: Story) -> dict[str, str]:
 
 
 def condition(told: Story, kind: str) -> tuple[str, str]:
-    """Status and reason of a condition of the set."""
-    status = told.output(STATUS)["status"]
+    """Status and reason of a condition of the set as it is at the moment of the story."""
+    status = as_of(told.world(), told.now).outputs[SHOP].body["status"]
     assert isinstance(status, dict)
     found = next(one for one in status["conditions"] if one["type"] == kind)
     return found["status"], found["reason"]

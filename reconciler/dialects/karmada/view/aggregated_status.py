@@ -18,7 +18,7 @@ from reconciler.dialects.karmada.api.work.binding_status import (
     assumed_item,
 )
 from reconciler.manifests.annotation_json import read_moments, write_note
-from reconciler.model.availability import assume
+from reconciler.model.availability import Silence, assume
 from reconciler.model.conditions import Condition, set_condition
 from reconciler.model.health import Health
 from reconciler.model.moments import earliest, format_moment, parse_moment, stamp
@@ -48,26 +48,13 @@ class Feedback:
     assumed_at: datetime | None
 
 
-@dataclass(frozen=True, slots=True)
-class AssumedCopies:
-    """How silence is taken.
-
-    Attributes:
-        after_seconds: See `model/availability.py`.
-        is_written: Whether what is assumed is written when its moment comes: older rules.
-    """
-
-    after_seconds: int | None
-    is_written: bool = False
-
-
 def gather(
     clusters: Iterable[str],
     metadata: BindingMetadata,
     reports: Reports,
     written: Iterable[AggregatedStatusItem],
     *,
-    silence: AssumedCopies,
+    silence: Silence,
     now: datetime,
 ) -> Feedback:
     """Return what is known of the clusters of a binding.

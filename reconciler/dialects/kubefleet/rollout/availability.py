@@ -1,6 +1,8 @@
 """What is known of a binding's cluster: what it reports, or what is assumed of its silence.
 
 The moment at which the present resources were rolled out stands in an annotation of the binding.
+Rollouts and evictions count with what is assumed; it is not written, but told to whoever reads the
+file. What a file says already, as older rules wrote it, stays there while it holds.
 """
 
 from collections.abc import Iterable
@@ -18,7 +20,7 @@ from reconciler.dialects.kubefleet.view.status_conditions import (
     SYNCHRONIZED,
     reported,
 )
-from reconciler.model.availability import assume
+from reconciler.model.availability import ASSUMED, assume
 from reconciler.model.body import Body
 from reconciler.model.conditions import Condition, set_condition
 from reconciler.model.moments import format_moment, is_moment, parse_moment, stamp
@@ -47,7 +49,7 @@ def observe(
         at = format_moment(now)
         marks = {**marks, ROLLED_OUT: binding.resource_snapshot, ROLLED_OUT_AT: at}
     told = reports.conditions(binding)
-    seconds = reports.assume_after_seconds
+    seconds = reports.silence.after_seconds
     assumption = assume(parse_moment(at), None if told else seconds, now)
     known = [
         Condition(OVERRIDDEN, "True", *NO_OVERRIDE, binding.generation),
@@ -55,17 +57,51 @@ def observe(
         *told,
     ]
     if assumption.available:
-        text = f"No report, assumed {seconds} s after the rollout"
-        known += [
-            Condition(kind, "True", f"{kind}Assumed", text, binding.generation)
-            for kind in reported(binding.apply_strategy)
-        ]
+        known += assumed_conditions(binding, seconds or 0)
     marked = binding._replace(
         annotations=marks,
         conditions=_conditions(binding, known, at=stamp(now)),
         problems=reports.problems(binding),
     )
     return marked, assumption.until
+
+
+def assumed_conditions(binding: Binding, seconds: int) -> list[Condition]:
+    """Return what is assumed of a binding's cluster so many seconds after the rollout."""
+    text = f"No report, assumed {seconds} s after the rollout"
+    return [
+        Condition(kind, "True", f"{kind}{ASSUMED}", text, binding.generation)
+        for kind in reported(binding.apply_strategy)
+    ]
+
+
+def without_assumed(binding: Binding, before: Binding | None) -> Binding:
+    """Return a binding as it is written: what is assumed stays only where its file has it.
+
+    Args:
+        binding: With what is assumed.
+        before: As its file has it, `None` without one.
+    """
+    kept = assumed_in(before)
+    conditions = (
+        item
+        for item in binding.conditions
+        if not _is_assumed(item) or (item.get("type"), item.get("observedGeneration")) in kept
+    )
+    return binding._replace(conditions=tuple(conditions))
+
+
+def assumed_in(binding: Binding | None) -> frozenset[tuple[object, object]]:
+    """Return which conditions of a binding are assumed: their types and generations."""
+    return frozenset(
+        (item.get("type"), item.get("observedGeneration"))
+        for item in (() if binding is None else binding.conditions)
+        if _is_assumed(item)
+    )
+
+
+def _is_assumed(condition: Body) -> bool:
+    return condition.get("reason") == f"{condition.get('type')}{ASSUMED}"
 
 
 def _conditions(binding: Binding, known: Iterable[Condition], *, at: str) -> tuple[Body, ...]:

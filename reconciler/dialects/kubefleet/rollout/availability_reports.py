@@ -11,6 +11,7 @@ from reconciler.dialects.kubefleet.rollout.work_conditions import work_condition
 from reconciler.dialects.kubefleet.rollout.work_problems import work_problems
 from reconciler.dialects.kubefleet.snapshots.resource_chunks import Resource
 from reconciler.dialects.kubefleet.view.status_conditions import APPLIED, reported
+from reconciler.model.availability import NEVER, Silence
 from reconciler.model.body import Body
 from reconciler.model.conditions import Condition
 from reconciler.model.copy_report import CopyReport
@@ -28,14 +29,13 @@ class AvailabilityReports:
         resources: The resources that the placement selects.
         copies: What clusters say of each object.
         works: The Works of the placement, by cluster.
-        assume_after_seconds: How long a cluster that reports none of them may be silent, see
-            `model/availability.py`.
+        silence: How that of a cluster is taken which reports none of them.
     """
 
     resources: tuple[ObjectKey, ...] = ()
     copies: CopyReports = field(default_factory=CopyReports, repr=False)
     works: Mapping[str, Sequence[Body]] = field(default_factory=dict, repr=False)
-    assume_after_seconds: int | None = None
+    silence: Silence = NEVER
 
     def problems(self, binding: Binding) -> Body:
         """Return what the Works of a binding's cluster say of single resources."""

@@ -34,12 +34,14 @@ class Rollout:
         bindings: Every binding afterwards, by name; those to be deleted included.
         deleted: Names of bindings whose deletion starts.
         until: When time alone makes a binding ready that the round waits for, `None` if never.
+        waits: Whether more would move as soon as more clusters are ready.
         error: Why it stopped, `None` if it did not.
     """
 
     bindings: Mapping[str, Binding]
     deleted: tuple[str, ...] = ()
     until: datetime | None = None
+    waits: bool = False
     error: UnexpectedBehavior | None = None
 
 
@@ -174,7 +176,8 @@ def _roll(
     done = _announced(present, held, now, started=False)
     done = _announced(done, survey.refresh, now)
     done = _announced(_written(done, moved), moved, now)
-    return replace(done, deleted=tuple(binding.name for binding in removed), until=survey.until)
+    deleted = tuple(binding.name for binding in removed)
+    return replace(done, deleted=deleted, until=survey.until, waits=True)
 
 
 def _respec(

@@ -1,8 +1,11 @@
 """What KubeFleet answers about the files of a world, in one place."""
 
+from collections.abc import Callable
 from datetime import datetime
 
 from reconciler.dialects.copy_status import Copies
+from reconciler.dialects.kubefleet.api.kinds import SCOPES
+from reconciler.dialects.kubefleet.api.names import GROUP
 from reconciler.dialects.kubefleet.view.cluster import CORDON, report_of, unreachable
 from reconciler.dialects.kubefleet.view.columns import COLUMNS
 from reconciler.dialects.kubefleet.view.events import events_of
@@ -17,13 +20,25 @@ from reconciler.dialects.kubefleet.view.references import dangling_in_kubefleet
 from reconciler.dialects.kubefleet.view.tree import tree_of
 from reconciler.dialects.view import View
 from reconciler.model.body import Body
-from reconciler.model.world import World
+from reconciler.model.world import Manifest, World
 
 
 def _copies(world: World, now: datetime) -> Copies:
     from reconciler.dialects.kubefleet.view.copies import copies_in
 
     return copies_in(world, now)
+
+
+def _bindings(world: World, now: datetime) -> Callable[[Manifest], Body]:
+    from reconciler.dialects.kubefleet.view.assumed_status import assumed_bindings
+
+    return assumed_bindings(world, now)
+
+
+def _placements(world: World, now: datetime) -> Callable[[Manifest], Body]:
+    from reconciler.dialects.kubefleet.view.assumed_status import assumed_placements
+
+    return assumed_placements(world, now)
 
 
 def _is_edited(body: Body) -> bool:
@@ -41,6 +56,11 @@ VIEW = View(
     may_carry=may_carry,
     tree=tree_of,
     copies=_copies,
+    assumed={
+        **{(GROUP, kinds.binding): _bindings for kinds in SCOPES},
+        **{(GROUP, kinds.placement): _placements for kinds in SCOPES},
+    },
+    assumed_beside=frozenset((GROUP, kinds.placement) for kinds in SCOPES),
     report_of=report_of,
     cordon=CORDON,
     unreachable=unreachable,

@@ -1,11 +1,13 @@
 """The columns of clusters, placements, bindings and snapshots."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
 from reconciler.dialects.kubefleet.api.binding import decode_binding, state_of, target_of
 from reconciler.dialects.kubefleet.api.groups import CLUSTER
 from reconciler.dialects.kubefleet.api.kinds import SCOPES, PlacementKinds
 from reconciler.dialects.kubefleet.api.names import GROUP, MEMBER_AGENT, PARENT
+from reconciler.dialects.kubefleet.api.placement_status import decode_placement_status
 from reconciler.dialects.kubefleet.api.policy import PICK_ALL
 from reconciler.dialects.kubefleet.eviction.judgement import EVICTION
 from reconciler.manifests.columns import (
@@ -18,12 +20,14 @@ from reconciler.manifests.columns import (
     condition,
     if_reported,
     label,
+    or_assumed,
     printed,
     printed_age,
     spec_of,
     status_of,
     taints,
 )
+from reconciler.model.availability import ASSUMED
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.known_kinds import Kind
 
@@ -42,6 +46,14 @@ def _type(row: Row) -> str:
     return text(mapping(spec_of(row), "policy"), "placementType") or PICK_ALL
 
 
+def _available(overall: Callable[[Row], str], row: Row) -> str:
+    """Return whether a placement is available, and that this is only assumed of a cluster."""
+    entries = decode_placement_status(row.body).clusters or ()
+    reasons = (text(one, "reason") for entry in entries for one in entry.conditions)
+    found = overall(row)
+    return ASSUMED if found == "True" and any(ASSUMED in reason for reason in reasons) else found
+
+
 _SNAPSHOT: Columns = (
     (("GEN", printed(".metadata.generation")), ("PLACEMENT", label(PARENT)), ("AGE", age)),
     (FILE,),
@@ -52,11 +64,11 @@ _BINDING: Columns = (
         ("STATE", lambda row: state_of(row.body) or NONE),
         ("PLACEMENT", label(PARENT)),
         ("WORKSYNCHRONIZED", condition("WorkSynchronized")),
-        ("RESOURCESAPPLIED", condition("Applied")),
+        ("RESOURCESAPPLIED", or_assumed("Applied")),
         ("AGE", age),
     ),
     (
-        ("RESOURCEAVAILABLE", condition("Available")),
+        ("RESOURCEAVAILABLE", or_assumed("Available")),
         ("REASON", lambda row: decode_binding(row.body).decision.reason or NONE),
     ),
 )
@@ -75,7 +87,7 @@ def _of_scope(kinds: PlacementKinds) -> Iterator[tuple[Kind, Columns]]:
                 ("TYPE", _type),
                 ("SCHEDULED", condition(scheduled)),
                 ("SCHEDULED-GEN", condition(scheduled, "observedGeneration")),
-                ("AVAILABLE", condition(available)),
+                ("AVAILABLE", partial(_available, condition(available))),
                 ("AVAILABLE-GEN", condition(available, "observedGeneration")),
                 ("AGE", age),
             ),

@@ -32,7 +32,7 @@ from reconciler.dialects.kubefleet.rollout.rollout import ROLLOUT_STARTED
 from reconciler.dialects.kubefleet.snapshots.revision import annotations_of, is_latest, labels_of
 from reconciler.dialects.kubefleet.view.status_conditions import (
     APPLIED,
-    of_placement,
+    overall_conditions,
     stages_of,
     unknown_in_cluster,
 )
@@ -100,7 +100,8 @@ def placement_file(
     conditions = _kept(
         present.conditions, (f"{kind}Scheduled", *(f"{kind}{s}" for s in context.stages))
     )
-    told = [_scheduled(context, converged), *_overall(context, reached)]
+    overall = overall_conditions(kind, context.stages, generation, reached)
+    told = [_scheduled(context, converged), *overall]
     for condition in told:
         conditions = set_condition(conditions, condition, at=context.at)
     types = {condition.type for condition in told}
@@ -170,20 +171,6 @@ def _scheduled(context: _Context, converged: ConvergedPlacement) -> Condition:
         return Condition(kind, "Unknown", "SchedulePending", text, generation)
     status, reason = fields.text(found, "status"), fields.text(found, "reason")
     return Condition(kind, status, reason, fields.text(found, "message"), generation)
-
-
-def _overall(context: _Context, reached: Sequence[Mapping[str, str]]) -> Iterable[Condition]:
-    """Yield one condition a stage as far as all clusters got; none without a cluster.
-
-    Source: kubefleet@e160c1c pkg/controllers/placement/placement_status.go
-    `setPlacementConditions`.
-    """
-    for stage in context.stages if reached else ():
-        statuses = [known[stage] for known in reached if stage in known]
-        worst = next((s for s in ("Unknown", "False") if s in statuses), "True")
-        yield of_placement(context.kind, stage, worst, statuses.count(worst), context.generation)
-        if worst != "True":
-            return
 
 
 def _by_cluster(

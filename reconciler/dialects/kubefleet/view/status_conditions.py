@@ -5,6 +5,7 @@ A stage is told only if all before it are True; the first that is Unknown or Fal
 Source: kubefleet@e160c1c pkg/utils/condition/condition.go and reason.go.
 """
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from reconciler.dialects.kubefleet.api.names import AVAILABLE, DIFF_REPORTED
@@ -159,7 +160,29 @@ def unknown_in_cluster(stage: str, generation: int) -> Condition:
     return Condition(stage, "Unknown", reason, text, generation)
 
 
-def of_placement(kind: str, stage: str, status: str, count: int, generation: int) -> Condition:
+def overall_conditions(
+    kind: str, stages: Iterable[str], generation: int, reached: Sequence[Mapping[str, str]]
+) -> Iterator[Condition]:
+    """Yield one condition a stage of a placement, as far as all clusters got; none without one.
+
+    Args:
+        kind: Of the placement.
+        stages: In order.
+        generation: Of the placement.
+        reached: The stages of each cluster with their status.
+
+    Source: kubefleet@e160c1c pkg/controllers/placement/placement_status.go
+    `setPlacementConditions`.
+    """
+    for stage in stages if reached else ():
+        statuses = [known[stage] for known in reached if stage in known]
+        worst = next((s for s in ("Unknown", "False") if s in statuses), "True")
+        yield _of_placement(kind, stage, worst, statuses.count(worst), generation)
+        if worst != "True":
+            return
+
+
+def _of_placement(kind: str, stage: str, status: str, count: int, generation: int) -> Condition:
     """Return the condition of a placement of whose clusters so many are in this status.
 
     Its type begins with the kind of the placement.

@@ -8,7 +8,11 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from reconciler.dialects.ocm.manifestworkreplicaset.manifest_work import ManifestWork
-from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import GROUP, ReplicaSet
+from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
+    GROUP,
+    ReplicaSet,
+    decode_replica_set,
+)
 from reconciler.dialects.ocm.manifestworkreplicaset.sync import (
     DecidedPlacement,
     DeleteWork,
@@ -16,10 +20,23 @@ from reconciler.dialects.ocm.manifestworkreplicaset.sync import (
     SetOutcome,
     sync,
 )
+from reconciler.model.fields import mapping
 from reconciler.model.labels import is_label_value
+from reconciler.model.world import Manifest
 
 FINALIZER = f"{GROUP}/manifest-work-cleanup"
 FOREGROUND = "Foreground"
+
+
+def standing_set(manifest: Manifest) -> ReplicaSet:
+    """Return a set that stands: what an API server would write of that, no file has.
+
+    Raises:
+        UserError: It cannot be decoded.
+    """
+    metadata = {**mapping(manifest.body, "metadata"), "namespace": manifest.key.namespace}
+    metadata |= {"finalizers": [FINALIZER], "deletionTimestamp": None}
+    return decode_replica_set({**manifest.body, "metadata": metadata})
 
 
 def look_at(

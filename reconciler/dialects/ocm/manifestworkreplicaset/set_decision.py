@@ -1,11 +1,15 @@
 """One set in a pass: looked at until nothing moves any more, then recorded.
 
+A rollout goes on by what is assumed of silent clusters, too; the status that is written does not
+rest on that, but where its file says so already, as older rules had it.
+
 Source: ours; upstream looks again whenever a ManifestWork or a decision changes.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import NamedTuple
 
 from reconciler.dialects.ocm.manifestworkreplicaset.lifecycle import look_at
 from reconciler.dialects.ocm.manifestworkreplicaset.plain_reports import plain_reports
@@ -26,6 +30,7 @@ from reconciler.dialects.ocm.manifestworkreplicaset.sync import (
     SetOutcome,
 )
 from reconciler.errors import UserError
+from reconciler.model.availability import Silence
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.known_kinds import Kind
 from reconciler.model.moments import ceiling, earliest
@@ -38,13 +43,13 @@ class SetSurroundings:
 
     Attributes:
         feedback: What clusters report.
-        assume_after_seconds: After how long a silent cluster counts as having what it got.
+        silence: How that of a cluster is taken.
         scopes: Whether a kind is namespaced.
         now: Moment of the pass.
     """
 
     feedback: Mapping[ObjectKey, Manifest]
-    assume_after_seconds: int | None
+    silence: Silence
     scopes: Mapping[Kind, bool]
     now: datetime
 
@@ -57,13 +62,24 @@ class SetDecision:
         outcome: Of the last look.
         record: Its works now.
         works: The same with what is known of them.
+        written: What is written of it.
+        awaits: Whether more clusters would get the present template as those that have it succeed.
         until: When time alone could change anything, `None` if never.
     """
 
     outcome: SetOutcome
     record: SetRecord
     works: tuple[ReportedWork, ...]
+    written: "WrittenOutcome"
+    awaits: bool
     until: datetime | None
+
+
+class WrittenOutcome(NamedTuple):
+    """An outcome, and the clusters of which that rests on what is assumed, sorted."""
+
+    outcome: SetOutcome
+    assumed: tuple[ClusterName, ...] = ()
 
 
 def decide_set(
@@ -72,11 +88,13 @@ def decide_set(
     placements: Mapping[str, DecidedPlacement],
     known: SetRecord,
     around: SetSurroundings,
+    *,
+    writes_assumed: bool,
 ) -> SetDecision:
     """Look at a set until a look moves nothing.
 
     Each look but the last gives a cluster the present template or takes a work away, so there is
-    a last one.
+    a last one. `writes_assumed` says whether what is written rests on what is assumed, too.
     """
     present = template_id(wanted.template)
     records = {(one.cluster, one.placement): one for one in known.works}
@@ -91,7 +109,7 @@ def decide_set(
                 present,
                 objects,
                 around.feedback,
-                around.assume_after_seconds,
+                around.silence.after_seconds,
                 around.now,
             )
             for key in sorted(records)
@@ -114,11 +132,49 @@ def decide_set(
         records = moved
     sources = {present: objects}
     works = tuple(records[key] for key in sorted(records))
+    awaits = _awaits(placements, works, present)
+    assumed_at = earliest(*(one.until for one in reported))
     return SetDecision(
         outcome=outcome,
         record=SetRecord(works, {**(known.templates or {}), **sources}),
         works=tuple(reported),
-        until=earliest(ceiling(outcome.until), *(one.until for one in reported)),
+        written=with_assumed(outcome, reported)
+        if writes_assumed
+        else _without_assumed(wanted, placements, outcome, reported, around.now),
+        awaits=awaits,
+        until=earliest(ceiling(outcome.until), assumed_at if awaits or writes_assumed else None),
+    )
+
+
+def with_assumed(outcome: SetOutcome, works: Sequence[ReportedWork]) -> WrittenOutcome:
+    """Return an outcome with the clusters of which it rests on what is assumed."""
+    return WrittenOutcome(outcome, tuple(one.work.cluster for one in works if one.assumed))
+
+
+def _without_assumed(
+    wanted: ReplicaSet,
+    placements: Mapping[str, DecidedPlacement],
+    outcome: SetOutcome,
+    works: Sequence[ReportedWork],
+    now: datetime,
+) -> WrittenOutcome:
+    """Return what one look would lead to if nothing were assumed."""
+    if not any(one.assumed for one in works):
+        return WrittenOutcome(outcome)
+    bare = [replace(one.work, conditions={}) if one.assumed else one.work for one in works]
+    return WrittenOutcome(look_at(wanted, placements, bare, now))
+
+
+def _awaits(
+    placements: Mapping[str, DecidedPlacement], works: Iterable[WorkRecord], present: str
+) -> bool:
+    """Return whether a cluster that is decided does not have the present template yet."""
+    has = {(one.placement, one.cluster) for one in works if one.template == present}
+    return any(
+        (name, cluster) not in has
+        for name, decided in placements.items()
+        if not isinstance(decided.groups, UserError)
+        for cluster in decided.groups.names()
     )
 
 

@@ -7,7 +7,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
 
-from reconciler.dialects.ocm.manifestworkreplicaset.set_decision import SetDecision
+from reconciler.dialects.ocm.manifestworkreplicaset.set_decision import (
+    SetDecision,
+    WrittenOutcome,
+)
 from reconciler.dialects.ocm.manifestworkreplicaset.set_record import record_annotations
 from reconciler.dialects.ocm.manifestworkreplicaset.set_status import status_after
 from reconciler.dialects.ocm.manifestworkreplicaset.sync import APPLIED, AS_EXPECTED
@@ -15,11 +18,12 @@ from reconciler.manifests.admission import admit
 from reconciler.model.body import Body
 from reconciler.model.conditions import Condition
 from reconciler.model.enumeration import enumerated
-from reconciler.model.fields import mapping
+from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.moments import stamp
 from reconciler.model.world import Manifest
 
 ASSUMED = "AssumedAsExpected"
+ASSUMED_OF = "assumed of "
 NAMED = 3
 
 
@@ -37,22 +41,38 @@ def render_set(
     before = mapping(present, "metadata") if present is not None else None
     _, metadata = admit(manifest.key, mapping(manifest.body, "spec"), before, now)
     annotations = {**mapping(metadata, "annotations"), **record_annotations(decision.record)}
-    outcome = replace(decision.outcome, conditions=tuple(_conditions(decision)))
     return {
         "apiVersion": manifest.body["apiVersion"],
         "kind": manifest.key.kind,
         "metadata": {**metadata, "annotations": dict(sorted(annotations.items()))},
-        "status": status_after(mapping(present or {}, "status"), outcome, at=stamp(now)),
+        "status": set_status(present or {}, decision.written, at=stamp(now)),
     }
 
 
-def _conditions(decision: SetDecision) -> Iterator[Condition]:
-    """Yield the conditions; one that rests on what is assumed says so."""
-    assumed = [one.work.cluster for one in decision.works if one.assumed]
-    for condition in decision.outcome.conditions:
-        if condition.type == APPLIED and assumed:
+def set_status(present: Body, written: WrittenOutcome, *, at: str) -> Body:
+    """Return the status of a set; the condition that rests on what is assumed says so.
+
+    Args:
+        present: Its status file so far.
+        written: What is said of it.
+        at: Text of the moment.
+    """
+    outcome = replace(written.outcome, conditions=tuple(_conditions(written)))
+    return status_after(mapping(present, "status"), outcome, at=at)
+
+
+def says_assumed(present: Body | None) -> bool:
+    """Return whether a status file rests on what is assumed, as older rules wrote it."""
+    status = {} if present is None else mapping(present, "status")
+    applied = (one for one in bodies(status, "conditions") if one.get("type") == APPLIED)
+    return any(text(one, "message").startswith(ASSUMED_OF) for one in applied)
+
+
+def _conditions(written: WrittenOutcome) -> Iterator[Condition]:
+    for condition in written.outcome.conditions:
+        if condition.type == APPLIED and written.assumed:
             expected = condition.reason == AS_EXPECTED
-            told = f"assumed of {enumerated(assumed, NAMED)}, which did not report"
+            told = f"{ASSUMED_OF}{enumerated(written.assumed, NAMED)}, which did not report"
             yield replace(condition, reason=ASSUMED if expected else condition.reason, message=told)
         else:
             yield condition

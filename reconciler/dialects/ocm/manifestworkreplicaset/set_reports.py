@@ -56,7 +56,7 @@ def reported_work(
     present: str,
     objects: Sequence[ObjectKey],
     feedback: Mapping[ObjectKey, Manifest],
-    assume_after_seconds: int | None,
+    after_seconds: int | None,
     now: datetime,
 ) -> ReportedWork:
     """Return a recorded work with its conditions.
@@ -68,7 +68,7 @@ def reported_work(
         present: By what its template is known.
         objects: What is in it.
         feedback: What clusters report.
-        assume_after_seconds: After how long a silent cluster counts as having it, `None` for never.
+        after_seconds: After how long a silent cluster counts as having it, `None` for never.
         now: Aware UTC.
     """
     name = work_name(owner, record.placement, record.cluster)
@@ -93,10 +93,10 @@ def reported_work(
         record, observed = observed_record(record, wanted.template, reports, now)
         if observed:
             return ReportedWork(replace(bare, conditions=observed), record)
-    found = assume(record.since, assume_after_seconds, now)
+    found = assume(record.since, after_seconds, now)
     if not found.available:
         return ReportedWork(bare, record, until=found.until)
-    since = add(record.since, span(seconds=assume_after_seconds or 0))
+    since = add(record.since, span(seconds=after_seconds or 0))
     states = {"Applied": "True", "Available": "True", "Progressing": "False"}
     conditions = {
         name: WorkCondition(status, is_current=True, changed_at=since)

@@ -1,9 +1,11 @@
 """What Open Cluster Management answers about the files of a world, in one place."""
 
+from collections.abc import Callable
 from datetime import datetime
 
 from reconciler.dialects.copy_status import Copies
 from reconciler.dialects.ocm.api.condition_taints import taints_of
+from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import GROUP, KIND
 from reconciler.dialects.ocm.view.cluster import CORDON, report_of, unreachable
 from reconciler.dialects.ocm.view.columns import COLUMNS
 from reconciler.dialects.ocm.view.events import events_of
@@ -12,13 +14,19 @@ from reconciler.dialects.ocm.view.references import dangling_in_ocm
 from reconciler.dialects.ocm.view.tree import tree_of
 from reconciler.dialects.view import View
 from reconciler.model.body import Body
-from reconciler.model.world import World
+from reconciler.model.world import Manifest, World
 
 
 def _copies(world: World, now: datetime) -> Copies:
     from reconciler.dialects.ocm.view.copies import copies_in
 
     return copies_in(world, now)
+
+
+def _assumed(world: World, now: datetime) -> Callable[[Manifest], Body]:
+    from reconciler.dialects.ocm.view.assumed_status import assumed_sets
+
+    return assumed_sets(world, now)
 
 
 def _is_edited(body: Body) -> bool:
@@ -34,6 +42,8 @@ VIEW = View(
     clusters_in=clusters_in,
     tree=tree_of,
     copies=_copies,
+    assumed={(GROUP, KIND): _assumed},
+    assumed_beside=frozenset({(GROUP, KIND)}),
     report_of=report_of,
     taints_of=taints_of,
     cordon=CORDON,

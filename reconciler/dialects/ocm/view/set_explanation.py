@@ -6,11 +6,13 @@ from reconciler.dialects.ocm.manifestworkreplicaset.manifest_work import rollout
 from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import ReplicaSet
 from reconciler.dialects.ocm.manifestworkreplicaset.set_decision import SetDecision
 from reconciler.dialects.ocm.manifestworkreplicaset.set_record import template_id
+from reconciler.dialects.ocm.manifestworkreplicaset.set_reports import ReportedWork
 from reconciler.dialects.ocm.manifestworkreplicaset.sync import DecidedPlacement
 from reconciler.errors import UserError
 from reconciler.model.explanation import ClusterAnswer, ClusterVerdict, Explanation
 from reconciler.model.fields import text
 from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.model.moments import format_moment
 
 WAITS = ClusterVerdict("Rollout", "it waits for its turn", "wait until those before it succeed")
 OLD = "it has an earlier template until its turn comes"
@@ -31,10 +33,7 @@ def explain_set(
     present = template_id(wanted.template)
     has = {one.cluster for one in decision.record.works if one.template == present}
     old = {one.cluster for one in decision.record.works} - has
-    states = {
-        one.work.cluster: f"{rollout_status(one.work)[0]}{', assumed' if one.assumed else ''}"
-        for one in decision.works
-    }
+    states = {one.work.cluster: _state(one) for one in decision.works}
     answers = [
         ClusterAnswer(
             cluster=name,
@@ -52,6 +51,13 @@ def explain_set(
         result=", ".join(f"{one.type} {one.status} ({one.reason})" for one in conditions),
         clusters=tuple(answers),
     )
+
+
+def _state(work: ReportedWork) -> str:
+    """Return how far a cluster is; of a silent one from when on that is assumed."""
+    if work.until is not None:
+        return f"no report, assumed from {format_moment(work.until)} on"
+    return f"{rollout_status(work.work)[0]}{', assumed' if work.assumed else ''}"
 
 
 def _asked(name: str, strategy: Mapping[str, object] | None) -> str:

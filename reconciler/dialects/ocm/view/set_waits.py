@@ -27,7 +27,7 @@ def waits_of_set(key: ObjectKey, decision: SetDecision, now: datetime) -> Iterat
                     reason=f"{one.cluster} {state}",
                     then=then,
                 )
-    for work in decision.works:
+    for work in decision.works if decision.awaits else ():
         if work.until is not None:
             yield Wait(
                 until=work.until,

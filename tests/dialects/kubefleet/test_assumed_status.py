@@ -1,0 +1,130 @@
+"""What is assumed of silent clusters: never written, told to whoever reads it, counted with."""
+
+from collections.abc import Mapping
+from datetime import datetime
+
+import pytest
+
+from reconciler.audit.fleet.assumed_outputs import as_of
+from reconciler.model.identity import ObjectKey
+from reconciler.model.world import RULES, WRITES_ASSUMED
+from tests.builders import Body, after, configuration, deployment, text, text_of
+from tests.dialects.kubefleet.fleet import GROUP, member, path_of_binding, pick, placement
+from tests.stories import Story, story
+
+DIFF = {"applyStrategy": {"type": "ReportDiff"}}
+ONE_BY_ONE = {"rollingUpdate": {"maxUnavailable": 1, "maxSurge": 0}}
+ALL_AT_ONCE = {"rollingUpdate": {"maxUnavailable": "100%", "maxSurge": "100%"}}
+PLACEMENT = ObjectKey(GROUP, "ClusterResourcePlacement", "", "web")
+
+
+def web(strategy: Body = ALL_AT_ONCE, *, rules: int = RULES, seconds: int | None = 60) -> Story:
+    """A Deployment that wants two of three clusters, placed now."""
+    told = story(*map(member, "abc"), placement(pick(2), strategy=strategy), deployment())
+    told.put(configuration(feedback={"assumeAfterSeconds": seconds}))
+    told.rules = rules
+    told.run(0)
+    return told
+
+
+def shown(told: Story, at: datetime) -> Mapping[ObjectKey, Body]:
+    """All outputs of the API as they are at a moment."""
+    found = as_of(told.world(), at).outputs.items()
+    return {key: one.body for key, one in found if key.group == GROUP}
+
+
+def written(told: Story) -> Mapping[ObjectKey, Body]:
+    """The same as they stand in their files."""
+    found = told.world().outputs.items()
+    return {key: one.body for key, one in found if key.group == GROUP}
+
+
+@pytest.mark.parametrize("strategy", [ALL_AT_ONCE, ALL_AT_ONCE | DIFF], ids=["apply", "diff"])
+def test_it_is_shown_as_older_rules_wrote_it(strategy: Body) -> None:
+    """Bindings and placement, to the letter, whoever looks when."""
+    old = web(strategy, rules=WRITES_ASSUMED)
+    old.run(60)
+    told = web(strategy)
+
+    assert "Assumed" in str(written(old)[PLACEMENT])
+    assert written(told) == shown(told, after(59))
+    for at in (after(60), after(9_000)):
+        assert written(old) == shown(told, at)
+
+
+def test_nothing_is_written_for_it_and_no_pass_waits_for_it() -> None:
+    """The rollout is done."""
+    told = web()
+    before = dict(told.files)
+
+    assert told.run(1).recheck_at is None
+    assert () == told.run(90_000).changes
+    assert before == told.files
+    assert "Assumed" not in str(written(told))
+
+
+def test_nothing_is_assumed_where_that_is_switched_off() -> None:
+    """At no moment."""
+    told = web(seconds=None)
+
+    assert written(told) == shown(told, after(90_000))
+
+
+def test_a_rollout_that_waits_goes_on_at_the_assumed_moment() -> None:
+    """To the second, as by older rules; what it counted with is in no file."""
+    stories = [web(ONE_BY_ONE, rules=rules) for rules in (WRITES_ASSUMED, RULES)]
+    for told in stories:
+        told.put(deployment(labels={"tier": "new"}))
+    for seconds in (10, 59, 60, 119, 120, 180):
+        outcomes = [told.run(seconds) for told in stories]
+        old, new = (
+            {path: text.count("SnapshotName: web-1-") for path, text in told.outputs.items()}
+            for told in stories
+        )
+
+        assert old == new
+        assert "Assumed" not in str(written(stories[1]))
+        if seconds in (10, 60):
+            assert outcomes[0].recheck_at == outcomes[1].recheck_at
+    assert outcomes[1].recheck_at is None
+
+
+def test_a_cluster_that_reports_is_not_assumed_about() -> None:
+    """Of two the silent one is, and the placement is as far as the other one."""
+    told = web()
+    status = {"replicas": 2, "updatedReplicas": 2, "availableReplicas": 1}
+    told.files["feedback/c/web.yaml"] = text({**deployment(), "status": status})
+    told.run(30)
+    bodies = {key.name.split("-")[1]: str(body) for key, body in shown(told, after(60)).items()
+              if key.kind == "ClusterResourceBinding"}  # fmt: skip
+
+    assert {"b": True, "c": False} == {name: "Assumed" in body for name, body in bodies.items()}
+    assert "ResourceNotAvailableYet" in str(shown(told, after(60))[PLACEMENT])
+
+
+def test_older_rules_wrote_it_and_what_they_wrote_stays_while_it_holds() -> None:
+    """So a change of rules rewrites nothing, until something else is known."""
+    told = web(rules=WRITES_ASSUMED)
+    told.run(60)
+    before, told.rules = dict(told.files), RULES
+
+    assert () == told.run(61).changes
+    assert () == told.run(90_000).changes
+    assert before == told.files
+    assert written(told) == shown(told, told.now)
+
+    told.put(configuration(feedback={"assumeAfterSeconds": None})).run()
+    assert "Assumed" not in str(written(told))
+
+
+def test_an_assumption_that_a_person_writes_early_does_not_stand() -> None:
+    """It is taken back, as every other edit of the status."""
+    old, told = web(rules=WRITES_ASSUMED), web()
+    old.run(60)
+    path = path_of_binding(told, "b")
+    told.files[path] = old.files[path]
+
+    outcome = told.run(59)
+    assert [path] == [one.path for one in outcome.changes if "bindings" in one.path]
+    assert "Assumed" not in told.files[path]
+    assert text_of(after(0)) in told.files[path]
