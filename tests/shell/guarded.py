@@ -9,6 +9,7 @@ from reconciler.shell.passes.branch_delivery import BranchDelivery
 from reconciler.shell.passes.one_pass import Passes
 from reconciler.shell.passes.pass_report import PassReport
 from reconciler.shell.passes.trust import Trust
+from tests.cli.history import FAILED
 from tests.shell.fleet import EXAMPLE, Clock, decisions, load_world, new_fleet, new_passes
 from tests.shell.keys import SshKey, allowing, commit_signed, new_ssh_key
 from tests.shell.repositories import NOW, Checkout
@@ -17,6 +18,8 @@ SHOP = "workloads/shop.yaml"
 SHOP_BINDING = "ResourceBinding.work.karmada.io default/shop-deployment"
 SHOP_OUTPUT = "status/resourcebindings.work.karmada.io/default/shop-deployment.yaml"
 FRONTEND_OUTPUT = SHOP_OUTPUT.replace("shop", "frontend")
+DOWN = {path: body.replace("12:01:30", "12:00:00") for path, body in FAILED.items()}
+"""A cluster that is down: the shop leaves it, and a pass writes again once that has ended."""
 
 
 @dataclass

@@ -6,19 +6,29 @@ from pathlib import Path
 import pytest
 
 from reconciler.cli.main import run
-from tests.cli.history import FAILED
 from tests.shell.fleet import EXAMPLE, new_fleet
 from tests.shell.guarded import FRONTEND_OUTPUT, SHOP_OUTPUT
 from tests.shell.keys import SshKey, allowing, commit_signed, gpg_home, new_ssh_key
 from tests.shell.repositories import Checkout
 
 SHOP = "workloads/shop.yaml"
+TAINTED, FRONTEND = "clusters/member2.yaml", "policies/frontend.yaml"
+TAINT = """\
+  taints:
+  - {key: spot, effect: NoExecute}
+"""
+TOLERATED = """\
+  placement:
+    clusterTolerations:
+    - {key: spot, operator: Exists, effect: NoExecute, tolerationSeconds: 240}
+"""
+TOLERATING = EXAMPLE[FRONTEND].replace("  placement:\n", TOLERATED)
 
 
 @pytest.fixture
 def fleet(tmp_path: Path) -> Checkout:
-    """The example."""
-    return new_fleet(tmp_path / "fleet")
+    """The example, where a taint is tolerated until 12:04, so that there is something to write."""
+    return new_fleet(tmp_path / "fleet", {TAINTED: EXAMPLE[TAINTED] + TAINT, FRONTEND: TOLERATING})
 
 
 def answer(fleet: Checkout, *arguments: str) -> int:
@@ -105,14 +115,15 @@ def test_a_pass_over_commits_that_wait_is_proven(
 def test_a_pass_on_a_branch_that_was_set_back_counts_as_forged(
     fleet: Checkout, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It was made from inputs that the branch no longer has: what is tolerated there has an end."""
+    """It was made from inputs that the branch no longer has."""
     ada, _, options = keys(tmp_path, trusted=fleet.head())
     at = first_pass(fleet, *options)
     old = fleet.head()
-    commit_signed(fleet, ada, FAILED)
-    assert 0 == answer(fleet, *at, "2026-11-20T12:02:00Z")
+    placed = EXAMPLE["workloads/settings.yaml"].replace("name: settings", "name: others")
+    commit_signed(fleet, ada, {"workloads/others.yaml": placed})
+    assert 0 == answer(fleet, *at, "2026-11-20T12:01:00Z")
     fleet.git("reset", "--quiet", "--hard", old)
-    assert 1 == answer(fleet, *at, "2026-11-20T12:09:00Z")
+    assert 1 == answer(fleet, *at, "2026-11-20T12:05:00Z")
     capsys.readouterr()
 
     assert 1 == answer(fleet, "verify", f"{old}..HEAD")

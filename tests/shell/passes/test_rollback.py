@@ -62,11 +62,13 @@ def placed(checkout: Checkout, name: str = "web") -> list[str]:
 
 @pytest.fixture
 def moved(repository: Checkout) -> Mapping[str, str]:
-    """Web was rebalanced home, and a later pass placed something else."""
+    """Web was rebalanced home, where it is reported, and a later pass placed something else."""
     merged = repository.commit(REBALANCER, "Bring web back")
     run_pass(repository.folder, 500)
     decision = repository.head()
-    repository.commit({path_of(OTHER): text(OTHER)}, "Add another one")
+    report = text({**deployment(), "status": {"replicas": 2, "availableReplicas": 2}})
+    reports = {f"feedback/{name}/web.yaml": report for name in HOME}
+    repository.commit({path_of(OTHER): text(OTHER), **reports}, "Add another one")
     run_pass(repository.folder, 600)
     assert (HOME, HOME) == (placed(repository), placed(repository, "other"))
     return {"MERGED": merged, "DECISION": decision}

@@ -16,7 +16,7 @@ from reconciler.shell.passes.trust import NothingTrusted, RefusedCommit
 from reconciler.shell.reports.metrics import Metrics
 from tests.shell.daemon.test_daemon import Steps, served_by
 from tests.shell.fleet import Clock, decisions, load_world
-from tests.shell.guarded import FRONTEND_OUTPUT, SHOP_OUTPUT, Guarded, new_guarded
+from tests.shell.guarded import DOWN, FRONTEND_OUTPUT, SHOP_OUTPUT, Guarded, new_guarded
 from tests.shell.keys import commit_signed, new_ssh_key
 from tests.shell.repositories import NOW
 
@@ -85,6 +85,8 @@ def test_timed_passes_go_on_at_the_accepted_commit(guarded: Guarded) -> None:
 
     Here the outputs are edited by a commit that waits: the next pass that writes puts them back.
     """
+    commit_signed(guarded.fleet, guarded.ada, DOWN)
+    guarded.run()  # the shop leaves a cluster, which keeps its copy until the other one has its own
     accepted = guarded.fleet.head()
     before = decisions(load_world(guarded.fleet.folder))
     waiting = guarded.scale(9, by=None)

@@ -16,12 +16,12 @@ from reconciler.shell.passes.one_pass import Passes
 from reconciler.shell.passes.trust import Trust
 from tests.shell.daemon.test_roots import ROOTS, fleets
 from tests.shell.fleet import Clock, decisions, load_world, new_passes
-from tests.shell.guarded import FRONTEND_OUTPUT
+from tests.shell.guarded import DOWN, FRONTEND_OUTPUT
 from tests.shell.keys import SshKey, allowing, commit_signed, new_ssh_key
 from tests.shell.repositories import NOW, Checkout, new_checkout
 
 A, B = ROOTS
-DUE = 120  # seconds until silence counts as availability, and a pass has something to write
+DUE = 120  # seconds until an eviction has ended, so that a pass has something to write
 
 
 @dataclass
@@ -63,12 +63,16 @@ class Shared:
 
 @pytest.fixture
 def shared(tmp_path: Path) -> Shared:
-    """Both roots are decided once."""
+    """Both roots are decided once, and again as a cluster of each is down."""
     fleet = new_checkout(tmp_path / "fleet", fleets(*ROOTS))
     ada, robot = (new_ssh_key(tmp_path / "keys", who) for who in ("ada", "robot"))
     found = Shared(fleet, ada, robot, tmp_path, fleet.head())
     for second, root in enumerate(ROOTS):
         found.passes(root, second).run()
+    down = {f"{root}/{path}": text for root in ROOTS for path, text in DOWN.items()}
+    commit_signed(fleet, ada, down)
+    for second, root in enumerate(ROOTS):
+        found.passes(root, 2 + second).run()
     return found
 
 
@@ -101,9 +105,9 @@ def test_a_root_proves_what_it_put_back_over_passes_of_another(
         assert (root == B) == run(["-C", str(shared.fleet.folder / root), "verify"])
 
     of_a, of_b = capsys.readouterr().out.split("decision commits proven", 1)
-    assert "2 of 2 " in of_a
+    assert "3 of 3 " in of_a
     assert f"✘ tampered  {edited[:12]}" in of_b
-    assert "2 of 2 decision commits proven, 1 tampered" in of_b
+    assert "3 of 3 decision commits proven, 1 tampered" in of_b
 
 
 def test_a_root_goes_on_from_its_own_passes_over_what_waits(shared: Shared) -> None:
@@ -121,16 +125,16 @@ def test_a_root_goes_on_from_its_own_passes_over_what_waits(shared: Shared) -> N
 def test_a_root_that_is_blocked_holds_up_no_other(shared: Shared, blocked: str, other: str) -> None:
     """It lacks the key of Ada; what the other accepts does not move what it accepted."""
     alone = shared.allowing("alone", shared.robot)
-    shared.passes(blocked, 2, allowed=alone).run()
-    shared.passes(other, 3).run()
+    shared.passes(blocked, 200, allowed=alone).run()
+    shared.passes(other, 201).run()
     start = shared.fleet.head()
-    shared.passes(blocked, 4, allowed=alone).run()
+    shared.passes(blocked, 202, allowed=alone).run()
     signed = commit_signed(shared.fleet, shared.ada, {"notes.txt": "signed"})
-    first = shared.passes(blocked, 5, allowed=alone).run()
+    first = shared.passes(blocked, 203, allowed=alone).run()
 
-    shared.passes(other, 6).run()
+    shared.passes(other, 204).run()
 
-    again = shared.passes(blocked, 7, allowed=alone).run()
+    again = shared.passes(blocked, 205, allowed=alone).run()
     assert [[signed], [signed]] == [[one.revision for one in r.refused] for r in (first, again)]
     assert (start, start) == (first.heads.inputs, again.heads.inputs)
     assert {start, signed} == shared.accepted()

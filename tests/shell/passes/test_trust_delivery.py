@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.shell.fleet import EXAMPLE, reconciler
-from tests.shell.guarded import Guarded, new_guarded
+from tests.shell.guarded import DOWN, Guarded, new_guarded
 from tests.shell.keys import commit_signed
 from tests.shell.passes.test_trust_purpose import delivering
 from tests.shell.repositories import Checkout
@@ -122,8 +122,8 @@ def test_what_waits_in_a_folder_of_delivery_to_be_is_put_back_once(tmp_path: Pat
     found = new_guarded(tmp_path)
     files = {**delivering(), "delivery/member1/old.yaml": "a: 1\n"}
     placed = EXAMPLE["workloads/settings.yaml"].replace("name: settings", "name: others")
-    commit_signed(found.fleet, found.ada, {**files, "workloads/others.yaml": placed})
-    found.run()
+    commit_signed(found.fleet, found.ada, {**files, **DOWN, "workloads/others.yaml": placed})
+    found.run()  # the shop leaves a cluster, which keeps its copy until the other one has its own
     found.fleet.commit({"delivery/member1/old.yaml": "a: 2\n"})
     found.seconds += 60
 

@@ -91,6 +91,7 @@ def test_a_delivery_that_is_moved_to_the_served_branch_waits(guarded: Guarded) -
 def test_the_message_says_what_it_was_signed_for(guarded: Guarded) -> None:
     """Each pass and each delivery has one trailer."""
     commit_signed(guarded.fleet, guarded.ada, delivering("fleet"))
+    guarded.scale(9, by=guarded.ada)
     guarded.run()
 
     messages = [guarded.fleet.git("log", "-1", "--format=%B", one) for one in ("main", "fleet")]

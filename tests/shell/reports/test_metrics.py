@@ -8,6 +8,7 @@ from reconciler.model.decision import CauseKind
 from reconciler.shell.daemon.serve_branch import Daemon
 from reconciler.shell.git.history import read_commit
 from reconciler.shell.reports.metrics import REBALANCER_STATES, Metrics
+from tests.cli.history import SCALED
 from tests.shell.daemon.test_daemon import Steps
 from tests.shell.fleet import EXAMPLE, Clock, new_fleet, new_passes
 from tests.shell.repositories import NOW, Checkout
@@ -64,9 +65,10 @@ def test_passes_are_counted(tmp_path: Path) -> None:
 
     def wait() -> None:
         clock.moment += timedelta(hours=1)
+        fleet.commit(SCALED)
 
     def fail() -> None:
-        wait()
+        clock.moment += timedelta(hours=1)
         fleet.git("branch", "-m", "away")
 
     metrics = measured(fleet, clock, lambda: None, wait, fail)

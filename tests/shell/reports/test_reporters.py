@@ -63,7 +63,7 @@ def test_a_commit_is_pending_and_then_decided(tmp_path: Path) -> None:
 
     serve(fleet, StatusReporter(said.append), lambda: None, lambda: None)
 
-    decision = fleet.git("rev-parse", "HEAD~1")
+    decision = fleet.head()
     assert [
         CommitStatus(
             revision=first,
