@@ -6,13 +6,12 @@ import structlog
 
 from reconciler.audit.short_id import short_id
 from reconciler.core.message import decision_line, is_told
-from reconciler.dialects.object_boundary import trace_of
 from reconciler.model.moments import format_moment
 from reconciler.model.world import Fault, Trace
 from reconciler.shell.daemon.events import DaemonEvent, PassFailed, PassFinished
 from reconciler.shell.git.checkout.kept_edits import KeptEdit
 from reconciler.shell.passes.contest import Contested
-from reconciler.shell.passes.pass_report import PassReport
+from reconciler.shell.passes.pass_summary import PassSummary
 from reconciler.shell.passes.trust import RefusedCommit
 
 MOST_NAMED = 20  # files in one line of the log
@@ -59,29 +58,28 @@ class PassLog:
         self._log_contested(report.contested)
         self._log_refused(frozenset(report.refused))
         self._waiting = report.waiting
-        outcome = report.outcome
-        self._known = frozenset((*outcome.faults, *outcome.traces, *outcome.warnings))
+        self._known = frozenset((*report.faults, *report.traces, *report.warnings))
 
     def _failed(self, event: PassFailed) -> None:
         """Log why a pass failed, with the trace of a mistake of our own, once while it is same."""
-        if event.refused:
+        failure = event.failure
+        if failure.refused:
             self._log.warning(
-                "pass failed, trying again", error=event.reason, failures=event.failures
+                "pass failed, trying again", error=failure.reason, failures=event.failures
             )
             return
-        trace = trace_of(event.error)
-        news = {} if trace == self._traced else {"trace": trace}
-        self._traced = trace
+        news = {} if failure.trace == self._traced else {"trace": failure.trace}
+        self._traced = failure.trace
         self._log.error(
             "pass failed for a mistake of the reconciler itself, trying again",
-            error=type(event.error).__name__,
+            error=failure.kind,
             failures=event.failures,
             **news,
         )
 
-    def _log_news(self, report: PassReport) -> None:
+    def _log_news(self, report: PassSummary) -> None:
         """Log each trace, fault and warning that the pass before did not have."""
-        for trace in report.outcome.traces:
+        for trace in report.traces:
             if trace not in self._known:
                 self._log.error(
                     trace.fault.message,
@@ -89,7 +87,7 @@ class PassLog:
                     object=trace.fault.subject,
                     trace=trace.text,
                 )
-        for fault in report.outcome.faults:
+        for fault in report.faults:
             if fault not in self._known:
                 self._log.warning(
                     fault.message,
@@ -97,12 +95,12 @@ class PassLog:
                     field=fault.field,
                     expected=fault.expected,
                 )
-        for warning in report.outcome.warnings:
+        for warning in report.warnings:
             if warning not in self._known:
                 self._log.warning(warning)
 
-    def _log_decisions(self, report: PassReport) -> None:
-        for decision in report.outcome.decisions:
+    def _log_decisions(self, report: PassSummary) -> None:
+        for decision in report.decisions:
             if is_told(decision):
                 self._log.info(decision_line(decision))
             if decision.problem:
@@ -110,13 +108,13 @@ class PassLog:
 
     def _log_pass(self, event: PassFinished) -> None:
         """Log the line of the pass: what it read, what it wrote, what is wrong, when it goes on."""
-        report, outcome = event.report, event.report.outcome
-        recheck_at = format_moment(outcome.recheck_at) if outcome.recheck_at else None
+        report = event.report
+        recheck_at = format_moment(report.recheck_at) if report.recheck_at else None
         if report.commit is None:
             self._log.info(
                 "up to date",
-                commit=short_id(report.world.revision),
-                faults=len(outcome.faults),
+                commit=short_id(report.revision),
+                faults=len(report.faults),
                 seconds=round(event.seconds, 3),
                 recheck_at=recheck_at,
             )
@@ -124,17 +122,17 @@ class PassLog:
         self._log.info(
             "pass committed",
             commit=short_id(report.commit),
-            revision=short_id(report.world.revision),
-            changed=len(outcome.files),
-            decisions=sum(map(is_told, outcome.decisions)),
-            unschedulable=sum(bool(decision.problem) for decision in outcome.decisions),
-            faults=len(outcome.faults),
+            revision=short_id(report.revision),
+            changed=report.changed,
+            decisions=sum(map(is_told, report.decisions)),
+            unschedulable=sum(bool(decision.problem) for decision in report.decisions),
+            faults=len(report.faults),
             lost_races=report.races,
             seconds=round(event.seconds, 3),
             recheck_at=recheck_at,
         )
 
-    def _log_impostors(self, report: PassReport) -> None:
+    def _log_impostors(self, report: PassSummary) -> None:
         """Log the decisions that somebody else edited under the name of the daemon."""
         for key, editor in report.editors:
             if report.commit is not None and editor == self._author:
@@ -144,7 +142,7 @@ class PassLog:
                     author=editor,
                 )
 
-    def _log_beside(self, report: PassReport) -> None:
+    def _log_beside(self, report: PassSummary) -> None:
         """Log what became of the other branches that are delivered to."""
         for one in report.beside:
             if one.commit is not None:
@@ -159,7 +157,7 @@ class PassLog:
         for path in sorted(files):
             self._log.info("a person is editing it, so what is over stays in it", file=path)
 
-    def _log_kept(self, report: PassReport) -> None:
+    def _log_kept(self, report: PassSummary) -> None:
         """Log once each file of a checkout that keeps a person's edit."""
         kept = {*report.kept, *(edit for one in report.beside for edit in one.kept)}
         for edit in sorted(kept - self._kept, key=str)[:MOST_NAMED]:

@@ -8,15 +8,14 @@ at once when the branch moves. So it never ends for what a repository holds.
 import random
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import NamedTuple, Protocol
 
 import structlog
 
 from reconciler.dialects.object_boundary import trace_of
-from reconciler.model.moments import earliest
-from reconciler.model.settings import settings_in
+from reconciler.model.world import World
 from reconciler.shell.daemon.events import (
     BranchRead,
     DaemonEvent,
@@ -28,7 +27,7 @@ from reconciler.shell.daemon.events import (
 )
 from reconciler.shell.daemon.pass_log import PassLog
 from reconciler.shell.passes.one_pass import Passes
-from reconciler.shell.passes.pass_report import PassReport
+from reconciler.shell.passes.pass_summary import PassSummary, summary_of
 from reconciler.shell.processes.machine_limits import limit_met
 from reconciler.shell.reading.sources import Heads
 from reconciler.version import __version__
@@ -49,6 +48,46 @@ class WakeupSource(Protocol):
 
     def wait(self, timeout_seconds: float, /) -> bool:
         """Return when something may have changed or time is up; false says to stop."""
+
+
+class PassDropped(Exception):
+    """A pass that had not begun when the daemon was told to stop."""
+
+
+class PassRunner(Protocol):
+    """Who computes the passes of a root: this process, or a worker that has its memory."""
+
+    def run(
+        self, passes: Passes, waiting: Callable[[], None], /
+    ) -> tuple[PassSummary, Callable[[], World]]:
+        """Run a pass, and return what it did and what returns the world that it looked at.
+
+        Args:
+            passes: Of the root, as this process reads it.
+            waiting: Is called now and then while others compute.
+
+        Raises:
+            FailedElsewhere: It was computed elsewhere, and did not end well.
+            PassDropped: The daemon was told to stop, and it has not begun.
+        """
+
+    def rest(self, passes: Passes, /) -> bool:
+        """Do a little of what no pass waits for, and return whether more is left."""
+
+
+class RunHere:
+    """Computes passes in this process."""
+
+    def run(
+        self, passes: Passes, _waiting: Callable[[], None], /
+    ) -> tuple[PassSummary, Callable[[], World]]:
+        """Run a pass."""
+        report = passes.run()
+        return summary_of(report), lambda: report.world
+
+    def rest(self, passes: Passes, /) -> bool:
+        """Look after the repository, and keep what was parsed."""
+        return passes.rest()
 
 
 class _Seen(NamedTuple):
@@ -73,6 +112,7 @@ class Daemon:
         poll_seconds: It looks at least this often.
         observers: Who is told what it does, beside the log.
         stopwatch: Seconds since some moment, for how long passes take.
+        runner: Who computes the passes.
     """
 
     passes: Passes
@@ -80,6 +120,7 @@ class Daemon:
     poll_seconds: float
     observers: tuple[Observer, ...] = ()
     stopwatch: Callable[[], float] = time.monotonic
+    runner: PassRunner = field(default_factory=RunHere)
 
     def run(self) -> None:
         """Run until the wakeups say to stop; a pass that has begun is finished."""
@@ -114,18 +155,19 @@ class Daemon:
                 say(LoopTurned())
                 if seen is None or self._due(seen, say):
                     began = self.stopwatch()
-                    report = passes.run()
+                    report, world = self.runner.run(passes, lambda: say(LoopTurned()))
                     seconds = self.stopwatch() - began
                     first, before = seen is None, None if seen is None else seen.heads
-                    seen = _Seen(
-                        report.left,
-                        settings_in(report.world).feedback_branch,
-                        _recheck_at(report),
-                        report.waiting,
-                    )
+                    seen = _Seen(report.left, report.feedback_branch, report.due_at, report.waiting)
                     moved = report.heads != before
-                    say(PassFinished(report=report, seconds=seconds, moved=moved, first=first))
-                failures, rested = 0, not passes.rest()
+                    say(
+                        PassFinished(
+                            report=report, world=world, seconds=seconds, moved=moved, first=first
+                        )
+                    )
+                failures, rested = 0, not self.runner.rest(passes)
+            except PassDropped:
+                return
             except Exception as error:  # noqa: BLE001  # the daemon outlives any pass
                 failures += 1
                 seen = None
@@ -165,9 +207,3 @@ def _error_of(observer: Observer, event: DaemonEvent) -> Exception | None:
     except Exception as error:  # noqa: BLE001  # whatever it is
         return error
     return None
-
-
-def _recheck_at(report: PassReport) -> datetime | None:
-    """Return when a pass is due though nothing moves, `None` if no such moment is known."""
-    contested = report.contested
-    return earliest(report.outcome.recheck_at, None if contested is None else contested.until)

@@ -53,7 +53,7 @@ class ServiceManager(Background):
                 self._send("READY=1")
             case PassFinished():
                 head = short_id(event.report.commit or event.report.heads.inputs)
-                faults = len(event.report.outcome.faults)
+                faults = len(event.report.faults)
                 self._say(f"decided at {head}, {faults} fault{'' if faults == 1 else 's'}")
             case PassFailed():
                 self._say(f"the last pass failed: {self._mask(event.reason)}")

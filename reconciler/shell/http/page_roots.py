@@ -18,7 +18,7 @@ from reconciler.shell.http.page_access import PageAccess
 from reconciler.shell.http.page_endpoints import PageEndpoints
 from reconciler.shell.http.page_news import PageNews
 from reconciler.shell.http.page_responses import FILES, Endpoint, guarded, streamed
-from reconciler.shell.passes.pass_report import PassReport
+from reconciler.shell.passes.pass_summary import PassSummary
 
 BELOW = "/roots/"
 
@@ -38,7 +38,7 @@ class RootPage:
     head: Callable[[], str | None]
     ails: Callable[[], str]
     told: Callable[[], None] = lambda: None
-    _report: PassReport | None = None
+    _report: PassSummary | None = None
 
     def __call__(self, event: DaemonEvent) -> None:
         """Take note of a pass; one that fails leaves what was decided before it."""
@@ -62,14 +62,14 @@ class RootPage:
         anchor = Anchor(name, f".{BELOW}{quote(name)}/")
         if self._report is None:
             return RootLine(anchor=anchor, ails=self.ails())
-        left, outcome = self._report.left, self._report.outcome
+        left = self._report.left
         return RootLine(
             anchor=anchor,
             ails=self.ails(),
             at=self._report.now,
             revision=left.outputs or left.inputs,
-            faults=len(outcome.faults),
-            held=bool(outcome.allow),
+            faults=len(self._report.faults),
+            held=bool(self._report.allow),
         )
 
 

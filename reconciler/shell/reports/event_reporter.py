@@ -20,7 +20,7 @@ from reconciler.model.world import Fault
 from reconciler.shell.clock import Clock
 from reconciler.shell.daemon.events import DaemonEvent, PassFailed, PassFinished
 from reconciler.shell.git.masking import masked
-from reconciler.shell.passes.pass_report import PassReport
+from reconciler.shell.passes.pass_summary import PassSummary
 from reconciler.shell.reports.outbox import OutgoingRequest
 
 MOST_LISTED = 500  # decisions, and faults; their number is told, too
@@ -70,9 +70,9 @@ class EventReporter:
                     "PassFailed", "error", self._mask(event.reason), self._clock.now(), {}, {}
                 )
 
-    def _finished(self, report: PassReport) -> None:
-        found = frozenset(report.outcome.faults)
-        decided = [one for one in report.outcome.decisions if is_told(one) or one.problem]
+    def _finished(self, report: PassSummary) -> None:
+        found = frozenset(report.faults)
+        decided = [one for one in report.decisions if is_told(one) or one.problem]
         news = report.commit is not None and bool(decided)
         if news or found != self._faults or self._failed:
             reason = "DecisionsCommitted" if news else "FaultsChanged"
@@ -83,7 +83,7 @@ class EventReporter:
                 metadata["commit"] = report.commit
             lists = {
                 "decisions": [_decision(one) for one in decided[:MOST_LISTED]] if news else [],
-                "faults": [fault_json(one) for one in report.outcome.faults[:MOST_LISTED]],
+                "faults": [fault_json(one) for one in report.faults[:MOST_LISTED]],
             }
             count = len(decided) if news else 0
             says = f"{_counted(count, 'decision')}, {_counted(len(found), 'fault')}"

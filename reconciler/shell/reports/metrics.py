@@ -3,7 +3,6 @@
 No label has values that a repository chooses: their number is bounded, and no name leaks.
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 
@@ -11,15 +10,8 @@ import prometheus_client as prometheus
 
 from reconciler.audit.previews.placement_moves import moves_of, parts_moved
 from reconciler.core.message import is_told
-from reconciler.core.next_world import next_world
-from reconciler.model.fields import mapping
-from reconciler.model.settings import settings_in
-from reconciler.model.world import World
-from reconciler.rebalance.kinds import REBALANCE_KINDS
-from reconciler.rebalance.rebalancer_status import decode_record
-from reconciler.rebalance.trigger_status import decode_trigger_status
 from reconciler.shell.daemon.events import DaemonEvent, PassFailed, PassFinished
-from reconciler.shell.passes.pass_report import PassReport
+from reconciler.shell.passes.pass_summary import REBALANCER_STATES, PassSummary
 from reconciler.shell.passes.step_times import STEPS
 from reconciler.version import __version__
 
@@ -27,7 +19,6 @@ PREFIX = "reconciler"
 PASS_BUCKETS = (0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300)  # warm passes, and cold starts
 LAG_BUCKETS = (1, 2, 5, 10, 30, 60, 120, 300, 900, 3600)  # a poll of a remote is one minute
 OF_THE_PROCESS = frozenset({f"{PREFIX}_build_info", f"{PREFIX}_settings_refused"})
-REBALANCER_STATES = ("pending", "finished", "recurring")  # what recurs never finishes
 prometheus.disable_created_metrics()  # type: ignore[no-untyped-call]  # or each counter has a second series, which says nothing
 
 
@@ -184,26 +175,24 @@ class Metrics:
         """Count what moved; the lag only of commits that came while the daemon ran."""
         report = event.report
         self._commits.inc()
-        for decision in filter(is_told, report.outcome.decisions):
+        for decision in filter(is_told, report.decisions):
             self.count_decision(decision.cause.kind.value)
             self._moves.inc(parts_moved(moves_of(decision.before, decision.after)))
         if not event.first and report.heads.inputs != self._left:
             since = report.now - self._committed_at(report.heads.inputs)
             self._lag.observe(max(0.0, since.total_seconds() + event.seconds))
 
-    def _describe(self, report: PassReport) -> None:
+    def _describe(self, report: PassSummary) -> None:
         """Set how things stand after a pass."""
-        outcome = report.outcome
-        self._faults.set(len(outcome.faults))
-        self._unschedulable.set(sum(bool(decision.problem) for decision in outcome.decisions))
+        self._faults.set(len(report.faults))
+        self._unschedulable.set(sum(bool(decision.problem) for decision in report.decisions))
         self._contested.set(len(report.contested.paths) if report.contested else 0)
         self._describe_refused(report)
-        self._suspended.set(settings_in(report.world).suspend)
-        found = _rebalancer_states(next_world(report.world, outcome))
+        self._suspended.set(report.suspended)
         for state in REBALANCER_STATES:
-            self._rebalancers.labels(state).set(found[state])
+            self._rebalancers.labels(state).set(report.rebalancers.get(state, 0))
 
-    def _describe_refused(self, report: PassReport) -> None:
+    def _describe_refused(self, report: PassSummary) -> None:
         """Set how many commits wait, and since when this process has known of the first."""
         now = report.now.timestamp()
         self._refused_at = {
@@ -222,18 +211,3 @@ class Metrics:
         return prometheus.Histogram(
             f"{PREFIX}_{name}", says, buckets=buckets, registry=self.registry
         )
-
-
-def _rebalancer_states(world: World) -> Counter[str]:
-    """Return how many rebalancers and triggers there are in each state."""
-    found: Counter[str] = Counter()
-    for kind in REBALANCE_KINDS:
-        for manifest in world.of_kind(kind.group, kind.kind):
-            output = world.outputs.get(manifest.key)
-            record = output.body if output is not None else {}
-            is_done = decode_trigger_status(record).succeeded
-            over = decode_record(record).finish_time or is_done
-            once = "finished" if over else "pending"
-            recurs = "schedule" in mapping(manifest.body, "spec")
-            found["recurring" if recurs else once] += 1
-    return found

@@ -37,10 +37,13 @@ LONGEST_NAME = 100
 
 @dataclass(frozen=True, slots=True)
 class _Held:
-    """What a pass holds: the digest that lets it go, `""` for nothing, and where it was seen."""
+    """What a pass holds: the digest that lets it go, `""` for nothing, and where it was seen.
+
+    `world` returns the world of that pass.
+    """
 
     allow: str
-    world: World
+    world: Callable[[], World]
     now: datetime
 
 
@@ -81,13 +84,12 @@ class Proposer(Background):
         """Take note of what a pass holds."""
         if not isinstance(event, PassFinished):
             return
-        report = event.report
-        allow = report.outcome.allow
+        allow = event.report.allow
         if allow == self._known:
             return
         with self._changed:
             self._known = allow
-            self._wanted = _Held(allow, report.world, report.now)
+            self._wanted = _Held(allow, event.world, event.report.now)
             self._changed.notify()
 
     def _end(self) -> None:
@@ -171,7 +173,7 @@ class Proposer(Background):
 
     def _proposal(self, held: _Held, branch: str) -> Proposal:
         """Return the request that lets removals go."""
-        world, path = held.world, self._repository.from_top(CONFIGURATION_PATH)
+        world, path = held.world(), self._repository.from_top(CONFIGURATION_PATH)
         content = read_file(self._repository, world.revision, path)
         return Proposal(
             branch=branch,

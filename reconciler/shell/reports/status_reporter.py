@@ -10,7 +10,7 @@ from reconciler.audit.short_id import short_id
 from reconciler.core.message import is_told
 from reconciler.shell.daemon.events import DaemonEvent, PassBegun, PassFailed, PassFinished
 from reconciler.shell.git.masking import masked
-from reconciler.shell.passes.pass_report import PassReport
+from reconciler.shell.passes.pass_summary import PassSummary
 from reconciler.shell.reports.forges import CommitStatus, StatusState
 
 
@@ -61,17 +61,16 @@ class StatusReporter:
             self._post(status)
 
 
-def _verdict(report: PassReport) -> tuple[StatusState, str]:
+def _verdict(report: PassSummary) -> tuple[StatusState, str]:
     """Return how a commit stands after a pass, and why in a line."""
-    outcome = report.outcome
-    if outcome.faults:
-        first = outcome.faults[0]
-        many = f"{len(outcome.faults)} faults, the first: " if len(outcome.faults) > 1 else ""
+    if report.faults:
+        first = report.faults[0]
+        many = f"{len(report.faults)} faults, the first: " if len(report.faults) > 1 else ""
         return StatusState.FAILURE, f"{many}{first.path}:{first.line}: {first.message}"
-    stuck = sum(bool(decision.problem) for decision in outcome.decisions)
+    stuck = sum(bool(decision.problem) for decision in report.decisions)
     waits = f", {stuck} unschedulable" if stuck else ""
     if report.commit is None:
         return StatusState.SUCCESS, f"nothing to decide{waits}"
-    count = sum(map(is_told, outcome.decisions))
+    count = sum(map(is_told, report.decisions))
     decided = f"{count} decision{'s' if count != 1 else ''}"
     return StatusState.SUCCESS, f"{decided} in {short_id(report.commit)}{waits}"

@@ -18,6 +18,7 @@ from reconciler.shell.daemon.events import (
 from reconciler.shell.git.errors import RemoteUnreachable
 from reconciler.shell.http.listener import Address, Listener, parse_address
 from reconciler.shell.passes.pass_report import PassReport
+from reconciler.shell.passes.pass_summary import summary_of
 from reconciler.shell.reading.sources import Heads
 from tests.shell.listening import MOMENT, SECRET, served
 
@@ -28,7 +29,9 @@ def finished() -> PassFinished:
     """Return the news of a pass that found nothing to do."""
     heads = Heads("a" * 40, "a" * 40, None)
     report = PassReport(world=EMPTY, outcome=Outcome(), now=MOMENT, heads=heads, commit=None)
-    return PassFinished(report=report, seconds=0.1, moved=True, first=True)
+    return PassFinished(
+        report=summary_of(report), world=lambda: EMPTY, seconds=0.1, moved=True, first=True
+    )
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,9 @@ from pathlib import Path
 from structlog.testing import capture_logs
 
 from reconciler.core.changes import Outcome
-from reconciler.shell.daemon.serve_branch import Daemon, _recheck_at
+from reconciler.shell.daemon.serve_branch import Daemon
 from reconciler.shell.passes.one_pass import Passes
+from reconciler.shell.passes.pass_summary import summary_of
 from reconciler.shell.reports.metrics import Metrics
 from tests.cli.history import SCALED, SHOP
 from tests.shell.daemon.test_daemon import Steps
@@ -94,7 +95,7 @@ def test_the_end_of_a_fight_is_a_moment_to_look_again(tmp_path: Path) -> None:
     report = replace(passes.run(), outcome=Outcome())
 
     assert report.contested is not None
-    assert report.contested.until == _recheck_at(report)
+    assert report.contested.until == summary_of(report).due_at
 
 
 def test_other_decisions_do_not_wait(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from reconciler.model.settings import decode_settings
 from reconciler.shell.daemon.events import PassFinished
 from reconciler.shell.git.masking import mask_of
 from reconciler.shell.passes.pass_report import PassReport
+from reconciler.shell.passes.pass_summary import summary_of
 from reconciler.shell.reports.forges import open_forge
 from reconciler.shell.reports.merge_requests import MergeRequests
 from reconciler.shell.reports.proposer import Proposer
@@ -49,7 +50,13 @@ def proposing(forge: FakeForge, kind: str, fleet: Checkout) -> Iterator[Proposer
 
 def passed(report: PassReport) -> PassFinished:
     """What the daemon says of a pass."""
-    return PassFinished(report=report, seconds=0.1, moved=True, first=False)
+    return PassFinished(
+        report=summary_of(report),
+        world=lambda: report.world,
+        seconds=0.1,
+        moved=True,
+        first=False,
+    )
 
 
 def held(tmp_path: Path, **extra: str) -> tuple[Checkout, PassReport]:
