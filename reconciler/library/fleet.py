@@ -51,6 +51,7 @@ class FleetRepository:
         layout: Where passes write.
         track: Shows how far long work is.
         documents: Those that were parsed before, `None` for none; they only save work.
+        processes: How many may read where there are thousands of files.
     """
 
     directory: Path
@@ -58,6 +59,7 @@ class FleetRepository:
     layout: RepositoryLayout
     track: Track = untracked
     documents: DocumentCache | None = None
+    processes: int = field(default_factory=processors)
     _revisions: "list[GitRevisions]" = field(default_factory=list, repr=False, compare=False)
     _replays: "list[Replay]" = field(default_factory=list, repr=False, compare=False)
 
@@ -108,7 +110,7 @@ class FleetRepository:
             load_schemas(),
             layout=self.layout,
             track=self.track,
-            processes=processors(),
+            processes=self.processes,
             documents=self.documents,
             past=True,
             sources=finding_sources(self.repository, self.layout),

@@ -17,6 +17,7 @@ class RootLine:
         revision: Full hex id of the commit that pass left, `""` if there was none.
         faults: How many faults that pass reported.
         held: Whether removals wait to be let through.
+        worker: Who has its memory now, `""` for the daemon itself or nobody.
     """
 
     anchor: Anchor
@@ -25,3 +26,4 @@ class RootLine:
     revision: str = ""
     faults: int = 0
     held: bool = False
+    worker: str = ""

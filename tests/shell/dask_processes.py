@@ -4,12 +4,13 @@ import os
 import re
 import subprocess
 import sys
+import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.shell.fleet import ROOT
+from tests.shell.fleet import ROOT, eventually
 
 LISTENS = re.compile(r"Scheduler at: +(\S+)")
 REGISTERED = re.compile(r"Registered to:")
@@ -24,26 +25,36 @@ class Cluster:
     folder: Path
     address: str
     options: Sequence[str] = ()
-    processes: list["subprocess.Popen[str]"] = field(default_factory=list)
+    processes: list["subprocess.Popen[bytes]"] = field(default_factory=list)
 
     @property
     def dask(self) -> str:
         """The address as people name it."""
         return self.address.replace("tcp://", "dask://")
 
-    def start_worker(self, *more: str, before: str = "") -> None:
-        """Start a worker without git, and wait until it is registered.
+    def start_worker(
+        self, *more: str, before: str = "", environment: Mapping[str, str] = NO_GIT
+    ) -> "subprocess.Popen[bytes]":
+        """Start a worker, and wait until it is registered.
 
         Args:
             more: Options of its own.
             before: What it runs first, Python.
+            environment: What it finds beside ours; no git, if nothing else is said.
         """
         where = ("--host", self.address.rpartition(":")[0])
         options = (*where, "--nthreads", "1", "--no-nanny", "--no-dashboard")
         arguments = (self.address, *options, *self.options, *more)
-        worker = _start("worker", *arguments, before=before, folder=self.folder, more=NO_GIT)
+        worker, _ = _start(
+            "worker",
+            *arguments,
+            before=before,
+            folder=self.folder,
+            more=environment,
+            until=REGISTERED,
+        )
         self.processes.append(worker)
-        _wait_for(worker, REGISTERED)
+        return worker
 
 
 @contextmanager
@@ -53,44 +64,43 @@ def cluster_in(
     """Start a scheduler and workers that know nothing of any repository, and end them."""
     where = ("--host", f"{scheme}://127.0.0.1", "--port", "0")
     quiet = ("--no-dashboard", "--no-show")
-    scheduler = _start("scheduler", *where, *quiet, *options, folder=folder)
+    scheduler, address = _start("scheduler", *where, *quiet, *options, folder=folder, until=LISTENS)
     processes = [scheduler]
     try:
-        cluster = Cluster(folder, _wait_for(scheduler, LISTENS), options, processes)
+        cluster = Cluster(folder, address, options, processes)
         for _ in range(workers):
             cluster.start_worker()
         yield cluster
     finally:
         for process in reversed(processes):
             process.kill()
-            process.communicate()
+            process.wait()
 
 
 def _start(
     role: str,
     *arguments: str,
     folder: Path,
+    until: re.Pattern[str],
     before: str = "",
     more: Mapping[str, str] | None = None,
-) -> "subprocess.Popen[str]":
-    """Start a process of Dask in a folder; it writes what it does to standard error."""
-    return subprocess.Popen(
-        [sys.executable, "-c", f"{before}\n{MAIN.format(role=role)}", *arguments],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", **(more or {})},
-        stdin=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+) -> tuple["subprocess.Popen[bytes]", str]:
+    """Start a process of Dask in a folder, and wait until it has written a line.
 
-
-def _wait_for(process: "subprocess.Popen[str]", pattern: re.Pattern[str]) -> str:
-    """Read what a process writes up to a line; return what the line names."""
-    assert process.stderr is not None
-    said = []
-    for line in process.stderr:
-        said.append(line)
-        found = pattern.search(line)
-        if found:
-            return found[found.lastindex or 0]
-    raise AssertionError("".join(said))
+    Returns:
+        The process, and what the line names.
+    """
+    log = folder / f"dask-{role}-{uuid.uuid4().hex}.log"
+    with log.open("wb") as stream:
+        process = subprocess.Popen(
+            [sys.executable, "-c", f"{before}\n{MAIN.format(role=role)}", *arguments],
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", **(more or {})},
+            stdin=subprocess.DEVNULL,
+            stdout=stream,
+            stderr=stream,
+        )
+    eventually(lambda: bool(until.search(log.read_text()) or process.poll()), f"the {role}")
+    found = until.search(log.read_text())
+    assert found is not None, log.read_text()
+    return process, found[found.lastindex or 0]

@@ -138,7 +138,7 @@ def _page(
             open_page(place, branch.name, layout, secrets.page, below=below, home=home)
         )
         head = partial(branch.repository.find, branch.name)
-        pages[root.name] = RootPage(page, head, partial(_ails, root.health, mask))
+        pages[root.name] = RootPage(page, head, partial(_ails, root.health, mask), root.worker)
         observers[root.name].append(pages[root.name])
     if len(roots) == 1:
         return pages[roots[0].name].page

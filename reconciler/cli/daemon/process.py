@@ -3,22 +3,26 @@
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from types import FrameType
 
 import click
 
+from reconciler.cli.daemon.by_workers import by_workers, check_executor
 from reconciler.cli.daemon.observers import operated
 from reconciler.cli.daemon.serving import open_roots, remote_secrets
 from reconciler.cli.options.operation import Operation, read_secrets
 from reconciler.cli.options.options import Service
+from reconciler.cli.options.roots import RootOptions
 from reconciler.cli.options.settings import RELOAD, Renewal, read_settings
 from reconciler.cli.options.trust import Keys
 from reconciler.shell.daemon.events import Observer
 from reconciler.shell.daemon.health import DaemonHealth
 from reconciler.shell.daemon.log import configure_log
 from reconciler.shell.daemon.roots import ServedRoot, run_beside
-from reconciler.shell.daemon.serve_branch import Daemon
+from reconciler.shell.daemon.roots_watch import RootsWatch
+from reconciler.shell.daemon.serve_branch import Daemon, PassRunner, RunHere
 from reconciler.shell.daemon.settings_file import SettingsWatch
 from reconciler.shell.daemon.watch import Wakeups
 from reconciler.shell.passes.branches import RemoteBranch
@@ -36,7 +40,7 @@ def run(
     service: Service,
     keys: Keys,
     operation: Operation,
-    roots: tuple[str, ...],
+    served_roots: RootOptions,
     poll_seconds: float | None,
     log_format: str,
     renewal: Renewal,
@@ -50,28 +54,46 @@ def run(
     secrets = read_secrets(operation)
     hidden = (*secrets.texts, *remote_secrets(service))
     configure_log(sys.stderr, text=text, colours=colours, secrets=hidden)
-    passes = open_roots(directory, service, keys, roots)
+    asked = served_roots
+    check_executor(asked.executor, service)
+    opened = open_roots(directory, service, keys, asked.roots, asked.patterns)
     seconds = poll_seconds or (REMOTE_POLL_SECONDS if service.remote else LOCAL_POLL_SECONDS)
     with ExitStack() as stack:
-        served = [_served(name, one, seconds, stack) for name, one in passes.items()]
+        served = [_served(name, one, seconds, stack) for name, one in opened.passes.items()]
 
         def stop(number: int, frame: FrameType | None) -> None:
             del frame
             early.append(number)
-            for root in served:
-                root.wakeups.stop()
+            _stop(served)
 
         handle_ending(stop)
         if early:
             return 0
-        watch = (
-            None
-            if settings is None
-            else stack.enter_context(_watch(settings, renewal.problem, served))
-        )
+        folders = RootsWatch(opened.passes, opened.find, partial(_stop, served))
+        watches: list[SettingsWatch | RootsWatch] = [folders]
+        watch = None
+        if settings is not None:
+            watch = stack.enter_context(_watch(settings, renewal.problem, served))
+            watches.append(watch)
+
+        def renewing() -> bool:
+            return any(one.reload for one in watches)
+
+        served, runners = by_workers(asked.executor, service, served, renewing, stack)
         observers = stack.enter_context(operated(operation, secrets, served, watch))
-        run_beside({root.name: _daemon(root, observers[root.name]) for root in served})
-    return RELOAD if watch is not None and watch.reload else 0
+        run_beside(
+            {
+                root.name: _daemon(root, (*observers[root.name], folders), runners.get(root.name))
+                for root in served
+            }
+        )
+    return RELOAD if renewing() else 0
+
+
+def _stop(served: Sequence[ServedRoot]) -> None:
+    """End all daemons, once the passes that have begun are finished."""
+    for root in served:
+        root.wakeups.stop()
 
 
 def _watch(settings: Path, problem: str, served: Sequence[ServedRoot]) -> SettingsWatch:
@@ -82,10 +104,7 @@ def _watch(settings: Path, problem: str, served: Sequence[ServedRoot]) -> Settin
         with context.scope(cleanup=False):
             read_settings(context, settings)
 
-    def changed() -> None:
-        for root in served:
-            root.wakeups.stop()
-
+    changed = partial(_stop, served)
     return SettingsWatch(settings, problem=problem, check=check, changed=changed)
 
 
@@ -98,8 +117,9 @@ def _served(name: str, passes: Passes, seconds: float, stack: ExitStack) -> Serv
     return ServedRoot(name=name, passes=passes, wakeups=wakeups, health=health)
 
 
-def _daemon(root: ServedRoot, observers: tuple[Observer, ...]) -> Daemon:
+def _daemon(root: ServedRoot, observers: tuple[Observer, ...], runner: PassRunner | None) -> Daemon:
     return Daemon(
+        runner=runner or RunHere(),
         passes=root.passes,
         wakeups=root.wakeups,
         poll_seconds=root.wakeups.poll_seconds,

@@ -1,8 +1,8 @@
 """The branch that a verb serves, and what runs passes on it."""
 
 import hashlib
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ import click
 from reconciler.cli.objects.world import fleet_of
 from reconciler.cli.options.options import Service, parse_author
 from reconciler.cli.options.trust import Keys, open_trust, signing_key
-from reconciler.errors import UsageError
+from reconciler.errors import ShellError, UsageError
 
 if TYPE_CHECKING:
     from reconciler.shell.passes.branches import Branch, LocalBranch, RemoteBranch
@@ -24,33 +24,73 @@ def open_passes(directory: Path, service: Service, keys: Keys) -> "Passes":
     Raises:
         UsageError: The options name nothing that can be served; the message says what would do.
     """
-    return _passes(directory, service, keys, open_branch(directory, service))
+    return root_passes(directory, service, keys, open_branch(directory, service))
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedRoots:
+    """The roots of one repository.
+
+    Attributes:
+        passes: What runs passes on each, by name; `""` is the only one, which was not named.
+        find: Returns the names as they would be at a commit.
+    """
+
+    passes: "Mapping[str, Passes]"
+    find: Callable[[str], Sequence[str]]
 
 
 def open_roots(
-    directory: Path, service: Service, keys: Keys, roots: Sequence[str]
-) -> "dict[str, Passes]":
-    """Return what runs passes on each of several roots of one repository, by their names.
+    directory: Path, service: Service, keys: Keys, roots: Sequence[str], patterns: Sequence[str]
+) -> OpenedRoots:
+    """Open several roots of one repository.
 
     Args:
         directory: The root where none is named, and where they begin in a checkout.
         service: Options.
         keys: Who signs, and whose commits count.
         roots: Folders from there; of a remote from its top.
+        patterns: Of further ones, as the branch has them; see `find_roots`.
 
     Raises:
-        UsageError: One of them is no plain path, or holds another.
+        UsageError: One of them is no plain path, or holds another; no folder matches.
     """
+    from reconciler.shell.git.root_folders import find_roots
+
     served = open_branch(directory, service)
-    if not roots:
-        return {"": _passes(directory, service, keys, served)}
-    for root in roots:
-        _check_root(root, roots)
+    if not roots and not patterns:
+        passes = {"": root_passes(directory, service, keys, served)}
+        return OpenedRoots(passes, lambda _: ("",))
+
+    def find(commit: str) -> Sequence[str]:
+        found = find_roots(served.repository, commit, patterns) if patterns else ()
+        return tuple(dict.fromkeys((*roots, *found)))
+
+    names = find(_newest(directory, service, keys, served)) if patterns else find("")
+    if not names:
+        asked = " ".join(f"--roots {one}" for one in patterns)
+        raise UsageError(f"{asked}: no such folder of {served.name} has a reconciler.yaml")
+    for name in names:
+        _check_root(name, names)
     served.share()
-    return {
-        root: _passes(directory / root, service, keys, served.below(root))
-        for root in dict.fromkeys(roots)
+    opened = {
+        name: root_passes(directory / name, service, keys, served.below(name)) for name in names
     }
+    return OpenedRoots(opened, find)
+
+
+def _newest(directory: Path, service: Service, keys: Keys, served: "Branch") -> str:
+    """Return the newest commit that is decided from.
+
+    Of a remote that does not answer it is the one that it had last.
+    """
+    try:
+        return root_passes(directory, service, keys, served).branches.heads().inputs
+    except ShellError:
+        last = served.repository.find(served.name)
+        if last is None:
+            raise
+        return last
 
 
 def _check_root(root: str, roots: Sequence[str]) -> None:
@@ -67,11 +107,29 @@ def _check_root(root: str, roots: Sequence[str]) -> None:
         raise UsageError(f"--root {shown(root)} holds {shown(inner[0])}; name folders side by side")
 
 
-def _passes(directory: Path, service: Service, keys: Keys, served: "Branch") -> "Passes":
+def root_passes(
+    directory: Path,
+    service: Service,
+    keys: Keys,
+    served: "Branch",
+    *,
+    processes: int | None = None,
+) -> "Passes":
+    """Return what runs passes on one root.
+
+    Args:
+        directory: The root in a checkout.
+        service: Options.
+        keys: Who signs, and whose commits count.
+        served: Its branch.
+        processes: How many may read files, `None` for one a processor.
+    """
     from reconciler.shell.passes.branch_delivery import BranchDelivery
 
     key = signing_key(keys.signing)
     fleet = fleet_of(directory, served.repository, service.layout)
+    if processes is not None:
+        fleet = replace(fleet, processes=processes)
     passes = fleet.passes(served, author=parse_author(service.author))
     trust = open_trust(keys, key, served.repository, passes.clock.now(), layout=service.layout)
     branches = replace(passes.branches, trust=trust)

@@ -7,6 +7,7 @@ import click
 
 from reconciler.cli.options.operation import operation_options
 from reconciler.cli.options.options import service_options
+from reconciler.cli.options.roots import root_options
 from reconciler.cli.options.settings import ReloadingCommand, pass_renewal, take_settings
 from reconciler.cli.options.trust import key_options
 
@@ -23,14 +24,7 @@ from reconciler.cli.options.trust import key_options
 )
 @service_options
 @key_options
-@click.option(
-    "--root",
-    "roots",
-    metavar="DIR",
-    multiple=True,
-    envvar="RECONCILER_ROOTS",
-    help="Serve this folder of the repository; repeated, each by itself  [default: as -C]",
-)
+@root_options
 @click.option(
     "--poll-seconds",
     type=click.FloatRange(min=0.1),
@@ -57,6 +51,7 @@ def command(directory: Path, /, **options: Any) -> int:
       reconciler run --remote git@git.example.org:platform/fleet.git --branch main
       reconciler run --listen 9440 --webhook-secret-file /etc/reconciler/hook
       reconciler run --root teams/a --root teams/b
+      reconciler run --remote URL --roots 'teams/*' --executor dask://127.0.0.1:8786
     """
     from reconciler.cli.daemon.process import run
 

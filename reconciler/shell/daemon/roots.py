@@ -26,12 +26,14 @@ class ServedRoot:
         passes: How its passes are run.
         wakeups: What its daemon sleeps on.
         health: Whether its daemon lives and is ready.
+        worker: Returns who has its memory now, `""` for this process or nobody.
     """
 
     name: str
     passes: Passes
     wakeups: Wakeups
     health: DaemonHealth
+    worker: Callable[[], str] = lambda: ""
 
 
 def run_beside(daemons: Mapping[str, Daemon]) -> None:

@@ -104,6 +104,11 @@ class Wakeups:
         self._stopped.asked = True
         self._bell.put(None)
 
+    @property
+    def stopped(self) -> bool:
+        """Whether a stop was requested."""
+        return self._stopped.is_set()
+
     def __enter__(self) -> Self:
         if self._common_dir is not None:
             self._watch(self._common_dir, recursive=False)

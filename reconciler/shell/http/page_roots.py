@@ -31,12 +31,14 @@ class RootPage:
         page: What answers for it.
         head: Returns where its branch is here, `None` if it is not there.
         ails: Returns why nobody should rely on it, `""` if all is well.
+        worker: Returns who has its memory now, `""` for this process or nobody.
         told: Is called after each pass.
     """
 
     page: PageEndpoints
     head: Callable[[], str | None]
     ails: Callable[[], str]
+    worker: Callable[[], str] = lambda: ""
     told: Callable[[], None] = lambda: None
     _report: PassSummary | None = None
 
@@ -61,7 +63,7 @@ class RootPage:
         """Return how it stands."""
         anchor = Anchor(name, f".{BELOW}{quote(name)}/")
         if self._report is None:
-            return RootLine(anchor=anchor, ails=self.ails())
+            return RootLine(anchor=anchor, ails=self.ails(), worker=self.worker())
         left = self._report.left
         return RootLine(
             anchor=anchor,
@@ -70,6 +72,7 @@ class RootPage:
             revision=left.outputs or left.inputs,
             faults=len(self._report.faults),
             held=bool(self._report.allow),
+            worker=self.worker(),
         )
 
 

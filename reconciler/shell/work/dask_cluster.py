@@ -1,4 +1,6 @@
-"""The only file that knows Dask: an existing cluster as an executor.
+"""An existing Dask cluster: as an executor, and worker by worker.
+
+This file and `dask_calls.py` are all that know Dask.
 
 Values are sent as pickles, and whoever can send one can run anything: so without TLS a cluster is
 used on this machine only.
@@ -8,22 +10,20 @@ import contextlib
 import ipaddress
 import logging
 import pickle
-from collections.abc import Callable, Iterator
-from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
-from dataclasses import dataclass
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import CancelledError, Executor, Future
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from reconciler.errors import ShellError, UsageError
 from reconciler.manifests.names import shown
-from reconciler.shell.resources import package_digest
+from reconciler.shell.work.dask_calls import SentCall, submit_call
 from reconciler.shell.work.executors import Workers
-from reconciler.version import __version__
 
 if TYPE_CHECKING:
     from distributed import Client
-    from distributed import Future as DaskFuture
 
 R = TypeVar("R")
 
@@ -45,22 +45,99 @@ def open_cluster(address: str) -> Iterator[Workers]:
         UsageError: The address is none, or would need TLS; Dask is not installed.
         ShellError: There is no such scheduler, or it has no worker.
     """
-    url = _checked_address(address)
+    check_usable(address)
+    with _connect(address) as client:
+        count = _count_threads(client, address)
+        yield Workers(_ClusterExecutor(client), count)
+
+
+def check_usable(address: str) -> None:
+    """Raise `UsageError` if an address is none, would need TLS, or Dask is not installed."""
+    _checked_address(address)
     try:
-        from distributed import Client  # noqa: PLC0415  # an extra
+        import distributed  # noqa: F401, PLC0415  # an extra
     except ImportError:
         raise UsageError(
             f"{shown(address)} is a Dask cluster, and Dask is not installed here; "
             'pip install ".[dask]" in its sources, or leave out --executor'
         ) from None
+
+
+class NamedWorkers:
+    """The workers of a cluster, each by its address; connects again when the scheduler is back.
+
+    Args:
+        address: Of the scheduler; see `check_usable`.
+    """
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+        self._client: Client | None = None
+        self._turn = threading.Lock()
+
+    def present(self) -> tuple[str, ...]:
+        """Return the addresses of the workers that are there, sorted.
+
+        Raises:
+            ShellError: The scheduler is not there, or has no worker.
+            UsageError: A worker is on another machine, and does not speak TLS.
+        """
+        client = self._connected()
+        try:
+            threads: dict[str, int] = client.nthreads()  # type: ignore[no-untyped-call]  # Dask's
+        except (OSError, TimeoutError, RuntimeError, CancelledError):
+            raise ShellError(f"the Dask scheduler at {shown(self._address)} is gone") from None
+        _check_workers(threads)
+        if not threads:
+            raise ShellError(_no_worker(self._address))
+        return tuple(sorted(threads))
+
+    def submit(self, worker: str, call: Callable[..., R], /, *given: Any) -> Future[R]:
+        """Hand a call to one worker, and to no other."""
+        return submit_call(self._connected(), partial(call, *given), worker)
+
+    def tell(
+        self, workers: Sequence[str], call: Callable[..., R], /, *given: Any, **named: Any
+    ) -> dict[str, R]:
+        """Call a quick function in workers at once, whatever they compute; return the answers.
+
+        They are by the workers; one that cannot answer has none.
+        """
+        sent = pickle.dumps(SentCall.of(partial(call, *given, **named)))
+        client = self._connected()
+        answers = client.run(pickle.loads, sent, workers=[*workers], on_error="ignore")
+        return dict(answers)
+
+    def close(self) -> None:
+        """Leave the cluster."""
+        client, self._client = self._client, None
+        if client is not None:
+            client.close()  # type: ignore[no-untyped-call]  # Dask's
+
+    def _connected(self) -> "Client":
+        """Return the connection, a new one if there is none any more."""
+        with self._turn:
+            if self._client is not None and self._client.status == "connecting":
+                raise ShellError(f"the Dask scheduler at {shown(self._address)} is gone")
+            if self._client is None or self._client.status == "closed":
+                self._client = _connect(self._address)
+            return self._client
+
+
+def _connect(address: str) -> "Client":
+    """Return a connection to a scheduler.
+
+    Raises:
+        ShellError: There is no such scheduler.
+    """
+    from distributed import Client  # noqa: PLC0415  # an extra
+
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters is raised
+    url = _checked_address(address)
     try:
-        client = Client(url, timeout=CONNECT_SECONDS, set_as_default=False)  # type: ignore[no-untyped-call]  # Dask's
+        return Client(url, timeout=CONNECT_SECONDS, set_as_default=False)  # type: ignore[no-untyped-call]  # Dask's
     except (OSError, ValueError, TypeError, RuntimeError) as error:
         raise ShellError(_unreachable(address, error)) from None
-    with client:
-        count = _count_threads(client, address)
-        yield Workers(_ClusterExecutor(client), count)
 
 
 def _checked_address(address: str) -> str:
@@ -114,15 +191,25 @@ def _count_threads(client: "Client", address: str) -> int:
     try:
         client.wait_for_workers(1, timeout=WORKER_SECONDS)
     except TimeoutError:
-        raise ShellError(
-            f"the Dask scheduler at {shown(address)} has no worker; start one with "
-            f"dask worker {_checked_address(address)}"
-        ) from None
+        raise ShellError(_no_worker(address)) from None
     threads: dict[str, int] = client.nthreads()  # type: ignore[no-untyped-call]  # Dask's
-    for worker in threads:
+    _check_workers(threads)
+    return sum(threads.values())
+
+
+def _no_worker(address: str) -> str:
+    """Return how a worker is started, where there is none."""
+    return (
+        f"the Dask scheduler at {shown(address)} has no worker; start one with "
+        f"dask worker {_checked_address(address)}"
+    )
+
+
+def _check_workers(workers: Iterable[str]) -> None:
+    """Raise `UsageError` if a worker is on another machine, and does not speak TLS."""
+    for worker in workers:
         if not worker.startswith(f"{SECURE}://"):
             _check_local(worker, urlsplit(worker).hostname or "", "worker")
-    return sum(threads.values())
 
 
 class _ClusterExecutor(Executor):
@@ -133,77 +220,4 @@ class _ClusterExecutor(Executor):
 
     def submit(self, call: Callable[..., R], /, *given: Any, **named: Any) -> Future[R]:
         """Hand out a call."""
-        call_bytes = pickle.dumps(partial(call, *given, **named))
-        sent = _Sent((__version__, package_digest()), call_bytes)
-        ours: _Awaited[R] = _Awaited(self._client)
-        ours.check()
-        theirs = self._client.submit(pickle.loads, pickle.dumps(sent), pure=False)
-        theirs.add_done_callback(partial(_pass_on, ours))  # type: ignore[no-untyped-call]  # Dask's
-        return ours
-
-
-class _Awaited(Future[R]):
-    """A result that ends with its client: Dask's own would be waited for without end."""
-
-    def __init__(self, client: "Client") -> None:
-        super().__init__()
-        self._client = client
-
-    def check(self) -> None:
-        """Refuse a cluster that is gone."""
-        if self._client.status == "closed":
-            raise BrokenExecutor("the Dask scheduler is gone")
-
-    def result(self, timeout: float | None = None) -> R:
-        """Wait for the result."""
-        while timeout is None and not self.done():
-            self.check()
-            with contextlib.suppress(TimeoutError):
-                return super().result(LOOK_SECONDS)
-        return super().result(timeout)
-
-
-@dataclass(frozen=True, slots=True)
-class _Sent:
-    """A call as bytes that make it when they are read, inside of a task.
-
-    Whatever cannot be read there fails that task. What Dask itself cannot read ends its worker.
-    """
-
-    package: tuple[str, str]
-    call: bytes
-
-    def __reduce__(self) -> "tuple[Callable[..., object], tuple[tuple[str, str], bytes]]":
-        return _call_checked, (self.package, self.call)
-
-
-def _call_checked(package: tuple[str, str], call: bytes) -> object:
-    """Call in a worker that runs what the sender runs.
-
-    Raises:
-        ShellError: It runs something else, and might answer otherwise.
-    """
-    if package != (__version__, package_digest()):
-        from distributed import get_worker  # noqa: PLC0415  # an extra
-
-        raise ShellError(
-            f"the Dask worker {get_worker().address} has another reconciler ({__version__}) than "
-            f"this one ({package[0]}), and might decide otherwise; install the same on both"
-        )
-    return pickle.loads(call)()  # noqa: S301  # from whoever may run anything here
-
-
-def _pass_on(ours: "Future[R]", theirs: "DaskFuture[R]") -> None:
-    """Pass a result on; what the cluster could not do is lost, as in any other executor."""
-    from distributed import KilledWorker  # noqa: PLC0415  # an extra
-    from distributed.comm.core import CommClosedError  # noqa: PLC0415
-
-    try:
-        ours.set_result(theirs.result())
-    except ImportError as error:
-        said = "the workers of the Dask cluster must have the package reconciler"
-        ours.set_exception(ShellError(f"{said}, version {__version__}: {error}"))
-    except (KilledWorker, CommClosedError, CancelledError, TimeoutError) as error:
-        ours.set_exception(BrokenExecutor(f"the cluster lost it: {error}"))
-    except BaseException as error:  # noqa: BLE001  # whoever waits for it shall have it
-        ours.set_exception(error)
+        return submit_call(self._client, partial(call, *given, **named))

@@ -1,0 +1,121 @@
+"""How a call travels to a Dask cluster, and what it answers.
+
+Values are sent as pickles inside of pickles, so that Dask itself reads none of ours.
+"""
+
+import contextlib
+import pickle
+from collections.abc import Callable
+from concurrent.futures import BrokenExecutor, CancelledError, Future
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
+
+from reconciler.errors import ShellError
+from reconciler.shell.resources import package_digest
+from reconciler.version import __version__
+
+if TYPE_CHECKING:
+    from distributed import Client
+    from distributed import Future as DaskFuture
+
+R = TypeVar("R")
+
+LOOK_SECONDS = 1  # so often it is looked whether the scheduler is still there
+
+
+def submit_call(
+    client: "Client", call: Callable[[], R], worker: str | None = None
+) -> "_Awaited[R]":
+    """Hand out a call, to one worker if it is named.
+
+    Raises:
+        BrokenExecutor: The scheduler is gone.
+    """
+    ours: _Awaited[R] = _Awaited(client)
+    ours.check()
+    workers = None if worker is None else [worker]
+    ours.theirs = client.submit(
+        pickle.loads, pickle.dumps(SentCall.of(call)), pure=False, workers=workers
+    )
+    ours.theirs.add_done_callback(partial(_pass_on, ours))  # type: ignore[no-untyped-call]  # Dask's
+    return ours
+
+
+class _Awaited(Future[R]):
+    """A result that ends with its client: Dask's own would be waited for without end."""
+
+    def __init__(self, client: "Client") -> None:
+        super().__init__()
+        self._client = client
+        self.theirs: DaskFuture[R] | None = None
+
+    def cancel(self) -> bool:
+        """Have nobody begin it; what has begun goes on, unheard."""
+        if self.theirs is not None:
+            self.theirs.cancel()  # type: ignore[no-untyped-call]  # Dask's
+        return self.theirs is not None
+
+    def check(self) -> None:
+        """Refuse a cluster that is gone."""
+        if self._client.status == "closed":
+            raise BrokenExecutor("the Dask scheduler is gone")
+
+    def result(self, timeout: float | None = None) -> R:
+        """Wait for the result."""
+        while timeout is None and not self.done():
+            self.check()
+            with contextlib.suppress(TimeoutError):
+                return super().result(LOOK_SECONDS)
+        return super().result(timeout)
+
+
+@dataclass(frozen=True, slots=True)
+class SentCall:
+    """A call as bytes that make it when they are read, inside of a task.
+
+    Whatever cannot be read there fails that task. What Dask itself cannot read ends its worker.
+    """
+
+    package: tuple[str, str]
+    call: bytes
+
+    @classmethod
+    def of(cls, call: Callable[[], object]) -> "SentCall":
+        """Return a call as what is sent."""
+        return cls((__version__, package_digest()), pickle.dumps(call))
+
+    def __reduce__(self) -> "tuple[Callable[..., object], tuple[tuple[str, str], bytes]]":
+        return _call_checked, (self.package, self.call)
+
+
+def _call_checked(package: tuple[str, str], call: bytes) -> object:
+    """Call in a worker that runs what the sender runs.
+
+    Raises:
+        ShellError: It runs something else, and might answer otherwise.
+    """
+    if package != (__version__, package_digest()):
+        from distributed import get_worker  # noqa: PLC0415  # an extra
+
+        raise ShellError(
+            f"the Dask worker {get_worker().address} has another reconciler ({__version__}) than "
+            f"this one ({package[0]}), and might decide otherwise; install the same on both"
+        )
+    return pickle.loads(call)()  # noqa: S301  # from whoever may run anything here
+
+
+def _pass_on(ours: "Future[R]", theirs: "DaskFuture[R]") -> None:
+    """Pass a result on; what the cluster could not do is lost, as in any other executor."""
+    from distributed import KilledWorker  # noqa: PLC0415  # an extra
+    from distributed.comm.core import CommClosedError  # noqa: PLC0415
+
+    try:
+        ours.set_result(theirs.result())
+    except ImportError as error:
+        said = "the workers of the Dask cluster must have the package reconciler"
+        ours.set_exception(ShellError(f"{said}, version {__version__}: {error}"))
+    except (KilledWorker, CommClosedError, CancelledError, TimeoutError) as error:
+        ours.set_exception(BrokenExecutor(f"the cluster lost it: {error}"))
+    except BaseException as error:  # noqa: BLE001  # whoever waits for it shall have it
+        ours.set_exception(error)

@@ -1,0 +1,186 @@
+"""The roots whose memory a worker has: what it is sent, and what it answers.
+
+A piece says which root, and never how to get at it: credentials and keys are the worker's own.
+Nothing here is needed for a right answer. A worker that has never seen a root loads it; one that
+still has a root of long ago finds by its branch what has changed.
+"""
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from reconciler.model.repository_layout import RepositoryLayout
+from reconciler.shell.daemon.events import PassFailure, failure_of
+from reconciler.shell.git.identity import CommitIdentity
+from reconciler.shell.passes.one_pass import Passes
+from reconciler.shell.passes.pass_summary import PassSummary, summary_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RootPlace:
+    """Which root it is, and what all who decide about it must do alike.
+
+    Attributes:
+        remote: URL of the repository, without credentials.
+        branch: The branch that is served.
+        root: Folder from the top, `""` for all of it.
+        layout: Where passes write.
+        author: Who commits.
+    """
+
+    remote: str
+    branch: str
+    root: str
+    layout: RepositoryLayout
+    author: CommitIdentity
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RootPiece:
+    """What a worker is asked about a root.
+
+    Attributes:
+        place: Which one.
+        session: Whose daemon asks, by a random name.
+        held: The roots of this session that the worker is to keep, this one included.
+    """
+
+    place: RootPlace
+    session: str
+    held: frozenset[RootPlace]
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedRoot:
+    """A root as a worker serves it; `mask` takes its credentials out of a text."""
+
+    passes: Passes
+    mask: Callable[[str], str]
+
+
+OpenRoot = Callable[[RootPlace], OpenedRoot]
+"""Opens a root by the settings of the process that calls it; a function of a module."""
+
+
+@dataclass(slots=True, eq=False)
+class _HeldRoot:
+    """A root that is kept.
+
+    Attributes:
+        session: Who asked for it last.
+        opened: The root, `None` until it was opened.
+        turn: Whose turn it is; a worker may have several threads.
+    """
+
+    session: str
+    opened: OpenedRoot | None = None
+    turn: threading.Lock = field(default_factory=threading.Lock)
+
+    def run(self, open_root: OpenRoot, place: RootPlace) -> PassSummary | PassFailure:
+        """Run a pass."""
+        try:
+            self.opened = self.opened or open_root(place)
+            return summary_of(self.opened.passes.run())
+        except Exception as error:  # noqa: BLE001  # the daemon tells it as if it were its own
+            return self._masked(failure_of(error))
+
+    def rest(self) -> bool | PassFailure:
+        """Do a little of what no pass waits for."""
+        try:
+            return self.opened is not None and self.opened.passes.rest()
+        except Exception as error:  # noqa: BLE001  # the daemon tells it as if it were its own
+            return self._masked(failure_of(error))
+
+    def _masked(self, failure: PassFailure) -> PassFailure:
+        """Return a failure without any secret of this worker."""
+        if self.opened is None:
+            return failure
+        mask = self.opened.mask
+        return replace(failure, reason=mask(failure.reason), trace=mask(failure.trace))
+
+
+class HeldRoots:
+    """The roots of a process, for as long as it lives or until it is told to let them go."""
+
+    def __init__(self) -> None:
+        self._roots: dict[RootPlace, _HeldRoot] = {}
+        self._begun: list[RootPiece] = []
+        self._ended: set[str] = set()
+        self._change = threading.Lock()
+
+    def run(self, open_root: OpenRoot, piece: RootPiece) -> PassSummary | PassFailure | None:
+        """Run a pass; `None` if its daemon was told to stop before it began."""
+        with self._change:
+            if piece.session in self._ended:
+                return None
+            self._begun.append(piece)
+            self._let_go(piece)
+            held = self._roots.setdefault(piece.place, _HeldRoot(piece.session))
+            held.session = piece.session
+        try:
+            with held.turn:
+                return held.run(open_root, piece.place)
+        finally:
+            with self._change:
+                self._begun.remove(piece)
+
+    def rest(self, piece: RootPiece) -> bool | PassFailure:
+        """Do a little of what no pass waits for, and return whether more is left."""
+        held = self._roots.get(piece.place)
+        if held is None or piece.session in self._ended:
+            return False
+        with held.turn:
+            return held.rest()
+
+    def held(self) -> tuple[RootPlace, ...]:
+        """Return the roots that are here."""
+        with self._change:
+            return tuple(self._roots)
+
+    def end(self, session: str, *, forget: bool) -> frozenset[RootPlace]:
+        """Begin no pass of a session any more, and return the roots of those that have begun.
+
+        With `forget` its roots are let go, once the passes that have begun are finished.
+        """
+        with self._change:
+            self._ended.add(session)
+            if forget:
+                kept = {place: one for place, one in self._roots.items() if one.session != session}
+                self._roots = kept
+            return frozenset(one.place for one in self._begun if one.session == session)
+
+    def _let_go(self, piece: RootPiece) -> None:
+        """Forget what a daemon needs here no more, also what it needed before it began anew."""
+        over = {piece.session, *self._ended}
+        branch = (piece.place.remote, piece.place.branch)
+        self._roots = {
+            place: one
+            for place, one in self._roots.items()
+            if place in piece.held
+            or one.session not in over
+            or branch != (place.remote, place.branch)
+        }
+
+
+HELD = HeldRoots()
+"""Those of this process."""
+
+
+def run_root(open_root: OpenRoot, piece: RootPiece) -> PassSummary | PassFailure | None:
+    """Run a pass of a root of this process; see `HeldRoots.run`."""
+    return HELD.run(open_root, piece)
+
+
+def rest_root(piece: RootPiece) -> bool | PassFailure:
+    """See `HeldRoots.rest`."""
+    return HELD.rest(piece)
+
+
+def held_roots() -> tuple[RootPlace, ...]:
+    """See `HeldRoots.held`."""
+    return HELD.held()
+
+
+def end_session(session: str, *, forget: bool) -> frozenset[RootPlace]:
+    """See `HeldRoots.end`."""
+    return HELD.end(session, forget=forget)

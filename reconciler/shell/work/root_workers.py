@@ -1,0 +1,281 @@
+"""Passes of roots by workers: which worker has which root, and what becomes of one that is gone.
+
+A pass is handed to the worker that has the root's memory. If that one is gone, the pass is lost,
+and its daemon tries again as it does after any failure: then another worker loads the root. The
+branch moved or it did not; either way nothing is lost and nothing done twice.
+"""
+
+import math
+import threading
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import BrokenExecutor, Future
+from contextlib import suppress
+from dataclasses import replace
+from typing import Protocol, TypeVar
+
+from reconciler.errors import ReconcilerError, ShellError
+from reconciler.manifests.names import shown
+from reconciler.shell.daemon.events import FailedElsewhere, PassFailure
+from reconciler.shell.daemon.serve_branch import PassDropped
+from reconciler.shell.passes.pass_summary import PassSummary
+from reconciler.shell.processes.background import Background
+from reconciler.shell.processes.held_signals import LONGEST_UNANSWERED_SECONDS
+from reconciler.shell.work.held_roots import (
+    OpenRoot,
+    RootPiece,
+    RootPlace,
+    end_session,
+    held_roots,
+    rest_root,
+    run_root,
+)
+from reconciler.shell.work.root_shares import RootShares
+
+R = TypeVar("R")
+
+LOOK_SECONDS = 1.0  # so often it is looked who is there
+REFUSED_SECONDS = 60.0  # before a worker with other code is tried again: it may have been renewed
+END_SECONDS = 5.0  # for workers to hear that a daemon ends
+
+
+class WorkerCalls(Protocol):
+    """Workers that can be called one by one."""
+
+    def present(self) -> Sequence[str]:
+        """Return who is there, or raise `ShellError` if nobody is."""
+
+    def submit(self, worker: str, call: Callable[..., R], /, *given: object) -> Future[R]:
+        """Hand a call to a worker, and to no other."""
+
+    def tell(
+        self, workers: Sequence[str], call: Callable[..., R], /, *given: object, **named: object
+    ) -> Mapping[str, R]:
+        """Call a quick function in workers, whatever they compute; return who answers what."""
+
+    def close(self) -> None:
+        """Leave them."""
+
+
+class RootWorkers(Background):
+    """Has workers compute the passes of the roots of one daemon, while its block lasts.
+
+    Args:
+        calls: The workers.
+        places: The roots, by name.
+        open_root: How a worker opens one.
+        stopping: Whether the daemon is to end, once the passes that have begun are finished.
+        renewing: Whether it then begins anew, so that workers keep what they have.
+        wake: Has all roots look again at once.
+    """
+
+    def __init__(
+        self,
+        calls: WorkerCalls,
+        places: Mapping[str, RootPlace],
+        open_root: OpenRoot,
+        *,
+        stopping: Callable[[], bool],
+        renewing: Callable[[], bool],
+        wake: Callable[[], None],
+    ) -> None:
+        super().__init__("workers")
+        self._look = _Look(calls)
+        self._calls = calls
+        self._places = places
+        self._open_root = open_root
+        self._stopping = stopping
+        self._renewing = renewing
+        self._wake = wake
+        self._session = uuid.uuid4().hex
+        self._shares: RootShares | None = None
+        self._unrested: set[str] = set()
+        self._begun: frozenset[RootPlace] | None = None
+        self._unheard_at = math.inf
+        self._turn = threading.RLock()
+        self._over = threading.Event()
+
+    def run(self, root: str, waiting: Callable[[], None]) -> PassSummary:
+        """Have a pass of a root computed.
+
+        Args:
+            root: Its name.
+            waiting: Is called now and then meanwhile.
+
+        Raises:
+            FailedElsewhere: It did not end well.
+            ShellError: There is no worker, or the one that had it is gone or has other code.
+            PassDropped: The daemon ends, and it has not begun.
+        """
+        with self._turn:
+            worker = self._known_shares().take(root, self._look.usable())
+            piece = self._piece(root, worker)
+        answer = self._answer(worker, piece, waiting, run_root, self._open_root, piece)
+        if answer is None:
+            raise PassDropped
+        if isinstance(answer, PassFailure):
+            raise FailedElsewhere(answer)
+        self._unrested.add(root)
+        return replace(answer, worker=worker)
+
+    def rest(self, root: str) -> bool:
+        """Have a little done of what no pass waits for, and return whether more is left.
+
+        Raises:
+            ShellError: Nobody has the root any more; the next pass finds somebody.
+        """
+        if self._stopping():
+            return False
+        with self._turn:
+            worker = self._known_shares().worker_of(root)
+            if worker not in self._look.usable():
+                raise _gone(worker)
+            piece = self._piece(root, worker)
+        if root not in self._unrested:
+            return False
+        answer = self._answer(worker, piece, lambda: None, rest_root, piece)
+        if isinstance(answer, PassFailure):
+            raise FailedElsewhere(answer)
+        if not answer:
+            self._unrested.discard(root)
+        return answer
+
+    def worker_of(self, root: str) -> str:
+        """Return who has a root now, `""` if nobody has."""
+        shares = self._shares
+        worker = "" if shares is None else shares.worker_of(root)
+        return worker if worker in self._look.present else ""
+
+    def _known_shares(self) -> RootShares:
+        """Return who has which root; at first, who still has them from before."""
+        if self._shares is None:
+            held = self._calls.tell(self._look.usable(), held_roots)
+            by_place = {place: worker for worker, places in held.items() for place in places}
+            places = self._places.items()
+            present = {name: by_place[place] for name, place in places if place in by_place}
+            self._shares = RootShares(self._places, present)
+        return self._shares
+
+    def _piece(self, root: str, worker: str) -> RootPiece:
+        names = {root, *self._known_shares().roots_of(worker)}
+        held = frozenset(self._places[name] for name in names)
+        return RootPiece(place=self._places[root], session=self._session, held=held)
+
+    def _answer(
+        self,
+        worker: str,
+        piece: RootPiece,
+        waiting: Callable[[], None],
+        call: Callable[..., R],
+        *given: object,
+    ) -> R:
+        """Return what a worker answers; see `run` for what it may raise."""
+        try:
+            future = self._calls.submit(worker, call, *given)
+        except BrokenExecutor:
+            raise _gone(worker) from None
+        try:
+            while True:
+                with suppress(TimeoutError):
+                    return future.result(LONGEST_UNANSWERED_SECONDS)
+                waiting()
+                self._check(worker, piece)
+        except BrokenExecutor:
+            raise _gone(worker) from None
+        except ShellError as error:
+            if future.done():  # it answered so itself: it cannot compute our calls
+                self._look.refuse(worker, str(error))
+            raise
+        finally:
+            future.cancel()
+
+    def _check(self, worker: str, piece: RootPiece) -> None:
+        """Raise if there is nothing to wait for any more."""
+        if worker not in self._look.usable():
+            raise _gone(worker)
+        if self._begun is None:
+            dropped = time.monotonic() > self._unheard_at
+        else:
+            dropped = piece.place not in self._begun
+        if dropped:
+            raise PassDropped
+
+    def _work(self) -> None:
+        """Look who is there, so that all roots go on at once, and all end."""
+        before: tuple[str, ...] = ()
+        while not self._over.wait(LOOK_SECONDS):
+            with suppress(ReconcilerError):
+                self._look.usable()
+            present = self._look.present
+            if (present and not before) or set(before) - set(present):
+                self._wake()
+            before = present
+            if self._stopping() and self._begun is None:
+                self._stop()
+        if self._begun is None:
+            self._stop()
+
+    def _stop(self) -> None:
+        """Have workers begin no pass any more; what has begun is waited for."""
+        self._unheard_at = time.monotonic() + END_SECONDS
+        begun: frozenset[RootPlace] = frozenset()
+        with suppress(ReconcilerError, OSError):
+            told = self._calls.tell(
+                self._look.present, end_session, self._session, forget=not self._renewing()
+            )
+            begun = begun.union(*told.values())
+        self._begun = begun
+
+    def _end(self) -> None:
+        self._over.set()
+        self._thread.join(END_SECONDS)
+        self._calls.close()
+
+
+class _Look:
+    """Who is there and may be asked, as of a second ago at most."""
+
+    def __init__(self, calls: WorkerCalls) -> None:
+        self.present: tuple[str, ...] = ()
+        self._calls = calls
+        self._problem = ""
+        self._refused: dict[str, tuple[str, float]] = {}
+        self._due_at = 0.0
+        self._turn = threading.Lock()
+
+    def usable(self) -> Sequence[str]:
+        """Return the workers that may be asked.
+
+        Raises:
+            ShellError: There is none.
+        """
+        with self._turn:
+            if time.monotonic() >= self._due_at:
+                self._renew()
+                self._due_at = time.monotonic() + LOOK_SECONDS
+            if self._problem:
+                raise ShellError(self._problem)
+            usable = [one for one in self.present if one not in self._refused]
+            if not usable:
+                raise ShellError(self._refused[self.present[0]][0])
+            return usable
+
+    def refuse(self, worker: str, why: str) -> None:
+        """Ask a worker no more for a while."""
+        with self._turn:
+            self._refused[worker] = (why, time.monotonic() + REFUSED_SECONDS)
+
+    def _renew(self) -> None:
+        try:
+            self.present, self._problem = tuple(self._calls.present()), ""
+        except ReconcilerError as error:
+            self.present, self._problem = (), str(error)
+        now = time.monotonic()
+        self._refused = {one: said for one, said in self._refused.items() if said[1] > now}
+
+
+def _gone(worker: str) -> ShellError:
+    """Return what is told where a worker is not there any more."""
+    who = f"the Dask worker {shown(worker)}" if worker else "the Dask worker"
+    return ShellError(f"{who} that had this root is gone; another one takes it")
