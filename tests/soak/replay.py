@@ -48,28 +48,49 @@ def recorded(remote: Path) -> Sequence[Recorded]:
     ]
 
 
-def replay(remote: Path, folder: Path) -> list[str]:
-    """Decide every pass again in a repository of its own; return what came out otherwise."""
+def replay(remote: Path, folder: Path, roots: Sequence[str] = ("",)) -> list[str]:
+    """Decide every pass again in a repository of its own; return what came out otherwise.
+
+    Args:
+        remote: Whose branch.
+        folder: Where that repository is made.
+        roots: The folders that were served, each by itself.
+    """
     git(folder, "clone", "--quiet", "--bare", str(remote), "calm.git")
     calm = folder / "calm.git"
-    repository = Repository.open(calm)
-    passes = Passes(
-        branches=ServedBranches(LocalBranch(repository, "calm"), RepositoryLayout()),
-        loader=Loader(GitTrees(repository), load_schemas(), layout=RepositoryLayout()),
-        clock=Clock(),
-        author=DAEMON,
-    )
+    passes = {root: _calm_passes(calm, root) for root in roots}
     wrong = []
     for one in recorded(remote):
         if not one.at:
             git(calm, "update-ref", "refs/heads/calm", one.commit)
             continue
         git(calm, "update-ref", "refs/heads/calm", one.parents)
-        made = passes.run(at=parse_moment(one.at)).commit
+        root = _root_of(calm, one.commit, roots)
+        made = passes[root].run(at=parse_moment(one.at)).commit
         if made != one.commit:
             wrong.append(f"{one.commit[:12]} {one.subject}: a calm daemon makes {made}")
             git(calm, "update-ref", "refs/heads/calm", one.commit)
     return wrong
+
+
+def _calm_passes(calm: Path, root: str) -> Passes:
+    """Return what runs passes on a root of the calm repository."""
+    top = Repository.open(calm)
+    repository = top.below(root) if root else top
+    return Passes(
+        branches=ServedBranches(LocalBranch(repository, "calm"), RepositoryLayout()),
+        loader=Loader(GitTrees(repository), load_schemas(), layout=RepositoryLayout()),
+        clock=Clock(),
+        author=DAEMON,
+    )
+
+
+def _root_of(calm: Path, commit: str, roots: Sequence[str]) -> str:
+    """Return the root whose pass a commit is."""
+    if len(roots) == 1:
+        return roots[0]
+    path = git(calm, "diff-tree", "-r", "--no-commit-id", "--name-only", commit).splitlines()[0]
+    return next(root for root in roots if path.startswith(f"{root}/"))
 
 
 def astray(remote: Path) -> list[str]:

@@ -1,54 +1,191 @@
-"""Roots whose passes the workers of a real Dask cluster compute, on loopback."""
+"""Roots that workers of a real Dask cluster compute: equal bytes, lost workers, failures."""
 
+import json
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+import signal
 from pathlib import Path
 
-from tests.shell.daemon.test_roots import ROOTS, WATCHED, ask, fleets, placed
-from tests.shell.dask_processes import Cluster, cluster_in
-from tests.shell.fleet import eventually, process_environment, running
-from tests.shell.repositories import new_bare
+import pytest
 
-GLOB = ("--roots", "teams/*")
-CONFIGURATION = """\
-apiVersion: reconciler.dev/v1alpha1
-kind: ReconcilerConfiguration
-metadata: {name: fleet}
-spec: {}
-"""
+from reconciler.cli.main import run
+from reconciler.shell.work.dask_cluster import NamedWorkers
+from reconciler.shell.work.held_roots import held_roots
+from tests.shell.daemon.test_roots import LATER, ROOTS
+from tests.shell.daemon.test_run_remote import clone
+from tests.shell.fleet import eventually
+from tests.shell.repositories import git
+from tests.shell.work.roots_by_workers import DIES_ONCE, Served, served_in, two_roots
+from tests.soak.replay import replay
 
-
-def own_settings(folder: Path) -> Mapping[str, str]:
-    """Return the environment of a worker that keeps its mirrors below a folder."""
-    return {**process_environment(), "XDG_CACHE_HOME": str(folder / "cache")}
+WORKER = re.compile(r"tcp://127\.0\.0\.1:\d+")
 
 
-def files() -> Mapping[str, str]:
-    """Return the files of two roots, as a pattern finds them."""
-    return {**fleets(*ROOTS), **{f"{root}/reconciler.yaml": CONFIGURATION for root in ROOTS}}
+def held_by_workers(served: Served) -> int:
+    """Return how many roots the workers of a cluster have in their memory."""
+    workers = NamedWorkers(served.cluster.dask)
+    try:
+        return sum(map(len, workers.tell(workers.present(), held_roots).values()))
+    finally:
+        workers.close()
 
 
-@contextmanager
-def served(remote: Path, folder: Path, cluster: Cluster, *more: str) -> Iterator[Path]:
-    """Serve the roots of a remote by workers; yields the log."""
-    log = folder / "daemon.log"
-    service = ["--remote", f"file://{remote}", "--mirror", str(folder / "mirror")]
-    with running(folder, *service, *GLOB, "--executor", cluster.dask, *WATCHED, *more, log=log):
-        yield log
-
-
-def test_workers_decide_about_each_root(tmp_path: Path) -> None:
-    """Through mirrors of their own; the list of roots says which worker has which."""
-    remote = new_bare(tmp_path / "remote.git", files())
-    with cluster_in(tmp_path, workers=0) as cluster:
+def test_workers_decide_as_one_process_does(tmp_path: Path) -> None:
+    """To the letter, each through its own mirror; when the daemon ends, they forget the roots."""
+    with served_in(tmp_path) as served:
         for _ in range(2):
-            cluster.start_worker(environment=own_settings(tmp_path))
-        with served(remote, tmp_path, cluster) as log:
-            eventually(lambda: [placed(remote, root) for root in ROOTS] == [3, 3], log.read_text())
-            eventually(lambda: ask(log, "/readyz")[0] == 200, "both roots")
-            page = ask(log, "/")[1]
-    for process in cluster.processes[1:]:
-        assert process.poll() is not None
-    assert 2 == len(set(re.findall(r"tcp://127\.0\.0\.1:\d+", page)))
-    assert 2 == len(list((tmp_path / "cache/reconciler").glob("*worker-*.git")))
+            served.start_worker()
+        with served.running():
+            served.wait_until_ready()
+            served.push("more", ROOTS[0])
+            eventually(lambda: served.placed() == [4, 3], "the next commit")
+            page = served.answer("/")[1]
+            held = held_by_workers(served)
+        left = held_by_workers(served)
+
+    assert [] == replay(served.remote, tmp_path, ROOTS)
+    assert (2, 0) == (held, left)
+    assert 2 == len(set(WORKER.findall(page)))
+    assert 2 == len(list((tmp_path / "cache/reconciler").glob("*.worker-?.git")))
+    assert 1 == len(list(tmp_path.glob("mirror")))
+    lines = [json.loads(line) for line in served.log.read_text().splitlines()]
+    committed = [line["root"] for line in lines if line["msg"] == "pass committed"]
+    assert [*ROOTS, ROOTS[0]] == [*sorted(committed[:2]), *committed[2:]]
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_worker_killed_in_a_pass_loses_nothing(tmp_path: Path, when: str) -> None:
+    """The other one loads the root and goes on; nothing is done twice."""
+    dies = DIES_ONCE.format(marker=str(tmp_path / "died"), late=when == "after")
+    with served_in(tmp_path) as served:
+        for _ in range(2):
+            served.start_worker(dies)
+        with served.running():
+            served.wait_until_ready()
+            gone = [worker.wait() for worker in served.workers if worker.poll() is not None]
+
+    assert [-signal.SIGKILL] == gone
+    assert [1, 1] == [len(served.passes_of(root)) for root in ROOTS]
+    assert [] == replay(served.remote, tmp_path, ROOTS)
+    assert "had this root is gone; another one takes it" in served.log.read_text()
+
+
+def test_an_idle_worker_that_dies_gives_its_roots_to_another(tmp_path: Path) -> None:
+    """At once, not when something is to be decided."""
+    with served_in(tmp_path) as served:
+        first, _ = served.start_worker(), served.start_worker()
+        with served.running():
+            served.wait_until_ready()
+            first.kill()
+
+            def all_at_one() -> bool:
+                found = WORKER.findall(served.answer("/")[1])
+                return len(found) == 2 and len(set(found)) == 1 and served.ready()
+
+            eventually(all_at_one, "the root of the other")
+            served.push("more", *ROOTS)
+            eventually(lambda: served.placed() == [4, 4], "the next commit")
+
+    assert [] == replay(served.remote, tmp_path, ROOTS)
+
+
+def test_without_a_worker_the_daemon_waits(tmp_path: Path) -> None:
+    """It says so, is not ready, and goes on as soon as there is one."""
+    with served_in(tmp_path) as served, served.running():
+        missing = f"no worker; start one with dask worker {served.cluster.address}"
+        eventually(lambda: missing in served.reason(), "what it says")
+        before = served.start_worker()
+        served.wait_until_ready()
+        before.kill()
+        eventually(lambda: missing in served.reason(), "what it says once more")
+        served.push("more", *ROOTS)
+        served.start_worker()
+        eventually(lambda: served.ready() and served.placed() == [4, 4], "the next commit")
+
+    assert "pass failed, trying again" in served.log.read_text()
+    assert [] == replay(served.remote, tmp_path, ROOTS)
+
+
+def test_a_pass_that_fails_there_is_told_as_one_here(tmp_path: Path) -> None:
+    """Its clock is behind its last pass; the other root goes on."""
+    with served_in(tmp_path) as served:
+        person = clone(served.remote, tmp_path / "person")
+        assert 0 == run(["-C", str(person.folder / ROOTS[0]), "reconcile", "--now", LATER])
+        person.git("push", "--quiet", "origin", "main")
+        served.start_worker()
+        with served.running():
+            eventually(lambda: served.placed() == [3, 3], "the other root")
+            said = re.compile(r"teams/a: the last pass failed[^;]*: the clock[^;]*")
+            eventually(lambda: bool(said.fullmatch(served.reason())), "the failure of one alone")
+
+
+def test_a_mistake_of_ours_there_is_told_with_its_trace(tmp_path: Path) -> None:
+    """The log of the daemon has where it came from."""
+    wrong = """
+from reconciler.shell.passes import one_pass
+def reconcile(*given, **named): raise KeyError("nobody thought of it")
+one_pass.reconcile = reconcile
+"""
+    with served_in(tmp_path) as served:
+        served.start_worker(wrong)
+        with served.running():
+            eventually(lambda: "KeyError), see the log" in served.reason(), "the failure")
+    lines = [json.loads(line) for line in served.log.read_text().splitlines()]
+    traces = [line["trace"] for line in lines if "trace" in line]
+    assert "one_pass.py" in traces[0]
+    assert "KeyError: 'nobody thought of it'" in traces[0]
+
+
+def test_a_worker_of_another_version_gets_no_root(tmp_path: Path) -> None:
+    """It might decide otherwise; another one does, and without one that is told."""
+    other = "import reconciler.version; reconciler.version.__version__ = '0.0.9'"
+    with served_in(tmp_path) as served:
+        served.start_worker(other)
+        with served.running():
+            said = "has another reconciler (0.0.9) than this one"
+            eventually(lambda: said in served.reason(), "what it says")
+            assert [0, 0] == served.placed()
+            served.start_worker()
+            served.wait_until_ready()
+
+
+def test_a_signal_ends_the_daemon_after_the_pass_that_has_begun(tmp_path: Path) -> None:
+    """What the worker has not begun by then is dropped."""
+    with served_in(tmp_path) as served:
+        served.start_worker()
+        stall = served.stall()
+        with served.running() as daemon:
+            eventually(lambda: "incoming" in _quarantines(served.remote), "a push that stalls")
+            daemon.terminate()
+            eventually(lambda: held_by_workers(served) == 0, "the end that workers hear of")
+            assert daemon.poll() is None
+            stall.unlink()
+
+    assert [0, 3] == sorted(served.placed())
+
+
+def _quarantines(remote: Path) -> str:
+    """Return the names of the folders in which git keeps what a push brings, until it is taken."""
+    return " ".join(path.name for path in (remote / "objects").glob("*incoming*"))
+
+
+def test_a_root_that_comes_later_is_served(tmp_path: Path) -> None:
+    """As soon as it is on the branch; the others stay where they are."""
+    files = two_roots()
+    later = {path: text for path, text in files.items() if path.startswith(ROOTS[1])}
+    with served_in(tmp_path, {path: files[path] for path in files.keys() - later.keys()}) as served:
+        served.start_worker()
+        with served.running():
+            eventually(lambda: served.ready() and served.placed() == [3, 0], "the first root")
+            person = clone(served.remote, tmp_path / "person")
+            person.commit(later)
+            person.git("push", "--quiet", "origin", "main")
+            served.wait_until_ready()
+
+    assert [1, 1] == [len(served.passes_of(root)) for root in ROOTS]
+    assert 2 == git(served.remote, "log", "--format=%an", "main").count("reconciler")
+
+
+def test_workers_need_a_remote(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """They have mirrors of their own, and no checkout of ours."""
+    assert 2 == run(["-C", str(tmp_path), "run", "--executor", "dask://127.0.0.1:9"])
+    assert "--executor goes with --remote" in capsys.readouterr().err
