@@ -67,6 +67,7 @@ crash-all: $(INSTALLED)
 
 soak: $(INSTALLED)
 	$(MEMORY) $(BIN)/python -m tests.soak --seconds $(or $(SECONDS),600)
+	$(MEMORY) $(BIN)/python -m tests.soak.by_workers --seconds $(or $(WORKER_SECONDS),15)
 
 check: $(INSTALLED)
 	$(BIN)/ruff check

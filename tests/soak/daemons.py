@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,12 +24,16 @@ class Daemon:
         name: For its log.
         arguments: Of the command, from the global options on.
         log: Where all its processes write, one after the other.
+        program: What Python runs before the arguments.
+        environment: What it finds beside what daemons of tests find.
         kills: How often it was killed.
     """
 
     name: str
     arguments: Sequence[str]
     log: Path
+    program: Sequence[str] = ("-m", "reconciler")
+    environment: Mapping[str, str] = field(default_factory=dict)
     kills: int = 0
     _process: "subprocess.Popen[bytes] | None" = field(default=None, repr=False)
 
@@ -37,9 +41,9 @@ class Daemon:
         """Start it; whether it comes to serve is seen in its commits."""
         with self.log.open("ab") as stream:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "reconciler", *self.arguments],
+                [sys.executable, *self.program, *self.arguments],
                 cwd=ROOT,
-                env=process_environment(),
+                env={**process_environment(), **self.environment},
                 stdin=subprocess.DEVNULL,
                 stdout=stream,
                 stderr=stream,

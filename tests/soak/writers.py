@@ -50,6 +50,7 @@ class Writer:
         name: What the ids of the edits begin with.
         checkout: The clone.
         choice: Where chance comes from.
+        root: The folder of the fleet, `""` for all of the repository.
         pushed: Ids of the edits that the remote took.
         demanded: Names of the rebalancers among them.
         broken: Files that cannot be read at present, with what they held.
@@ -58,6 +59,7 @@ class Writer:
     name: str
     checkout: Checkout
     choice: random.Random
+    root: str = ""
     pushed: list[str] = field(default_factory=list)
     demanded: list[str] = field(default_factory=list)
     broken: dict[str, str] = field(default_factory=dict)
@@ -80,6 +82,10 @@ class Writer:
         """Give a workload other replicas; return whether the remote took it."""
         return self._push(self._scale)
 
+    def place(self, path: str) -> str:
+        """Return where a file of the fleet is in the repository."""
+        return f"{self.root}/{path}" if self.root else path
+
     def mend_all(self) -> None:
         """Leave nothing broken."""
         while self.broken:
@@ -93,7 +99,8 @@ class Writer:
         identity = f"{self.name}-{self._count}"
         before = dict(self.broken)
         files = make()
-        self.checkout.commit(files, f"Edit {identity}")
+        placed = {self.place(path): content for path, content in files.items()}
+        self.checkout.commit(placed, f"Edit {identity}")
         if not self._git("push", "--quiet", "origin", "HEAD:refs/heads/main"):
             self.broken = before
             return False
@@ -151,7 +158,7 @@ class Writer:
 
     def _break(self) -> Mapping[str, str]:
         path = f"workloads/{self.choice.choice(WORKLOADS)}.yaml"
-        whole = (self.checkout.folder / path).read_text()
+        whole = (self.checkout.folder / self.place(path)).read_text()
         if path in self.broken or "metadata" not in whole:
             return self._scale()
         self.broken[path] = whole
@@ -167,9 +174,9 @@ class Writer:
         return f"{self.name}-{self._count}"
 
 
-def new_writer(name: str, remote: Path, folder: Path, seed: int) -> Writer:
-    """Clone the remote for one more person."""
+def new_writer(name: str, remote: Path, folder: Path, seed: int, root: str = "") -> Writer:
+    """Clone the remote for one more person, who edits the fleet in a folder of it."""
     place = folder / name
     git(folder, "clone", "--quiet", str(remote), str(place))
     choice = random.Random(f"{seed} {name}")  # noqa: S311  # to be repeated, no secret
-    return Writer(name=name, checkout=Checkout(place), choice=choice)
+    return Writer(name=name, checkout=Checkout(place), choice=choice, root=root)

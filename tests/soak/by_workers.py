@@ -1,0 +1,130 @@
+"""`python -m tests.soak.by_workers`: workers of a Dask cluster are killed; nothing is lost.
+
+Two roots, a daemon that has them computed, and three workers, killed with their git commands in the
+middle of whatever they do; now and then the daemon is, too. At the end the branch must be, commit
+by commit and byte for byte, what a calm process makes of the same inputs at the same moments.
+"""
+
+import argparse
+import random
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.builders import text
+from tests.shell.dask_processes import MAIN, cluster_in
+from tests.shell.repositories import new_bare
+from tests.soak.checks import begin_calmly, come_to_rest, report
+from tests.soak.daemons import POLL, Daemon
+from tests.soak.faults import RemoteFaults
+from tests.soak.writers import CONFIGURATION, Writer, first_files, new_writer
+
+ROOTS = ("teams/a", "teams/b")
+WORKERS = 3
+OF_THE_DAEMON = 0.15  # of the kills
+BETWEEN_EDITS = (0.1, 1.2)
+BETWEEN_KILLS = (0.5, 4.0)
+
+
+def main() -> int:
+    """Soak, check, print figures; exit 1 if anything was lost, done twice or differs."""
+    parser = argparse.ArgumentParser(prog="python -m tests.soak.by_workers", description=__doc__)
+    parser.add_argument("--seconds", type=float, default=120)
+    parser.add_argument("--seed", type=int, default=int(time.time()))
+    parser.add_argument("--keep", type=Path, help="where the remote goes if anything is wrong")
+    asked = parser.parse_args()
+    print(f"soaking workers for {asked.seconds:.0f} s, seed {asked.seed}", flush=True)
+    with tempfile.TemporaryDirectory(prefix="soak-", ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        remote = new_bare(folder / "remote.git", files_of_roots())
+        choice = random.Random(asked.seed)  # noqa: S311  # to be repeated, no secret
+        faults = RemoteFaults(remote=remote, choice=choice)
+        writers = [
+            new_writer(f"p{number}", remote, folder, asked.seed, root)
+            for number, root in enumerate(ROOTS)
+        ]
+        with cluster_in(folder, workers=0) as cluster:
+            daemon = serving(remote, folder, cluster.dask)
+            workers = [computing(cluster.address, folder, number) for number in range(WORKERS)]
+            try:
+                for one in (daemon, *workers):
+                    one.start()
+                soak(daemon, workers, writers, faults, asked.seconds)
+                come_to_rest(remote, [daemon])
+            finally:
+                faults.mend()
+                for one in (daemon, *workers):
+                    one.end()
+        kills = sum(worker.kills for worker in workers)
+        survived = ", ".join(f"{count} {kind}" for kind, count in faults.counts.items())
+        print(f"{WORKERS} workers, {kills} kills of them; faults survived: {survived}")
+        code = report(remote, folder, [daemon], writers, delivers=False)
+        if code and asked.keep is not None:
+            shutil.copytree(folder, asked.keep)
+        return code
+
+
+def soak(
+    daemon: Daemon,
+    workers: Sequence[Daemon],
+    writers: Sequence[Writer],
+    faults: RemoteFaults,
+    seconds: float,
+) -> None:
+    """Let people edit, workers die and the remote fail, then leave nothing broken."""
+    for writer in writers:
+        begin_calmly(faults.remote, writer)
+    choice = faults.choice
+    now = begin = time.monotonic()
+    edit_at = kill_at = begin
+    while now < begin + seconds:
+        if now >= edit_at:
+            choice.choice(writers).edit()
+            edit_at = time.monotonic() + choice.uniform(*BETWEEN_EDITS)
+        if now >= kill_at:
+            faults.mend()  # a daemon that found no repository is started again
+            killed = daemon if choice.random() < OF_THE_DAEMON else choice.choice(workers)
+            killed.kill()
+            killed.start()
+            kill_at = time.monotonic() + choice.uniform(*BETWEEN_KILLS)
+        fault_at = faults.go_on()
+        time.sleep(max(0.0, min(edit_at, kill_at, fault_at) - time.monotonic()))
+        now = time.monotonic()
+    faults.mend()
+    for writer in writers:
+        writer.mend_all()
+
+
+def files_of_roots() -> dict[str, str]:
+    """Return the fleet of each root; nothing is delivered, for roots share no branch of that."""
+    feedback = {"feedback": {"assumeAfterSeconds": 2}}
+    configuration = text({**CONFIGURATION, "spec": feedback})
+    files = {**first_files(), "reconciler.yaml": configuration}
+    return {f"{root}/{path}": content for root in ROOTS for path, content in files.items()}
+
+
+def serving(remote: Path, folder: Path, address: str) -> Daemon:
+    """Return the daemon of the roots."""
+    service = ("--remote", f"file://{remote}", "--mirror", str(folder / "mirror"))
+    roots = ("--roots", "teams/*", "--executor", address)
+    return Daemon(name="daemon", arguments=("run", *service, *roots, *POLL), log=folder / "d.log")
+
+
+def computing(scheduler: str, folder: Path, number: int) -> Daemon:
+    """Return a worker, which finds the mirror of the one before it."""
+    options = ("--host", "tcp://127.0.0.1", "--nthreads", "1", "--no-nanny", "--no-dashboard")
+    place = ("--local-directory", str(folder / f"worker-{number}"))
+    return Daemon(
+        name=f"worker-{number}",
+        arguments=(scheduler, *options, *place),
+        log=folder / f"worker-{number}.log",
+        program=("-c", MAIN.format(role="worker")),
+        environment={"XDG_CACHE_HOME": str(folder / "cache")},
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
