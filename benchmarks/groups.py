@@ -17,6 +17,7 @@ from benchmarks import (
     plan_cold,
     questions,
     reaction,
+    root_workers,
     verify_history,
     work_counters,
 )
@@ -45,5 +46,6 @@ GROUPS: Mapping[str, Group] = {
     "objects": page_views.object_figures,
     "history": lambda _: long_history.figures(),
     "verify": lambda _: verify_history.figures(),
+    "workers": root_workers.figures,
     "counters": lambda _: work_counters.figures(),
 }

@@ -32,6 +32,15 @@ class Cluster:
         """The address as people name it."""
         return self.address.replace("tcp://", "dask://")
 
+    def start_scheduler(self, port: str = "0") -> None:
+        """Start the scheduler on a port; 0 is any that is free."""
+        where = ("--host", self.address.removesuffix(f":{port}"), "--port", port)
+        quiet = ("--no-dashboard", "--no-show")
+        scheduler, self.address = _start(
+            "scheduler", *where, *quiet, *self.options, folder=self.folder, until=LISTENS
+        )
+        self.processes.append(scheduler)
+
     def start_worker(
         self, *more: str, before: str = "", environment: Mapping[str, str] = NO_GIT
     ) -> "subprocess.Popen[bytes]":
@@ -62,17 +71,14 @@ def cluster_in(
     folder: Path, *, workers: int, options: Sequence[str] = (), scheme: str = "tcp"
 ) -> Iterator[Cluster]:
     """Start a scheduler and workers that know nothing of any repository, and end them."""
-    where = ("--host", f"{scheme}://127.0.0.1", "--port", "0")
-    quiet = ("--no-dashboard", "--no-show")
-    scheduler, address = _start("scheduler", *where, *quiet, *options, folder=folder, until=LISTENS)
-    processes = [scheduler]
+    cluster = Cluster(folder, f"{scheme}://127.0.0.1", options)
     try:
-        cluster = Cluster(folder, address, options, processes)
+        cluster.start_scheduler()
         for _ in range(workers):
             cluster.start_worker()
         yield cluster
     finally:
-        for process in reversed(processes):
+        for process in reversed(cluster.processes):
             process.kill()
             process.wait()
 

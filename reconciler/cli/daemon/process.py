@@ -56,7 +56,8 @@ def run(
     configure_log(sys.stderr, text=text, colours=colours, secrets=hidden)
     asked = served_roots
     check_executor(asked.executor, service)
-    opened = open_roots(directory, service, keys, asked.roots, asked.patterns)
+    opened = open_roots(directory, service, keys, asked.roots, asked.patterns, last=renewal.roots)
+    renewal.roots[:] = opened.passes
     seconds = poll_seconds or (REMOTE_POLL_SECONDS if service.remote else LOCAL_POLL_SECONDS)
     with ExitStack() as stack:
         served = [_served(name, one, seconds, stack) for name, one in opened.passes.items()]

@@ -41,7 +41,12 @@ class OpenedRoots:
 
 
 def open_roots(
-    directory: Path, service: Service, keys: Keys, roots: Sequence[str], patterns: Sequence[str]
+    directory: Path,
+    service: Service,
+    keys: Keys,
+    roots: Sequence[str],
+    patterns: Sequence[str],
+    last: Sequence[str] = (),
 ) -> OpenedRoots:
     """Open several roots of one repository.
 
@@ -51,9 +56,10 @@ def open_roots(
         keys: Who signs, and whose commits count.
         roots: Folders from there; of a remote from its top.
         patterns: Of further ones, as the branch has them; see `find_roots`.
+        last: Those that were served before, which stay where the branch has none any more.
 
     Raises:
-        UsageError: One of them is no plain path, or holds another; no folder matches.
+        UsageError: One of `roots` is no plain path, or holds another; no folder matches.
     """
     from reconciler.shell.git.root_folders import find_roots
 
@@ -62,16 +68,18 @@ def open_roots(
         passes = {"": root_passes(directory, service, keys, served)}
         return OpenedRoots(passes, lambda _: ("",))
 
+    for root in roots:
+        _check_root(root, roots)
+
     def find(commit: str) -> Sequence[str]:
         found = find_roots(served.repository, commit, patterns) if patterns else ()
-        return tuple(dict.fromkeys((*roots, *found)))
+        beside = [name for name in found if not any(_overlap(name, root) for root in roots)]
+        return tuple(dict.fromkeys((*roots, *beside)))
 
-    names = find(_newest(directory, service, keys, served)) if patterns else find("")
+    names = find(_newest(directory, service, keys, served) if patterns else "") or last
     if not names:
         asked = " ".join(f"--roots {one}" for one in patterns)
         raise UsageError(f"{asked}: no such folder of {served.name} has a reconciler.yaml")
-    for name in names:
-        _check_root(name, names)
     served.share()
     opened = {
         name: root_passes(directory / name, service, keys, served.below(name)) for name in names
@@ -91,6 +99,11 @@ def _newest(directory: Path, service: Service, keys: Keys, served: "Branch") -> 
         if last is None:
             raise
         return last
+
+
+def _overlap(one: str, other: str) -> bool:
+    """Return whether one folder is the other, or holds it."""
+    return f"{one}/".startswith(f"{other}/") or f"{other}/".startswith(f"{one}/")
 
 
 def _check_root(root: str, roots: Sequence[str]) -> None:

@@ -28,11 +28,13 @@ class Renewal:
         settings: Those that count instead of the file, `None` if the file counts.
         problem: Why the file does not count, `""` if it does.
         signals: Those that came; the very same list each time, or one between two would be lost.
+        roots: Those that were served last; the same list each time, too.
     """
 
     settings: Settings | None = None
     problem: str = ""
     signals: list[int] = field(default_factory=list)
+    roots: list[str] = field(default_factory=list)
 
 
 class ReloadingContext(click.Context):

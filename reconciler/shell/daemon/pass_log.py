@@ -128,6 +128,7 @@ class PassLog:
             unschedulable=sum(bool(decision.problem) for decision in report.decisions),
             faults=len(report.faults),
             lost_races=report.races,
+            **({"worker": report.worker} if report.worker else {}),
             seconds=round(event.seconds, 3),
             recheck_at=recheck_at,
         )

@@ -1,11 +1,13 @@
 """The folders of a commit that are roots: those of a pattern that hold a configuration."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from fnmatch import fnmatchcase
 
 from reconciler.errors import UsageError
 from reconciler.manifests.names import shown
 from reconciler.model.settings import CONFIGURATION_PATH
+from reconciler.shell.git.commits import check_path
 from reconciler.shell.git.repository import Repository
 
 WILD = "*?["
@@ -28,9 +30,8 @@ def find_roots(repository: Repository, commit: str, patterns: Sequence[str]) -> 
     Raises:
         UsageError: A pattern is none.
     """
-    found = sorted(
-        {folder for one in patterns for folder in _matching(repository, commit, _parts(one))}
-    )
+    parts = [_parts(one) for one in patterns]
+    found = sorted({folder for one in parts for folder in _matching(repository, commit, one)})
     return tuple(
         folder for folder in found if not any(folder.startswith(f"{one}/") for one in found)
     )
@@ -55,7 +56,8 @@ def _matching(repository: Repository, commit: str, parts: Sequence[str]) -> Iter
             return
     marks = [f"{folder}/{CONFIGURATION_PATH}" for folder in folders]
     for path in _listed(repository, commit, marks, folders=False):
-        yield path.rpartition("/")[0]
+        with suppress(ValueError):  # what we would not write to is no root
+            yield check_path(path.rpartition("/")[0])
 
 
 def _is_like(name: str, part: str) -> bool:

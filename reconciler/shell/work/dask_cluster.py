@@ -83,10 +83,8 @@ class NamedWorkers:
             UsageError: A worker is on another machine, and does not speak TLS.
         """
         client = self._connected()
-        try:
+        with self._certain():
             threads: dict[str, int] = client.nthreads()  # type: ignore[no-untyped-call]  # Dask's
-        except (OSError, TimeoutError, RuntimeError, CancelledError):
-            raise ShellError(f"the Dask scheduler at {shown(self._address)} is gone") from None
         _check_workers(threads)
         if not threads:
             raise ShellError(_no_worker(self._address))
@@ -102,11 +100,14 @@ class NamedWorkers:
         """Call a quick function in workers at once, whatever they compute; return the answers.
 
         They are by the workers; one that cannot answer has none.
+
+        Raises:
+            ShellError: The scheduler is not there.
         """
         sent = pickle.dumps(SentCall.of(partial(call, *given, **named)))
         client = self._connected()
-        answers = client.run(pickle.loads, sent, workers=[*workers], on_error="ignore")
-        return dict(answers)
+        with self._certain():
+            return dict(client.run(pickle.loads, sent, workers=[*workers], on_error="ignore"))
 
     def close(self) -> None:
         """Leave the cluster."""
@@ -114,11 +115,22 @@ class NamedWorkers:
         if client is not None:
             client.close()  # type: ignore[no-untyped-call]  # Dask's
 
+    @contextlib.contextmanager
+    def _certain(self) -> Iterator[None]:
+        """Have all that Dask raises where a scheduler goes away in the middle be one error."""
+        try:
+            yield
+        except (OSError, RuntimeError, ValueError, CancelledError):
+            raise ShellError(self._gone()) from None
+
+    def _gone(self) -> str:
+        return f"the Dask scheduler at {shown(self._address)} is gone"
+
     def _connected(self) -> "Client":
         """Return the connection, a new one if there is none any more."""
         with self._turn:
             if self._client is not None and self._client.status == "connecting":
-                raise ShellError(f"the Dask scheduler at {shown(self._address)} is gone")
+                raise ShellError(self._gone())
             if self._client is None or self._client.status == "closed":
                 self._client = _connect(self._address)
             return self._client

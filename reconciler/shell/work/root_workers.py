@@ -10,7 +10,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import BrokenExecutor, Future
+from concurrent.futures import BrokenExecutor, Future, wait
 from contextlib import suppress
 from dataclasses import replace
 from typing import Protocol, TypeVar
@@ -176,19 +176,19 @@ class RootWorkers(Background):
         except BrokenExecutor:
             raise _gone(worker) from None
         try:
-            while True:
-                with suppress(TimeoutError):
-                    return future.result(LONGEST_UNANSWERED_SECONDS)
+            while not wait((future,), LONGEST_UNANSWERED_SECONDS).done:
                 waiting()
                 self._check(worker, piece)
+        except BaseException:
+            future.cancel()
+            raise
+        try:
+            return future.result()
         except BrokenExecutor:
             raise _gone(worker) from None
-        except ShellError as error:
-            if future.done():  # it answered so itself: it cannot compute our calls
-                self._look.refuse(worker, str(error))
+        except ShellError as error:  # it cannot compute our calls
+            self._look.refuse(worker, str(error))
             raise
-        finally:
-            future.cancel()
 
     def _check(self, worker: str, piece: RootPiece) -> None:
         """Raise if there is nothing to wait for any more."""

@@ -30,11 +30,13 @@ from tests.shell.fleet import (
     eventually,
     load_world,
     new_passes,
+    patiently,
     running,
 )
 from tests.shell.repositories import git, new_bare, new_checkout
 
 ROOTS = ("teams/a", "teams/b")
+MARK = "reconciler.yaml"
 LATER = "2099-01-01T00:00:00Z"
 WATCHED = ["--poll-seconds", "0.2", "--listen", "0", "--log-format", "json"]
 
@@ -42,6 +44,11 @@ WATCHED = ["--poll-seconds", "0.2", "--listen", "0", "--log-format", "json"]
 def fleets(*roots: str) -> Mapping[str, str]:
     """Return the files of the example in each of some folders."""
     return {f"{root}/{path}": EXAMPLE[path] for root in roots for path in MANIFESTS}
+
+
+def unmarked(*roots: str) -> Mapping[str, str]:
+    """Return the same without what a pattern knows a root by."""
+    return {path: text for path, text in fleets(*roots).items() if not path.endswith(f"/{MARK}")}
 
 
 def options(*roots: str) -> list[str]:
@@ -182,6 +189,48 @@ def test_a_signal_given_to_the_thread_of_a_root_ends_them_all(tmp_path: Path) ->
         late.cancel()
 
     assert was_asked_in_time
+
+
+def test_a_pattern_serves_the_roots_that_there_are(tmp_path: Path) -> None:
+    """Those that come later, too; those that go are left, and the last ones stay."""
+    marks = {f"{root}/reconciler.yaml": MARK for root in ROOTS}
+    fleet = new_checkout(
+        tmp_path / "fleet", {**fleets(*ROOTS), f"{ROOTS[0]}/reconciler.yaml": MARK}
+    )
+    log = tmp_path / "log"
+
+    def serving() -> set[str]:
+        lines = [json.loads(line) for line in log.read_text().splitlines()]
+        begun = [line["root"] for line in lines if line["msg"] == "serving"]
+        ended = [line["root"] for line in lines if line["msg"] == "stopped"]
+        return {root for root in ROOTS if begun.count(root) > ended.count(root)}
+
+    with running(fleet.folder, "--roots", "teams/*", *WATCHED, log=log):
+        eventually(lambda: placed(fleet.folder, ROOTS[0]) == 3, "the first root")
+        before = [placed(fleet.folder, root) for root in ROOTS]
+        commit_beside_daemon(fleet, marks)
+        eventually(lambda: placed(fleet.folder, ROOTS[1]) == 3, "the other root")
+        both = serving()
+        patiently(fleet, "rm", "--quiet", f"{ROOTS[0]}/{MARK}")
+        patiently(fleet, "commit", "--quiet", "--message=Serve one")
+        eventually(lambda: serving() == {ROOTS[1]}, "one root")
+        patiently(fleet, "rm", "--quiet", f"{ROOTS[1]}/{MARK}")
+        patiently(fleet, "commit", "--quiet", "--message=Serve none")
+        text = EXAMPLE["workloads/settings.yaml"].replace("name: settings", "name: more")
+        commit_beside_daemon(fleet, {f"{ROOTS[1]}/workloads/more.yaml": text})
+        eventually(lambda: placed(fleet.folder, ROOTS[1]) == 4, "the last root, still")
+
+    assert ([3, 0], {*ROOTS}) == (before, both)
+
+
+def test_a_pattern_that_matches_nothing_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nobody would notice otherwise that nothing is served."""
+    fleet = new_checkout(tmp_path / "fleet", unmarked(*ROOTS))
+
+    assert 2 == run(["-C", str(fleet.folder), "run", "--roots", "teams/*"])
+    assert "no such folder of main has a reconciler.yaml" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

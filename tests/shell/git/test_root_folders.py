@@ -15,6 +15,7 @@ FILES = {
     "teams/plain/clusters.yaml": "",
     "teams/reconciler.yaml/folder": "",
     "teams/c": "a file",
+    "teams/b\\c/reconciler.yaml": "where we would not write",
 }
 
 

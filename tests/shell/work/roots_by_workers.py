@@ -20,6 +20,8 @@ kind: ReconcilerConfiguration
 metadata: {name: fleet}
 spec: {}
 """
+"""Nothing counts as running soon, so that each root has one pass."""
+
 DIES_ONCE = """
 import os, signal
 from reconciler.shell.git.remotes.mirror import Mirror
@@ -118,14 +120,14 @@ class Served:
         return git(self.remote, *commits).splitlines()
 
 
-def two_roots() -> Mapping[str, str]:
-    """Return the files of two roots, as a pattern finds them."""
-    return {**fleets(*ROOTS), **{f"{root}/reconciler.yaml": CONFIGURATION for root in ROOTS}}
+def quiet_fleets(*roots: str) -> Mapping[str, str]:
+    """Return the files of roots that a pattern finds."""
+    return {**fleets(*roots), **{f"{root}/reconciler.yaml": CONFIGURATION for root in roots}}
 
 
 @contextmanager
 def served_in(folder: Path, files: Mapping[str, str] | None = None) -> Iterator[Served]:
     """Make a remote with two roots and a cluster without any worker, while the block lasts."""
-    remote = new_bare(folder / "remote.git", files or two_roots())
+    remote = new_bare(folder / "remote.git", files or quiet_fleets(*ROOTS))
     with cluster_in(folder, workers=0) as cluster:
         yield Served(folder, cluster, remote, folder / "daemon.log")

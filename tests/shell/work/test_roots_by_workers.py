@@ -14,7 +14,7 @@ from tests.shell.daemon.test_roots import LATER, ROOTS
 from tests.shell.daemon.test_run_remote import clone
 from tests.shell.fleet import eventually
 from tests.shell.repositories import git
-from tests.shell.work.roots_by_workers import DIES_ONCE, Served, served_in, two_roots
+from tests.shell.work.roots_by_workers import DIES_ONCE, Served, quiet_fleets, served_in
 from tests.soak.replay import replay
 
 WORKER = re.compile(r"tcp://127\.0\.0\.1:\d+")
@@ -105,6 +105,25 @@ def test_without_a_worker_the_daemon_waits(tmp_path: Path) -> None:
     assert [] == replay(served.remote, tmp_path, ROOTS)
 
 
+def test_a_scheduler_that_is_started_again_is_found(tmp_path: Path) -> None:
+    """Meanwhile the daemon says that it is gone; the workers of the new one load the roots."""
+    with served_in(tmp_path) as served:
+        served.start_worker()
+        with served.running():
+            served.wait_until_ready()
+            scheduler, worker = served.cluster.processes
+            for process in (scheduler, worker):
+                process.kill()
+                process.wait()
+            eventually(lambda: "the Dask scheduler" in served.reason(), "what it says")
+            served.cluster.start_scheduler(served.cluster.address.rpartition(":")[2])
+            served.start_worker()
+            served.push("more", *ROOTS)
+            eventually(lambda: served.ready() and served.placed() == [4, 4], "the next commit")
+
+    assert [] == replay(served.remote, tmp_path, ROOTS)
+
+
 def test_a_pass_that_fails_there_is_told_as_one_here(tmp_path: Path) -> None:
     """Its clock is behind its last pass; the other root goes on."""
     with served_in(tmp_path) as served:
@@ -170,14 +189,12 @@ def _quarantines(remote: Path) -> str:
 
 def test_a_root_that_comes_later_is_served(tmp_path: Path) -> None:
     """As soon as it is on the branch; the others stay where they are."""
-    files = two_roots()
-    later = {path: text for path, text in files.items() if path.startswith(ROOTS[1])}
-    with served_in(tmp_path, {path: files[path] for path in files.keys() - later.keys()}) as served:
+    with served_in(tmp_path, quiet_fleets(ROOTS[0])) as served:
         served.start_worker()
         with served.running():
             eventually(lambda: served.ready() and served.placed() == [3, 0], "the first root")
             person = clone(served.remote, tmp_path / "person")
-            person.commit(later)
+            person.commit(quiet_fleets(ROOTS[1]))
             person.git("push", "--quiet", "origin", "main")
             served.wait_until_ready()
 

@@ -1,0 +1,173 @@
+"""Twenty roots of one repository: by the daemon alone, and by workers of a Dask cluster.
+
+From the start of the daemon until each root was placed and pushed, then one change of one root.
+"""
+
+import os
+import re
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from benchmarks.figure import Figure, Unit
+from benchmarks.repositories import make_bare, push, team_workload, teams_of
+from reconciler.shell.git.repository import Repository
+from tests.shell.dask_processes import Cluster, cluster_in
+from tests.shell.fleet import ROOT, process_environment
+
+ROOTS = 20
+CLUSTERS = 100
+WORKLOADS, MANY = 500, 5_000
+WORKERS = (0, 1, 2, 4)
+CHANGES = 5
+TICKS = os.sysconf("SC_CLK_TCK")
+LOOK_SECONDS = 0.2
+LONGEST_SECONDS = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What processes took: seconds of the processor, and megabytes at the peak."""
+
+    seconds: float
+    megabytes: float
+
+
+def figures(large: bool) -> Iterator[Figure]:  # noqa: FBT001  # as groups are called
+    """Measure roots of 500 workloads; `large` measures roots of 5,000, too."""
+    for workloads in (WORKLOADS, MANY) if large else (WORKLOADS,):
+        for count in WORKERS:
+            yield from measured(workloads, count)
+
+
+def measured(workloads: int, count: int) -> Iterator[Figure]:
+    """Measure roots of so many workloads, by so many workers; 0 is the daemon alone.
+
+    Yields:
+        Seconds by the clock, processor time and memory of each process, and the next change.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="reconciler-bench-"))
+    try:
+        repository = make_bare(folder / "remote.git", files_of(workloads))
+        with cluster_in(folder, workers=0) as cluster:
+            settings = {**process_environment(), "XDG_CACHE_HOME": str(folder / "cache")}
+            workers = [cluster.start_worker(environment=settings) for _ in range(count)]
+            yield from _served(repository, folder, workloads, cluster if count else None, workers)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def files_of(workloads: int) -> dict[str, str]:
+    """Return the files of all roots."""
+    fleet = teams_of(CLUSTERS, workloads)
+    mark = "apiVersion: reconciler.dev/v1alpha1\nkind: ReconcilerConfiguration\n"
+    fleet["reconciler.yaml"] = (
+        f"{mark}metadata: {{name: fleet}}\nspec: {{feedback: {{assumeAfterSeconds: 86400}}}}\n"
+    )
+    return {f"{root}/{path}": text for root in _roots() for path, text in fleet.items()}
+
+
+def _roots() -> Sequence[str]:
+    return [f"teams/t{number:02d}" for number in range(ROOTS)]
+
+
+def _served(
+    repository: Repository,
+    folder: Path,
+    workloads: int,
+    cluster: Cluster | None,
+    workers: Sequence["subprocess.Popen[bytes]"],
+) -> Iterator[Figure]:
+    """Serve the roots until all are placed, and one change longer."""
+    who = "the daemon alone" if cluster is None else f"{len(workers)} workers"
+    what = f"{ROOTS} roots of {workloads:,} workloads, {who}"
+    began = time.monotonic()
+    with _daemon(repository, folder, cluster) as daemon:
+        _wait(lambda: _placed(repository) == ROOTS)
+        took = time.monotonic() - began
+        spent = [_spent(process.pid) for process in (daemon, *workers)]
+        races = sum(map(int, re.findall(r'"lost_races": (\d+)', (folder / "log").read_text())))
+        own, *others = spent
+        each = ", ".join(f"{one.seconds:.0f} s and {one.megabytes:.0f} MB" for one in others)
+        lost = f"by the clock; {races} races lost"
+        yield Figure(f"first passes, {what}", took, Unit.SECONDS, lost)
+        total = sum(one.seconds for one in spent)
+        note = f"daemon {own.seconds:.0f} s and {own.megabytes:.0f} MB"
+        note = f"{note}; workers {each}" if each else note
+        yield Figure(f"processor time of them, {what}", total, Unit.SECONDS, note)
+        waits = [_change(repository, number) for number in range(1 + CHANGES)][1:]
+        note = f"median of {CHANGES}, from push to commit, looked for each second"
+        yield Figure(f"one change, {what}", statistics.median(waits), Unit.SECONDS, note)
+
+
+def _change(repository: Repository, number: int) -> float:
+    """Scale one workload of one root, and return the seconds until it was decided."""
+    before, root = len(_passes(repository)), _roots()[number]
+    changed = {f"{root}/{path}": text for path, text in team_workload(7, 99).items()}
+    began = time.monotonic()
+    push(repository, changed, at=datetime.now(UTC).replace(microsecond=0))
+    _wait(lambda: len(_passes(repository)) > before)
+    return time.monotonic() - began
+
+
+@contextmanager
+def _daemon(
+    repository: Repository, folder: Path, cluster: Cluster | None
+) -> Iterator["subprocess.Popen[bytes]"]:
+    """Run the daemon of all roots."""
+    service = ("--remote", f"file://{repository.git_dir}", "--mirror", str(folder / "mirror"))
+    executor = () if cluster is None else ("--executor", cluster.dask)
+    options = (*service, "--roots", "teams/*", *executor, "--poll-seconds", "1")
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "reconciler", "run", *options, "--log-format", "json"],
+            cwd=ROOT,
+            env=process_environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+        )
+        try:
+            yield process
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.wait()
+
+
+def _passes(repository: Repository) -> Sequence[str]:
+    """Return the commits of passes on the branch."""
+    listed = repository.git.line("log", "--format=%H", "--author=reconciler", "main")
+    return listed.split()
+
+
+def _placed(repository: Repository) -> int:
+    """Return how many roots have outputs."""
+    places = [f"{root}/status" for root in _roots()]
+    return len(repository.git.line("ls-tree", "-d", "--name-only", "main", *places).split())
+
+
+def _wait(is_over: Callable[[], bool]) -> None:
+    """Wait until something is so."""
+    end = time.monotonic() + LONGEST_SECONDS
+    while not is_over():
+        if time.monotonic() > end:
+            raise TimeoutError(f"nothing came of it within {LONGEST_SECONDS:.0f} s")
+        time.sleep(LOOK_SECONDS)
+
+
+def _spent(process: int) -> Spent:
+    """Return what a process took until now, its git commands included."""
+    place = Path(f"/proc/{process}")
+    fields = (place / "stat").read_text().rpartition(")")[2].split()
+    ticks = sum(map(int, fields[11:15]))  # of itself and of its children, as proc(5) has them
+    peak = re.search(r"VmHWM:\s+(\d+) kB", (place / "status").read_text())
+    return Spent(ticks / TICKS, int(peak[1]) / 1000 if peak else 0.0)
