@@ -17,11 +17,11 @@ from benchmarks import (
     plan_cold,
     questions,
     reaction,
-    root_workers,
     verify_history,
     work_counters,
 )
 from benchmarks.figure import Figure
+from benchmarks.workers import roots
 
 Group = Callable[[bool], Iterator[Figure]]
 """Takes whether 100,000 manifests are wanted, too."""
@@ -46,6 +46,6 @@ GROUPS: Mapping[str, Group] = {
     "objects": page_views.object_figures,
     "history": lambda _: long_history.figures(),
     "verify": lambda _: verify_history.figures(),
-    "workers": root_workers.figures,
+    "workers": roots.figures,
     "counters": lambda _: work_counters.figures(),
 }

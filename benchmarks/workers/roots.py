@@ -6,14 +6,11 @@ From the start of the daemon until each root was placed and pushed, then one cha
 import os
 import re
 import shutil
-import signal
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,7 +19,7 @@ from benchmarks.figure import Figure, Unit
 from benchmarks.repositories import make_bare, push, team_workload, teams_of
 from reconciler.shell.git.repository import Repository
 from tests.shell.dask_processes import Cluster, cluster_in
-from tests.shell.fleet import ROOT, process_environment
+from tests.shell.fleet import process_environment, running
 
 ROOTS = 20
 CLUSTERS = 100
@@ -91,7 +88,7 @@ def _served(
     who = "the daemon alone" if cluster is None else f"{len(workers)} workers"
     what = f"{ROOTS} roots of {workloads:,} workloads, {who}"
     began = time.monotonic()
-    with _daemon(repository, folder, cluster) as daemon:
+    with running(folder, *_options(repository, folder, cluster), log=folder / "log") as daemon:
         _wait(lambda: _placed(repository) == ROOTS)
         took = time.monotonic() - began
         spent = [_spent(process.pid) for process in (daemon, *workers)]
@@ -104,6 +101,7 @@ def _served(
         note = f"daemon {own.seconds:.0f} s and {own.megabytes:.0f} MB"
         note = f"{note}; workers {each}" if each else note
         yield Figure(f"processor time of them, {what}", total, Unit.SECONDS, note)
+        _wait(lambda: _are_at_rest(folder / "log"))
         waits = [_change(repository, number) for number in range(1 + CHANGES)][1:]
         note = f"median of {CHANGES}, from push to commit, looked for each second"
         yield Figure(f"one change, {what}", statistics.median(waits), Unit.SECONDS, note)
@@ -119,28 +117,12 @@ def _change(repository: Repository, number: int) -> float:
     return time.monotonic() - began
 
 
-@contextmanager
-def _daemon(
-    repository: Repository, folder: Path, cluster: Cluster | None
-) -> Iterator["subprocess.Popen[bytes]"]:
-    """Run the daemon of all roots."""
+def _options(repository: Repository, folder: Path, cluster: Cluster | None) -> Sequence[str]:
+    """Return the options of the daemon of all roots."""
     service = ("--remote", f"file://{repository.git_dir}", "--mirror", str(folder / "mirror"))
     executor = () if cluster is None else ("--executor", cluster.dask)
-    options = (*service, "--roots", "teams/*", *executor, "--poll-seconds", "1")
-    with (folder / "log").open("wb") as log:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "reconciler", "run", *options, "--log-format", "json"],
-            cwd=ROOT,
-            env=process_environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-        )
-        try:
-            yield process
-        finally:
-            process.send_signal(signal.SIGTERM)
-            process.wait()
+    roots = ("--roots", "teams/*", *executor, "--poll-seconds", "1", "--log-format", "json")
+    return (*service, *roots)
 
 
 def _passes(repository: Repository) -> Sequence[str]:
@@ -153,6 +135,12 @@ def _placed(repository: Repository) -> int:
     """Return how many roots have outputs."""
     places = [f"{root}/status" for root in _roots()]
     return len(repository.git.line("ls-tree", "-d", "--name-only", "main", *places).split())
+
+
+def _are_at_rest(log: Path) -> bool:
+    """Return whether each root had a pass that found nothing to do."""
+    rested = {line for line in log.read_text().splitlines() if '"up to date"' in line}
+    return all(any(f'"{root}"' in line for line in rested) for root in _roots())
 
 
 def _wait(is_over: Callable[[], bool]) -> None:

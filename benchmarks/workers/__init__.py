@@ -1,0 +1,1 @@
+"""What many roots cost by workers of a Dask cluster."""
