@@ -4,7 +4,6 @@ What it is sent names the root. Credentials and keys come from the environment o
 from the file that `RECONCILER_SETTINGS` names there, as if `reconciler run` were started in it.
 """
 
-import gc
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -19,7 +18,7 @@ from reconciler.cli.daemon.serving import (
     remote_secrets,
     root_passes,
 )
-from reconciler.cli.main import COLLECTIONS, cli
+from reconciler.cli.main import cli
 from reconciler.cli.options.options import Service
 from reconciler.cli.options.remote_access import RemoteAccess
 from reconciler.cli.options.trust import Keys, SigningOptions
@@ -27,6 +26,7 @@ from reconciler.errors import UsageError
 from reconciler.shell.git.masking import mask_of
 from reconciler.shell.git.remotes.access import Access
 from reconciler.shell.git.remotes.remote import parse_remote
+from reconciler.shell.processes.garbage import collect_seldom
 from reconciler.shell.work.held_roots import OpenedRoot, RootPlace
 from reconciler.shell.work.worker_folder import claimed_folder
 
@@ -72,7 +72,7 @@ def open_root(place: RootPlace) -> OpenedRoot:
         UsageError: The settings of this worker are not for that repository, or cannot be used.
         ShellError: The mirror cannot be opened.
     """
-    gc.set_threshold(*COLLECTIONS)
+    collect_seldom()
     own = OWN.of(place)
     served = own.branch.below(place.root) if place.root else own.branch
     service = replace(own.service, layout=place.layout, author=str(place.author))
