@@ -12,9 +12,13 @@ POLICY: Body = {"numberOfClusters": 2, "placementType": "PickN"}
 STAGES = ("RolloutStarted", "Overridden", "WorkSynchronized", "Applied", "Available")
 
 
-def kubefleet_hub(count: int) -> list[Body]:
-    """Return a hub with so many placements of two clusters each, at their third policy."""
-    placed = (one for number in range(count) for one in _placed(f"apps-{number:04d}", number))
+def kubefleet_hub(count: int, policy: Body | None = POLICY) -> list[Body]:
+    """Return a hub with so many placements of two clusters each, at their third policy.
+
+    Without a policy they are on all clusters, as where no webhook writes the default one.
+    """
+    names = (f"apps-{number:04d}" for number in range(count))
+    placed = (one for number, name in enumerate(names) for one in _placed(name, number, policy))
     return [*map(_cluster, cluster_names()), workload("web", 2), *placed]
 
 
@@ -51,15 +55,17 @@ def _cluster(name: str) -> Body:
     )
 
 
-def _placed(name: str, number: int) -> Iterator[Body]:
+def _placed(name: str, number: int, policy: Body | None) -> Iterator[Body]:
     """Yield a placement, its snapshots and its bindings."""
+    given = {} if policy is None else {"policy": policy}
+    counted = {} if policy is None else {f"{LABEL}/number-of-clusters": "2"}
     yield live(
         PLACEMENT,
         "ClusterResourcePlacement",
         name,
         metadata={"finalizers": [f"{LABEL}/crp-cleanup"], "generation": 7},
         spec={
-            "policy": POLICY,
+            **given,
             "resourceSelectors": [
                 {"group": "", "kind": "Namespace", "name": "default", "version": "v1"}
             ],
@@ -68,7 +74,8 @@ def _placed(name: str, number: int) -> Iterator[Body]:
         },
         status={"conditions": [condition("ClusterResourcePlacementScheduled")]},
     )
-    chosen = sorted({f"member{(number + step) % CLUSTERS + 1}" for step in (0, 4)})
+    two = {f"member{(number + step) % CLUSTERS + 1}" for step in (0, 4)}
+    chosen = sorted(cluster_names() if policy is None else two)
     decided = [_decision(cluster) for cluster in chosen]
     yield live(
         PLACEMENT,
@@ -80,10 +87,10 @@ def _placed(name: str, number: int) -> Iterator[Body]:
                 f"{LABEL}/is-latest-snapshot": "true",
                 f"{LABEL}/policy-index": "2",
             },
-            "annotations": {f"{LABEL}/CRP-generation": "7", f"{LABEL}/number-of-clusters": "2"},
+            "annotations": {f"{LABEL}/CRP-generation": "7", **counted},
             "generation": 1,
         },
-        spec={"policy": POLICY, "policyHash": encoded_hash(POLICY)},
+        spec={**given, "policyHash": encoded_hash(policy)},
         status={
             "conditions": [
                 condition("Scheduled", reason="SchedulingPolicyFulfilled", observedGeneration=1)

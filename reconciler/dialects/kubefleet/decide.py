@@ -79,7 +79,11 @@ def decide(asked: DemandedPlacement, files: PlacementFiles, now: datetime) -> Pa
             faults=(unsettled(manifest, selection),),
         )
     owner = Owner(key.name, uid_of(key), admitted.generation, key.namespace)
-    wanted = WantedFiles(policy=asked.placement.policy, selection=selection)
+    wanted = WantedFiles(
+        policy=asked.placement.policy,
+        implied=not asked.placement.policy_given,
+        selection=selection,
+    )
     repaired = repair_drift(owner, files.left, wanted)
     refuse_edit(record or {}, repaired.present.policies, asked.placement)
     return _settled(asked, files, selection, owner, repaired, kept, now)

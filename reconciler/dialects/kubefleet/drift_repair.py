@@ -42,7 +42,7 @@ from reconciler.dialects.kubefleet.api.resource_snapshot import (
 from reconciler.dialects.kubefleet.placement_cycle import Present
 from reconciler.dialects.kubefleet.scheduler.eligibility import timeless
 from reconciler.dialects.kubefleet.scheduler.failure import as_integer
-from reconciler.dialects.kubefleet.snapshots.policy_snapshots import encoded_hash
+from reconciler.dialects.kubefleet.snapshots.policy_snapshots import encoded_hash, equal_policies
 from reconciler.dialects.kubefleet.snapshots.resource_chunks import split
 from reconciler.dialects.kubefleet.snapshots.resource_selection import SelectedResources
 from reconciler.dialects.kubefleet.snapshots.resource_snapshots import resources_hash
@@ -84,10 +84,12 @@ class WantedFiles:
 
     Attributes:
         policy: `spec.policy` with defaults, `None` if there is none.
+        implied: Whether nobody wrote it.
         selection: The selected resources.
     """
 
     policy: Body | None
+    implied: bool
     selection: SelectedResources
 
 
@@ -188,7 +190,7 @@ def _policies(owner: Owner, found: Mapping[str, Body], wanted: WantedFiles) -> l
         }
         spec = mapping(body, "spec")
         if index == last and _is_changed(marks, SPEC_DIGEST, spec):
-            spec = _policy_spec(body, wanted.policy)
+            spec = _policy_spec(body, equal_policies(wanted.policy, implied=wanted.implied))
         if _is_changed(marks, STATUS_DIGEST, lasting_status(body, timeless)):
             body = without(body, "status")
         counts = _counts(marks, wanted.policy if index == last else None)
@@ -206,13 +208,13 @@ def _counts(marks: Mapping[str, str], policy: Body | None) -> dict[str, str]:
     return {CRP_GENERATION: "0", **counts}
 
 
-def _policy_spec(snapshot: Body, policy: Body | None) -> Body:
+def _policy_spec(snapshot: Body, wanted: Mapping[str, Body | None]) -> Body:
     """Return the edited spec of a snapshot as it was, if the placement still wants the same."""
-    hashed, written = encoded_hash(policy), decode_policy_spec(snapshot)
-    same = encoded_hash(written.policy) == hashed
-    if not same and written.policy_hash != hashed:
-        return mapping(snapshot, "spec")
-    return encode_policy_spec(policy, hashed)
+    written = decode_policy_spec(snapshot)
+    for hashed in (written.policy_hash, encoded_hash(written.policy)):
+        if hashed in wanted:
+            return encode_policy_spec(wanted[hashed], hashed)
+    return mapping(snapshot, "spec")
 
 
 def _resources(owner: Owner, found: Mapping[str, Body], wanted: WantedFiles) -> list[Body]:

@@ -112,7 +112,13 @@ def converge(
         UnexpectedBehavior: One of them cannot go on; nothing of the placement is changed then.
     """
     _check_name(owner.name)
-    revisions = snapshot_policy(owner, placement.policy, present.policies, placement.history)
+    revisions = snapshot_policy(
+        owner,
+        placement.policy,
+        present.policies,
+        placement.history,
+        implied=not placement.policy_given,
+    )
     selected = snapshot_resources(
         owner,
         selection.resources,

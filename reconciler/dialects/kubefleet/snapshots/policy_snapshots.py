@@ -33,7 +33,12 @@ FIRST = -1
 
 
 def snapshot_policy(
-    owner: Owner, policy: Body | None, snapshots: Iterable[Body], limit: int
+    owner: Owner,
+    policy: Body | None,
+    snapshots: Iterable[Body],
+    limit: int,
+    *,
+    implied: bool = False,
 ) -> SnapshotRevisions:
     """Return the policy snapshots of a placement as its policy wants them.
 
@@ -46,15 +51,16 @@ def snapshot_policy(
         policy: Its `spec.policy` with defaults applied, `None` if there is none.
         snapshots: All policy snapshots, in whatever order.
         limit: How many may exist, one or more.
+        implied: Whether nobody wrote the policy, see `equal_policies`.
 
     Source: kubefleet@e160c1c pkg/controllers/placement/controller.go
     `getOrCreateSchedulingPolicySnapshot`.
     """
     present = SnapshotRevisions(snapshots=owned(snapshots, owner))
-    digest = encoded_hash(policy)
+    policies = equal_policies(policy, implied=implied)
     try:
         name, index = _latest(present)
-        if name and decode_policy_spec(present.snapshots[name]).policy_hash == digest:
+        if name and decode_policy_spec(present.snapshots[name]).policy_hash in policies:
             return _refresh(present, name, owner, policy)
     except UnexpectedBehavior as error:
         return replace(present, error=error)
@@ -63,7 +69,7 @@ def snapshot_policy(
         pruned = _prune(retired, limit)
     except UnexpectedBehavior as error:
         return replace(retired, error=error)
-    fresh = _new(owner, policy, index + 1, digest)
+    fresh = _new(owner, policy, index + 1)
     name = f"{owner.name}-{index + 1}"
     return replace(
         pruned,
@@ -75,6 +81,20 @@ def snapshot_policy(
 def encoded_hash(policy: Body | None) -> str:
     """Return a policy's hash as it stands in a snapshot: the hex text, as bytes, in base64."""
     return base64.b64encode(policy_hash(policy).encode()).decode()
+
+
+def equal_policies(policy: Body | None, *, implied: bool) -> dict[str, Body | None]:
+    """Return the policies that the snapshot in force may hold, by their encoded hash.
+
+    On a hub without webhooks nobody fills in what was not written, so a snapshot of it holds no
+    policy, which decides as the implied one does.
+
+    Args:
+        policy: `spec.policy` with defaults applied, `None` if there is none.
+        implied: Whether nobody wrote it.
+    """
+    held = (policy, None) if implied else (policy,)
+    return {encoded_hash(one): one for one in held}
 
 
 def _latest(present: SnapshotRevisions) -> tuple[str, int]:
@@ -144,7 +164,7 @@ def _prune(present: SnapshotRevisions, limit: int) -> SnapshotRevisions:
     )
 
 
-def _new(owner: Owner, policy: Body | None, index: int, digest: str) -> Body:
+def _new(owner: Owner, policy: Body | None, index: int) -> Body:
     annotations = {CRP_GENERATION: str(owner.generation)}
     number = _number(policy)
     if number is not None:
@@ -159,5 +179,5 @@ def _new(owner: Owner, policy: Body | None, index: int, digest: str) -> Body:
             "annotations": annotations,
             "ownerReferences": [owner.reference],
         },
-        "spec": encode_policy_spec(policy, digest),
+        "spec": encode_policy_spec(policy, encoded_hash(policy)),
     }
