@@ -15,7 +15,10 @@ from reconciler.model.versioned import differing_keys
 FEW = 16  # one in so many is put in its place; of more all are sorted
 
 WRITES_ASSUMED = 1
-"""The first rules: what is assumed of silent clusters was written when its moment came."""
+"""The first rules: what is assumed of silent clusters was written when its moment came.
+
+Of KubeFleet's overrides nothing was written.
+"""
 
 RULES = 2
 """By which rules a pass decides and writes: at present what is assumed is never written.

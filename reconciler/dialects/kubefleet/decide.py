@@ -1,11 +1,12 @@
 """What becomes of one placement: from its snapshots to its status."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 
 from reconciler.dialects.copy_reports import CopyReports
+from reconciler.dialects.kubefleet.api.clusters import Members
 from reconciler.dialects.kubefleet.api.immutable_fields import refuse_edit, with_kept_fields
 from reconciler.dialects.kubefleet.api.names import GROUP
 from reconciler.dialects.kubefleet.api.placement_status import decode_placement_status
@@ -18,6 +19,7 @@ from reconciler.dialects.kubefleet.rollout.availability_reports import (
     keys_of,
     works_by_cluster,
 )
+from reconciler.dialects.kubefleet.rollout.overridden import Overriding
 from reconciler.dialects.kubefleet.snapshots.resource_selection import SelectedResources as Selected
 from reconciler.dialects.kubefleet.snapshots.revision import Owner
 from reconciler.dialects.kubefleet.view.decision_record import (
@@ -49,6 +51,7 @@ class PlacementFiles:
         selection: What it selects, or what is wrong with its selectors.
         works: Its Works, as clusters report them.
         copies: What clusters report.
+        overriding: Returns what applies overrides on the clusters of a fleet.
         silence: How that of clusters without a report is taken.
     """
 
@@ -57,6 +60,7 @@ class PlacementFiles:
     selection: Selected | UserError
     works: tuple[Manifest, ...]
     copies: CopyReports
+    overriding: Callable[[Members], Overriding]
     silence: Silence
 
 
@@ -105,6 +109,8 @@ def _settled(
         resources=keys_of(selection.resources),
         copies=files.copies,
         works=works_by_cluster(files.works),
+        overriding=files.overriding(members),
+        snapshots=repaired.present.resources,
         silence=files.silence,
     )
     rebalanced = asked.demand is not None

@@ -13,6 +13,7 @@ from reconciler.dialects.kubefleet.api.clusters import Member, Members, members_
 from reconciler.dialects.kubefleet.api.placement import Placement
 from reconciler.dialects.kubefleet.eviction.evictions import Evictions
 from reconciler.dialects.kubefleet.followed_placements import PLACEMENT_FILES
+from reconciler.dialects.kubefleet.overrider.override_table import Overrides, OverrideTable
 from reconciler.dialects.kubefleet.rollout.work_table import work_table
 from reconciler.dialects.kubefleet.snapshots.selection_table import SelectionTable
 from reconciler.dialects.object_pass import Part, has_news
@@ -31,6 +32,8 @@ class KubeFleetMemory:
         followed: The placements, and what is left of each.
         members: All clusters, as the last round had them.
         evictions: By the placement that they name, as the last round had them.
+        overrides: Overrides decoded.
+        overrides_before: All of them, as the last round had them.
         placements: Placement decoded.
         selections: What a placement selects.
         copies: What clusters report.
@@ -43,6 +46,8 @@ class KubeFleetMemory:
     followed: FollowedObjects = field(default_factory=partial(FollowedObjects, PLACEMENT_FILES))
     members: Members | None = None
     evictions: Mapping[ObjectKey, Evictions] = field(default_factory=dict)
+    overrides: OverrideTable = field(default_factory=OverrideTable)
+    overrides_before: Overrides = ()
     placements: AnswerCache[ObjectKey, Placement] = field(default_factory=AnswerCache)
     selections: SelectionTable = field(default_factory=SelectionTable)
     copies: CopyTable = field(default_factory=CopyTable)

@@ -1,7 +1,8 @@
-"""What one placement reads: its files, what it may select, the evictions from it, all clusters."""
+"""What one placement reads: its files, what it may select, evictions, clusters and overrides."""
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from reconciler.dialects import object_reads
@@ -9,11 +10,19 @@ from reconciler.dialects.alone import DependsOnOthers, OutputPlace, Reads
 from reconciler.dialects.followed_index import FollowedIndex
 from reconciler.dialects.kubefleet.api.binding import PLACEMENT_PART
 from reconciler.dialects.kubefleet.api.groups import CLUSTER
-from reconciler.dialects.kubefleet.api.kinds import OWNED, is_placement, placement_key
+from reconciler.dialects.kubefleet.api.kinds import (
+    OWNED,
+    RESOURCE_SNAPSHOTS,
+    is_placement,
+    placement_key,
+)
 from reconciler.dialects.kubefleet.api.names import GROUP, NAMESPACE
+from reconciler.dialects.kubefleet.api.resource_snapshot import readable_entries, resource_key
 from reconciler.dialects.kubefleet.drift_repair import owner_of
 from reconciler.dialects.kubefleet.eviction.judgement import BUDGET, EVICTION
+from reconciler.dialects.kubefleet.overrider.override_table import OVERRIDES
 from reconciler.dialects.kubefleet.snapshots.selection_table import ENDPOINTS, SERVICE
+from reconciler.errors import UserError
 from reconciler.model.body import Body
 from reconciler.model.content import at, mapping_of, mappings_of
 from reconciler.model.identity import ObjectKey
@@ -37,12 +46,21 @@ def _owners(key: ObjectKey, manifest: Manifest) -> Iterator[Hashable]:
         yield owner_of(key, manifest.body)
 
 
+def _held(world: World, outputs: Iterable[ObjectKey]) -> Iterator[ObjectKey]:
+    """Yield what the resource snapshots among some outputs hold, as far as they can be read."""
+    for key in outputs:
+        if key.kind in RESOURCE_SNAPSHOTS and key in world.outputs:
+            for entry in readable_entries(world.outputs[key].body):
+                with suppress(UserError):
+                    yield resource_key(entry)
+
+
 @dataclass(slots=True, eq=False)
 class FleetPlacementReader:
     """Says what one placement reads."""
 
-    shared: frozenset[Kind] = frozenset({CLUSTER})
-    consulted: frozenset[Kind] = frozenset({CLUSTER})
+    shared: frozenset[Kind] = frozenset({CLUSTER, *OVERRIDES})
+    consulted: frozenset[Kind] = frozenset({CLUSTER, *OVERRIDES})
     _world: World | None = None
     _inputs: FollowedIndex[Hashable, Manifest] = field(default_factory=lambda: FollowedIndex(_ways))
     _outputs: FollowedIndex[Hashable, Manifest] = field(
@@ -72,7 +90,9 @@ class FleetPlacementReader:
         if manifest is not None:
             selectors = mappings_of(at(manifest.body, "spec").get("resourceSelectors"))
             inputs.update(self._selected(selectors, key.namespace))
-        outputs = {key, *evictions, *self._outputs.of(key)}
+        own = self._outputs.of(key)
+        inputs.update(_held(world, own))
+        outputs = {key, *evictions, *own}
         return Reads(frozenset(inputs), frozenset(outputs))
 
     def places(self, key: ObjectKey, /) -> Iterable[OutputPlace]:

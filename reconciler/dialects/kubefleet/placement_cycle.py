@@ -138,6 +138,7 @@ def converge(
     elif present.renew or must_schedule(snapshot, bindings.values(), members):
         result = schedule(snapshot, bindings.values(), members, now)
     snapshot, bindings = _take(snapshot, bindings, result)
+    reports = replace(reports, snapshots=tuple(selected.snapshots.values()))
     latest = latest_master(selected.snapshots.values(), placement.name)
     rolled = _roll(placement, bindings, latest, now, reports)
     bindings, until = _written(rolled, present.bindings, reports)

@@ -30,9 +30,8 @@ from reconciler.dialects.kubefleet.eviction.evictions import (
 )
 from reconciler.dialects.kubefleet.eviction.judgement import EVICTION
 from reconciler.dialects.kubefleet.memory import KubeFleetMemory
-from reconciler.dialects.kubefleet.rollout.availability_reports import (
-    keys_of,
-)
+from reconciler.dialects.kubefleet.overrider.override_table import Overrides, changed_overrides
+from reconciler.dialects.kubefleet.rollout.availability_reports import keys_of
 from reconciler.dialects.kubefleet.scheduler.failure import UnexpectedBehavior
 from reconciler.dialects.kubefleet.snapshots.resource_selection import SelectedResources as Selected
 from reconciler.dialects.kubefleet.snapshots.selection_table import PlacementQuestion
@@ -43,6 +42,8 @@ from reconciler.dialects.kubefleet.view.decision_record import (
 )
 from reconciler.dialects.kubefleet.view.explanation import explain_failure
 from reconciler.dialects.kubefleet.view.files import is_unreadable
+from reconciler.dialects.kubefleet.workgenerator.overriding import PlacementOverriding
+from reconciler.dialects.kubefleet.workgenerator.placement_content import overrides_asked
 from reconciler.dialects.object_boundary import FaultPlace, place_of
 from reconciler.dialects.object_pass import ObjectPass, Part
 from reconciler.dialects.visits import Visits
@@ -54,7 +55,7 @@ from reconciler.model.explanation import Explain
 from reconciler.model.identity import ObjectKey, group_of
 from reconciler.model.labels import labels_of
 from reconciler.model.settings import Settings
-from reconciler.model.world import Fault, Manifest, World
+from reconciler.model.world import WRITES_ASSUMED, Fault, Manifest, World
 from reconciler.rebalance.target import Reference, Target, TargetSelection, selects
 
 
@@ -63,7 +64,7 @@ class Fleets:
     """KubeFleet before it plans: the placements, and what earlier passes left of each.
 
     `affected` are the placements to look at. `copies` are what clusters report. `evictions` are
-    those by the placement that they name.
+    those by the placement that they name. `overrides` are all of them.
     `clusters_before` are those of the last pass, `None` if they are the same.
     """
 
@@ -77,6 +78,7 @@ class Fleets:
     left: Mapping[ObjectKey, Mapping[ObjectKey, Body]]
     copies: CopyReports
     evictions: Mapping[ObjectKey, Evictions]
+    overrides: Overrides
     memory: KubeFleetMemory
     clusters_before: Earlier[Members] | None
 
@@ -160,6 +162,7 @@ class Fleets:
             (
                 *map(reads.reports, keys_of(found.resources)),
                 *reads.clusters_read(self._placement(key), part.outputs),
+                *overrides_asked(self.world, key, part.outputs, self.overrides),
             )
         )
         self.memory.parts.settle(key, part, read, part.until)
@@ -201,6 +204,7 @@ class Fleets:
             selection=self._selected(key),
             works=tuple(self.memory.works.found(key).values()),
             copies=self.copies,
+            overriding=partial(PlacementOverriding, self.world, key, self.overrides),
             silence=self.settings.silence,
         )
         decided = partial(decide, files=files, now=self.now)
@@ -243,7 +247,9 @@ class KubeFleet:
             world, CLUSTER, memory.clusters, admit, under=(declared,), fault=unsettled
         )
         members = memory.members_at(inventory, now, heartbeats=settings.heartbeats)
+        overrides = () if world.rules == WRITES_ASSUMED else memory.overrides.of(world)
         changed = {
+            *changed_overrides(memory.overrides_before, overrides),
             *map(reads.reports, memory.reported.follow(copies)),
             *reads.changed_clusters(memory.members, members),
         }
@@ -254,6 +260,7 @@ class KubeFleet:
             *reads.changed_evictions(memory.evictions, evictions),
         }
         memory.evictions, memory.members = evictions, members
+        memory.overrides_before = overrides
         if memory.is_otherwise((settings, world.known, world.frozen, inventory.failed)):
             own |= there.keys()
         affected = memory.parts.affected(changed, own, now)
@@ -271,6 +278,7 @@ class KubeFleet:
             left=memory.followed.left,
             copies=copies,
             evictions=evictions,
+            overrides=overrides,
             memory=memory,
         )
 

@@ -51,6 +51,7 @@ class Binding(NamedTuple):
         annotations: Annotations.
         conditions: Status conditions, as written.
         problems: Lists of its status that name resources which failed, drifted or differ.
+        overrides: Lists of its spec that name the overrides in force.
         body: The manifest as read, empty for a new one.
     """
 
@@ -69,6 +70,7 @@ class Binding(NamedTuple):
     annotations: Mapping[str, str] = {}
     conditions: tuple[Body, ...] = ()
     problems: Body = NOTHING
+    overrides: Body = NOTHING
     body: Body = NOTHING
 
 
@@ -142,6 +144,7 @@ def encode_binding(binding: Binding) -> dict[str, object]:
         "targetCluster": binding.target,
         "clusterDecision": binding.decision.body,
     }
+    spec |= binding.overrides
     if binding.apply_strategy is not None:
         spec["applyStrategy"] = binding.apply_strategy
     status = {**fields.mapping(binding.body, "status"), "conditions": list(binding.conditions)}

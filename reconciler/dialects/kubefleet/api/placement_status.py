@@ -20,12 +20,14 @@ class ClusterStatus(NamedTuple):
         conditions: As written.
         resource_index: Of the snapshot that it is about, `None` for a cluster not selected.
         problems: Lists that name resources which failed, drifted or differ, as a binding has them.
+        overrides: Lists that name the overrides in force.
     """
 
     cluster: str
     conditions: Sequence[Body]
     resource_index: str | None = None
     problems: Body = NOTHING
+    overrides: Body = NOTHING
 
 
 class PlacementStatus(NamedTuple):
@@ -83,6 +85,11 @@ def encode_placement_status(status: PlacementStatus) -> Body:
 
 PROBLEMS = ("failedPlacements", "driftedPlacements", "diffedPlacements")
 FAILED, DRIFTED, DIFFED = PROBLEMS
+OVERRIDES = {
+    "applicableClusterResourceOverrides": "clusterResourceOverrideSnapshots",
+    "applicableResourceOverrides": "resourceOverrideSnapshots",
+}
+"""The lists of overrides that an entry has, and those of a binding's spec that they come from."""
 """The lists of resources that a binding's status has, and an entry of a placement's."""
 
 
@@ -93,6 +100,7 @@ def _decode_cluster(body: Body) -> ClusterStatus:
         conditions=fields.bodies(body, "conditions"),
         resource_index=None if index is None else fields.as_text(index, "observedResourceIndex"),
         problems={name: body[name] for name in PROBLEMS if name in body},
+        overrides={name: body[name] for name in OVERRIDES if name in body},
     )
 
 
@@ -100,4 +108,5 @@ def _encode_cluster(status: ClusterStatus) -> Body:
     entry: dict[str, object] = {"clusterName": status.cluster}
     if status.resource_index is not None:
         entry["observedResourceIndex"] = status.resource_index
-    return {**entry, "conditions": list(status.conditions), **status.problems}
+    entry["conditions"] = list(status.conditions)
+    return {**entry, **status.problems, **status.overrides}

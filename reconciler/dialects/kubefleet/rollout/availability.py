@@ -5,19 +5,20 @@ Rollouts and evictions count with what is assumed; it is not written, but told t
 file. What a file says already, as older rules wrote it, stays there while it holds.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from reconciler.dialects.kubefleet.api.binding import Binding
 from reconciler.dialects.kubefleet.api.names import BOUND, UNSCHEDULED
 from reconciler.dialects.kubefleet.rollout.availability_reports import AvailabilityReports
+from reconciler.dialects.kubefleet.rollout.overridden import (
+    OverriddenResources,
+    prepared_conditions,
+)
 from reconciler.dialects.kubefleet.rollout.rollout import ROLLOUT_STARTED
 from reconciler.dialects.kubefleet.view.status_conditions import (
-    NO_OVERRIDE,
     OVERRIDDEN,
     STAGES,
-    SYNCED,
-    SYNCHRONIZED,
     reported,
 )
 from reconciler.model.availability import ASSUMED, assume
@@ -48,12 +49,15 @@ def observe(
     if marks.get(ROLLED_OUT) != binding.resource_snapshot or not is_moment(at):
         at = format_moment(now)
         marks = {**marks, ROLLED_OUT: binding.resource_snapshot, ROLLED_OUT_AT: at}
+    overridden = reports.overridden(binding)
+    binding = binding._replace(overrides=overridden.lists)
+    if overridden.failure:
+        return _undelivered(binding, overridden, marks, at=stamp(now)), None
     told = reports.conditions(binding)
     seconds = reports.silence.after_seconds
     assumption = assume(parse_moment(at), None if told else seconds, now)
     known = [
-        Condition(OVERRIDDEN, "True", *NO_OVERRIDE, binding.generation),
-        Condition(SYNCHRONIZED, "True", *SYNCED, binding.generation),
+        *prepared_conditions(overridden, binding.generation),
         *told,
     ]
     if assumption.available:
@@ -102,6 +106,24 @@ def assumed_in(binding: Binding | None) -> frozenset[tuple[object, object]]:
 
 def _is_assumed(condition: Body) -> bool:
     return condition.get("reason") == f"{condition.get('type')}{ASSUMED}"
+
+
+def _undelivered(
+    binding: Binding, overridden: OverriddenResources, marks: Mapping[str, str], *, at: str
+) -> Binding:
+    """Return a binding whose cluster gets nothing new: nothing is known or assumed of it.
+
+    Source: kubefleet@e160c1c pkg/controllers/workgenerator/controller.go `Reconcile`, which takes
+    all conditions away but that of the rollout.
+    """
+    kept = (ROLLOUT_STARTED, OVERRIDDEN)
+    conditions = tuple(item for item in binding.conditions if item.get("type") in kept)
+    known = prepared_conditions(overridden, binding.generation)
+    return binding._replace(
+        annotations=marks,
+        conditions=_conditions(binding._replace(conditions=conditions), known, at=at),
+        problems={},
+    )
 
 
 def _conditions(binding: Binding, known: Iterable[Condition], *, at: str) -> tuple[Body, ...]:

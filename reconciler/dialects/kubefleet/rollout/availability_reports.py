@@ -7,6 +7,11 @@ from reconciler.dialects.copy_reports import CopyReports
 from reconciler.dialects.kubefleet.api.binding import Binding
 from reconciler.dialects.kubefleet.api.names import AVAILABLE
 from reconciler.dialects.kubefleet.api.resource_snapshot import resource_key
+from reconciler.dialects.kubefleet.rollout.overridden import (
+    OverriddenResources,
+    Overriding,
+    nothing_overridden,
+)
 from reconciler.dialects.kubefleet.rollout.work_conditions import work_conditions
 from reconciler.dialects.kubefleet.rollout.work_problems import work_problems
 from reconciler.dialects.kubefleet.snapshots.resource_chunks import Resource
@@ -29,13 +34,21 @@ class AvailabilityReports:
         resources: The resources that the placement selects.
         copies: What clusters say of each object.
         works: The Works of the placement, by cluster.
+        overriding: Says what overrides make of the resources.
+        snapshots: The resource snapshots of the placement.
         silence: How that of a cluster is taken which reports none of them.
     """
 
     resources: tuple[ObjectKey, ...] = ()
     copies: CopyReports = field(default_factory=CopyReports, repr=False)
     works: Mapping[str, Sequence[Body]] = field(default_factory=dict, repr=False)
+    overriding: Overriding = nothing_overridden
+    snapshots: Sequence[Body] = ()
     silence: Silence = NEVER
+
+    def overridden(self, binding: Binding) -> OverriddenResources:
+        """Return what overrides make of a binding's resources."""
+        return self.overriding(binding, self.snapshots)
 
     def problems(self, binding: Binding) -> Body:
         """Return what the Works of a binding's cluster say of single resources."""

@@ -26,6 +26,7 @@ from reconciler.dialects.kubefleet.rollout.availability import (
 )
 from reconciler.dialects.kubefleet.view.placed import owner_of
 from reconciler.dialects.kubefleet.view.status_conditions import (
+    OVERRIDDEN,
     STAGES,
     overall_conditions,
     reported,
@@ -97,12 +98,22 @@ def _assumed(body: Body, seconds: int | None, now: datetime) -> _Assumed | None:
     at = binding.annotations.get(ROLLED_OUT_AT, "")
     is_there = binding.state in (BOUND, UNSCHEDULED) and binding.resource_snapshot
     is_dated = binding.annotations.get(ROLLED_OUT) == binding.resource_snapshot and is_moment(at)
-    if seconds is None or not is_there or not is_dated or _reports(binding):
+    silent = not _reports(binding) and not _is_undelivered(binding)
+    if seconds is None or not is_there or not is_dated or not silent:
         return None
     if not assume(parse_moment(at), seconds, now).available:
         return None
     since = format_moment(add(parse_moment(at), span(seconds=seconds)))
     return _Assumed(binding, assumed_conditions(binding, seconds), since)
+
+
+def _is_undelivered(binding: Binding) -> bool:
+    """Return whether an override does not fit, so that the cluster was given nothing."""
+    return any(
+        (one.get("type"), one.get("status")) == (OVERRIDDEN, "False")
+        and one.get("observedGeneration") == binding.generation
+        for one in binding.conditions
+    )
 
 
 def _reports(binding: Binding) -> bool:
@@ -148,7 +159,9 @@ def _placement(manifest: Manifest, assumed: Mapping[str, _Assumed]) -> Body:
     reached = [_reached(one) for one, _ in entries]
     stages = [stage for stage in STAGES if any(stage in one for one in reached)]
     generation = _generation(conditions, f"{kind}Scheduled")
-    for condition in overall_conditions(kind, stages, generation, [one for one in reached if one]):
+    overridden = any(one.overrides for one, _ in entries)
+    reaching = [one for one in reached if one]
+    for condition in overall_conditions(kind, stages, generation, reaching, overridden=overridden):
         conditions = set_condition(conditions, condition, at=max(since))
     told = status._replace(conditions=conditions, clusters=tuple(one for one, _ in entries))
     return {**manifest.body, "status": encode_placement_status(told)}

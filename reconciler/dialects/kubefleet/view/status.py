@@ -9,9 +9,7 @@ from reconciler.dialects.kubefleet.api.cluster_decision import ClusterDecision
 from reconciler.dialects.kubefleet.api.defaults import ROLLING_UPDATE
 from reconciler.dialects.kubefleet.api.kinds import kinds_in
 from reconciler.dialects.kubefleet.api.names import (
-    AVAILABLE,
     BOUND,
-    DIFF_REPORTED,
     RESOURCE_HASH,
     RESOURCE_INDEX,
     SCHEDULED,
@@ -19,9 +17,6 @@ from reconciler.dialects.kubefleet.api.names import (
 )
 from reconciler.dialects.kubefleet.api.placement import Placement
 from reconciler.dialects.kubefleet.api.placement_status import (
-    DIFFED,
-    DRIFTED,
-    FAILED,
     ClusterStatus,
     PlacementStatus,
     encode_placement_status,
@@ -30,8 +25,8 @@ from reconciler.dialects.kubefleet.api.policy import PICK_FIXED, PICK_N
 from reconciler.dialects.kubefleet.placement_cycle import ConvergedPlacement
 from reconciler.dialects.kubefleet.rollout.rollout import ROLLOUT_STARTED
 from reconciler.dialects.kubefleet.snapshots.revision import annotations_of, is_latest, labels_of
+from reconciler.dialects.kubefleet.view.cluster_lists import applicable_overrides, told_problems
 from reconciler.dialects.kubefleet.view.status_conditions import (
-    APPLIED,
     overall_conditions,
     stages_of,
     unknown_in_cluster,
@@ -100,7 +95,8 @@ def placement_file(
     conditions = _kept(
         present.conditions, (f"{kind}Scheduled", *(f"{kind}{s}" for s in context.stages))
     )
-    overall = overall_conditions(kind, context.stages, generation, reached)
+    overridden = any(entry.overrides for entry in entries)
+    overall = overall_conditions(kind, context.stages, generation, reached, overridden=overridden)
     told = [_scheduled(context, converged), *overall]
     for condition in told:
         conditions = set_condition(conditions, condition, at=context.at)
@@ -195,7 +191,8 @@ def _by_cluster(
         told = list(_stages(context, binding))
         known = before.get(decision.cluster, ())
         entry = _entry(context, decision, known, [_decided(context, decision), *told])
-        entries.append(entry._replace(problems=_problems(binding, told)))
+        lists = applicable_overrides(binding, told)
+        entries.append(entry._replace(problems=told_problems(binding, told), overrides=lists))
         reached.append({condition.type: condition.status for condition in told})
     rest = [decision for decision in decisions if not decision.selected]
     for decision in rest[: _lacking(context.placement, len(selected))]:
@@ -233,27 +230,6 @@ def _entry(
         conditions = set_condition(conditions, condition, at=context.at)
     index = context.index if len(told) > 1 else None
     return ClusterStatus(decision.cluster, conditions, index)
-
-
-def _problems(binding: Binding | None, told: Sequence[Condition]) -> Body:
-    """Return the lists of a binding that its entry has.
-
-    What failed and differs is told only until all is applied and available, what drifted always.
-
-    Source: kubefleet@e160c1c pkg/controllers/placement/placement_status.go
-    `setResourcePlacementStatusBasedOnBinding`.
-    """
-    statuses = {condition.type: condition.status for condition in told}
-    runs = [statuses[stage] for stage in (APPLIED, AVAILABLE) if stage in statuses]
-    lists: set[str] = set()
-    if "True" in runs or "False" in runs:
-        lists.add(DRIFTED)
-    if "False" in runs:
-        lists |= {FAILED, DIFFED}
-    if statuses.get(DIFF_REPORTED) == "True":
-        lists.add(DIFFED)
-    problems = {} if binding is None else binding.problems
-    return {name: listed for name, listed in problems.items() if name in lists}
 
 
 def _stages(context: _Context, binding: Binding | None) -> Iterable[Condition]:

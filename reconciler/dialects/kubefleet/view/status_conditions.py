@@ -6,7 +6,7 @@ Source: kubefleet@e160c1c pkg/utils/condition/condition.go and reason.go.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from reconciler.dialects.kubefleet.api.names import AVAILABLE, DIFF_REPORTED
 from reconciler.dialects.kubefleet.rollout.rollout import ROLLOUT_STARTED
@@ -33,6 +33,7 @@ class _Words:
 
 
 _FAILED = "Failed to apply resources to {} cluster(s), please check the `failedPlacements` status"
+_FITTING = "The selected resources are successfully overridden in {} cluster(s)"
 _STILL = "There are still {} cluster(s) in the process of "
 _WORDS = {
     ROLLOUT_STARTED: _Words(
@@ -161,7 +162,12 @@ def unknown_in_cluster(stage: str, generation: int) -> Condition:
 
 
 def overall_conditions(
-    kind: str, stages: Iterable[str], generation: int, reached: Sequence[Mapping[str, str]]
+    kind: str,
+    stages: Iterable[str],
+    generation: int,
+    reached: Sequence[Mapping[str, str]],
+    *,
+    overridden: bool,
 ) -> Iterator[Condition]:
     """Yield one condition a stage of a placement, as far as all clusters got; none without one.
 
@@ -170,6 +176,7 @@ def overall_conditions(
         stages: In order.
         generation: Of the placement.
         reached: The stages of each cluster with their status.
+        overridden: Whether overrides are in force in any of them.
 
     Source: kubefleet@e160c1c pkg/controllers/placement/placement_status.go
     `setPlacementConditions`.
@@ -177,7 +184,11 @@ def overall_conditions(
     for stage in stages if reached else ():
         statuses = [known[stage] for known in reached if stage in known]
         worst = next((s for s in ("Unknown", "False") if s in statuses), "True")
-        yield _of_placement(kind, stage, worst, statuses.count(worst), generation)
+        found = _of_placement(kind, stage, worst, statuses.count(worst), generation)
+        if overridden and (stage, worst) == (OVERRIDDEN, "True"):
+            text = _FITTING.format(len(statuses))
+            found = replace(found, reason="OverriddenSucceeded", message=text)
+        yield found
         if worst != "True":
             return
 

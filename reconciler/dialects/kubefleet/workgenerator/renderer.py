@@ -1,33 +1,27 @@
 """What KubeFleet's placements put onto clusters: for each binding what its snapshot holds."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 
 from reconciler.dialects.cluster_reads import named
 from reconciler.dialects.kubefleet.api.binding import Binding
-from reconciler.dialects.kubefleet.api.kinds import PLACEMENTS, is_placement, subject_of
+from reconciler.dialects.kubefleet.api.kinds import PLACEMENTS, is_placement
 from reconciler.dialects.kubefleet.api.names import GROUP
-from reconciler.dialects.kubefleet.api.resource_snapshot import SnapshotEntry, decode_resources
 from reconciler.dialects.kubefleet.overrider.apply_overrides import apply_overrides
 from reconciler.dialects.kubefleet.overrider.matching import (
     overrides_of_cluster,
     overrides_of_placement,
     target_of,
 )
-from reconciler.dialects.kubefleet.overrider.override import (
-    MemberLabels,
-    Override,
-    OverrideTarget,
-)
-from reconciler.dialects.kubefleet.workgenerator.envelopes import is_envelope, targets_of
+from reconciler.dialects.kubefleet.overrider.override import MemberLabels
+from reconciler.dialects.kubefleet.overrider.override_reads import overrides_read
+from reconciler.dialects.kubefleet.overrider.override_table import Overrides
 from reconciler.dialects.kubefleet.workgenerator.namespaces import (
     LEFT,
-    entries_of,
-    missing_namespaces,
     namespace_key,
     namespace_work,
 )
+from reconciler.dialects.kubefleet.workgenerator.placement_content import PlacementContent
 from reconciler.dialects.kubefleet.workgenerator.placement_files import (
     bindings_of,
     snapshots_of,
@@ -37,18 +31,13 @@ from reconciler.dialects.kubefleet.workgenerator.render import (
     is_rendered,
     render_binding,
 )
-from reconciler.dialects.kubefleet.workgenerator.render_reads import overrides_read
 from reconciler.dialects.kubefleet.workgenerator.snapshot_content import (
     PastContent,
-    content_at,
     stored,
 )
-from reconciler.dialects.kubefleet.workgenerator.snapshot_group import snapshot_group
-from reconciler.dialects.read_index import Question
 from reconciler.dialects.renderer import ClusterWork, NotRendered, Reach, Rendered
 from reconciler.dialects.work_spec import fill_work
 from reconciler.errors import UserError
-from reconciler.model.body import Body
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.world import World
 
@@ -78,7 +67,7 @@ class KubeFleetRenderer:
 
     world: World
     fleet: MembersByName
-    overrides: tuple[Override, ...]
+    overrides: Overrides
     along: Mapping[ObjectKey, Sequence[ClusterName]]
     lacking: set[ObjectKey]
 
@@ -100,7 +89,7 @@ class KubeFleetRenderer:
         if output is None or not is_placement(owner):
             return None
         self.lacking.discard(owner)
-        found = _PlacementContent(self, owner)
+        found = self._content(owner)
         bindings = [one for one in bindings_of(self.world, owner) if one.state in LEFT]
         rendered = [one for one in bindings if is_rendered(one)]
         each = [work for one in rendered for work in self._works(one, owner, found)]
@@ -124,21 +113,21 @@ class KubeFleetRenderer:
             return dict.fromkeys(self.along[owner], (owner,))
         if owner not in self.world.outputs or not is_placement(owner):
             return {}
-        found = _PlacementContent(self, owner)
+        found = self._content(owner)
         own = (namespace_key(owner.namespace),) if owner.namespace else ()
         sources = tuple(sorted({*found.sources(), *own}))
         names = sorted({one.target for one in bindings_of(self.world, owner) if one.state in LEFT})
         return dict.fromkeys(names, sources)
 
-    def is_namespaced(self, target: OverrideTarget) -> bool:
-        """Return whether an object is of a namespaced kind; one of no known kind says it itself."""
-        return self.world.known.scopes.get((target.group, target.kind), bool(target.namespace))
+    def _content(self, owner: ObjectKey) -> PlacementContent:
+        """Return what the snapshots of a placement hold."""
+        return PlacementContent(self.world, owner, snapshots_of(self.world, owner), self.overrides)
 
     def _namespace(self, key: ObjectKey) -> Rendered:
         """Render a Namespace for the clusters that have something of it."""
         written = self.world.inputs[key]
         body, target = stored(written), target_of(written.body)
-        overrides = overrides_of_placement(self.overrides, "", (target,), self.is_namespaced)
+        overrides = overrides_of_placement(self.overrides, "", (target,), lambda _: False)
         works: list[ClusterWork] = []
         failed: list[NotRendered] = []
         for name in self.along[key]:
@@ -162,7 +151,7 @@ class KubeFleetRenderer:
         )
 
     def _works(
-        self, binding: Binding, owner: ObjectKey, found: "_PlacementContent"
+        self, binding: Binding, owner: ObjectKey, found: PlacementContent
     ) -> list[ClusterWork | NotRendered]:
         """Return what the cluster of a binding gets, or why it gets nothing new."""
         member = self.fleet.members.get(binding.target)
@@ -172,86 +161,9 @@ class KubeFleetRenderer:
         try:
             matched = found.overrides(binding.resource_snapshot)
             picked = overrides_of_cluster(matched, member)
-            rendering = MemberRendering(member, picked, found.content, self.is_namespaced)
+            rendering = MemberRendering(member, picked, found.content, found.is_namespaced)
             return list(render_binding(binding, found.snapshots, rendering))
         except UserError as error:
             if isinstance(error, PastContent):
                 self.lacking.add(owner)
             return [NotRendered(binding.target, error.message)]
-
-
-@dataclass(slots=True, eq=False)
-class _PlacementContent:
-    """What the snapshots of one placement hold, read once for all its clusters."""
-
-    renderer: KubeFleetRenderer
-    owner: ObjectKey
-    snapshots: list[Body] = field(init=False)
-    _contents: dict[tuple[ObjectKey, str], Body] = field(default_factory=dict)
-    _overrides: dict[str, list[Override]] = field(default_factory=dict)
-    _held: dict[str, Sequence[OverrideTarget]] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.snapshots = snapshots_of(self.renderer.world, self.owner)
-
-    def content(self, entry: SnapshotEntry) -> Body:
-        """Return the object that an entry of a snapshot stands for."""
-        name = entry.key, entry.hash
-        if name not in self._contents:
-            self._contents[name] = content_at(self.renderer.world, entry)
-        return self._contents[name]
-
-    def overrides(self, master: str) -> list[Override]:
-        """Return the overrides that concern what a snapshot holds."""
-        if not self.renderer.overrides:
-            return []
-        if master not in self._overrides:
-            self._overrides[master] = overrides_of_placement(
-                self.renderer.overrides,
-                subject_of(self.owner),
-                self._targets(master),
-                self.renderer.is_namespaced,
-            )
-        return self._overrides[master]
-
-    def asked(self, masters: Iterable[str]) -> Iterator[Question]:
-        """Yield what is asked of overrides for what some snapshots hold."""
-        for master in set(masters):
-            try:
-                for target in self._targets(master):
-                    own = self.renderer.is_namespaced(target)
-                    yield from overrides_read(target, namespaced=own)
-            except UserError:
-                continue  # the placement is told of, and is looked at again by itself
-
-    def sources(self) -> Iterator[ObjectKey]:
-        """Yield what any snapshot holds, and what is in its envelopes."""
-        for entry in _entries(self.snapshots):
-            yield entry.key
-            if is_envelope(entry.body):
-                for one in self._unpacked(entry):
-                    yield ObjectKey(one.group, one.kind, one.namespace, one.name)
-
-    def warnings(self) -> Iterator[str]:
-        """Yield what a person should know."""
-        held = entries_of(self.snapshots)
-        return missing_namespaces(held, self.renderer.world.inputs, self.owner)
-
-    def _unpacked(self, envelope: SnapshotEntry) -> list[OverrideTarget]:
-        """Return what is in an envelope, as far as it can be read."""
-        try:
-            return list(targets_of(self.content(envelope), self.renderer.is_namespaced))
-        except UserError:
-            return []
-
-    def _targets(self, master: str) -> Sequence[OverrideTarget]:
-        """Return what a snapshot and those that belong to it hold, as overrides name it."""
-        if master not in self._held:
-            entries = _entries(snapshot_group(master, self.snapshots))
-            unpacked = (targets_of(self.content(e), self.renderer.is_namespaced) for e in entries)
-            self._held[master] = tuple(chain.from_iterable(unpacked))
-        return self._held[master]
-
-
-def _entries(snapshots: Iterable[Body]) -> Iterator[SnapshotEntry]:
-    return chain.from_iterable(map(decode_resources, snapshots))

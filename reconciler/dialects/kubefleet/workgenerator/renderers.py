@@ -3,16 +3,17 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import chain
 
 from reconciler.dialects.cluster_reads import named
 from reconciler.dialects.kubefleet.api.groups import CLUSTER
 from reconciler.dialects.kubefleet.api.kinds import OWNED, PLACEMENTS, is_placement
 from reconciler.dialects.kubefleet.api.names import GROUP, NAMESPACE
-from reconciler.dialects.kubefleet.overrider.override import (
-    MemberLabels,
-    Override,
-    decode_override,
+from reconciler.dialects.kubefleet.overrider.override import MemberLabels
+from reconciler.dialects.kubefleet.overrider.override_reads import answered_by
+from reconciler.dialects.kubefleet.overrider.override_table import (
+    OVERRIDES,
+    OverrideTable,
+    decoded,
 )
 from reconciler.dialects.kubefleet.workgenerator.namespaces import (
     namespaces_along,
@@ -20,53 +21,33 @@ from reconciler.dialects.kubefleet.workgenerator.namespaces import (
 from reconciler.dialects.kubefleet.workgenerator.placement_files import (
     parent_of,
 )
-from reconciler.dialects.kubefleet.workgenerator.render_reads import answered_by
 from reconciler.dialects.kubefleet.workgenerator.renderer import KubeFleetRenderer, MembersByName
 from reconciler.dialects.read_index import Question
 from reconciler.dialects.renderer import Affected
-from reconciler.model.fields import mapping
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.keyed_cache import AnswerCache
-from reconciler.model.known_kinds import Kind
 from reconciler.model.labels import labels_of
 from reconciler.model.settings import Settings
 from reconciler.model.versioned import differing_keys
 from reconciler.model.world import Manifest, World
-
-OVERRIDES: tuple[Kind, ...] = ((GROUP, "ClusterResourceOverride"), (GROUP, "ResourceOverride"))
-FIRST_INDEX = 0
-"""Of the snapshot of an override; here there is one, since a change applies at once."""
 
 
 @dataclass(slots=True, eq=False)
 class KubeFleetRenderers:
     """The renderers of one world after the other, which share what did not change."""
 
-    found: AnswerCache[None, tuple[Override, ...]] = field(default_factory=AnswerCache)
-    overrides: AnswerCache[ObjectKey, Override] = field(default_factory=AnswerCache)
+    overrides: OverrideTable = field(default_factory=OverrideTable)
     fleet: AnswerCache[None, MembersByName] = field(default_factory=AnswerCache)
     lacking: set[ObjectKey] = field(default_factory=set)
 
     def of(self, world: World, settings: Settings, /) -> KubeFleetRenderer:  # noqa: ARG002
         """Return the renderer of a world."""
-        written = tuple(world.of_kind(*kind) for kind in OVERRIDES)
-        overrides = self.found.recall(
-            None, written, partial(self._overrides, chain.from_iterable(written))
-        )
+        overrides = self.overrides.of(world)
         clusters = world.of_kind(*CLUSTER)
         fleet = self.fleet.recall(None, (clusters,), partial(_fleet, clusters))
-        self.found.forget()
         self.fleet.forget()
         along = namespaces_along(world)
         return KubeFleetRenderer(world, fleet, overrides, along, self.lacking)
-
-    def _overrides(self, manifests: Iterable[Manifest]) -> tuple[Override, ...]:
-        """Return the overrides, sorted by namespace and name."""
-        found = tuple(
-            self.overrides.recall(one.key, (one.body,), partial(_decoded, one)) for one in manifests
-        )
-        self.overrides.forget()
-        return found
 
     def affected(self, before: World, now: World, /) -> Affected | None:
         """Return the placements whose files changed, and those that lacked content.
@@ -92,7 +73,7 @@ def _questions(key: ObjectKey, versions: list[Manifest]) -> Iterator[Question]:
     """Yield what an input answers otherwise, given it as it was and as it is."""
     if key[:2] in OVERRIDES:
         for one in versions:
-            yield from answered_by(_decoded(one))
+            yield from answered_by(decoded(one))
     elif key[:2] == CLUSTER:
         labels = [labels_of(one.body) for one in versions]
         if len(labels) == 1 or labels[0] != labels[1]:
@@ -122,13 +103,3 @@ def _fleet(clusters: Iterable[Manifest]) -> MembersByName:
             for one in clusters
         }
     )
-
-
-def _decoded(manifest: Manifest) -> Override:
-    """Return an override.
-
-    Unlike upstream: each is as if it had never been another one, and a change of it applies at
-    once, while upstream rolls it out like a change of resources.
-    """
-    snapshot = f"{manifest.key.name}-{FIRST_INDEX}"
-    return decode_override(manifest.key, mapping(manifest.body, "spec"), snapshot)

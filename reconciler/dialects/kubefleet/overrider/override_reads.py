@@ -1,4 +1,4 @@
-"""What rendering asks of overrides, as questions, and which of them an override answers.
+"""What is asked of overrides, as questions, and which of them an override answers.
 
 An override names what it changes to the letter, so an object asks for its own name: in the
 overrides of its namespace, and in those of the whole fleet, which mean what is in a Namespace by
@@ -9,6 +9,9 @@ from collections.abc import Iterator
 
 from reconciler.dialects.kubefleet.overrider.override import Override, OverrideTarget
 from reconciler.dialects.read_index import Question
+
+ANY_OVERRIDE: Question = ("override",)
+"""Whether there is any."""
 
 
 def overrides_read(target: OverrideTarget, *, namespaced: bool) -> Iterator[Question]:

@@ -1,0 +1,223 @@
+"""What bindings and placements say of overrides: which are in force, and that one does not fit.
+
+The hub that was recorded has a placement of a Namespace on ten clusters, a ResourceOverride for all
+of them, and a ClusterResourceOverride of the Namespace that adds a label to everything in it on two
+of them, where a ConfigMap has no labels: this is the same with three clusters, one of which fails.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+from tests.builders import Body, configmap, configuration, deployment, metadata
+from tests.delivery.test_folders import FOLDERS
+from tests.dialects.kubefleet.fleet import (
+    EAST,
+    GROUP,
+    bindings,
+    condition,
+    fixed,
+    member,
+    placement,
+    status_of,
+)
+from tests.stories import Story, story
+
+EVERYWHERE: Body = {"clusterSelectorTerms": []}
+EASTERN: Body = {"clusterSelectorTerms": [{"labelSelector": {"matchLabels": EAST}}]}
+WHERE: Body = {"op": "add", "path": "/metadata/labels/where", "value": "${MEMBER-CLUSTER-NAME}"}
+SCALE: Body = {"op": "replace", "path": "/spec/replicas", "value": 7}
+FAILURE = (
+    "Failed to apply the override rules on the resources: "
+    'ClusterResourceOverrideSnapshot "ns-label-0" failed to apply on ConfigMap "cfg" '
+    'in namespace "default": '
+)
+ALL = fixed("a", "b", "c")
+
+
+def fleet_override(*patches: Body, selector: Body = EASTERN) -> Body:
+    """A ClusterResourceOverride of the Namespace, and so of what is in it."""
+    namespace = {"group": "", "version": "v1", "kind": "Namespace", "name": "default"}
+    rule = {"clusterSelector": selector, "jsonPatchOverrides": list(patches)}
+    return {
+        "apiVersion": f"{GROUP}/v1beta1",
+        "kind": "ClusterResourceOverride",
+        "metadata": metadata("ns-label"),
+        "spec": {"clusterResourceSelectors": [namespace], "policy": {"overrideRules": [rule]}},
+    }
+
+
+def override(*patches: Body, selector: Body = EVERYWHERE) -> Body:
+    """A ResourceOverride of the Deployment web."""
+    web = {"group": "apps", "version": "v1", "kind": "Deployment", "name": "web"}
+    rule = {"clusterSelector": selector, "jsonPatchOverrides": list(patches)}
+    return {
+        "apiVersion": f"{GROUP}/v1beta1",
+        "kind": "ResourceOverride",
+        "metadata": metadata("web", namespace="default"),
+        "spec": {"resourceSelectors": [web], "policy": {"overrideRules": [rule]}},
+    }
+
+
+def hub(*bodies: Body) -> Story:
+    """Three clusters, of which `c` is in the east, a placement on all, and what a pass makes."""
+    told = story(member("a"), member("b"), member("c", labels=EAST))
+    told.put(placement(ALL), deployment(), configmap("cfg"), *bodies)
+    told.run(0)
+    return told
+
+
+def said(told: Story) -> dict[str, list[tuple[object, object]]]:
+    """Cluster to stages and reasons of its binding."""
+    found = {}
+    for body in bindings(told):
+        spec = cast(Mapping[str, str], body["spec"])
+        status = cast(Mapping[str, Sequence[Mapping[str, object]]], body["status"])
+        listed = [(one["type"], one["reason"]) for one in status["conditions"]]
+        found[spec["targetCluster"]] = listed
+    return found
+
+
+def entries(told: Story) -> dict[str, Mapping[str, object]]:
+    """Cluster to its entry in the status of the placement."""
+    listed = cast(Sequence[Mapping[str, object]], status_of(told)["placementStatuses"])
+    return {str(one["clusterName"]): one for one in listed}
+
+
+def stages(reason: str) -> list[tuple[str, str]]:
+    """What a binding says whose overrides fit."""
+    return [
+        ("RolloutStarted", "RolloutStarted"),
+        ("Overridden", reason),
+        ("WorkSynchronized", "AllWorkSynced"),
+    ]
+
+
+def test_an_override_that_does_not_fit_is_told_by_its_binding() -> None:
+    """And ends what is known of that cluster; the others have their overrides."""
+    failed = [("RolloutStarted", "RolloutStarted"), ("Overridden", "OverriddenFailed")]
+    fine = stages("OverriddenSucceeded")
+
+    assert {"a": fine, "b": fine, "c": failed} == said(hub(fleet_override(WHERE), override(SCALE)))
+
+
+def test_nothing_is_assumed_of_what_was_never_delivered() -> None:
+    """However long the cluster is silent; those that got everything count as available."""
+    told = hub(fleet_override(WHERE))
+    told.run(3600)
+    conditions = cast(Sequence[Mapping[str, str]], entries(told)["c"]["conditions"])
+
+    assert ["Overridden", "OverriddenFailed"] == [said(told)["c"][-1][0], said(told)["c"][-1][1]]
+    assert ("Overridden", "False") == (conditions[-1]["type"], conditions[-1]["status"])
+    assert conditions[-1]["message"].startswith(FAILURE)
+
+
+def test_a_placement_says_on_how_many_clusters_overrides_fail() -> None:
+    """And nothing of later stages."""
+    told = hub(fleet_override(WHERE))
+    told.run(3600)
+    found = condition(told, "Overridden")
+    conditions = cast(Sequence[Mapping[str, str]], status_of(told)["conditions"])
+
+    assert ("False", "OverriddenFailed", "Failed to override resources in 1 cluster(s)") == (
+        found["status"],
+        found["reason"],
+        found["message"],
+    )
+    assert found == conditions[-1]
+
+
+def test_a_placement_says_that_its_overrides_fit() -> None:
+    """Of all its clusters, though the override is for one of them only."""
+    found = condition(hub(override(SCALE, selector=EASTERN)), "Overridden")
+    text = "The selected resources are successfully overridden in 3 cluster(s)"
+
+    assert ("True", "OverriddenSucceeded", text) == (
+        found["status"],
+        found["reason"],
+        found["message"],
+    )
+
+
+def test_without_overrides_none_is_specified() -> None:
+    """Neither by bindings nor by the placement; nor where an override is for no cluster of it."""
+    other = {"clusterSelectorTerms": [{"labelSelector": {"matchLabels": {"zone": "none"}}}]}
+    for told in (hub(), hub(override(SCALE, selector=other))):
+        assert {"NoOverrideSpecified"} == {found[1][1] for found in said(told).values()}
+        assert "NoOverrideSpecified" == condition(told, "Overridden")["reason"]
+
+
+def test_bindings_list_the_overrides_in_force() -> None:
+    """Of the fleet by name, of a namespace with it."""
+    told = hub(fleet_override(WHERE), override(SCALE))
+    own = {"resourceOverrideSnapshots": [{"name": "web-0", "namespace": "default"}]}
+    both = {"clusterResourceOverrideSnapshots": ["ns-label-0"], **own}
+    found = {}
+    for body in bindings(told):
+        spec = cast(Mapping[str, object], body["spec"])
+        lists = {name: spec[name] for name in both if name in spec}
+        found[str(spec["targetCluster"])] = lists
+
+    assert {"a": own, "b": own, "c": both} == found
+
+
+def test_a_placement_lists_the_overrides_of_each_cluster() -> None:
+    """Under the names that they have there."""
+    told = hub(fleet_override(WHERE), override(SCALE))
+    found = entries(told)
+
+    assert "applicableClusterResourceOverrides" not in found["a"]
+    assert ["ns-label-0"] == found["c"]["applicableClusterResourceOverrides"]
+    assert [{"name": "web-0", "namespace": "default"}] == found["c"]["applicableResourceOverrides"]
+
+
+def test_an_override_that_is_mended_is_told() -> None:
+    """By the same pass that delivers it."""
+    told = hub(fleet_override(WHERE), configuration(delivery=FOLDERS))
+    told.put(fleet_override({"op": "add", "path": "/metadata/labels", "value": {}})).run(10)
+
+    assert stages("OverriddenSucceeded") == said(told)["c"][:3]
+
+
+def test_an_override_that_goes_is_told() -> None:
+    """Its lists go with it."""
+    told = hub(fleet_override(WHERE))
+    told.drop(fleet_override(WHERE)).run(10)
+    specs = [cast(Mapping[str, object], body["spec"]) for body in bindings(told)]
+
+    assert stages("NoOverrideSpecified") == said(told)["c"][:3]
+    assert not [spec for spec in specs if "clusterResourceOverrideSnapshots" in spec]
+    assert "applicableClusterResourceOverrides" not in entries(told)["c"]
+
+
+def test_labels_of_a_cluster_decide_whether_an_override_fits() -> None:
+    """A cluster that leaves the east has its resources as they are."""
+    told = hub(fleet_override(WHERE))
+    told.put(member("c")).run(10)
+
+    assert stages("NoOverrideSpecified") == said(told)["c"][:3]
+
+
+def test_content_decides_whether_an_override_fits() -> None:
+    """Of the resource snapshot that the cluster is on."""
+    told = hub(fleet_override(WHERE))
+    labels = {"app": "web"}
+    settings = {**configmap("cfg"), "metadata": metadata("cfg", namespace="default", labels=labels)}
+    told.put(settings, deployment(labels=labels)).run(10)
+
+    assert stages("OverriddenSucceeded") == said(told)["c"][:3]
+
+
+def test_a_cluster_whose_override_fails_counts_as_unavailable() -> None:
+    """So a rollout that may lack one of three clusters brings nothing new to the others."""
+    told = hub(fleet_override(WHERE))
+    told.run(100)
+    told.put({**configmap("cfg"), "data": {"a": "2"}}).run(100)
+    told.run(100)
+    found = {
+        str(cast(Mapping[str, str], body["spec"])["targetCluster"]): cast(
+            Mapping[str, str], body["spec"]
+        )["resourceSnapshotName"]
+        for body in bindings(told)
+    }
+
+    assert {"a": "web-0-snapshot", "b": "web-0-snapshot", "c": "web-1-snapshot"} == found
