@@ -49,7 +49,6 @@ GROWS: Mapping[tuple[str, str], tuple[float, float, str]] = {
     ("kubefleet", "label"): (3.2, 10.0, RECORDS),
     ("kubefleet", "taint"): (3.2, 10.0, RECORDS),
     ("kubefleet", "rebalancer"): (1.1, 1.14, INDEX),
-    ("kubefleet", "report"): (1.06, MORE, RECORDS),
     ("ocm", "placement"): (MORE, 1.12, SCORE),
     ("ocm", "label"): (MORE, 1.39, INDEX),
     ("ocm", "taint"): (MORE, 1.4, INDEX),

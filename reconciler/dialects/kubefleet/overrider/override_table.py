@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import chain
+from itertools import chain, zip_longest
 
 from reconciler.dialects.kubefleet.api.names import GROUP
 from reconciler.dialects.kubefleet.overrider.override import Override, decode_override
@@ -61,9 +61,6 @@ def changed_overrides(before: Overrides, now: Overrides) -> Iterator[Question]:
         return
     if bool(before) != bool(now):
         yield ANY_OVERRIDE
-    known = {(one.namespace, one.snapshot): one for one in before}
-    found = {(one.namespace, one.snapshot): one for one in now}
-    for name in {**known, **found}:
-        versions = known.get(name), found.get(name)
-        if versions[0] is not versions[1]:
+    for versions in zip_longest(before, now):
+        if versions[0] is not versions[1]:  # behind one that came or went, all are asked
             yield from chain.from_iterable(answered_by(one) for one in versions if one is not None)

@@ -1,6 +1,6 @@
 """What overrides make of the resources of one placement, cluster by cluster, before delivery."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from reconciler.dialects.kubefleet.api.binding import Binding
@@ -41,7 +41,6 @@ class PlacementOverriding:
     owner: ObjectKey
     overrides: Overrides
     members: Members
-    _labels: dict[ClusterName, Mapping[str, str]] = field(default_factory=dict)
     _found: dict[tuple[ClusterName, str], OverriddenResources] = field(default_factory=dict)
 
     def __call__(self, binding: Binding, snapshots: Sequence[Body]) -> OverriddenResources:
@@ -58,11 +57,10 @@ class PlacementOverriding:
 
     def _member(self, name: ClusterName) -> MemberLabels | None:
         """Return a cluster as overrides see it, `None` if it is gone."""
-        if not self._labels:
-            views = self.members.views
-            self._labels.update((one.cluster.name, one.cluster.labels) for one in views)
-        labels = self._labels.get(name)
-        return None if labels is None else MemberLabels(name, labels)
+        position = self.members.fleet.position.get(name)
+        if position is None:
+            return None
+        return MemberLabels(name, self.members.views[position].cluster.labels)
 
     def _applied(
         self, binding: Binding, snapshots: Sequence[Body], member: MemberLabels
