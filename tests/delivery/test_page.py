@@ -30,6 +30,19 @@ def test_the_configuration_is_valid(tmp_path: Path) -> None:
     assert 0 == run(["-C", str(tmp_path), "validate"])
 
 
+def test_works_are_delivered_as_the_page_switches_them_on(tmp_path: Path) -> None:
+    """Without what promises that no controller undoes them it is not valid."""
+    page = block("works")
+    (tmp_path / "reconciler.yaml").write_text(page)
+    assert 0 == run(["-C", str(tmp_path), "validate"])
+
+    lines = page.splitlines(keepends=True)
+    rest = [line for line in lines if "hubsWithoutControllers" not in line]
+    (tmp_path / "reconciler.yaml").write_text("".join(rest))
+    assert len(lines) == len(rest) + 1
+    assert 0 != run(["-C", str(tmp_path), "validate"])
+
+
 def test_the_table_lists_every_transport_with_its_path() -> None:
     """The defaults are those of the code."""
     assert TRANSPORTS.keys() == DEFAULT_PATHS.keys()
