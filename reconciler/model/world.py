@@ -17,7 +17,8 @@ FEW = 16  # one in so many is put in its place; of more all are sorted
 WRITES_ASSUMED = 1
 """The first rules: what is assumed of silent clusters was written when its moment came.
 
-Of KubeFleet's overrides nothing was written.
+Of KubeFleet's overrides, and of what its placements select, nothing was written, and a placement
+without a policy replaced a snapshot without one.
 """
 
 RULES = 2

@@ -38,7 +38,7 @@ from reconciler.model.body import Body
 from reconciler.model.fields import mapping
 from reconciler.model.identity import ObjectKey, uid_of
 from reconciler.model.moments import earliest
-from reconciler.model.world import Manifest
+from reconciler.model.world import WRITES_ASSUMED, Manifest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +53,7 @@ class PlacementFiles:
         copies: What clusters report.
         overriding: Returns what applies overrides on the clusters of a fleet.
         silence: How that of clusters without a report is taken.
+        rules: By which rules it is decided, see `model/world.py`.
     """
 
     left: Mapping[ObjectKey, Body]
@@ -62,6 +63,7 @@ class PlacementFiles:
     copies: CopyReports
     overriding: Callable[[Members], Overriding]
     silence: Silence
+    rules: int
 
 
 def decide(asked: DemandedPlacement, files: PlacementFiles, now: datetime) -> Part:
@@ -85,7 +87,7 @@ def decide(asked: DemandedPlacement, files: PlacementFiles, now: datetime) -> Pa
     owner = Owner(key.name, uid_of(key), admitted.generation, key.namespace)
     wanted = WantedFiles(
         policy=asked.placement.policy,
-        implied=not asked.placement.policy_given,
+        implied=not asked.placement.policy_given and files.rules != WRITES_ASSUMED,
         selection=selection,
     )
     repaired = repair_drift(owner, files.left, wanted)
@@ -121,8 +123,9 @@ def _settled(
     )
     outputs = {**files_of(converged, key.namespace, now), **evicted.files}
     version = str(manifest.body["apiVersion"])
+    listed = files.rules != WRITES_ASSUMED
     outputs[key] = placement_file(
-        placement, version, kept, owner.generation, converged, status, now
+        placement, version, kept, owner.generation, converged, status, now, listed=listed
     )
     return Part(
         outputs=outputs,

@@ -155,6 +155,7 @@ def repair_drift(
             resources=_resources(owner, _of(left, owner.kinds.resource_snapshot), wanted),
             bindings=keep_one_a_cluster(bindings, edited),
             renew=bool(edited),
+            implied=wanted.implied,
         ),
         edited=edited,
     )

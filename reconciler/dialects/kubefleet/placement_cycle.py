@@ -47,13 +47,15 @@ SPARE_ROUNDS = 8  # ours: rounds beyond one a binding, for strategy, refresh and
 class Present:
     """What earlier passes left of one placement.
 
-    `renew` asks for scheduling though nothing else does: a person edited a decision.
+    `renew` asks for scheduling though nothing else does: a person edited a decision. `implied` says
+    that nobody wrote the policy, so that a snapshot without one stands, too.
     """
 
     policies: Sequence[Body] = ()
     resources: Sequence[Body] = ()
     bindings: Mapping[str, Binding]
     renew: bool = False
+    implied: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +119,7 @@ def converge(
         placement.policy,
         present.policies,
         placement.history,
-        implied=not placement.policy_given,
+        implied=present.implied,
     )
     selected = snapshot_resources(
         owner,

@@ -206,6 +206,7 @@ class Fleets:
             copies=self.copies,
             overriding=partial(PlacementOverriding, self.world, key, self.overrides),
             silence=self.settings.silence,
+            rules=self.world.rules,
         )
         decided = partial(decide, files=files, now=self.now)
         return with_causes(question, decided, self.world, self.clusters_before)

@@ -6,8 +6,11 @@ of them, where a ConfigMap has no labels: this is the same with three clusters, 
 """
 
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from typing import cast
 
+from reconciler.dialects.kubefleet.view.assumed_status import assumed_bindings, assumed_placements
+from reconciler.model.fields import bodies, mapping
 from tests.builders import Body, configmap, configuration, deployment, metadata
 from tests.delivery.test_folders import FOLDERS
 from tests.dialects.kubefleet.fleet import (
@@ -221,3 +224,36 @@ def test_a_cluster_whose_override_fails_counts_as_unavailable() -> None:
     }
 
     assert {"a": "web-0-snapshot", "b": "web-0-snapshot", "c": "web-1-snapshot"} == found
+
+
+def test_what_readers_are_told_assumes_nothing_of_a_failed_cluster() -> None:
+    """Though it is silent; the others are available, and the placement keeps what it says."""
+    told = hub(fleet_override(WHERE), override(SCALE))
+    told.now += timedelta(hours=1)
+    world = told.world()
+    show = assumed_bindings(world, told.now)
+    shown = {
+        str(mapping(one.body, "spec")["targetCluster"]): bodies(
+            mapping(show(one), "status"), "conditions"
+        )[-1]["type"]
+        for one in world.outputs_of_kind((GROUP, "ClusterResourceBinding"))
+    }
+    (web,) = world.outputs_of_kind((GROUP, "ClusterResourcePlacement"))
+    overall = bodies(mapping(assumed_placements(world, told.now)(web), "status"), "conditions")
+
+    assert {"a": "Available", "b": "Available", "c": "Overridden"} == shown
+    assert "OverriddenFailed" == overall[-1]["reason"]
+
+
+def test_what_readers_are_told_keeps_that_overrides_fit() -> None:
+    """Where all else is assumed."""
+    told = hub(override(SCALE))
+    told.now += timedelta(hours=1)
+    world = told.world()
+    (web,) = world.outputs_of_kind((GROUP, "ClusterResourcePlacement"))
+    overall = bodies(mapping(assumed_placements(world, told.now)(web), "status"), "conditions")
+
+    assert ["OverriddenSucceeded"] == [
+        one["reason"] for one in overall if str(one["type"]).endswith("Overridden")
+    ]
+    assert "ClusterResourcePlacementAvailable" == overall[-1]["type"]

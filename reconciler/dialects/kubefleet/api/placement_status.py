@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from reconciler.dialects.kubefleet.api.resource_snapshot import RESOURCES
 from reconciler.model import fields
 from reconciler.model.body import Body
 
@@ -40,12 +41,14 @@ class PlacementStatus(NamedTuple):
         conditions: As written.
         resource_index: Of the latest resource snapshot.
         clusters: Those selected, then as many of the others as it lacks.
+        resources: What it selects, in the order of application, each as its identity.
         body: The status as read; other fields of it stay.
     """
 
     conditions: Sequence[Body] | None = None
     resource_index: str | None = None
     clusters: tuple[ClusterStatus, ...] | None = None
+    resources: Sequence[Body] | None = None
     body: Body = NOTHING
 
     @property
@@ -67,6 +70,7 @@ def decode_placement_status(manifest: Body) -> PlacementStatus:
         conditions=fields.bodies_or_none(status, "conditions"),
         resource_index=None if index is None else fields.as_text(index, "observedResourceIndex"),
         clusters=None if listed is None else tuple(map(_decode_cluster, listed)),
+        resources=fields.bodies_or_none(status, RESOURCES),
         body=status,
     )
 
@@ -80,6 +84,8 @@ def encode_placement_status(status: PlacementStatus) -> Body:
         body["observedResourceIndex"] = status.resource_index
     if status.clusters is not None:
         body["placementStatuses"] = list(map(_encode_cluster, status.clusters))
+    if status.resources is not None:
+        body[RESOURCES] = list(status.resources)
     return body
 
 

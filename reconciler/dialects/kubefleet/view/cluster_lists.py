@@ -1,6 +1,6 @@
-"""The lists that the entry of a cluster has: what is wrong there, and which overrides apply."""
+"""The lists that a placement's status has: what it selects, what is wrong on which cluster."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from reconciler.dialects.kubefleet.api.binding import Binding
 from reconciler.dialects.kubefleet.api.names import AVAILABLE, DIFF_REPORTED
@@ -10,8 +10,11 @@ from reconciler.dialects.kubefleet.api.placement_status import (
     FAILED,
     OVERRIDES,
 )
+from reconciler.dialects.kubefleet.api.resource_snapshot import SnapshotEntry, decode_resources
 from reconciler.dialects.kubefleet.rollout.rollout import ROLLOUT_STARTED
 from reconciler.dialects.kubefleet.view.status_conditions import APPLIED
+from reconciler.dialects.kubefleet.workgenerator.snapshot_group import index_of, subindex_of
+from reconciler.model import fields
 from reconciler.model.body import Body
 from reconciler.model.conditions import Condition
 
@@ -46,3 +49,26 @@ def applicable_overrides(binding: Binding | None, told: Sequence[Condition]) -> 
     started = (ROLLOUT_STARTED, "True") in ((one.type, one.status) for one in told)
     found = binding.overrides if binding is not None and started else {}
     return {name: found[own] for name, own in OVERRIDES.items() if own in found}
+
+
+def selected_resources(snapshots: Iterable[Body], index: str) -> list[Body]:
+    """Return what the resource snapshots of an index hold, as a placement's status lists it.
+
+    Source: kubefleet@e160c1c apis/placement/v1beta1/clusterresourceplacement_types.go
+    `ResourceIdentifier`.
+    """
+    group = [body for body in snapshots if index_of(body) == index]
+    ordered = sorted(group, key=lambda body: int(subindex_of(body) or "-1"))
+    return [_identity(entry) for body in ordered for entry in decode_resources(body)]
+
+
+def _identity(entry: SnapshotEntry) -> Body:
+    version = fields.text(entry.body, "apiVersion").rpartition("/")[2]
+    key = entry.key
+    return {
+        **({"group": key.group} if key.group else {}),
+        "version": version,
+        "kind": key.kind,
+        "name": key.name,
+        **({"namespace": key.namespace} if key.namespace else {}),
+    }

@@ -25,7 +25,11 @@ from reconciler.dialects.kubefleet.api.policy import PICK_FIXED, PICK_N
 from reconciler.dialects.kubefleet.placement_cycle import ConvergedPlacement
 from reconciler.dialects.kubefleet.rollout.rollout import ROLLOUT_STARTED
 from reconciler.dialects.kubefleet.snapshots.revision import annotations_of, is_latest, labels_of
-from reconciler.dialects.kubefleet.view.cluster_lists import applicable_overrides, told_problems
+from reconciler.dialects.kubefleet.view.cluster_lists import (
+    applicable_overrides,
+    selected_resources,
+    told_problems,
+)
 from reconciler.dialects.kubefleet.view.status_conditions import (
     overall_conditions,
     stages_of,
@@ -62,6 +66,8 @@ def placement_file(
     converged: ConvergedPlacement,
     present: PlacementStatus,
     now: datetime,
+    *,
+    listed: bool,
 ) -> Body:
     """Return the status file of a placement.
 
@@ -73,6 +79,7 @@ def placement_file(
         converged: Where it converged.
         present: Its status as the last pass wrote it, empty if there is none.
         now: Moment for conditions that change.
+        listed: Whether what it selects is listed.
 
     Source: kubefleet@e160c1c pkg/controllers/placement/placement_status.go and controller.go
     `setPlacementStatus`.
@@ -101,17 +108,20 @@ def placement_file(
     for condition in told:
         conditions = set_condition(conditions, condition, at=context.at)
     types = {condition.type for condition in told}
+    status = PlacementStatus(
+        conditions=[item for item in conditions if item.get("type") in types],
+        resource_index=context.index,
+        clusters=entries,
+    )
+    if listed and encode_placement_status(status) != present.body:
+        # A file that older rules wrote stays as it is while nothing else of it differs.
+        resources = selected_resources(converged.resources.values(), context.index)
+        status = status._replace(resources=resources or None)
     return {
         "apiVersion": api_version,
         "kind": kind,
         "metadata": metadata,
-        "status": encode_placement_status(
-            PlacementStatus(
-                conditions=[item for item in conditions if item.get("type") in types],
-                resource_index=context.index,
-                clusters=entries,
-            )
-        ),
+        "status": encode_placement_status(status),
     }
 
 
