@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -51,7 +52,7 @@ class FleetRepository:
         layout: Where passes write.
         track: Shows how far long work is.
         documents: Those that were parsed before, `None` for none; they only save work.
-        processes: How many may read where there are thousands of files.
+        processes: How many may read, and decide a first pass, where there are thousands of files.
     """
 
     directory: Path
@@ -146,6 +147,7 @@ class FleetRepository:
         """
         from reconciler.shell.passes.branches import LocalBranch
         from reconciler.shell.passes.one_pass import Passes
+        from reconciler.shell.work.divided_pass import decide_divided
 
         if not isinstance(branch, str | None):
             served = branch
@@ -159,6 +161,7 @@ class FleetRepository:
             clock=SystemClock(),
             author=author,
             settled=self.settled_commits,
+            divided=partial(decide_divided, most=self.processes),
         )
 
     def reconcile(

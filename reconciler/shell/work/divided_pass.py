@@ -8,7 +8,7 @@ from reconciler.core.divided.pieces import divide, is_divisible
 from reconciler.core.reconcile import reconcile
 from reconciler.model.world import World
 from reconciler.shell.work.executors import Workers, results_of
-from reconciler.shell.work.workers import processors, start_pool
+from reconciler.shell.work.workers import may_start_processes, processors, start_pool
 
 ENOUGH = 2_000  # inputs for each process, which takes half a second to begin
 
@@ -31,7 +31,7 @@ def decide_divided(
         do, objects depend on each other, or this machine has no processes to give.
     """
     count = min(processors() if most is None else most, len(world.inputs) // enough)
-    if count <= 1 or not is_divisible(world):
+    if count <= 1 or not may_start_processes() or not is_divisible(world):
         return None
     pieces = divide(world, count)
     if len(pieces) <= 1:

@@ -6,6 +6,7 @@ They begin anew: a fork would copy threads in mid-air.
 import contextlib
 import os
 import signal
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,15 @@ def processors() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def may_start_processes() -> bool:
+    """Return whether this process may have others below it; one of `multiprocessing` may be barred.
+
+    So are the workers of a Dask cluster, which a nanny restarts.
+    """
+    known = sys.modules.get("multiprocessing.process")  # not loaded means: started by hand
+    return known is None or not known.current_process().daemon
 
 
 @contextlib.contextmanager

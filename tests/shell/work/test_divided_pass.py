@@ -4,7 +4,11 @@ import resource
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
+from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnContext
 from pathlib import Path
+
+import pytest
 
 from reconciler.core.divided.pieces import divide
 from reconciler.shell.passes.pass_report import PassReport
@@ -60,6 +64,25 @@ def test_the_next_pass_goes_on_in_one_process(tmp_path: Path) -> None:
 
     assert heads[0] is not None
     assert heads[0] == heads[1]
+
+
+def decided_in_two(folder: Path, end: Connection) -> None:
+    """Send whether a pass was divided."""
+    end.send(IN_TWO(load_world(folder), NOW) is not None)
+
+
+@pytest.mark.parametrize("barred", [False, True])
+def test_a_process_that_may_have_no_others_decides_alone(tmp_path: Path, *, barred: bool) -> None:
+    """As the workers of a Dask cluster may not, which are daemons of their nanny."""
+    folder = new_checkout(tmp_path / "fleet", FILES).folder
+    context = SpawnContext()
+    ours, theirs = context.Pipe()
+    process = context.Process(target=decided_in_two, args=(folder, theirs), daemon=barred)
+    process.start()
+    theirs.close()
+    with ours:
+        assert ours.recv() is not barred
+    process.join()
 
 
 def test_without_processes_to_give_one_process_decides(tmp_path: Path) -> None:
