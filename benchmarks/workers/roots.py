@@ -28,6 +28,7 @@ WORKERS = (0, 1, 2, 4)
 CHANGES = 5
 TICKS = os.sysconf("SC_CLK_TCK")
 LOOK_SECONDS = 0.2
+QUIET_SECONDS = 4.0  # more than a look at the branch, and than any pass of these sizes
 LONGEST_SECONDS = 3600.0
 
 
@@ -85,7 +86,11 @@ def _served(
     workers: Sequence["subprocess.Popen[bytes]"],
 ) -> Iterator[Figure]:
     """Serve the roots until all are placed, and one change longer."""
-    who = "the daemon alone" if cluster is None else f"{len(workers)} workers"
+    who = (
+        "the daemon alone"
+        if cluster is None
+        else f"{len(workers)} worker{'s' if len(workers) > 1 else ''}"
+    )
     what = f"{ROOTS} roots of {workloads:,} workloads, {who}"
     began = time.monotonic()
     with running(folder, *_options(repository, folder, cluster), log=folder / "log") as daemon:
@@ -101,7 +106,7 @@ def _served(
         note = f"daemon {own.seconds:.0f} s and {own.megabytes:.0f} MB"
         note = f"{note}; workers {each}" if each else note
         yield Figure(f"processor time of them, {what}", total, Unit.SECONDS, note)
-        _wait(lambda: _are_at_rest(folder / "log"))
+        _come_to_rest(folder / "log")
         waits = [_change(repository, number) for number in range(1 + CHANGES)][1:]
         note = f"median of {CHANGES}, from push to commit, looked for each second"
         yield Figure(f"one change, {what}", statistics.median(waits), Unit.SECONDS, note)
@@ -137,10 +142,13 @@ def _placed(repository: Repository) -> int:
     return len(repository.git.line("ls-tree", "-d", "--name-only", "main", *places).split())
 
 
-def _are_at_rest(log: Path) -> bool:
-    """Return whether each root had a pass that found nothing to do."""
-    rested = {line for line in log.read_text().splitlines() if '"up to date"' in line}
-    return all(any(f'"{root}"' in line for line in rested) for root in _roots())
+def _come_to_rest(log: Path) -> None:
+    """Wait until the daemon has had nothing to say for a while."""
+    size, since = -1, time.monotonic()
+    while time.monotonic() - since < QUIET_SECONDS:
+        if log.stat().st_size != size:
+            size, since = log.stat().st_size, time.monotonic()
+        time.sleep(LOOK_SECONDS)
 
 
 def _wait(is_over: Callable[[], bool]) -> None:

@@ -41,11 +41,10 @@ RECORDS = "a record names the first twenty clusters that were rejected, of which
 GROWS: Mapping[tuple[str, str], tuple[float, float, str]] = {
     ("karmada", "override"): (MORE, 1.08, POLICIES),
     ("karmada", "label"): (MORE, 1.62, INDEX),
-    ("karmada", "taint"): (1.09, 2.24, INDEX),
+    ("karmada", "taint"): (MORE, 2.24, INDEX),
     ("karmada", "resources"): (1.35, 4.62, INDEX),
     ("karmada", "rebalancer"): (MORE, 1.4, ROOM),
-    ("kubefleet", "placement"): (1.07, MORE, RECORDS),
-    ("kubefleet", "override"): (MORE, 1.25, POLICIES),
+    ("kubefleet", "override"): (1.06, 1.25, POLICIES),
     ("kubefleet", "label"): (3.2, 10.0, RECORDS),
     ("kubefleet", "taint"): (3.2, 10.0, RECORDS),
     ("kubefleet", "rebalancer"): (1.1, 1.14, INDEX),

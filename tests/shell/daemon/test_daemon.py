@@ -22,7 +22,8 @@ from reconciler.shell.passes import one_pass as module
 from reconciler.shell.passes.one_pass import Passes
 from reconciler.shell.passes.step_times import STEPS
 from tests.builders import cluster_policy, configuration, divided, metadata, text
-from tests.shell.fleet import EXAMPLE, Clock, decisions, load_world, new_fleet, new_passes
+from tests.shell.fleet import EXAMPLE, Clock, decisions, load_world, new_fleet, new_passes, run_pass
+from tests.shell.guarded import DOWN
 from tests.shell.repositories import NOW, Checkout
 
 SHOP = "workloads/shop.yaml"
@@ -153,7 +154,9 @@ def test_a_branch_that_asks_for_nothing_is_up_to_date(tmp_path: Path) -> None:
 def test_the_daemon_sleeps_by_the_clock_of_its_passes(tmp_path: Path) -> None:
     """The next moment is measured from where the passes take theirs, not from the machine's."""
     fleet = new_fleet(tmp_path / "fleet")
-    clock = Clock(NOW)
+    run_pass(fleet.folder, 0)
+    fleet.commit(DOWN)
+    clock = Clock(NOW + timedelta(seconds=10))
 
     def wait() -> None:
         clock.moment += timedelta(seconds=20)

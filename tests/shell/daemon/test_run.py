@@ -24,7 +24,6 @@ from tests.shell.fleet import (
     reconciler,
     run_pass,
     running,
-    subjects,
 )
 from tests.shell.left_behind import leave_behind
 from tests.shell.repositories import Checkout
@@ -122,7 +121,6 @@ def test_a_detached_head_is_no_hindrance(tmp_path: Path) -> None:
     fleet = new_fleet(tmp_path / "fleet")
     with running(fleet.folder):
         eventually(lambda: shop_replicas(fleet) == 2, "first placement")
-        eventually(lambda: any("Update" in line for line in subjects(fleet)), "rest")
         eventually(lambda: fleet.status() == "", "a clean checkout")
         patiently(fleet, "switch", "--quiet", "--detach")
         commit_beside_daemon(fleet, scaled(7))

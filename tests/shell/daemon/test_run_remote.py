@@ -23,7 +23,7 @@ from reconciler.shell.resources import load_schemas
 from tests.shell.fleet import EXAMPLE, Clock, decisions, eventually, load_world, running
 from tests.shell.repositories import ENVIRONMENT, Checkout, git, new_bare
 
-TRAILERS = ["Reconciled-From", "Reconciled-At", "Reconciler-Version"]
+TRAILERS = ["Reconciled-From", "Reconciled-At", "Reconciled-Rules", "Reconciler-Version"]
 
 
 def clone(remote: Path, folder: Path) -> Checkout:

@@ -113,7 +113,7 @@ def test_a_pass_on_a_full_disk(small: Path, but: int) -> None:
     fleet.git("fsck", "--strict")
 
 
-@pytest.mark.parametrize("but", [0, 65_536, 98_304])
+@pytest.mark.parametrize("but", [0, 32_768, 65_536, 81_920])
 def test_the_daemon_outlives_a_full_disk(small: Path, but: int) -> None:
     """It says so and tries again; once there is room, it goes on by itself."""
     fleet = new_fleet(small / "fleet")
