@@ -44,7 +44,7 @@ GROWS: Mapping[tuple[str, str], tuple[float, float, str]] = {
     ("karmada", "taint"): (MORE, 2.24, INDEX),
     ("karmada", "resources"): (1.35, 4.62, INDEX),
     ("karmada", "rebalancer"): (MORE, 1.4, ROOM),
-    ("kubefleet", "override"): (1.06, 1.25, POLICIES),
+    ("kubefleet", "override"): (MORE, 1.25, POLICIES),
     ("kubefleet", "label"): (3.2, 10.0, RECORDS),
     ("kubefleet", "taint"): (3.2, 10.0, RECORDS),
     ("kubefleet", "rebalancer"): (1.1, 1.14, INDEX),

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import chain, zip_longest
 
 from reconciler.dialects.kubefleet.api.names import GROUP
@@ -28,7 +27,7 @@ class OverrideTable:
     """Overrides decoded; it is changed in place, and no answer depends on it."""
 
     _found: AnswerCache[None, Overrides] = field(default_factory=AnswerCache)
-    _each: AnswerCache[ObjectKey, Override] = field(default_factory=AnswerCache)
+    _each: dict[ObjectKey, tuple[Manifest, Override]] = field(default_factory=dict)
 
     def of(self, world: World) -> Overrides:
         """Return the overrides of a world, the very same ones while they stay."""
@@ -38,11 +37,21 @@ class OverrideTable:
         return found
 
     def _decoded(self, manifests: Iterator[Manifest]) -> Overrides:
-        found = tuple(
-            self._each.recall(one.key, (one.body,), partial(decoded, one)) for one in manifests
-        )
-        self._each.forget()
-        return found
+        known = self._each
+        self._each = {
+            one.key: kept
+            if (kept := known.get(one.key)) is not None and kept[0] is one
+            else (one, _again(one, kept))
+            for one in manifests
+        }
+        return tuple([override for _, override in self._each.values()])
+
+
+def _again(manifest: Manifest, kept: tuple[Manifest, Override] | None) -> Override:
+    """Return an override that is new, or whose manifest is; the same one for the same document."""
+    if kept is not None and kept[0].body is manifest.body:
+        return kept[1]
+    return decoded(manifest)
 
 
 def decoded(manifest: Manifest) -> Override:
