@@ -17,6 +17,8 @@ from tests.shell.repositories import git
 from tests.shell.work.roots_by_workers import DIES_ONCE, Served, quiet_fleets, served_in
 from tests.soak.replay import replay
 
+pytestmark = pytest.mark.cpu_seconds(30)  # a scheduler, a daemon, two or three workers each
+
 WORKER = re.compile(r"tcp://127\.0\.0\.1:\d+")
 
 
