@@ -193,10 +193,9 @@ def test_a_signal_given_to_the_thread_of_a_root_ends_them_all(tmp_path: Path) ->
 
 def test_a_pattern_serves_the_roots_that_there_are(tmp_path: Path) -> None:
     """Those that come later, too; those that go are left, and the last ones stay."""
-    marks = {f"{root}/reconciler.yaml": MARK for root in ROOTS}
-    fleet = new_checkout(
-        tmp_path / "fleet", {**fleets(*ROOTS), f"{ROOTS[0]}/reconciler.yaml": MARK}
-    )
+    marks = {path: text for path, text in fleets(*ROOTS).items() if path.endswith(f"/{MARK}")}
+    first = {path: text for path, text in marks.items() if path.startswith(ROOTS[0])}
+    fleet = new_checkout(tmp_path / "fleet", {**unmarked(*ROOTS), **first})
     log = tmp_path / "log"
 
     def serving() -> set[str]:
