@@ -57,9 +57,10 @@ def run(directory: Path, *, output: str, at: str, layout: RepositoryLayout) -> i
     unaccepted = unaccepted_commits(revisions, _branch(revisions), world.revision, commits)
     memo = Memo()
     coming = coming_in(world, memo=memo, settled=settled)
-    idle = memo.idle(world, next_moment(world, SystemClock().now()))
+    now = next_moment(world, SystemClock().now())
+    idle = memo.idle(world, now)
     if known is not None and idle is not None:
-        known.keep(world, head, idle, next_moment(world, SystemClock().now()))
+        known.keep(world, head, idle, now)
     here = at == "HEAD" and not world.apart
     edits = kept_edits(revisions.repository, layout.output_root) if here else ()
     if output == "json":

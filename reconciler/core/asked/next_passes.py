@@ -43,12 +43,14 @@ def passes_since(settled: SettledWorld, now: datetime, *worlds: World) -> list[P
     Returns:
         `None` where that may be anything, or is more than is asked at once.
     """
+    if now < settled.at:
+        return None
     alone, keys = AskedAlone(), set[ObjectKey]()
-    for world in worlds if now >= settled.at else ():
+    for world in worlds:
         affected = affected_since(settled, world, alone)
         if isinstance(affected, DependsOnOthers):
             return None
         keys |= affected
-    found = [passes_alone(one, now, alone, *sorted(keys)) for one in worlds if now >= settled.at]
+    found = [passes_alone(one, now, alone, *sorted(keys)) for one in worlds]
     told = [passes for passes in found if not isinstance(passes, DependsOnOthers)]
     return told if len(told) == len(worlds) else None

@@ -22,7 +22,7 @@ from reconciler.dialects.karmada.api.work.binding_spec import (
 from reconciler.dialects.karmada.detector.binding_draft import binding_key
 from reconciler.dialects.karmada.detector.claim_marks import claimant
 from reconciler.dialects.karmada.detector.dependencies import dependencies_of
-from reconciler.dialects.karmada.detector.known_policies import PRIORITY_CLASS
+from reconciler.dialects.karmada.detector.known_policies import OVERRIDES, PRIORITY_CLASS
 from reconciler.errors import UserError
 from reconciler.model.body import Body, may_say
 from reconciler.model.content import at, mappings_of
@@ -31,8 +31,7 @@ from reconciler.model.known_kinds import Kind
 from reconciler.model.world import Manifest, World
 
 POLICIES = frozenset({(POLICY_GROUP, NAMESPACED), (POLICY_GROUP, CLUSTER_WIDE)})
-OVERRIDES = frozenset({(POLICY_GROUP, "OverridePolicy"), (POLICY_GROUP, "ClusterOverridePolicy")})
-CONSULTED = POLICIES | OVERRIDES | {CLUSTER, PRIORITY_CLASS}
+CONSULTED = POLICIES | {*OVERRIDES, CLUSTER, PRIORITY_CLASS}
 PROPAGATE_DEPS = '"propagateDeps"'
 PROPAGATES = "propagates dependencies"
 
