@@ -70,7 +70,7 @@ LONG = (
     "tests/core/test_laws.py",
     "tests/core/test_memo_law.py",
     "tests/core/test_next_world.py",
-    "tests/core/test_rebalance_extensions.py",
+    "tests/core/rebalances/test_extensions.py",
     "tests/crds/test_rules.py",
     "tests/dialects/karmada/test_division.py::test_division_is_that_of_the_oracle",
     "tests/dialects/karmada/test_laws.py",

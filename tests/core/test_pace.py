@@ -14,7 +14,7 @@ from tests.builders import (
     taint,
     target,
 )
-from tests.core.test_rebalance_truth import away, results
+from tests.core.rebalances.test_truth import away, results
 from tests.stories import Story, story
 
 NOON = {"schedule": "0 12 * * *", "duration": "1h"}

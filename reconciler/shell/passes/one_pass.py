@@ -8,14 +8,13 @@ from datetime import datetime
 
 from reconciler.core.changes import Outcome
 from reconciler.core.memo import Memo
-from reconciler.core.message import commit_message
 from reconciler.core.reconcile import reconcile
+from reconciler.core.same_world import carried_over
 from reconciler.delivery.settings import decode_delivery
 from reconciler.errors import ReconcilerError
 from reconciler.model.settings import settings_in
 from reconciler.model.world import World
 from reconciler.shell.clock import Clock
-from reconciler.shell.git.commits import write_commit
 from reconciler.shell.git.errors import (
     GitError,
     LostRace,
@@ -23,25 +22,21 @@ from reconciler.shell.git.errors import (
     RemoteRefused,
     RemoteUnreachable,
 )
-from reconciler.shell.git.history import read_history
 from reconciler.shell.git.identity import CommitIdentity
 from reconciler.shell.passes.branch_delivery import BranchDelivered, BranchDelivery
 from reconciler.shell.passes.branches import Branch
 from reconciler.shell.passes.clock_behind import later, moment_of_pass
-from reconciler.shell.passes.commit_causes import causing_commits
 from reconciler.shell.passes.contest import Contest
 from reconciler.shell.passes.lost_passes import write_lost_again
+from reconciler.shell.passes.pass_commit import commit_pass, editors_of
 from reconciler.shell.passes.pass_report import PassReport
-from reconciler.shell.passes.reruns import find_reruns
 from reconciler.shell.passes.step_times import StepTimes
 from reconciler.shell.passes.trust import RefusedCommit
-from reconciler.shell.passes.untrusted_edits import put_back
 from reconciler.shell.processes.freed_memory import give_back
 from reconciler.shell.reading.load import Loader
 from reconciler.shell.reading.settled_commits import SettledCommits
 from reconciler.shell.reading.sources import Heads, ServedBranches
 from reconciler.shell.work.divided_pass import decide_divided
-from reconciler.version import __version__
 
 RACES = 5  # several writers on one branch settle in two or three rounds
 PIECES = 10  # of parsed documents, written between two looks at the branch; half a second
@@ -50,6 +45,19 @@ PIECES = 10  # of parsed documents, written between two looks at the branch; hal
 def _delivered_to(report: PassReport) -> tuple[str, ...]:
     """Return the names of the other branches that a world is delivered to."""
     return decode_delivery(settings_in(report.world)).branches
+
+
+def _carried_over(lost: PassReport, world: World, now: datetime) -> Outcome | None:
+    """Return what a pass that came too late decided, if it would decide the same by now.
+
+    Files that somebody edits while they would go are looked at anew.
+    """
+    if lost.waiting or lost.outcome.removals:
+        return None
+    due = lost.outcome.recheck_at
+    if due is not None and now >= due:
+        return None
+    return carried_over(lost.outcome, lost.now, lost.world, world)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,12 +95,20 @@ class Passes:
         """The one of the inputs."""
         return self.branches.inputs
 
-    def decide(self, *, at: datetime | None = None, times: StepTimes | None = None) -> PassReport:
+    def decide(
+        self,
+        *,
+        at: datetime | None = None,
+        times: StepTimes | None = None,
+        lost: PassReport | None = None,
+    ) -> PassReport:
         """Compute a pass without committing anything.
 
         Args:
             at: Moment of the pass; `None` takes the clock's.
             times: Where the time that it takes is counted.
+            lost: A pass that came too late to be committed; what it decided stands, with its
+                moment, if nothing that it looked at has changed since.
 
         Raises:
             ClockBehind: The moment is not later than the last pass.
@@ -106,7 +122,11 @@ class Passes:
         heads = heads._replace(reports=world.reported_at or None)
         now = moment_of_pass(world, self.clock, self.pause) if at is None else later(world, at)
         with times.step("schedule"):
-            outcome, waiting = self._reconcile(world, now, heads)
+            kept = None if lost is None else _carried_over(lost, world, now)
+            if lost is not None and kept is not None:
+                now, outcome, waiting = lost.now, kept, frozenset[str]()
+            else:
+                outcome, waiting = self._reconcile(world, now, heads)
         return PassReport(
             world=world,
             outcome=outcome,
@@ -214,9 +234,9 @@ class Passes:
         return None
 
     def _run(self, *, at: datetime | None, publish: bool) -> PassReport:
-        times = StepTimes()
+        times, report = StepTimes(), None
         for race in range(RACES + 1):
-            report = replace(self.decide(at=at, times=times), steps=times.seconds)
+            report = replace(self.decide(at=at, times=times, lost=report), steps=times.seconds)
             if not report.outcome.changes:
                 if publish:
                     self.branches.bring_back(report.heads)
@@ -224,9 +244,10 @@ class Passes:
             contested = self.contest.fought_over(report.world, report.outcome, report.now)
             if contested is not None:
                 return replace(report, contested=contested)
-            report = replace(report, editors=tuple(self._editors(report)))
+            report = replace(report, editors=tuple(editors_of(report, self.branch.repository)))
             with times.step("commit"):
-                commit = self._commit(report)
+                signing = self.branches.signing(self.delivery.key)
+                commit = commit_pass(report, self.branch.repository, self.author, signing)
             if commit == report.heads.parent:
                 return report
             decided = replace(report, commit=commit, races=race)
@@ -258,38 +279,3 @@ class Passes:
     def _busy(self, taken: set[str], heads: Heads) -> frozenset[str]:
         """Return the files that stay: those that a person edits, and all while commits wait."""
         return frozenset(taken) if heads.tip else self.branch.busy(taken, at=heads.inputs)
-
-    def _commit(self, report: PassReport) -> str:
-        """Write the commit of a pass."""
-        world, outcome = report.world, report.outcome
-        message = commit_message(
-            outcome,
-            world,
-            now=report.now,
-            version=__version__,
-            editors=report.editors,
-            reruns=find_reruns(self.branch.repository, report.outputs, world, outcome),
-            over="" if world.apart else report.heads.tip or "",
-            outputs=report.heads.outputs or "" if report.heads.tip else "",
-            caused=causing_commits(
-                self.branch.repository, report.heads.inputs, world, outcome.decisions
-            ),
-        )
-        return write_commit(
-            self.branch.repository,
-            (*outcome.files, *put_back(self.branch.repository, report.heads, world, outcome)),
-            parent=report.heads.parent,
-            message=message,
-            at=report.now,
-            author=self.author,
-            signing=self.branches.signing(self.delivery.key),
-        )
-
-    def _editors(self, report: PassReport) -> list[tuple[str, str]]:
-        """Return who edited outputs by hand, as the history tells."""
-        editors = []
-        for key in report.outcome.edited:
-            path = report.world.outputs[key].origin.path
-            commits = [*read_history(self.branch.repository, report.outputs, limit=1, path=path)]
-            editors.append((str(key), str(commits[0].author) if commits else "someone"))
-        return editors

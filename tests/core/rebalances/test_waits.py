@@ -27,8 +27,8 @@ from tests.builders import (
     target,
     text,
 )
+from tests.core.rebalances.test_truth import PLACEMENT, ROOMY, away, results, with_annotation
 from tests.core.test_pace import NOON
-from tests.core.test_rebalance_truth import PLACEMENT, ROOMY, away, results, with_annotation
 from tests.dialects.karmada.test_dependencies import reading
 from tests.stories import REBALANCERS, Story, story
 

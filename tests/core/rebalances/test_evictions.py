@@ -17,7 +17,7 @@ from tests.builders import (
     schedule_trigger,
     taint,
 )
-from tests.core.test_rebalance_waits import message
+from tests.core.rebalances.test_waits import message
 from tests.stories import Story, story
 
 ROOMY = cluster_status(pods=100)

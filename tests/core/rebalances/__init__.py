@@ -1,0 +1,1 @@
+"""What a pass makes of rebalancers and triggers."""
