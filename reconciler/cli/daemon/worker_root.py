@@ -7,6 +7,7 @@ from the file that `RECONCILER_SETTINGS` names there, as if `reconciler run` wer
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -27,6 +28,8 @@ from reconciler.shell.git.masking import mask_of
 from reconciler.shell.git.remotes.access import Access
 from reconciler.shell.git.remotes.remote import parse_remote
 from reconciler.shell.processes.garbage import collect_seldom
+from reconciler.shell.work.dask_cluster import cluster_around, threads_around
+from reconciler.shell.work.divided_pass import Hands, decide_divided
 from reconciler.shell.work.held_roots import OpenedRoot, RootPlace
 from reconciler.shell.work.worker_folder import claimed_folder
 
@@ -34,6 +37,9 @@ if TYPE_CHECKING:
     from reconciler.shell.passes.branches import LocalBranch, RemoteBranch
 
 T = TypeVar("T")
+
+AROUND = Hands(threads_around, cluster_around)
+"""The workers of the cluster that this one is in, which take pieces of a large first pass."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +84,7 @@ def open_root(place: RootPlace) -> OpenedRoot:
     service = replace(own.service, layout=place.layout, author=str(place.author))
     with own.context.scope(cleanup=False):
         passes = root_passes(Path(place.root), service, own.keys, served, processes=1)
+    passes = replace(passes, divided=partial(decide_divided, hands=AROUND))
 
     def mask(text: str) -> str:
         return mask_of(remote_secrets(own.service))(text)  # as they are by then

@@ -42,6 +42,29 @@ def submit_call(
     return ours
 
 
+def submit_piece(client: "Client", call: Callable[[], R], worker: str) -> "_Awaited[R]":
+    """Hand out a part of the task that calls, which may be large.
+
+    It does not travel by way of the scheduler: whoever takes it fetches it from here.
+
+    Args:
+        client: Of the worker that calls.
+        call: The part.
+        worker: Who should take it; another one does where that one is gone.
+
+    Raises:
+        BrokenExecutor: The scheduler is gone.
+    """
+    ours: _Awaited[R] = _Awaited(client)
+    ours.check()
+    sent = client.scatter(pickle.dumps(SentCall.of(call)), hash=False)  # type: ignore[no-untyped-call]  # Dask's
+    ours.theirs = client.submit(
+        pickle.loads, sent, pure=False, workers=[worker], allow_other_workers=True
+    )
+    ours.theirs.add_done_callback(partial(_pass_on, ours))  # type: ignore[no-untyped-call]  # Dask's
+    return ours
+
+
 class _Awaited(Future[R]):
     """A result that ends with its client: Dask's own would be waited for without end."""
 

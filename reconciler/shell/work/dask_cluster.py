@@ -8,6 +8,7 @@ used on this machine only.
 
 import contextlib
 import ipaddress
+import itertools
 import logging
 import pickle
 import threading
@@ -19,7 +20,7 @@ from urllib.parse import urlsplit
 
 from reconciler.errors import ShellError, UsageError
 from reconciler.manifests.names import shown
-from reconciler.shell.work.dask_calls import SentCall, submit_call
+from reconciler.shell.work.dask_calls import SentCall, submit_call, submit_piece
 from reconciler.shell.work.executors import Workers
 
 if TYPE_CHECKING:
@@ -61,6 +62,30 @@ def check_usable(address: str) -> None:
             f"{shown(address)} is a Dask cluster, and Dask is not installed here; "
             'pip install ".[dask]" in its sources, or leave out --executor'
         ) from None
+
+
+def threads_around() -> int:
+    """Return how many pieces the cluster of the task that calls computes at once."""
+    from distributed import get_client  # noqa: PLC0415  # an extra
+
+    threads: dict[str, int] = get_client().nthreads()  # type: ignore[no-untyped-call]  # Dask's
+    return sum(threads.values())
+
+
+@contextlib.contextmanager
+def cluster_around(count: int) -> Iterator[Workers]:
+    """Have the cluster of the task that calls take pieces of it, while the block lasts.
+
+    The task gives its place to others for good, this worker's pieces among them: if it waited for
+    the place again it could wait for a task that waits for it.
+
+    Args:
+        count: How many pieces there are to be at a time.
+    """
+    from distributed import get_client, secede  # noqa: PLC0415  # an extra
+
+    secede()  # type: ignore[no-untyped-call]  # Dask's
+    yield Workers(_AroundExecutor(get_client()), count)
 
 
 class NamedWorkers:
@@ -233,3 +258,16 @@ class _ClusterExecutor(Executor):
     def submit(self, call: Callable[..., R], /, *given: Any, **named: Any) -> Future[R]:
         """Hand out a call."""
         return submit_call(self._client, partial(call, *given, **named))
+
+
+class _AroundExecutor(Executor):
+    """The cluster that the calling task is of: its workers take turns, whatever they have to do."""
+
+    def __init__(self, client: "Client") -> None:
+        self._client = client
+        threads: dict[str, int] = client.nthreads()  # type: ignore[no-untyped-call]  # Dask's
+        self._turns = itertools.cycle(sorted(threads))
+
+    def submit(self, call: Callable[..., R], /, *given: Any, **named: Any) -> Future[R]:
+        """Hand out a call."""
+        return submit_piece(self._client, partial(call, *given, **named), next(self._turns))

@@ -1,11 +1,15 @@
 """A first pass on all processors: workers decide its pieces, each with a memory of its own."""
 
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from datetime import datetime
 
 from reconciler.core.changes import Outcome
 from reconciler.core.divided.joined_outcomes import join_outcomes
 from reconciler.core.divided.pieces import divide, is_divisible
 from reconciler.core.reconcile import reconcile
+from reconciler.errors import ShellError
 from reconciler.model.world import World
 from reconciler.shell.work.executors import Workers, results_of
 from reconciler.shell.work.workers import may_start_processes, processors, start_pool
@@ -13,34 +17,69 @@ from reconciler.shell.work.workers import may_start_processes, processors, start
 ENOUGH = 2_000  # inputs for each process, which takes half a second to begin
 
 
+@dataclass(frozen=True, slots=True)
+class Hands:
+    """Who may take pieces.
+
+    Attributes:
+        count: Returns how many there are, 0 where nobody may be asked.
+        begin: Has so many take pieces while its block lasts.
+    """
+
+    count: Callable[[], int]
+    begin: Callable[[int], AbstractContextManager[Workers]]
+
+
+def _own_count() -> int:
+    return processors() if may_start_processes() else 0
+
+
+@contextmanager
+def _own_processes(count: int) -> Iterator[Workers]:
+    with start_pool(count) as pool:
+        yield Workers(pool, count)
+
+
+PROCESSES = Hands(_own_count, _own_processes)
+"""Processes of this machine, one a processor."""
+
+
 def decide_divided(
-    world: World, now: datetime, *, enough: int = ENOUGH, most: int | None = None
+    world: World,
+    now: datetime,
+    *,
+    enough: int = ENOUGH,
+    most: int | None = None,
+    hands: Hands = PROCESSES,
 ) -> Outcome | None:
-    """Return what a pass over a world decides, computed by several processes.
+    """Return what a pass over a world decides, computed by several workers.
 
     Nothing is remembered of it, so the next pass looks at everything once.
 
     Args:
         world: All there is.
         now: Moment of the pass.
-        enough: How many inputs are worth a process.
-        most: How many processes there may be; `None` is one a processor.
+        enough: How many inputs are worth a worker.
+        most: How many are asked, if any may be; `None` is all of them.
+        hands: Who they are.
 
     Returns:
         `None` where one process has to do it: it is not the first pass, there is too little to
-        do, objects depend on each other, or this machine has no processes to give.
+        do, objects depend on each other, or there is nobody who could.
     """
-    count = min(processors() if most is None else most, len(world.inputs) // enough)
-    if count <= 1 or not may_start_processes() or not is_divisible(world):
-        return None
-    pieces = divide(world, count)
-    if len(pieces) <= 1:
+    worth = len(world.inputs) // enough
+    if min(worth, worth if most is None else most) <= 1 or not is_divisible(world):
         return None
     try:
-        with start_pool(len(pieces)) as pool:
-            found = results_of(Workers(pool, len(pieces)), decide_piece, [(p, now) for p in pieces])
+        there = hands.count()
+        count = min(worth, most or there) if there else 0
+        pieces = divide(world, count) if count > 1 else ()
+        if len(pieces) <= 1:
+            return None
+        with hands.begin(len(pieces)) as workers:
+            found = results_of(workers, decide_piece, [(piece, now) for piece in pieces])
             outcomes = [outcome for _, outcome in found]
-    except OSError:
+    except (OSError, ShellError):  # whoever is there has nothing to give, or other code
         return None
     return join_outcomes(world, now, outcomes)
 
