@@ -1,4 +1,4 @@
-"""Twenty roots of one repository: by the daemon alone, and by workers of a Dask cluster.
+"""Roots of one repository, twenty or a large one: by the daemon alone, and by Dask workers.
 
 From the start of the daemon until each root was placed and pushed, then one change of one root.
 """
@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import cycle, islice
 from pathlib import Path
 
 from benchmarks.figure import Figure, Unit
@@ -25,6 +26,8 @@ ROOTS = 20
 CLUSTERS = 100
 WORKLOADS, MANY = 500, 5_000
 WORKERS = (0, 1, 2, 4)
+ONE_WORKLOADS = 10_000
+ONE_WORKERS = (1, 2)
 CHANGES = 5
 TICKS = os.sysconf("SC_CLK_TCK")
 LOOK_SECONDS = 0.2
@@ -44,10 +47,12 @@ def figures(large: bool) -> Iterator[Figure]:  # noqa: FBT001  # as groups are c
     """Measure roots of 500 workloads; `large` measures roots of 5,000, too."""
     for workloads in (WORKLOADS, MANY) if large else (WORKLOADS,):
         for count in WORKERS:
-            yield from measured(workloads, count)
+            yield from measured(ROOTS, workloads, count)
+    for count in ONE_WORKERS:
+        yield from measured(1, ONE_WORKLOADS, count)
 
 
-def measured(workloads: int, count: int) -> Iterator[Figure]:
+def measured(number: int, workloads: int, count: int) -> Iterator[Figure]:
     """Measure roots of so many workloads, by so many workers; 0 is the daemon alone.
 
     Yields:
@@ -55,33 +60,33 @@ def measured(workloads: int, count: int) -> Iterator[Figure]:
     """
     folder = Path(tempfile.mkdtemp(prefix="reconciler-bench-"))
     try:
-        repository = make_bare(folder / "remote.git", files_of(workloads))
+        roots = [f"teams/t{one:02d}" for one in range(number)]
+        repository = make_bare(folder / "remote.git", files_of(roots, workloads))
+        what = f"{number} {'roots' if number > 1 else 'root'} of {workloads:,} workloads"
         with cluster_in(folder, workers=0) as cluster:
             settings = {**process_environment(), "XDG_CACHE_HOME": str(folder / "cache")}
             workers = [cluster.start_worker(environment=settings) for _ in range(count)]
-            yield from _served(repository, folder, workloads, cluster if count else None, workers)
+            served = cluster if count else None
+            yield from _served(repository, folder, what, roots, served, workers)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def files_of(workloads: int) -> dict[str, str]:
+def files_of(roots: Sequence[str], workloads: int) -> dict[str, str]:
     """Return the files of all roots."""
     fleet = teams_of(CLUSTERS, workloads)
     mark = "apiVersion: reconciler.dev/v1alpha1\nkind: ReconcilerConfiguration\n"
     fleet["reconciler.yaml"] = (
         f"{mark}metadata: {{name: fleet}}\nspec: {{feedback: {{assumeAfterSeconds: 86400}}}}\n"
     )
-    return {f"{root}/{path}": text for root in _roots() for path, text in fleet.items()}
-
-
-def _roots() -> Sequence[str]:
-    return [f"teams/t{number:02d}" for number in range(ROOTS)]
+    return {f"{root}/{path}": text for root in roots for path, text in fleet.items()}
 
 
 def _served(
     repository: Repository,
     folder: Path,
-    workloads: int,
+    what: str,
+    roots: Sequence[str],
     cluster: Cluster | None,
     workers: Sequence["subprocess.Popen[bytes]"],
 ) -> Iterator[Figure]:
@@ -91,10 +96,10 @@ def _served(
         if cluster is None
         else f"{len(workers)} worker{'s' if len(workers) > 1 else ''}"
     )
-    what = f"{ROOTS} roots of {workloads:,} workloads, {who}"
+    what = f"{what}, {who}"
     began = time.monotonic()
     with running(folder, *_options(repository, folder, cluster), log=folder / "log") as daemon:
-        _wait(lambda: _placed(repository) == ROOTS)
+        _wait(lambda: _placed(repository, roots) == len(roots))
         took = time.monotonic() - began
         spent = [_spent(process.pid) for process in (daemon, *workers)]
         races = sum(map(int, re.findall(r'"lost_races": (\d+)', (folder / "log").read_text())))
@@ -107,15 +112,16 @@ def _served(
         note = f"{note}; workers {each}" if each else note
         yield Figure(f"processor time of them, {what}", total, Unit.SECONDS, note)
         _come_to_rest(folder / "log")
-        waits = [_change(repository, number) for number in range(1 + CHANGES)][1:]
+        asked = islice(cycle(roots), 1 + CHANGES)
+        waits = [_change(repository, *one) for one in enumerate(asked)][1:]
         note = f"median of {CHANGES}, from push to commit, looked for each second"
         yield Figure(f"one change, {what}", statistics.median(waits), Unit.SECONDS, note)
 
 
-def _change(repository: Repository, number: int) -> float:
+def _change(repository: Repository, number: int, root: str) -> float:
     """Scale one workload of one root, and return the seconds until it was decided."""
-    before, root = len(_passes(repository)), _roots()[number]
-    changed = {f"{root}/{path}": text for path, text in team_workload(7, 99).items()}
+    before = len(_passes(repository))
+    changed = {f"{root}/{path}": text for path, text in team_workload(7, 99 + number).items()}
     began = time.monotonic()
     push(repository, changed, at=datetime.now(UTC).replace(microsecond=0))
     _wait(lambda: len(_passes(repository)) > before)
@@ -136,9 +142,9 @@ def _passes(repository: Repository) -> Sequence[str]:
     return listed.split()
 
 
-def _placed(repository: Repository) -> int:
+def _placed(repository: Repository, roots: Sequence[str]) -> int:
     """Return how many roots have outputs."""
-    places = [f"{root}/status" for root in _roots()]
+    places = [f"{root}/status" for root in roots]
     return len(repository.git.line("ls-tree", "-d", "--name-only", "main", *places).split())
 
 
