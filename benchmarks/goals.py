@@ -115,6 +115,13 @@ ANSWERS: Mapping[str, Goal] = {
     "plan of one file, second call, 10,000 workloads": Goal(2, Unit.SECONDS),
     "validate of one file, second call, 10,000 workloads": Goal(1, Unit.SECONDS),
     "completion of a name, 10,000 workloads": Goal(0.25, Unit.SECONDS),
+    "history of one object, 1,000 commits, 10,000 workloads": Goal(2, Unit.SECONDS),
+    "get of one object, first call, of git and our parse, 10,000 workloads": Goal(
+        130, Unit.PERCENT
+    ),
+    "validate of all files, 100,000 manifests": Goal(60, Unit.SECONDS),
+    "validate of all files, memory, 100,000 manifests": Goal(1500, Unit.MEGABYTES),
+    "memory at the peak of the first pass, 100,000 manifests": Goal(4000, Unit.MEGABYTES),
     "get of one object, second call, 2,000 workloads": Goal(0.13, Unit.SECONDS),
     "get of all objects, second call, 2,000 workloads": Goal(0.5, Unit.SECONDS),
     "status, second call, 2,000 workloads": Goal(0.5, Unit.SECONDS),

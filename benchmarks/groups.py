@@ -17,6 +17,7 @@ from benchmarks import (
     plan_cold,
     questions,
     reaction,
+    validate_all,
     verify_history,
     work_counters,
 )
@@ -40,6 +41,7 @@ GROUPS: Mapping[str, Group] = {
     "questions": lambda _: questions.figures(),
     "sized": lambda _: questions.sized_figures(),
     "smaller": lambda _: questions.sized_figures(200, 2000),
+    "validate": validate_all.figures,
     "asked": asked_alone.figures,
     "plan": plan_cold.figures,
     "page": page_views.figures,

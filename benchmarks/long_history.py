@@ -40,7 +40,7 @@ def prepare(folder: Path, commits: int) -> Path:
         now += STEP
     for move in range(MOVES):
         now += STEP
-        now = _add(folder, (commits // MOVES - 2) // 4 * 4, now)
+        now = add_commits(folder, (commits // MOVES - 2) // 4 * 4, now)
         (folder / "workloads" / "00000.yaml").write_text(WORKLOAD.format(i=0, replicas=20 + move))
         git(folder, "commit", "-q", "-am", "Scale web-00000")
         now += STEP
@@ -48,7 +48,7 @@ def prepare(folder: Path, commits: int) -> Path:
     return folder
 
 
-def _add(folder: Path, count: int, now: datetime) -> datetime:
+def add_commits(folder: Path, count: int, now: datetime) -> datetime:
     """Add commits about other objects than the one asked about; return when the last one was."""
     head = subprocess.run(
         ["git", "rev-parse", "HEAD"], cwd=folder, check=True, capture_output=True, text=True
@@ -70,7 +70,7 @@ def _told(folder: Path, head: str, count: int, now: datetime) -> Iterator[bytes]
         path, workload, binding = _texts(folder, i)
         if not back:
             workload = workload.replace("replicas: ", "replicas: 1")
-            binding = binding.replace('lastScheduledTime: "2027', 'lastScheduledTime: "2028')
+            binding = binding.replace('lastScheduledTime: "20', 'lastScheduledTime: "21')
         yield _commit({path: workload}, f"Scale web-{i:05d}", at, "" if number else head)
         at += STEP / 2
         files = {BINDING.format(i=i): binding, RECORD: record.replace(last, _text(at))}

@@ -5,14 +5,19 @@ machines can be compared; and about a large fleet.
 """
 
 import resource
+import shutil
 import statistics
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
 from benchmarks.commands import command
 from benchmarks.figure import Figure, Unit
+from benchmarks.long_history import add_commits
 from benchmarks.repositories import change, git, team_workload, teams_of, write_checkout
 from reconciler.shell.resources import write_example
 
@@ -29,16 +34,20 @@ QUESTIONS = (
 
 CLUSTERS, WORKLOADS = 500, 10_000
 CHANGED = 7  # the workload that is scaled before each question
+ONE, HISTORY = "get of one object", "history of one object"
 SIZED_QUESTIONS: Mapping[str, tuple[str, ...]] = {
-    "get of one object": ("get", "resourcebinding", "web-00004-deployment"),
+    ONE: ("get", "resourcebinding", "web-00004-deployment"),
     "get by label": ("get", "-A", "deployments", "-l", "team=t3"),
     "get of all objects": ("get", "-A", "deployments,resourcebindings"),
     "status": ("status",),
     "why of one object": ("why", "deployment/web-00004"),
     "plan of one file": ("plan", "--base", "HEAD~1", "--head", "HEAD"),
-    "history of one object": ("history", "deployment/web-00004"),
+    HISTORY: ("history", "deployment/web-00004"),
     "validate of one file": ("validate", "workloads/00007.yaml"),
 }
+COMMITS = 1_000
+READ_AND_PARSE = (sys.executable, str(Path(__file__).with_name("read_and_parse.py")))
+
 COMPLETED = ("reconciler", "get", "deployments", "web-0000")
 COMPLETION = {
     "_RECONCILER_COMPLETE": "bash_complete",
@@ -88,6 +97,7 @@ def sized_figures(clusters: int = CLUSTERS, workloads: int = WORKLOADS) -> Itera
         folder, cache = Path(place) / "fleet", Path(place) / "cache"
         write_checkout(folder, teams_of(clusters, workloads))
         command("reconcile", folder=folder, cache=cache)
+        yield from _cold_figures(folder, cache, workloads)
         for number, (name, arguments) in enumerate(SIZED_QUESTIONS.items()):
             ask = partial(command, *arguments, folder=folder, cache=cache)
             ask()
@@ -97,3 +107,26 @@ def sized_figures(clusters: int = CLUSTERS, workloads: int = WORKLOADS) -> Itera
         complete = partial(command, folder=folder, cache=cache, variables=COMPLETION)
         title = f"completion of a name, {workloads:,} workloads"
         yield Figure(title, spent(complete), Unit.SECONDS)
+        yield _over_a_history(folder, cache, workloads)
+
+
+def _cold_figures(folder: Path, cache: Path, workloads: int) -> Iterator[Figure]:
+    """Yield what the first call takes that finds no index, and of what cannot be left out of it."""
+    shutil.rmtree(cache)
+    took = spent(partial(command, *SIZED_QUESTIONS[ONE], folder=folder, cache=cache))
+    yield Figure(f"{ONE}, first call, {workloads:,} workloads", took, Unit.SECONDS)
+    least = spent(partial(subprocess.run, READ_AND_PARSE, cwd=folder, check=True))
+    note = f"{took:.2f} of {least:.2f} s"
+    title = f"{ONE}, first call, of git and our parse, {workloads:,} workloads"
+    yield Figure(title, 100 * took / least, Unit.PERCENT, note)
+
+
+def _over_a_history(folder: Path, cache: Path, workloads: int) -> Figure:
+    """Return what the history of one object takes after a thousand commits about others."""
+    add_commits(folder, COMMITS, datetime(2027, 1, 1, tzinfo=UTC))
+    ask = partial(command, *SIZED_QUESTIONS[HISTORY], folder=folder, cache=cache)
+    ask()
+    change(folder, team_workload(CHANGED, 2))
+    return Figure(
+        f"{HISTORY}, {COMMITS:,} commits, {workloads:,} workloads", spent(ask), Unit.SECONDS
+    )

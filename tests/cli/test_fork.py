@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.worst_files import files
+from benchmarks.worst.files import files
 from tests.shell.fleet import EXAMPLE, ROOT, new_fleet, process_environment
 from tests.shell.repositories import Checkout
 

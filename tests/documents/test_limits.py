@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.worst_fields import measure, worst_fields, write_fleet
-from benchmarks.worst_files import files
+from benchmarks.worst.fields import measure, worst_fields, write_fleet
+from benchmarks.worst.files import files
 from reconciler.audit.reports import as_text
 from reconciler.manifests.text import limits
 from reconciler.shell.resources import package_digest

@@ -1,6 +1,6 @@
 """Time and memory of a pass and of questions, where one field is as full as a file may be.
 
-`python -m benchmarks.worst_fields`; docs/limits.md shows what it printed. The fields are those that
+`python -m benchmarks.worst.fields`; docs/limits.md shows what it printed. The fields are those that
 could cost more than their length.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.full_fields import (
+from benchmarks.worst.full_fields import (
     FILE_BYTES,
     MOST_ITEMS,
     RENDER,

@@ -1,6 +1,6 @@
 """Time and memory of `reconciler validate` on the worst files that are known.
 
-`python -m benchmarks.worst_files`; docs/limits.md shows what it printed.
+`python -m benchmarks.worst.files`; docs/limits.md shows what it printed.
 """
 
 import json

@@ -1,0 +1,1 @@
+"""Files and fields that are as bad as can be."""

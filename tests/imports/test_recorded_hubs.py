@@ -1,0 +1,146 @@
+"""What real control planes held, adopted: nothing moves, and what comes next they decide alike."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+
+import pytest
+
+from reconciler.core.reconcile import reconcile
+from reconciler.imports.adoption import Adoption, adopt
+from reconciler.imports.plan import Wanted, decisions_among
+from reconciler.manifests.paths import output_path
+from reconciler.manifests.text.emitter import encode
+from reconciler.manifests.text.reader import read
+from reconciler.model.body import Body
+from reconciler.model.fields import bodies, mapping, text
+from reconciler.model.world import World
+from tests.imports.hubs import objects
+from tests.imports.imported import OUTPUT_RULES, import_into, texts
+from tests.imports.recorded_hubs import AppliedFleet, recorded
+from tests.stories import Story
+
+pytestmark = pytest.mark.cpu_seconds(60)  # fleets of hundreds of objects
+
+RECORDED_AT = datetime(2026, 11, 23, 3, 0, tzinfo=UTC)
+HOUR = (1, 60, 90, 300, 301, 600, 3600)
+STEPS = ("Fleet", "Step scale_up", "Step scale_down", "Step requests")
+SCALED_DOWN = STEPS[2]
+ALL = Wanted(workloads=frozenset({"all"}), adopt=True)
+
+
+@dataclass(frozen=True)
+class Adopted:
+    """A repository with what was adopted, and how that went."""
+
+    told: Story
+    adoption: Adoption
+
+
+def adopted(inputs: Mapping[str, str], live: Sequence[Body]) -> Adopted:
+    """Adopt live objects beside the files of people."""
+    told = Story(files=dict(inputs), now=RECORDED_AT)
+    found = adopt(told.world(), decisions_among(objects(live)), told.now, OUTPUT_RULES)
+    told.files |= {output_path("status", key): encode(one) for key, one in found.outputs.items()}
+    return Adopted(told, found)
+
+
+@pytest.fixture(scope="module")
+def fleet(tmp_path_factory: pytest.TempPathFactory) -> AppliedFleet:
+    """What was applied to the Karmada hub."""
+    return AppliedFleet(tmp_path_factory.mktemp("hub") / "story.git")
+
+
+@pytest.fixture(scope="module", params=["karmada", "kubefleet", "ocm"])
+def hub(request: pytest.FixtureRequest, fleet: AppliedFleet) -> Adopted:
+    """A hub as it was recorded; to Karmada's the files are known that were applied."""
+    if request.param == "karmada":
+        return adopted(written(fleet.after(SCALED_DOWN)), recorded("karmada-bindings"))
+    export = recorded(request.param)
+    return adopted(texts(import_into({}, export, ALL)), export)
+
+
+def written(files: Mapping[str, str]) -> dict[str, str]:
+    """Return what people wrote."""
+    return {path: data for path, data in files.items() if not path.startswith("status/")}
+
+
+def bindings(files: Mapping[str, str]) -> list[Body]:
+    """Return the bindings of the state, which have the hub's uids."""
+    return [
+        read(data.encode(), path).documents[0].body
+        for path, data in files.items()
+        if "bindings.work.karmada.io/" in path
+    ]
+
+
+def places(found: Sequence[Body]) -> dict[str, list[tuple[str, object]]]:
+    """Return clusters and replicas by the name of the binding."""
+    return {
+        f"{text(mapping(one, 'metadata'), 'namespace')}/{text(mapping(one, 'metadata'), 'name')}": [
+            (text(cluster, "name"), cluster.get("replicas"))
+            for cluster in bodies(mapping(one, "spec"), "clusters")
+        ]
+        for one in found
+    }
+
+
+def state(world: World) -> list[Body]:
+    """Return the bindings of a world."""
+    return [one.body for key, one in world.outputs.items() if key.group == "work.karmada.io"]
+
+
+def test_nothing_is_moved_nor_placed_anew(hub: Adopted) -> None:
+    """At once, as the adoption says itself."""
+    assert ((), ()) == (hub.adoption.moves, hub.adoption.new)
+    assert frozenset() == hub.adoption.kept
+
+
+def test_no_pass_of_the_first_hour_writes_anything(hub: Adopted) -> None:
+    """What is adopted is as a pass leaves it."""
+    for seconds in HOUR:
+        hub.told.now = RECORDED_AT + timedelta(seconds=seconds)
+        outcome = reconcile(hub.told.world(), hub.told.now)
+
+        assert ((), ()) == (outcome.changes, outcome.decisions)
+
+
+def test_all_bindings_are_adopted_with_the_uids_of_the_hub(fleet: AppliedFleet) -> None:
+    """By which ties go."""
+    live = recorded("karmada-bindings")
+    found = adopted(written(fleet.after(SCALED_DOWN)), live)
+    uids = {
+        text(mapping(mapping(one, "spec"), "resource"), "uid") for one in state(found.told.world())
+    }
+
+    assert {} == found.adoption.left
+    assert 205 == len(live) == len(uids)
+    assert {text(mapping(mapping(one, "spec"), "resource"), "uid") for one in live} == uids
+
+
+@pytest.mark.parametrize(("before", "step"), [*pairwise(STEPS)])
+def test_an_adopted_fleet_is_divided_as_the_hub_divides_it(
+    fleet: AppliedFleet, before: str, step: str
+) -> None:
+    """After the step that was recorded; up, down, and with other requests."""
+    then, now = fleet.after(before), fleet.after(step)
+    found = adopted(written(then), bindings(then))
+    told = Story(files={**found.told.outputs, **written(now)}, now=RECORDED_AT)
+    told.run()
+    expected = places(bindings(now))
+    decided = places(state(told.world()))
+
+    assert 202 == len(expected)
+    assert expected == {name: decided[name] for name in expected}
+
+
+def test_the_hub_itself_goes_on_here(fleet: AppliedFleet) -> None:
+    """Its own bindings, and then the step that was applied to it next."""
+    found = adopted(written(fleet.after(SCALED_DOWN)), recorded("karmada-bindings"))
+    now = fleet.after(STEPS[-1])
+    told = Story(files={**found.told.outputs, **written(now)}, now=RECORDED_AT)
+    told.run()
+    decided, expected = places(state(told.world())), places(bindings(now))
+
+    assert expected == {name: decided[name] for name in expected}
