@@ -5,7 +5,7 @@ conditions is derived at each pass, and what must be remembered stands in the cl
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Generic, TypeVar
 
@@ -47,9 +47,16 @@ class ClusterInventory(Generic[V]):
 
 @dataclass(slots=True, eq=False)
 class InventoryCache(Generic[V]):
-    """The clusters of earlier rounds, by name, and the whole inventory while nothing changes."""
+    """The clusters of earlier rounds, by name, and the whole inventory while nothing changes.
+
+    Attributes:
+        admitted: Those that stay, with what they were drawn from.
+        views: All of the last round: one that is drawn again to the same is the very same.
+        last: The inventory, with what it was drawn from.
+    """
 
     admitted: dict[str, tuple[CacheKey, AdmittedCluster[V]]] = field(default_factory=dict)
+    views: Mapping[str, V] = field(default_factory=dict)
     last: tuple[CacheKey, ClusterInventory[V]] | None = None
 
 
@@ -96,7 +103,8 @@ def take_inventory(
                 failed[key.name], stays = admitted, False
                 kept.add(key)
                 continue
-            found = admitted
+            known_view = known.views.get(key.name)
+            found = admitted if known_view != admitted.view else replace(admitted, view=known_view)
         if found.record is None or found.record is present:
             known.admitted[key.name] = (cache_key, found)
         else:
@@ -106,7 +114,7 @@ def take_inventory(
             kept.add(key)
     gone = frozenset(one.key for one in world.outputs_of_kind(kind) if one.key not in kept)
     inventory = ClusterInventory(views, records, failed, gone)
-    known.last = (drawn_from, inventory) if stays else None
+    known.views, known.last = views, (drawn_from, inventory) if stays else None
     return inventory
 
 
