@@ -127,7 +127,6 @@ ERRORS: Mapping[str, str] = {
     "rebalancer-schedule": "A schedule must be a cron expression, with what goes with one",
     "rebalancer-selector": "The selector of a rebalancer must be usable",
     "rebalancer-target": "A rebalancer must say what is to be rebalanced",
-    "rebalancer-target-unknown": "A rebalancer must name what is there",
     "removal-braked": "A pass must not remove most of what is placed, unless that is allowed",
     "replica-set-condition": "A rule in CEL must name the condition that it is about",
     "replica-set-manifest-name": "A manifest in a ManifestWork must have a kind and a name",
@@ -178,12 +177,15 @@ ERRORS: Mapping[str, str] = {
 """What never takes effect as it is written."""
 
 WARNINGS: Mapping[str, str] = {
+    "cel-unusable": "An expression of a Placement should be one that CEL can compile",
     "feedback-cluster-unknown": "A cluster that reports should be there",
     "identity-kind-unknown": "A kind of ours should be spelled as it is read",
     "interpreter-script": "A row, not a script, should say where a kind has replicas",
     "kind-not-read": "A kind of these APIs should be one that is read here",
     "link-skipped": "A manifest should stand in the repository itself, not behind a link",
+    "override-selects-nothing": "An override policy should select workloads that are there",
     "placement-cluster-unknown": "PickFixed should name clusters that are there",
+    "placement-matches-nothing": "What a placement asks of clusters should fit one of them",
     "placement-names-empty": "PickFixed should name a cluster at least",
     "placement-prioritizer": "A Placement should ask for prioritizers that there are",
     "placement-selects-nothing": "A placement of KubeFleet should select something",
@@ -192,15 +194,22 @@ WARNINGS: Mapping[str, str] = {
     "policy-cluster-unknown": "A policy should name clusters that are there",
     "policy-kind-undivided": "A policy should divide kinds whose replicas can be found",
     "policy-never-propagated": "A policy should select workloads that Karmada propagates",
+    "policy-overlap": "More than a name should decide which policy has a workload",
     "policy-override-missing": "A policy should depend on override policies that are there",
     "policy-selects-nothing": "A policy should select workloads that are there",
     "policy-spread-unbounded": "A spread constraint by cluster should allow some clusters",
+    "policy-weight-idle": "Weights should be for clusters that the affinity means",
+    "rebalancer-target-unknown": "A rebalancer should name what is there",
     "replica-set-placement": "A ManifestWorkReplicaSet should name placements that are there",
     "score-cluster-unknown": "Scores should stand in the namespace of a cluster",
     "score-expired": "Scores that a placement asks for should not have run out",
     "score-missing": "Scores that a placement asks for should be reported",
+    "selector-unusable": "A label selector should be one that can be judged",
     "set-binding-unknown": "A ManagedClusterSetBinding should bind a set that is there",
+    "set-selects-nothing": "A ManagedClusterSet should have a cluster",
+    "toleration-unusable": "A toleration should be one that tolerates something",
     "trigger-target-unknown": "A ScheduleTrigger should name what is there",
+    "workload-amount": "What a workload asks for should be an amount",
 }
 """What is legal and may be meant, but has another effect than it seems, or none."""
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from reconciler.manifests.names import shown
-from reconciler.manifests.references import Dangling, Known
+from reconciler.manifests.references import Dangling, Known, proposal
 from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, mapping_or_none, text
 from reconciler.model.identity import ObjectKey, group_of
@@ -34,7 +34,7 @@ def _rebalanced(
         if not _is_there(target, known, workloads) and target not in done:
             at = f"/spec/workloads/{position}/name"
             message = f"the {_described(target)} is not there, so this fails for good"
-            expected = "the name and namespace of a workload or placement of this repository"
+            expected = _proposed(target, workloads)
             yield Dangling(manifest.key, at, rule, message, expected)
     policy = mapping_or_none(mapping(spec, "selector"), "policy")
     if policy is not None:
@@ -83,6 +83,13 @@ def _is_there(target: Body, known: Known, workloads: frozenset[tuple[str, str, s
     if (group, kind) in known.placements:
         return ObjectKey(group, kind, namespace, name) in known.keys
     return (kind, namespace, name) in workloads
+
+
+def _proposed(target: Body, workloads: frozenset[tuple[str, str, str]]) -> str:
+    """Return what may have been meant by a target that is not there."""
+    kind, namespace, name = (text(target, field) for field in ("kind", "namespace", "name"))
+    names = {one for what, where, one in workloads if (what, where) == (kind, namespace)}
+    return proposal(name, names, f"{kind} in {namespace}" if namespace else kind)
 
 
 def _described(target: Body) -> str:

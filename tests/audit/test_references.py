@@ -112,7 +112,7 @@ def edited(path: str, *pairs: tuple[str, str]) -> dict[str, str]:
             edited(
                 "clusters/edge.yaml", ("    cluster.open-cluster-management.io/clusterset", "    x")
             ),
-            [],
+            ["clusters/edge.yaml:24 set-selects-nothing"],
             id="empty-set",
         ),
         pytest.param(

@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import pytest
 
+from reconciler.audit.references.check import check_references
 from reconciler.core.reconcile import reconcile
 from reconciler.imports.adoption import Adoption, adopt
 from reconciler.imports.plan import Wanted, decisions_among
@@ -27,6 +28,11 @@ RECORDED_AT = datetime(2026, 11, 23, 3, 0, tzinfo=UTC)
 HOUR = (1, 60, 90, 300, 301, 600, 3600)
 STEPS = ("Fleet", "Step scale_up", "Step scale_down", "Step requests")
 SCALED_DOWN = STEPS[2]
+MISTAKEN = {
+    *("aff-none", "aff-second", "dup-min-only", "dup-names", "pay-break", "static-missing"),
+    *("nosuch", "p20", "p26", "p28", "t01", "u00"),
+}
+"""Objects that name, select or ask for what is not there."""
 ALL = Wanted(workloads=frozenset({"all"}), adopt=True)
 
 
@@ -104,6 +110,13 @@ def test_no_pass_of_the_first_hour_writes_anything(hub: Adopted) -> None:
         outcome = reconcile(hub.told.world(), hub.told.now)
 
         assert ((), ()) == (outcome.changes, outcome.decisions)
+
+
+def test_of_what_people_wrote_there_only_the_mistakes_are_doubted(hub: Adopted) -> None:
+    """Whoever filled the hubs made some on purpose, and of hundreds of objects nothing else is."""
+    found = {one.fault.subject.rpartition("/")[2] for one in check_references(hub.told.world(), {})}
+
+    assert found <= MISTAKEN
 
 
 def test_all_bindings_are_adopted_with_the_uids_of_the_hub(fleet: AppliedFleet) -> None:

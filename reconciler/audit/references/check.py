@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
 from reconciler.audit.findings import Finding, finding_of
+from reconciler.audit.references.amounts import unreadable_amounts
 from reconciler.audit.references.feedback import dangling_in_feedback
 from reconciler.audit.references.kinds import idle_kinds
 from reconciler.core.dialects import DIALECTS, KINDS, PLACED
@@ -36,6 +37,7 @@ def check_references(world: World, texts: Mapping[str, bytes]) -> tuple[Finding,
         *(dialect.view().references for dialect in DIALECTS),
         dangling_in_rebalances,
         dangling_in_feedback,
+        unreadable_amounts,
     )
     found = (one for check in checks for one in check(known))
     manifests = {**world.inputs, **world.feedback}

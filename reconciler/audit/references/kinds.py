@@ -1,10 +1,11 @@
-"""Kinds of the APIs that control nothing here: misspelled ones, and those that are not read."""
+"""Kinds that control nothing here: misspelled ones, and those of the APIs that are not read."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from reconciler.core.dialects import DIALECTS, KINDS, READ
 from reconciler.manifests.references import Dangling
+from reconciler.manifests.scope import CRD, KUBERNETES
 from reconciler.model.identity import ObjectKey
 from reconciler.model.known_kinds import Kind
 
@@ -13,7 +14,7 @@ SLIP = 2  # letters too many at the end; a longer kind that begins with one of o
 
 
 def idle_kinds(keys: Iterable[ObjectKey]) -> Iterator[Dangling]:
-    """Yield the objects that are of an API here, yet control nothing.
+    """Yield the objects that are of an API here, or nearly of a built-in kind, yet control nothing.
 
     Args:
         keys: What is written in the repository.
@@ -22,10 +23,12 @@ def idle_kinds(keys: Iterable[ObjectKey]) -> Iterator[Dangling]:
     for key in keys:
         if not key.reporter:
             found[key.group, key.kind].append(key)
+    crds = (key.name for group, kind in found if (group, kind) == CRD for key in found[CRD])
+    defined = frozenset(name.partition(".")[2] for name in crds)
     content = frozenset(kind for dialect in DIALECTS for kind in dialect.content)
     for kind in sorted(found.keys() - READ - content):
         for key in sorted(found[kind]):
-            yield from _misspelled(key) or _not_read(key)
+            yield from _misspelled(key) or _not_read(key) or _not_built_in(key, defined)
 
 
 def _not_read(key: ObjectKey) -> Sequence[Dangling]:
@@ -56,6 +59,21 @@ def _misspelled(key: ObjectKey) -> Sequence[Dangling]:
     if near is None:
         return ()
     message = f'"{key.group}" has no {key.kind} that is read, so it has no effect'
+    return (_meant(key, "/apiVersion", message, near),)
+
+
+def _not_built_in(key: ObjectKey, defined: Collection[str]) -> Sequence[Dangling]:
+    """Return that a kind is all but one that Kubernetes has; none if its group is defined here."""
+    if key[:2] in KUBERNETES or key.group in defined or _domain_of(key.group) is not None:
+        return ()
+    close = _closest(key.kind, [kind for group, kind in KUBERNETES if group == key.group])
+    if close is not None and not _is_longer(key.kind, close):
+        message = f'"{key.kind}" is no kind that Kubernetes has, so nothing knows what it means'
+        return (_meant(key, "/kind", message, f'"{close}"'),)
+    near = _closest(key.group, [group for group, kind in KUBERNETES if kind == key.kind])
+    if near is None:
+        return ()
+    message = f'"{key.group}" has no {key.kind} that Kubernetes knows'
     return (_meant(key, "/apiVersion", message, near),)
 
 

@@ -31,6 +31,7 @@ def run(
     paths: tuple[Path, ...],
     outputs: tuple[Output, ...],
     fail_level: str,
+    strict: bool,
     references: bool | None,
     force_exclude: bool,
     rev: str | None,
@@ -39,6 +40,7 @@ def run(
 ) -> int:
     """Check manifests; return the exit code."""
     check_outputs(outputs)
+    fail_level = "warning" if strict else fail_level
     checked = check(
         _source(directory, rev, layout),
         paths,

@@ -29,6 +29,7 @@ FORMATS = ("text", "json", "junit", "sarif", "github")
     show_default=True,
     help="What exit code 1 is for.",
 )
+@click.option("--strict", is_flag=True, help="As --fail-level warning.")
 @click.option(
     "--references/--no-references",
     default=None,

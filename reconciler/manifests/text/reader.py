@@ -5,7 +5,7 @@ readable; broken syntax ends the file.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ruamel.yaml.cyaml import CParser  # bounded in pyproject.toml: no part of its promise
@@ -21,21 +21,11 @@ from reconciler.manifests.text.composer import Composer
 from reconciler.manifests.text.events import NextEvent, TooDeep, pass_document
 from reconciler.manifests.text.json_text import compose_json
 from reconciler.manifests.text.limits import MAX_DEPTH, MAX_DOCUMENTS
+from reconciler.manifests.text.syntax_slips import RENDERED, TEMPLATE, Stop, explain, template_at
 from reconciler.manifests.text.texts import BOM, text_of
 from reconciler.manifests.text.unreadable import Unreadable
 from reconciler.model.world import Fault
 
-TAB = "a tab character stands in the indentation"
-HINTS = (
-    ("mapping values are not allowed", 'Put text that contains ": " in quotes.'),
-    ("cannot start any token", "Put text that starts with this character in quotes."),
-    ("tab character", "Indent with spaces."),
-    ("unexpected end of stream", "Close the quotes or brackets."),
-    ("did not find expected ',' or", "Close the brackets."),
-    ("could not find expected ':'", 'Put ": " behind the key, or indent the text further.'),
-    ("did not find expected key", "Indent the keys of one mapping alike."),
-    ("did not find expected '-'", "Indent the items of one list alike."),
-)
 AMBIGUOUS = ("A value must not be ambiguous", "Put it in quotes if it is text.")
 QUOTING = {
     "yaml-ambiguous-scalar": AMBIGUOUS,
@@ -132,7 +122,7 @@ def read(data: bytes, path: str) -> Reading:
             case Document():
                 documents.append(one)
             case Located():
-                faults.append(one)
+                faults.append(_of_template(one, data))
             case Passed():
                 passed += 1
     return Reading(tuple(documents), tuple(faults), passed)
@@ -224,26 +214,30 @@ def _too_deep(event: Any) -> Unreadable:
 
 
 def _syntax(error: Any, data: bytes) -> Unreadable:
-    """Return libyaml's complaint; its words never contain text of the file."""
+    """Return why it is no YAML; the words never contain text of the file."""
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     problem = getattr(error, "problem", None) or "the characters cannot be read"
-    context = getattr(error, "context", None)
-    if mark and _is_indented_by_tab(data, mark.line, mark.column):
-        problem, context = TAB, ""
-    return Unreadable(
-        "yaml-syntax",
-        f"A manifest must be YAML: {problem}{f' {context}' if context else ''}.",
-        next((hint for part, hint in HINTS if part in problem), ""),
-        line=mark.line + 1 if mark else 1,
-        column=mark.column + 1 if mark else 1,
-    )
+    context, began = getattr(error, "context", None), getattr(error, "context_mark", None)
+    said = f"{problem}{f' {context}' if context else ''}"
+    if mark is None:
+        return Unreadable("yaml-syntax", f"A manifest must be YAML: {said}.", line=1, column=1)
+    stop = Stop(said, mark.line, mark.column, None if began is None else began.line)
+    slip = explain(_lines(data), stop)
+    message = f"A manifest must be YAML: {slip.problem}."
+    return Unreadable("yaml-syntax", message, slip.expected, line=slip.line, column=slip.column)
 
 
-def _is_indented_by_tab(data: bytes, line: int, column: int) -> bool:
-    """Return whether a line has a tab where libyaml stopped, and nothing but blanks before."""
-    lines = data.split(b"\n", line + 1)
-    before = lines[line][: column + 1] if line < len(lines) else b""
-    return before.endswith(b"\t") and not before.strip()
+def _of_template(found: Located, data: bytes) -> Located:
+    """Return a fault in other words, if its place has a template instead of a value."""
+    fault = found.fault
+    if fault.rule != "yaml-key" or not template_at(_lines(data), fault.line):
+        return found
+    message = f"A key must be text: {TEMPLATE}."
+    return replace(found, fault=replace(fault, message=message, expected=RENDERED))
+
+
+def _lines(data: bytes) -> list[str]:
+    return data.decode("utf-8", "replace").split("\n")
 
 
 def _located(

@@ -162,7 +162,7 @@ def test_ambiguous_scalar_offers_both_spellings() -> None:
         pytest.param("a: " + "[" * 64 + "]" * 64, ("yaml-depth", 1, 67), id="too-deep"),
         pytest.param("a: " + "1" * 101, ("yaml-number", 1, 4), id="many-digits"),
         pytest.param("a: [1\n", ("yaml-syntax", 2, 1), id="open-bracket"),
-        pytest.param("a: 'b\n", ("yaml-syntax", 2, 1), id="open-quote"),
+        pytest.param("a: 'b\n", ("yaml-syntax", 1, 4), id="open-quote"),
         pytest.param("a: b: c\n", ("yaml-syntax", 1, 5), id="two-colons"),
         pytest.param("a:\n\tb: 1\n", ("yaml-syntax", 2, 1), id="tab"),
         pytest.param("a: {{ .Values.b }}\n", ("yaml-key", 1, 5), id="template"),

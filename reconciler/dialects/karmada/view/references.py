@@ -1,24 +1,17 @@
 """What policies refer to."""
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from itertools import islice
 
 from reconciler.dialects.karmada.api.custom_kinds import CustomKinds, VersionedKind
-from reconciler.dialects.karmada.api.groups import CLUSTER_GROUP, SCHEDULING_GROUP
+from reconciler.dialects.karmada.api.groups import SCHEDULING_GROUP
 from reconciler.dialects.karmada.api.policies import (
     CLUSTER_WIDE,
     GROUP,
     NAMESPACED,
     Policy,
-    ResourceSelector,
-    Template,
-    closeness,
     decode_policy,
-    template_of,
 )
-from reconciler.dialects.karmada.api.work.binding_spec import decode_policy_fields
 from reconciler.dialects.karmada.detector.known_policies import BUILT_IN_PRIORITIES
 from reconciler.dialects.karmada.detector.options import decode_detector_options
 from reconciler.dialects.karmada.detector.propagation import Propagation
@@ -29,27 +22,27 @@ from reconciler.dialects.karmada.view.custom_kind_references import (
     uncountable,
     undivided,
 )
-from reconciler.manifests.label_index import LabelIndex
+from reconciler.dialects.karmada.view.meant_clusters import doubts_of_clusters, known_clusters
+from reconciler.dialects.karmada.view.override_references import dangling_in_overrides
+from reconciler.dialects.karmada.view.policy_overlap import overlapping
+from reconciler.dialects.karmada.view.selected_templates import Templates, index_templates
+from reconciler.manifests.doubtful_selectors import doubts_of_selector, selector_at
 from reconciler.manifests.names import shown
 from reconciler.manifests.references import Dangling, Known, proposal
 from reconciler.manifests.text.limits import MAX_VIOLATIONS
-from reconciler.model.body import Body
-from reconciler.model.fields import bodies, mapping, mapping_or_none, strings, text
+from reconciler.model.fields import bodies, mapping, strings, text
 from reconciler.model.identity import group_of
 from reconciler.model.settings import settings_in
-from reconciler.model.world import Manifest
-
-CLUSTER = "Cluster"
 
 
 def dangling_in_karmada(known: Known) -> Iterator[Dangling]:
     """Yield the references of policies that lead nowhere."""
-    templates = _templates(known)
+    templates = index_templates(known)
     options = decode_detector_options(settings_in(known.world))
     scripted = scripted_kinds(known)
     yield from scripts(known, options.custom_kinds)
     yield from uncountable(templates.by_name, options.custom_kinds)
-    clusters = known.names(CLUSTER_GROUP, CLUSTER)
+    meant = known_clusters(known)
     classes = known.names(SCHEDULING_GROUP, "PriorityClass") | BUILT_IN_PRIORITIES.keys()
     for kind in (NAMESPACED, CLUSTER_WIDE):
         for manifest in known.of_kind(GROUP, kind):
@@ -57,73 +50,12 @@ def dangling_in_karmada(known: Known) -> Iterator[Dangling]:
             yield from _selected(policy, known, templates)
             yield from _propagated(policy, templates, options.propagation)
             yield from _divided(policy, templates, options.custom_kinds, scripted)
-            yield from islice(_clusters(manifest, clusters), MAX_VIOLATIONS)
+            yield from islice(doubts_of_clusters(manifest, meant), MAX_VIOLATIONS)
             yield from _overrides(policy)
             yield from _priority_class(policy, classes)
             yield from _spread(policy)
-
-
-@dataclass(frozen=True, slots=True)
-class _OfKind:
-    """The workloads of one API version and kind, by name and by label.
-
-    Attributes:
-        by_name: Name to all of that name.
-        by_place: Namespace to those in it by their labels; `""` to all of them.
-    """
-
-    by_name: Mapping[str, tuple[Template, ...]]
-    by_place: Mapping[str, LabelIndex[Template]]
-
-    def candidates(self, policy: Policy, selector: ResourceSelector) -> Iterable[Template]:
-        """Return what a selector of a policy may select; its namespace is still to be asked."""
-        if selector.name:
-            return self.by_name.get(selector.name, ())
-        place = selector.namespace if policy.key.kind == CLUSTER_WIDE else policy.key.namespace
-        found = self.by_place.get(place)
-        return () if found is None else found.selected(selector.labels)
-
-
-@dataclass(frozen=True, slots=True)
-class Templates:
-    """The workloads by API version and kind, and among those by name and label."""
-
-    by_kind: Mapping[tuple[str, str], _OfKind]
-
-    @property
-    def by_name(self) -> Mapping[tuple[str, str], Mapping[str, tuple[Template, ...]]]:
-        """The workloads by API version and kind, and among those by name."""
-        return {kind: found.by_name for kind, found in self.by_kind.items()}
-
-    def matching(self, policy: Policy, selector: ResourceSelector) -> Iterator[Template]:
-        """Yield what one selector of a policy selects."""
-        of_kind = self.by_kind.get((selector.api_version, selector.kind))
-        for template in () if of_kind is None else of_kind.candidates(policy, selector):
-            here = policy.key.kind == CLUSTER_WIDE or template.key.namespace == policy.key.namespace
-            if here and closeness(selector, template):
-                yield template
-
-
-def _templates(known: Known) -> Templates:
-    """Index the workloads."""
-    found: dict[tuple[str, str], dict[str, list[Template]]] = defaultdict(lambda: defaultdict(list))
-    for key, manifest in known.world.inputs.items():
-        if key.group not in known.world.known.groups:
-            template = template_of(manifest)
-            found[template.api_version, key.kind][key.name].append(template)
-    return Templates({kind: _indexed(by_name) for kind, by_name in found.items()})
-
-
-def _indexed(by_name: Mapping[str, Sequence[Template]]) -> _OfKind:
-    """Index the workloads of a kind."""
-    by_place: dict[str, list[tuple[Mapping[str, str], Template]]] = defaultdict(list)
-    for template in (one for templates in by_name.values() for one in templates):
-        for place in {"", template.key.namespace}:
-            by_place[place].append((template.labels, template))
-    return _OfKind(
-        {name: tuple(templates) for name, templates in by_name.items()},
-        {place: LabelIndex(templates) for place, templates in by_place.items()},
-    )
+    yield from overlapping(known, templates)
+    yield from dangling_in_overrides(known, templates, meant)
 
 
 def _selected(policy: Policy, known: Known, templates: Templates) -> Iterator[Dangling]:
@@ -131,7 +63,7 @@ def _selected(policy: Policy, known: Known, templates: Templates) -> Iterator[Da
     empty = [
         position
         for position, selector in enumerate(policy.selectors)
-        if not any(True for _ in templates.matching(policy, selector))
+        if not any(True for _ in templates.matching(policy.key, selector))
         and (group_of(selector.api_version), selector.kind) not in known.unclear
     ]
     rule, expected = "policy-selects-nothing", "workloads that it selects, or no such selector"
@@ -139,9 +71,10 @@ def _selected(policy: Policy, known: Known, templates: Templates) -> Iterator[Da
     yield from unkinded
     if unkinded:
         return
-    if len(empty) == len(policy.selectors):
-        message = "the policy selects no workload of this repository"
-        yield Dangling(policy.key, "/spec/resourceSelectors", rule, message, expected)
+    doubts = [one for position in empty for one in _by_labels(policy, position, known, templates)]
+    yield from doubts
+    if len(empty) == len(policy.selectors) and not doubts:
+        yield _selects_nothing(policy, templates, rule, expected)
         return
     for position in empty:
         selector = policy.selectors[position]
@@ -149,6 +82,29 @@ def _selected(policy: Policy, known: Known, templates: Templates) -> Iterator[Da
             at = f"/spec/resourceSelectors/{position}/name"
             message = f"no {selector.kind} {shown(selector.name)} is there to be selected"
             yield Dangling(policy.key, at, rule, message, expected)
+
+
+def _by_labels(
+    policy: Policy, position: int, known: Known, templates: Templates
+) -> Iterator[Dangling]:
+    """Yield which label of a selector no workload has."""
+    selector = policy.selectors[position]
+    written = bodies(mapping(known.world.inputs[policy.key].body, "spec"), "resourceSelectors")
+    among = templates.beside(policy.key, selector)
+    if not selector.name and selector.labels is not None and among is not None:
+        labels, at = selector_at(written[position], f"/spec/resourceSelectors/{position}")
+        yield from doubts_of_selector(policy.key, labels, at, among, "policy-selects-nothing")
+
+
+def _selects_nothing(policy: Policy, templates: Templates, rule: str, expected: str) -> Dangling:
+    """Return that a policy selects nothing, and where what it means stands, if it does."""
+    message, namespace = "the policy selects no workload of this repository", policy.key.namespace
+    found = (one for selector in policy.selectors for one in templates.elsewhere(selector))
+    other = next(found, None) if namespace else None
+    if other is not None:
+        message = f"the policy selects no workload of its own namespace {shown(namespace)}"
+        expected = f"namespace: {other.key.namespace}, where {other.key.kind} {other.key.name} is"
+    return Dangling(policy.key, "/spec/resourceSelectors", rule, message, expected)
 
 
 def _without_kind(policy: Policy, rule: str) -> Iterator[Dangling]:
@@ -167,7 +123,7 @@ def _propagated(
     """Yield a policy whose every workload is one that is never propagated."""
     never = ""
     for selector in policy.selectors:
-        for template in templates.matching(policy, selector):
+        for template in templates.matching(policy.key, selector):
             if propagation.allows(template):
                 return
             never = never or str(template.key)
@@ -188,44 +144,10 @@ def _divided(
     for position, selector in enumerate(policy.selectors if divides(policy) else ()):
         found = (
             dangling
-            for template in templates.matching(policy, selector)
+            for template in templates.matching(policy.key, selector)
             for dangling in undivided(policy, position, template, custom, scripted)
         )
         yield from islice(found, 1)
-
-
-def _clusters(manifest: Manifest, names: frozenset[str]) -> Iterator[Dangling]:
-    """Yield names of clusters that no cluster has."""
-    for at, affinity in _affinities(
-        decode_policy_fields(mapping(manifest.body, "spec")).placement or {}
-    ):
-        for field in ("clusterNames", "exclude"):
-            for position, name in enumerate(strings(affinity, field)):
-                if name not in names:
-                    yield Dangling(
-                        manifest.key,
-                        f"{at}/{field}/{position}",
-                        "policy-cluster-unknown",
-                        f"no Cluster is named {shown(name)}",
-                        proposal(name, names, CLUSTER),
-                    )
-
-
-def _affinities(placement: Body) -> Iterator[tuple[str, Body]]:
-    """Yield everything that names clusters, with its JSON pointer."""
-    root = "/spec/placement"
-    single = mapping_or_none(placement, "clusterAffinity")
-    if single is not None:
-        yield f"{root}/clusterAffinity", single
-    for position, term in enumerate(bodies(placement, "clusterAffinities")):
-        at = f"{root}/clusterAffinities/{position}"
-        yield at, term
-        for number, more in enumerate(bodies(term, "overflowAffinities")):
-            yield f"{at}/overflowAffinities/{number}", more
-    preference = mapping(mapping(placement, "replicaScheduling"), "weightPreference")
-    at = f"{root}/replicaScheduling/weightPreference/staticWeightList"
-    for position, weight in enumerate(bodies(preference, "staticWeightList")):
-        yield f"{at}/{position}/targetCluster", mapping(weight, "targetCluster")
 
 
 def _overrides(policy: Policy) -> Iterator[Dangling]:

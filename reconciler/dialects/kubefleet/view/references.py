@@ -6,7 +6,13 @@ from reconciler.dialects.kubefleet.api.groups import CLUSTER_GROUP, PLACEMENT_GR
 from reconciler.dialects.kubefleet.api.kinds import PLACEMENTS
 from reconciler.dialects.kubefleet.api.policy import PICK_FIXED
 from reconciler.dialects.kubefleet.view.judged_references import refused_beside_others
+from reconciler.dialects.kubefleet.view.meant_clusters import (
+    OVERRIDES,
+    doubts_of_override,
+    doubts_of_placement,
+)
 from reconciler.errors import UserError
+from reconciler.manifests.doubtful_selectors import Labelled
 from reconciler.manifests.names import shown
 from reconciler.manifests.references import Dangling, Known, proposal
 from reconciler.model.fields import bodies, mapping, strings, text
@@ -19,6 +25,7 @@ SELECTORS = "/spec/resourceSelectors"
 def dangling_in_kubefleet(known: Known) -> Iterator[Dangling]:
     """Yield the references of placements that lead nowhere, and names that are missing."""
     clusters = known.names(CLUSTER_GROUP, CLUSTER)
+    labelled = Labelled.known(known, CLUSTER_GROUP, CLUSTER)
     for manifest in (
         one for kind in sorted(PLACEMENTS) for one in known.of_kind(PLACEMENT_GROUP, kind)
     ):
@@ -42,6 +49,10 @@ def dangling_in_kubefleet(known: Known) -> Iterator[Dangling]:
                     proposal(name, clusters, CLUSTER),
                 )
         yield from _selected(manifest, known)
+        yield from doubts_of_placement(manifest, labelled)
+    for kind in OVERRIDES:
+        for manifest in known.of_kind(PLACEMENT_GROUP, kind):
+            yield from doubts_of_override(manifest, labelled)
     yield from refused_beside_others(known)
 
 

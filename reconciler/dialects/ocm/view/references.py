@@ -12,6 +12,12 @@ from reconciler.dialects.ocm.api.placement import (
 )
 from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import GROUP as WORK_GROUP
 from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import KIND as REPLICA_SET
+from reconciler.dialects.ocm.view.meant_clusters import (
+    doubts_of_placement,
+    doubts_of_set,
+    known_labels,
+    reported_scores,
+)
 from reconciler.manifests.names import shown
 from reconciler.manifests.references import Dangling, Known, proposal
 from reconciler.model.fields import bodies, mapping, strings, text
@@ -26,9 +32,13 @@ def dangling_in_ocm(known: Known) -> Iterator[Dangling]:
     """Yield the references of placements, bindings and scores that lead nowhere."""
     sets = known.names(GROUP, SET) | IMPLICIT.keys()
     clusters = known.names(GROUP, CLUSTER)
+    labelled, reported = known_labels(known), reported_scores(known)
     for manifest in known.of_kind(GROUP, "Placement"):
         yield from _bound(manifest, known, sets)
         yield from _prioritized(manifest)
+        yield from doubts_of_placement(manifest, labelled, reported)
+    for manifest in known.of_kind(GROUP, SET):
+        yield from doubts_of_set(manifest, labelled)
     for manifest in known.of_kind(GROUP, BINDING):
         name = text(mapping(manifest.body, "spec"), "clusterSet")
         if name not in sets:
