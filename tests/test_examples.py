@@ -30,9 +30,9 @@ VALID = [
     "scores-primary",
 ]
 REFUSED = {
-    "binding-abridged-rebalanced": (9, "yaml-syntax"),  # a line of dots stands for the rest
-    "binding-abridged-spec": (9, "yaml-syntax"),
-    "binding-abridged-status": (9, "yaml-syntax"),
+    "binding-abridged-rebalanced": (8, "yaml-syntax"),  # a line of dots stands for the rest
+    "binding-abridged-spec": (8, "yaml-syntax"),
+    "binding-abridged-status": (8, "yaml-syntax"),
     "policy-rejected-alternative": (15, "schema-unknown-field"),  # never made it into the API
     "scores-misnamed": (17, "schema-required"),  # a score must have a name
     "scores-unfilled": (5, "identity-namespace"),  # a blank to be filled in

@@ -20,6 +20,7 @@ from reconciler.dialects.karmada.api.policies import (
 from reconciler.dialects.karmada.detector.detect import claim_workloads
 from reconciler.dialects.karmada.detector.options import DetectorOptions
 from reconciler.dialects.karmada.memory import KarmadaMemory
+from reconciler.manifests.label_index import LabelIndex
 from reconciler.model.labels import matches
 from reconciler.model.world import World
 from tests.builders import (
@@ -75,8 +76,9 @@ def check_all(found: World) -> None:
 
 
 def compared(calls: Counter[CodeType]) -> int:
-    """How often a selector was held against a workload."""
-    return calls[closeness.__code__] + calls[matches.__code__]
+    """How often a selector was held against a workload, or asked the index of workloads."""
+    asked = (closeness, matches, LabelIndex.selected)
+    return sum(calls[one.__code__] for one in asked)
 
 
 @pytest.mark.parametrize("ask", [claim_all, check_all])

@@ -139,6 +139,7 @@ KUBEFLEET = Owned(
         ("dialects/kubefleet/overrider/override.py", "policy"): "an override",
         ("dialects/kubefleet/view/columns.py", "clusterName"): "an eviction",
         ("dialects/kubefleet/view/columns.py", "policy"): "a placement",
+        ("dialects/kubefleet/view/meant_clusters.py", "policy"): "a placement",
         ("dialects/kubefleet/view/references.py", "policy"): "a placement",
         ("dialects/kubefleet/view/tree.py", "state"): "what is shown",
         ("dialects/kubefleet/workgenerator/work_marks.py", "applyStrategy"): "a Work",

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from reconciler.dialects.karmada.api.clusters import Members, decode_cluster, members_of
 from reconciler.dialects.karmada.api.groups import CLUSTER_GROUP
 from reconciler.dialects.karmada.api.placement import decode_affinity
-from reconciler.dialects.karmada.api.work.binding_spec import decode_policy_fields
+from reconciler.dialects.karmada.api.policies import Policy
 from reconciler.manifests.doubtful_selectors import (
     Labelled,
     doubts_of_selector,
@@ -19,7 +19,6 @@ from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, mapping_or_none, strings, text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.taints import TaintEffect
-from reconciler.model.world import Manifest
 from reconciler.schedule.framework import positions_of
 
 CLUSTER = "Cluster"
@@ -64,15 +63,15 @@ def known_clusters(known: Known) -> KnownClusters:
     )
 
 
-def doubts_of_clusters(manifest: Manifest, clusters: KnownClusters) -> Iterator[Dangling]:
+def doubts_of_clusters(policy: Policy, clusters: KnownClusters) -> Iterator[Dangling]:
     """Yield what a policy means by clusters, and means nothing."""
-    placement = decode_policy_fields(mapping(manifest.body, "spec")).placement or {}
+    placement = policy.copied.placement or {}
     for at, affinity in _affinities(placement):
-        yield from doubts_of_affinity(manifest.key, affinity, at, clusters)
+        yield from doubts_of_affinity(policy.key, affinity, at, clusters)
     tolerations = bodies(placement, "clusterTolerations")
     at = "/spec/placement/clusterTolerations"
-    yield from doubts_of_tolerations(manifest.key, tolerations, at, EFFECTS)
-    yield from _idle_weights(manifest.key, placement, clusters)
+    yield from doubts_of_tolerations(policy.key, tolerations, at, EFFECTS)
+    yield from _idle_weights(policy.key, placement, clusters)
 
 
 def doubts_of_affinity(

@@ -1,47 +1,48 @@
 """Policies between which only a name decides: people rarely mean that."""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from reconciler.dialects.karmada.api.policies import (
-    CLUSTER_WIDE,
-    GROUP,
-    NAMESPACED,
     Implicit,
     Policy,
     ResourceSelector,
-    decode_policy,
 )
 from reconciler.dialects.karmada.view.selected_templates import Templates
-from reconciler.manifests.references import Dangling, Known
+from reconciler.manifests.references import Dangling
 from reconciler.model.identity import ObjectKey
 
 Claim = tuple[Policy, Implicit]
 
 
-def overlapping(known: Known, templates: Templates) -> Iterator[Dangling]:
+def overlapping(policies: Iterable[Policy], templates: Templates) -> Iterator[Dangling]:
     """Yield each policy that loses a workload to another one of its scope by name alone, once.
+
+    Args:
+        policies: All of one scope.
+        templates: The workloads.
 
     Source: karmada@f8fdd02 pkg/detector/policy.go `getHighestPriorityPropagationPolicy`.
     """
-    for kind in (NAMESPACED, CLUSTER_WIDE):
-        claims: dict[ObjectKey, list[Claim]] = defaultdict(list)
-        for manifest in known.of_kind(GROUP, kind):
-            policy = decode_policy(manifest, known.keys)
-            if policy.deleting:
-                continue
-            nearest: dict[ObjectKey, Implicit] = {}
-            for selector in policy.selectors:
-                for one in templates.matching(policy.key, selector):
-                    nearest[one.key] = max(_near(selector), nearest.get(one.key, Implicit.NO_MATCH))
-            for key, near in nearest.items():
-                claims[key].append((policy, near))
-        told: set[ObjectKey] = set()
-        for key in sorted(claims):
-            for winner, loser in _by_name(claims[key]):
-                if loser.key not in told:
-                    told.add(loser.key)
-                    yield _overlap(key, winner, loser)
+    claims: dict[ObjectKey, list[Claim]] = defaultdict(list)
+    for policy in policies:
+        nearest: dict[ObjectKey, Implicit] = {}
+        for selector in () if policy.deleting else policy.selectors:
+            near = _near(selector)
+            for one in templates.matching(policy.key, selector):
+                nearest[one.key] = max(near, nearest.get(one.key, Implicit.NO_MATCH))
+        for key, near in nearest.items():
+            claims[key].append((policy, near))
+    told: set[ObjectKey] = set()
+    for key, claiming in sorted(claims.items()) if _some_overlap(claims) else ():
+        for winner, loser in _by_name(claiming):
+            if loser.key not in told:
+                told.add(loser.key)
+                yield _overlap(key, winner, loser)
+
+
+def _some_overlap(claims: Mapping[ObjectKey, Sequence[Claim]]) -> bool:
+    return any(len(one) > 1 for one in claims.values())
 
 
 def _near(selector: ResourceSelector) -> Implicit:
@@ -51,7 +52,7 @@ def _near(selector: ResourceSelector) -> Implicit:
     return Implicit.ALL if selector.labels is None else Implicit.LABELS
 
 
-def _by_name(claims: list[Claim]) -> Iterator[tuple[Policy, Policy]]:
+def _by_name(claims: Sequence[Claim]) -> Iterator[tuple[Policy, Policy]]:
     """Yield the winner with each policy that has its priority and selects as closely."""
     winner, near = min(claims, key=lambda one: (-one[0].priority, -one[1], one[0].key.name))
     for policy, close in claims:

@@ -45,16 +45,16 @@ def dangling_in_karmada(known: Known) -> Iterator[Dangling]:
     meant = known_clusters(known)
     classes = known.names(SCHEDULING_GROUP, "PriorityClass") | BUILT_IN_PRIORITIES.keys()
     for kind in (NAMESPACED, CLUSTER_WIDE):
-        for manifest in known.of_kind(GROUP, kind):
-            policy = decode_policy(manifest, known.keys)
+        policies = [decode_policy(one, known.keys) for one in known.of_kind(GROUP, kind)]
+        for policy in policies:
             yield from _selected(policy, known, templates)
             yield from _propagated(policy, templates, options.propagation)
             yield from _divided(policy, templates, options.custom_kinds, scripted)
-            yield from islice(doubts_of_clusters(manifest, meant), MAX_VIOLATIONS)
+            yield from islice(doubts_of_clusters(policy, meant), MAX_VIOLATIONS)
             yield from _overrides(policy)
             yield from _priority_class(policy, classes)
             yield from _spread(policy)
-    yield from overlapping(known, templates)
+        yield from overlapping(policies, templates)
     yield from dangling_in_overrides(known, templates, meant)
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from reconciler.dialects.karmada.api.policies import (
     ResourceSelector,
     Template,
-    closeness,
     template_of,
 )
 from reconciler.manifests.doubtful_selectors import Labelled
@@ -30,7 +29,10 @@ class OfKind:
     by_place: Mapping[str, LabelIndex[Template]]
 
     def candidates(self, policy: ObjectKey, selector: ResourceSelector) -> Iterable[Template]:
-        """Return what a selector of a policy may select; its namespace is still to be asked."""
+        """Return what has the name, or the labels, of a selector; its namespace is to be asked.
+
+        As `closeness` judges: a name makes the labels irrelevant.
+        """
         if selector.name:
             return self.by_name.get(selector.name, ())
         return self.at(policy.namespace or selector.namespace, selector.labels)
@@ -56,8 +58,8 @@ class Templates:
         """Yield what one selector of a policy, or of an override policy, selects."""
         of_kind = self.by_kind.get((selector.api_version, selector.kind))
         for template in () if of_kind is None else of_kind.candidates(policy, selector):
-            here = policy.namespace in ("", template.key.namespace)
-            if here and closeness(selector, template):
+            namespace = template.key.namespace
+            if policy.namespace in ("", namespace) and selector.namespace in ("", namespace):
                 yield template
 
     def elsewhere(self, selector: ResourceSelector) -> Iterator[Template]:
