@@ -15,7 +15,7 @@ from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.known_kinds import KnownKinds
 from reconciler.model.same import Same
 
-ANNOTATIONS = ("metadata", "annotations")
+MARKS = (("metadata", "annotations"), ("metadata", "labels"))
 
 
 Renamed = Mapping[tuple[ClusterName, ObjectKey], ObjectKey]
@@ -56,7 +56,7 @@ def without_refused(
 
 def _who(manifest: Body) -> object:
     """Return what the identity of a manifest is read from; a shared document says all of it."""
-    if isinstance(manifest, Filled) and manifest.place[:2] == ANNOTATIONS:
+    if isinstance(manifest, Filled) and all(at[:2] in MARKS for at in manifest.places):
         return Same(manifest.shared)
     metadata = at(manifest, "metadata")
     fields = (manifest.get("apiVersion"), manifest.get("kind"))

@@ -18,7 +18,8 @@ WRITES_ASSUMED = 1
 """The first rules: what is assumed of silent clusters was written when its moment came.
 
 Of KubeFleet's overrides, and of what its placements select, nothing was written, and a placement
-without a policy replaced a snapshot without one.
+without a policy replaced a snapshot without one. What Karmada's bindings deliver had neither the
+claim of a policy nor the id of its Work.
 """
 
 RULES = 2

@@ -18,6 +18,8 @@ from reconciler.dialects.karmada.api.settings import Failover
 from reconciler.dialects.karmada.api.work.binding_metadata import BindingMetadata
 from reconciler.dialects.karmada.api.work.binding_spec import BindingSpec
 from reconciler.dialects.karmada.api.work.failover_behavior import decode_behavior
+from reconciler.dialects.karmada.api.work.hub_marks import kept_marks
+from reconciler.dialects.karmada.binding.merged_targets import kept_clusters
 from reconciler.dialects.karmada.detector.binding_draft import Draft
 from reconciler.dialects.karmada.eviction.application_failover import (
     UNHEALTHY_SINCE,
@@ -113,6 +115,7 @@ def decide(draft: Draft, demand: Demand | None, around: Surroundings) -> Part:
             UNHEALTHY_SINCE: failing.since,
             MOVING_TO: write_goal(moved.goal),
             DECISION_DIGEST: digest_of(after, draft.resource),
+            **kept_marks(draft.metadata, kept_clusters(spec)),
         },
     )
     rescheduled = demand is not None and _has_happened(demand, verdict, moved)

@@ -1,4 +1,4 @@
-"""Documents that are alike but for one text: many of them are written with the work of one."""
+"""Documents that are alike but for a few texts: many of them are written with the work of one."""
 
 from collections.abc import Iterator, Mapping
 
@@ -9,31 +9,34 @@ from reconciler.model.same import Same
 
 HOLE = "hole"
 
+Places = tuple[tuple[str, ...], ...]
+
 
 class Filled(Mapping[str, object]):
-    """A shared document with a text at a place where it has one already.
+    """A shared document with texts at places where it has one already.
 
-    The document is put together when that place is asked for: most of them are only written.
+    The document is put together when such a place is asked for: most of them are only written. All
+    places begin with the same field.
 
-    >>> dict(Filled({"metadata": {"name": "", "labels": {}}}, ("metadata", "name"), "web"))
+    >>> dict(Filled({"metadata": {"name": "", "labels": {}}}, (("metadata", "name"),), ("web",)))
     {'metadata': {'name': 'web', 'labels': {}}}
     """
 
-    __slots__ = ("_whole", "place", "shared", "text")
+    __slots__ = ("_whole", "places", "shared", "texts")
 
-    def __init__(self, shared: Body, place: tuple[str, ...], text: str) -> None:
+    def __init__(self, shared: Body, places: Places, texts: tuple[str, ...]) -> None:
         """Remember of what it is made."""
         self.shared = shared
-        self.place = place
-        self.text = text
+        self.places = places
+        self.texts = texts
         self._whole: Body | None = None
 
     def __getitem__(self, name: str) -> object:
         """Return a field."""
-        if name != self.place[0]:
+        if name != self.places[0][0]:
             return self.shared[name]
         if self._whole is None:
-            self._whole = with_value(self.shared, self.place, self.text)
+            self._whole = _with_texts(self.shared, self.places, self.texts)
         return self._whole[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -49,8 +52,8 @@ class Filled(Mapping[str, object]):
         return repr(dict(self))
 
 
-Known = dict[tuple[Same, tuple[str, ...]], tuple[str, str]]
-"""What is written before and behind the text of a shared document, by its place."""
+Known = dict[tuple[Same, Places], tuple[tuple[str, ...], tuple[int, ...]]]
+"""What is written around the texts of a shared document, and their order, by its places."""
 
 
 def encode_alike(body: Body, known: Known) -> str:
@@ -61,18 +64,39 @@ def encode_alike(body: Body, known: Known) -> str:
     """
     if not isinstance(body, Filled):
         return encode(body)
-    key = (Same(body.shared), body.place)
-    parts = known.get(key)
-    if parts is None:
-        parts = known[key] = _around(body)
-    return f"{parts[0]}{encode_scalar(body.text)}{parts[1]}"
+    key = (Same(body.shared), body.places)
+    around = known.get(key)
+    if around is None:
+        around = known[key] = _around(body)
+    (head, *tails), order = around
+    parts = [head]
+    for index, tail in zip(order, tails, strict=True):
+        parts += (encode_scalar(body.texts[index]), tail)
+    return "".join(parts)
 
 
-def _around(body: Filled) -> tuple[str, str]:
-    """Return what is written before and behind the text of a document."""
+def _around(body: Filled) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """Return what is written around the texts of a document, and in which order they stand."""
     hole = HOLE
-    while True:  # until nothing else of the document has the text that stands for its own
-        head, *tails = encode(with_value(body.shared, body.place, hole)).split(hole)
-        if len(tails) == 1:
-            return head, tails[0]
+    while True:  # until nothing else of the document has a text that stands for one of its own
+        holes = tuple(f"{hole}{chr(ord('a') + index)}" for index in range(len(body.places)))
+        written = encode(_with_texts(body.shared, body.places, holes))
+        if written.count(hole) == len(holes):
+            order = tuple(sorted(range(len(holes)), key=lambda index: written.index(holes[index])))
+            return _cut(written, [holes[index] for index in order]), order
         hole += "s"
+
+
+def _cut(written: str, holes: list[str]) -> tuple[str, ...]:
+    """Return what stands before, between and behind texts that follow one another."""
+    parts: list[str] = []
+    for hole in holes:
+        head, written = written.split(hole)
+        parts.append(head)
+    return (*parts, written)
+
+
+def _with_texts(shared: Body, places: Places, texts: tuple[str, ...]) -> Body:
+    for place, text in zip(places, texts, strict=True):
+        shared = with_value(shared, place, text)
+    return shared

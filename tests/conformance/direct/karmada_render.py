@@ -79,6 +79,7 @@ def rendering_of(given: Body, *, keeps_state: bool = False) -> Rendering:
         members=members,
         overrides=overrides,
         custom_kinds=UPSTREAM_ONLY,
+        identified=False,  # by the webhook of Works, which is asked later
         keeps_state=keeps_state,
     )
 

@@ -1,4 +1,4 @@
-"""Documents that are alike but for one text."""
+"""Documents that are alike but for a few texts."""
 
 import pytest
 
@@ -6,12 +6,15 @@ from reconciler.manifests.text.emitter import encode
 from reconciler.manifests.text.filled import Filled, Known, encode_alike
 from reconciler.model.body import Body
 
-PLACE = ("metadata", "annotations", "for")
+PLACES = (("metadata", "labels", "id"), ("metadata", "annotations", "for"))
 
 
 def document(**annotations: str) -> Body:
-    """A document with a text that is filled in."""
-    return {"kind": "A", "metadata": {"annotations": {"for": "", **annotations}}, "on": ["yes", 1]}
+    """A document with two texts that are filled in, the second one first."""
+    return {
+        "kind": "A",
+        "metadata": {"annotations": {"for": "", **annotations}, "labels": {"id": ""}},
+    }
 
 
 @pytest.mark.parametrize(
@@ -26,7 +29,7 @@ def test_what_is_filled_is_written_as_if_it_stood_there(shared: Body) -> None:
     """Whatever else the documents hold, and whatever the text needs to be quoted."""
     known: Known = {}
     for text in ("east", "yes", "", "1", "a: b", "hole"):
-        filled = Filled(shared, PLACE, text)
+        filled = Filled(shared, PLACES, ("hole", text))
 
         assert encode(dict(filled)) == encode_alike(filled, known)
     assert 1 == len(known)

@@ -6,16 +6,20 @@ from dataclasses import dataclass, field
 from reconciler.dialects.karmada.api.clusters import Members, TargetCluster
 from reconciler.dialects.karmada.api.custom_kinds import BUILT_IN, CustomKinds
 from reconciler.dialects.karmada.api.work.binding_spec import BindingSpec
+from reconciler.dialects.karmada.api.work.hub_marks import NO_MARKS, HubMarks
 from reconciler.dialects.karmada.api.work.work_spec import encode_dispatch
 from reconciler.dialects.karmada.binding.prune import pruned
 from reconciler.dialects.karmada.binding.revise_replicas import completions_by_cluster, revised
 from reconciler.dialects.karmada.binding.work_marks import (
     CONFLICT,
+    OPEN_ID,
     at_cluster,
     binding_marks,
+    claimed,
     conflict_resolution,
     marked,
     marked_at,
+    name_of,
     with_managed_lists,
     work_of,
 )
@@ -42,6 +46,8 @@ class Rendering:
         members: The fleet.
         overrides: The override policies.
         custom_kinds: Where custom kinds keep their replicas.
+        identified: Whether Works have permanent ids, and manifests the marks of their claim; older
+            rules knew neither.
         keeps_state: Whether labels of an application that fails over follow it (upstream's feature
             gate StatefulFailoverInjection, off by default).
     """
@@ -49,6 +55,7 @@ class Rendering:
     members: Members
     overrides: OverridePolicies = field(default_factory=OverridePolicies)
     custom_kinds: CustomKinds = BUILT_IN
+    identified: bool = True
     keeps_state: bool = False
 
     @property
@@ -61,7 +68,11 @@ class Rendering:
 class RenderedBinding:
     """A binding that is rendered.
 
-    `workload` is the key of its workload, `permanent_id` that by which Works name the binding.
+    Attributes:
+        workload: The key of its workload.
+        permanent_id: By which Works name the binding.
+        claim: Labels and annotations of the policy that claims it.
+        marks: What it keeps of a hub.
     """
 
     namespace: str
@@ -69,6 +80,8 @@ class RenderedBinding:
     spec: BindingSpec
     workload: ObjectKey
     permanent_id: str
+    claim: tuple[Mapping[str, str], Mapping[str, str]] = ({}, {})
+    marks: HubMarks = NO_MARKS
 
 
 def render_binding(
@@ -93,6 +106,8 @@ def render_binding(
     except UserError as error:
         yield from (NotRendered(target.name, error.message) for target in targets)
         return
+    if rendering.identified:
+        template = claimed(template, *binding.claim)
     state = _state(binding.spec, targets) if rendering.keeps_state else {}
     contents = _Contents(binding, template, state, rendering)
     for target in targets:
@@ -140,11 +155,14 @@ class _Contents:
         work = shared.work
         if self._dispatch is None:
             work = {**work, "spec": encode_dispatch(self.binding.spec, target.name)}
+        known = self.rendering.identified
+        work_id = self.binding.marks.work_id(target.name, shared.name) if known else None
+        manifest = marked_at(shared.manifest, target.name, work_id)
         return ClusterWork(
             cluster=target.name,
-            carrier=at_cluster(work, target.name),
+            carrier=at_cluster(work, target.name, work_id),
             fill=fill_work,
-            manifests={self.binding.workload: marked_at(shared.manifest, target.name)},
+            manifests={self.binding.workload: manifest},
         )
 
     def _share(self, target: TargetCluster, completions: int | None) -> Body:
@@ -163,19 +181,21 @@ class _Contents:
         """Return what clusters with these overrides get, but for what names the cluster."""
         binding = self.binding
         labels, named = binding_marks(binding.namespace, binding.name, binding.permanent_id)
+        labels = {**labels, **(OPEN_ID if self.rendering.identified else {})}
         named = {**named, CONFLICT: conflict_resolution(found.manifest, binding.spec)}
         manifest = marked(found.manifest, {**labels, **self.state}, named)
         work = work_of(found.manifest, labels, {**named, **applied_annotations(found)})
         work = {**work, "spec": self._dispatch or {}}
-        return _Content(with_managed_lists(pruned(manifest)), work)
+        return _Content(with_managed_lists(pruned(manifest)), work, name_of(found.manifest))
 
 
 @dataclass(frozen=True, slots=True)
 class _Content:
-    """A manifest and its Work that name no cluster yet."""
+    """A manifest and its Work that name no cluster yet, and the name of the Work."""
 
     manifest: Body
     work: Body
+    name: str
 
 
 def _revised(

@@ -2,12 +2,15 @@
 
 from collections.abc import Iterator
 
+from reconciler.dialects.karmada.api.work.hub_marks import NO_MARKS
 from reconciler.dialects.karmada.binding.prune import pruned
 from reconciler.dialects.karmada.binding.render import Rendering
 from reconciler.dialects.karmada.binding.work_marks import (
+    OPEN_ID,
     at_cluster,
     marked,
     marked_at,
+    name_of,
     with_managed_lists,
     work_of,
 )
@@ -29,7 +32,8 @@ def render_namespace(
 
     Source: karmada@f8fdd02 pkg/controllers/namespace/namespace_sync_controller.go `buildWorks`.
     """
-    members = rendering.members
+    members, identified = rendering.members, rendering.identified
+    labels = OPEN_ID if identified else {}
     overrides = Overrides(rendering.overrides, members)
     for position, cluster in enumerate(members.fleet.names):
         try:
@@ -37,11 +41,13 @@ def render_namespace(
         except UserError as error:
             yield NotRendered(cluster, error.message)
             continue
-        manifest = with_managed_lists(pruned(marked(found.manifest, {}, {})))
-        work = work_of(found.manifest, None, applied_annotations(found) or None)
+        manifest = with_managed_lists(pruned(marked(found.manifest, labels, {})))
+        work = work_of(found.manifest, labels, applied_annotations(found) or None)
+        name = name_of(found.manifest)
+        work_id = NO_MARKS.work_id(cluster, name) if identified else None
         yield ClusterWork(
             cluster=cluster,
-            carrier=at_cluster(work, cluster),
+            carrier=at_cluster(work, cluster, work_id),
             fill=fill_work,
-            manifests={key: marked_at(manifest, cluster)},
+            manifests={key: marked_at(manifest, cluster, work_id)},
         )

@@ -16,11 +16,13 @@ from reconciler.dialects.karmada.api.clusters import (
 from reconciler.dialects.karmada.api.custom_kinds import decode_custom_kinds
 from reconciler.dialects.karmada.api.groups import CLUSTER
 from reconciler.dialects.karmada.api.placement import is_divided
+from reconciler.dialects.karmada.api.policies import template_of
 from reconciler.dialects.karmada.api.work.binding_metadata import (
     BINDINGS,
     decode_metadata,
 )
 from reconciler.dialects.karmada.api.work.binding_spec import BindingSpec, decode_spec
+from reconciler.dialects.karmada.api.work.hub_marks import HubMarks, decode_marks, permanent_id
 from reconciler.dialects.karmada.binding.merged_targets import kept_clusters, merged_targets
 from reconciler.dialects.karmada.binding.render import RenderedBinding, Rendering, render_binding
 from reconciler.dialects.karmada.binding.render_namespace import render_namespace
@@ -31,7 +33,9 @@ from reconciler.dialects.karmada.binding.render_reads import (
     namespace_reads,
 )
 from reconciler.dialects.karmada.binding.revise_replicas import replicas_path
+from reconciler.dialects.karmada.binding.work_marks import claimed
 from reconciler.dialects.karmada.detector.binding_draft import binding_key
+from reconciler.dialects.karmada.detector.claim_marks import claim_of
 from reconciler.dialects.karmada.detector.namespace_sync import is_synced
 from reconciler.dialects.karmada.detector.propagation import Propagation, decode_propagation
 from reconciler.dialects.karmada.overridemanager.override_policy import (
@@ -50,9 +54,11 @@ from reconciler.model.keyed_cache import AnswerCache
 from reconciler.model.known_kinds import Kind
 from reconciler.model.settings import Settings
 from reconciler.model.versioned import differing_keys
-from reconciler.model.world import Manifest, World
+from reconciler.model.world import WRITES_ASSUMED, Manifest, World
 
 NAMESPACE: Kind = ("", "Namespace")
+NAMESPACE_NAME = "kubernetes.io/metadata.name"
+"""Label that every API server gives to every Namespace."""
 LEFT_WHOLE = (
     "{subject} is of a kind whose replicas nobody can interpret, so that it is delivered unchanged "
     "to each of its clusters; a row of `karmada.interpreters` would divide it, and `delivery."
@@ -108,7 +114,8 @@ class KarmadaRenderer:
         found = self._synced(key)
         if found is None or not self.rendering.members.views:
             return None
-        body = _as_stored(found, uid_of(key))
+        own = {NAMESPACE_NAME: key.name} if self.rendering.identified else {}
+        body = claimed(_as_stored(found, uid_of(key)), own, {})
         rendered = _rendered(found.origin.path, render_namespace(body, key, self.rendering))
         return replace(rendered, reads=namespace_reads(key, body, self.rendering.overrides))
 
@@ -119,7 +126,8 @@ class KarmadaRenderer:
         if template is None:
             return replace(rendered, reads=frozenset(map(named, names)))
         overrides = self.rendering.overrides
-        return replace(rendered, reads=binding_reads(template.key, template.body, names, overrides))
+        body = claimed(template.body, *claim_of(decode_metadata(output.body)))
+        return replace(rendered, reads=binding_reads(template.key, body, names, overrides))
 
     def _rendered_binding(self, output: Manifest) -> tuple[Rendered, Manifest | None]:
         spec = decode_spec(output.body)
@@ -137,9 +145,18 @@ class KarmadaRenderer:
             failed = tuple(NotRendered(name, warnings[0]) for name, _ in placed)
             found = Rendered(path=template.origin.path, failed=failed, kept=kept, placed=placed)
             return found, template
-        stored = _as_stored(template, spec.resource.uid)
-        place = output.key.namespace, output.key.name
-        binding = RenderedBinding(*place, spec, key, _permanent_id(output))
+        metadata = decode_metadata(output.body)
+        marks = decode_marks(metadata)
+        binding = RenderedBinding(
+            namespace=output.key.namespace,
+            name=output.key.name,
+            spec=spec,
+            workload=key,
+            permanent_id=permanent_id(metadata),
+            claim=claim_of(metadata),
+            marks=marks,
+        )
+        stored = _as_stored(template, spec.resource.uid, _generation(template, marks))
         works = render_binding(binding, targets, stored, self.rendering)
         return _rendered(template.origin.path, works, kept, placed, warnings), template
 
@@ -169,17 +186,24 @@ def _rendered(
     )
 
 
-def _permanent_id(output: Manifest) -> str:
-    """Return by what Works name a binding: here its uid, which upstream draws at random."""
-    return decode_metadata(output.body).uid
+def _generation(template: Manifest, marks: HubMarks) -> int:
+    """Return the generation that a workload had on its hub, 0 once it is another one.
+
+    Unlike upstream: no API server counts on, so that what changed since has none.
+    """
+    if not marks.generation or template_of(template).digest != marks.digest:
+        return 0
+    return marks.generation
 
 
-def _as_stored(manifest: Manifest, uid: str) -> Body:
+def _as_stored(manifest: Manifest, uid: str, generation: int = 0) -> Body:
     """Return an object as an API server would store it: with its namespace, and this uid."""
-    metadata = dict(at(manifest.body, "metadata"))
+    metadata = {**at(manifest.body, "metadata"), "uid": uid}
     if manifest.key.namespace:
         metadata["namespace"] = manifest.key.namespace
-    return {**manifest.body, "metadata": {**metadata, "uid": uid}}
+    if generation:
+        metadata["generation"] = generation
+    return {**manifest.body, "metadata": metadata}
 
 
 @dataclass(slots=True, eq=False)
@@ -203,6 +227,7 @@ class KarmadaRenderers:
                 None, policies, partial(self._policies, chain.from_iterable(policies))
             ),
             custom_kinds=decode_custom_kinds(settings),
+            identified=world.rules != WRITES_ASSUMED,
         )
         self.fleet.forget()
         self.overrides.forget()

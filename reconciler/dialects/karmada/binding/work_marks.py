@@ -22,8 +22,14 @@ GENERATION = "resourcetemplate.karmada.io/generation"
 UID = "resourcetemplate.karmada.io/uid"
 WORK_NAME = "work.karmada.io/name"
 WORK_NAMESPACE = "work.karmada.io/namespace"
+WORK_ID = "work.karmada.io/permanent-id"
+OPEN_ID: Mapping[str, str] = {WORK_ID: ""}
+"""The label by which a Work and its manifest are known; the webhook of Works gives it upstream."""
+ID_AT = ("metadata", "labels", WORK_ID)
 NAMED_AT = ("metadata", "annotations", WORK_NAMESPACE)
 """Where a manifest names its cluster."""
+WORK_NAMED_AT = ("metadata", "namespace")
+"""Where a Work does."""
 
 Texts = Mapping[str, str]
 
@@ -53,10 +59,25 @@ def conflict_resolution(manifest: Body, binding: BindingSpec) -> str:
     return "overwrite" if binding.conflict_resolution == "Overwrite" else "abort"
 
 
+def claimed(template: Body, labels: Texts, annotations: Texts) -> Body:
+    """Return a workload with the labels and annotations of the policy that claims it.
+
+    So overrides meet them, as they do upstream.
+
+    Source: karmada@f8fdd02 pkg/detector/claim.go `AddPPClaimMetadata`, `AddCPPClaimMetadata`.
+    """
+    metadata = template.get("metadata", {})
+    if not isinstance(metadata, Mapping) or not (labels or annotations):
+        return template
+    own = {**(string_map(metadata.get("labels")) or {}), **labels}
+    told = {**(string_map(metadata.get("annotations")) or {}), **annotations}
+    return {**template, "metadata": {**metadata, "labels": own, "annotations": told}}
+
+
 def marked(manifest: Body, labels: Texts, annotations: Texts) -> Body:
     """Return a manifest with what names its Work, beside labels and annotations of its binding.
 
-    What names the cluster is left open; `marked_at` fills it in.
+    What names the cluster and the Work there is left open; `marked_at` fills it in.
 
     Where the metadata is no mapping, nothing can be written.
 
@@ -80,11 +101,14 @@ def marked(manifest: Body, labels: Texts, annotations: Texts) -> Body:
     return {**manifest, "metadata": {**metadata, "labels": own, "annotations": told}}
 
 
-def marked_at(manifest: Body, cluster: ClusterName) -> Body:
-    """Return a manifest with the name of the cluster that it is for."""
+def marked_at(manifest: Body, cluster: ClusterName, work_id: str | None) -> Body:
+    """Return a manifest with the name of the cluster that it is for, and the id of its Work.
+
+    Without an id, `None`, it has no label of that name either.
+    """
     if not isinstance(manifest.get("metadata"), Mapping):
         return manifest
-    return Filled(manifest, NAMED_AT, execution_namespace(cluster))
+    return _filled(manifest, NAMED_AT, cluster, work_id)
 
 
 def with_managed_lists(manifest: Body) -> Body:
@@ -112,7 +136,7 @@ def name_of(manifest: Body) -> str:
     return work_name(text(manifest, "kind"), _text(metadata, "namespace"), _text(metadata, "name"))
 
 
-def work_of(manifest: Body, labels: Texts | None, annotations: Texts | None) -> Body:
+def work_of(manifest: Body, labels: Texts, annotations: Texts | None) -> Body:
     """Return a Work without its manifests, of no cluster yet.
 
     Source: karmada@f8fdd02 pkg/util/helper/work.go `CreateOrUpdateWork`.
@@ -123,7 +147,7 @@ def work_of(manifest: Body, labels: Texts | None, annotations: Texts | None) -> 
         "metadata": {
             "name": name_of(manifest),
             "namespace": "",
-            "labels": labels,
+            "labels": labels or None,
             "annotations": annotations,
             "finalizers": [FINALIZER],
         },
@@ -131,9 +155,16 @@ def work_of(manifest: Body, labels: Texts | None, annotations: Texts | None) -> 
     }
 
 
-def at_cluster(work: Body, cluster: ClusterName) -> Body:
-    """Return a Work in the namespace of a cluster."""
-    return Filled(work, ("metadata", "namespace"), execution_namespace(cluster))
+def at_cluster(work: Body, cluster: ClusterName, work_id: str | None) -> Body:
+    """Return a Work in the namespace of a cluster, with its permanent id if it has one."""
+    return _filled(work, WORK_NAMED_AT, cluster, work_id)
+
+
+def _filled(body: Body, place: tuple[str, ...], cluster: ClusterName, work_id: str | None) -> Body:
+    space = execution_namespace(cluster)
+    if work_id is None:
+        return Filled(body, (place,), (space,))
+    return Filled(body, (place, ID_AT), (space, work_id))
 
 
 def _text(body: Body, field: str) -> str:

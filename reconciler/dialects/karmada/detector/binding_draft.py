@@ -23,6 +23,7 @@ from reconciler.dialects.karmada.api.work.binding_spec import (
     with_scheduling,
 )
 from reconciler.dialects.karmada.api.work.binding_status import BindingStatus, decode_status
+from reconciler.dialects.karmada.api.work.hub_marks import kept_ids
 from reconciler.dialects.karmada.detector.claim_marks import (
     claim_annotations,
     claim_labels,
@@ -54,7 +55,7 @@ class Draft:
         metadata: As the last pass left it.
         workload_labels: Labels of its workload.
         present: The binding's file as the last pass left it, `None` if it is new.
-        labels: Of its claim.
+        labels: Of its claim, and the id that it had on a hub.
         annotations: Of its claim.
         owners: Its ownerReferences.
     """
@@ -124,7 +125,7 @@ def draft_binding(
         metadata=metadata,
         workload_labels=template.labels,
         present=present,
-        labels=claim_labels(policy),
+        labels={**claim_labels(policy, metadata), **kept_ids(metadata)},
         annotations=annotations,
         owners=owner_references(template, reference.uid),
     )

@@ -1,4 +1,8 @@
-"""Live bindings as state of ours: the clusters, what they were scheduled by, and when."""
+"""Live bindings as state of ours: the clusters, what they were scheduled by, and when.
+
+Ids that a hub drew at random, and the generation that its API server counted, stand in what it
+delivered: they are kept, so that the switch touches no object for them alone.
+"""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -6,6 +10,7 @@ from datetime import datetime
 from reconciler.dialects.importer import Adopted
 from reconciler.dialects.karmada.api.applied_placement import APPLIED_PLACEMENT
 from reconciler.dialects.karmada.api.binding import workload_key
+from reconciler.dialects.karmada.api.policies import template_of
 from reconciler.dialects.karmada.api.work.binding_metadata import (
     BINDING,
     CLUSTER_BINDING,
@@ -18,6 +23,7 @@ from reconciler.dialects.karmada.api.work.binding_status import (
     BindingStatus,
     decode_status,
 )
+from reconciler.dialects.karmada.api.work.hub_marks import HubMarks, encode_marks, kept_ids
 from reconciler.dialects.karmada.detector.binding_draft import GROUP
 from reconciler.dialects.karmada.detector.claim_marks import (
     CLUSTER_POLICY_ID,
@@ -25,13 +31,15 @@ from reconciler.dialects.karmada.detector.claim_marks import (
     POLICY_ID,
     POLICY_NAME,
     POLICY_NAMESPACE,
-    claimant,
+    claimant_of,
 )
+from reconciler.dialects.karmada.imports.live_works import marks_of, works_by_binding
 from reconciler.dialects.karmada.view.aggregated_status import PLACED_AT
 from reconciler.dialects.karmada.view.binding_rendering import DECISION_DIGEST, digest_of
 from reconciler.manifests.annotation_json import write_note
 from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey, uid_of
+from reconciler.model.labels import is_label_value
 from reconciler.model.moments import is_moment
 from reconciler.model.world import World
 
@@ -43,8 +51,10 @@ def adopt(world: World, live: Mapping[ObjectKey, Body], _now: datetime) -> Adopt
 
     A pass schedules a binding whose applied placement or observed generation is another than it
     wants, so both are kept, as is the moment of the last scheduling, which rebalancers are compared
-    with, and the uid of the workload, by which ties go. The claim names the policy by our uid.
+    with, and the uid of the workload, by which ties go. The ids of bindings and policies are kept,
+    too, and where the export has its Works, theirs and the generation that they were made from.
     """
+    works = works_by_binding(live)
     outputs: dict[ObjectKey, Body] = {}
     left: dict[ObjectKey, str] = {}
     for key, body in live.items():
@@ -56,7 +66,9 @@ def adopt(world: World, live: Mapping[ObjectKey, Body], _now: datetime) -> Adopt
         elif workload not in world.inputs:
             left[key] = f"{workload} is not in the repository; import it with --workloads"
         else:
-            outputs[key] = _binding(key, body, workload)
+            template = template_of(world.inputs[workload])
+            marks = marks_of(works.get(key, ()), template, decode_spec(body))
+            outputs[key] = _binding(key, body, workload, marks)
     return Adopted(outputs=outputs, left=left)
 
 
@@ -70,10 +82,10 @@ def _healthy_since(status: BindingStatus) -> dict[str, str]:
     return {item.cluster: at for item in items if item.applied and item.health == "Healthy"}
 
 
-def _binding(key: ObjectKey, body: Body, workload: ObjectKey) -> Body:
+def _binding(key: ObjectKey, body: Body, workload: ObjectKey, marks: HubMarks) -> Body:
     """Return the file of a live binding."""
     metadata, spec, status = decode_metadata(body), decode_spec(body), decode_status(body)
-    written, policy = metadata.annotations, claimant(body)
+    written = metadata.annotations
     annotations = {name: written[name] for name in KEPT_ANNOTATIONS if name in written}
     resource = spec.resource._replace(
         uid=spec.resource.uid or uid_of(workload), resource_version=""
@@ -82,7 +94,7 @@ def _binding(key: ObjectKey, body: Body, workload: ObjectKey) -> Body:
     known = _healthy_since(status)
     if known:
         annotations[PLACED_AT] = write_note(known)
-    label = POLICY_ID if policy is not None and policy.namespace else CLUSTER_POLICY_ID
+    annotations |= {name: value for name, value in encode_marks(marks).items() if value}
     kept = BindingMetadata(
         namespace=key.namespace,
         name=key.name,
@@ -90,6 +102,16 @@ def _binding(key: ObjectKey, body: Body, workload: ObjectKey) -> Body:
         generation=metadata.generation,
         creation_timestamp=metadata.creation_timestamp,
         annotations=annotations,
-        labels={} if policy is None else {label: uid_of(policy)},
+        labels={**_claim(metadata), **kept_ids(metadata)},
     )
     return encode_manifest(kept, encode_spec(spec._replace(resource=resource)), status)
+
+
+def _claim(metadata: BindingMetadata) -> Mapping[str, str]:
+    """Return the label of the claim: the id that the hub has, or ours where that is no label."""
+    policy = claimant_of(metadata)
+    if policy is None:
+        return {}
+    label = POLICY_ID if policy.namespace else CLUSTER_POLICY_ID
+    known = metadata.label(label)
+    return {label: known if is_label_value(known) else uid_of(policy)}
