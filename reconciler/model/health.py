@@ -1,4 +1,4 @@
-"""Health of a workload as its cluster reports it, and the part of its status that is kept."""
+"""Health of a workload as its cluster reports it."""
 
 from collections.abc import Callable, Mapping
 from enum import StrEnum
@@ -26,15 +26,6 @@ def health_of(report: Body) -> Health:
     if judge is None:
         return Health.UNKNOWN
     return Health.HEALTHY if judge(report) else Health.UNHEALTHY
-
-
-def reported_status(report: Body) -> Body:
-    """Return what is worth keeping of a report's status: all but its conditions.
-
-    Unlike upstream, whose subset differs by kind. Conditions carry moments that change without
-    news, so they would make commits without interest.
-    """
-    return {name: value for name, value in _part(report, "status").items() if name != "conditions"}
 
 
 def _is_deployment_healthy(report: Body) -> bool:

@@ -19,7 +19,8 @@ WRITES_ASSUMED = 1
 
 Of KubeFleet's overrides, and of what its placements select, nothing was written, and a placement
 without a policy replaced a snapshot without one. What Karmada's bindings deliver had neither the
-claim of a policy nor the id of its Work.
+claim of a policy nor the id of its Work; of what clusters report it kept everything but conditions,
+and one without clusters had failed to be applied.
 """
 
 RULES = 2

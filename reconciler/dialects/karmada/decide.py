@@ -92,7 +92,7 @@ def decide(draft: Draft, demand: Demand | None, around: Surroundings) -> Part:
     asked = ask(draft, demand, around.now)
     spec, binding = asked.spec, asked.binding
     before = draft.stood.placed
-    reports = Reports(spec.resource.key, around.copies)
+    reports = Reports(spec.resource.key, around.copies, around.silence.is_written)
     binding, eviction = _evict(binding, around)
     binding, failing = _fail_over(binding, spec, draft.metadata, reports, around)
     goal = read_goal(draft.metadata)

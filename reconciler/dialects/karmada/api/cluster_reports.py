@@ -5,17 +5,29 @@ from dataclasses import dataclass, field
 
 from reconciler.dialects.copy_reports import CopyReports
 from reconciler.dialects.karmada.api.work.binding_status import AggregatedStatusItem, reported_item
+from reconciler.dialects.karmada.api.work.reflected_status import (
+    reflected_status,
+    status_without_conditions,
+)
+from reconciler.model.content import at
 from reconciler.model.copy_report import CopyReport
-from reconciler.model.health import Health, reported_status
+from reconciler.model.health import Health
 from reconciler.model.identity import ObjectKey
 
 
 @dataclass(frozen=True, slots=True)
 class Reports:
-    """The reports of one workload's copies; `workload` is its key."""
+    """The reports of one workload's copies.
+
+    Attributes:
+        workload: Its key.
+        copies: Of all workloads.
+        by_first_rules: Whether all of a status but its conditions is kept, as the first rules had.
+    """
 
     workload: ObjectKey
     copies: CopyReports = field(repr=False)
+    by_first_rules: bool = False
 
     def of(self, cluster: str) -> CopyReport | None:
         """Return what a cluster reports, `None` if it reports nothing."""
@@ -31,7 +43,7 @@ class Reports:
         report = self.of(cluster)
         if report is None or report.health is not Health.HEALTHY:
             return False
-        available = reported_status(report.body).get("availableReplicas")
+        available = at(report.body, "status").get("availableReplicas")
         return isinstance(available, int) and available >= replicas
 
     def items(self, clusters: Iterable[str]) -> dict[str, AggregatedStatusItem]:
@@ -46,9 +58,10 @@ class Reports:
         report = self.of(cluster)
         if report is None:
             return None
+        reflect = status_without_conditions if self.by_first_rules else reflected_status
         return reported_item(
             cluster,
-            reported_status(report.body),
+            reflect(report.body),
             message=report.message,
             applied=report.applied,
             health=str(report.health),

@@ -1,4 +1,4 @@
-"""The API groups of Karmada and others that its rules ask for, and its kind of clusters."""
+"""The API groups of Karmada and others that its rules ask for, and kinds that several name."""
 
 from reconciler.model.known_kinds import Kind
 
@@ -10,3 +10,4 @@ MULTICLUSTER_GROUP = "multicluster.x-k8s.io"
 SCHEDULING_GROUP = "scheduling.k8s.io"
 
 CLUSTER: Kind = (CLUSTER_GROUP, "Cluster")
+INGRESS = ("networking.k8s.io/v1", "Ingress")

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from reconciler.dialects.karmada.api.work.binding_spec import BindingSpec
 from reconciler.dialects.karmada.api.work.execution_space import execution_namespace
+from reconciler.dialects.karmada.api.work.hub_marks import NOTED_GENERATION
 from reconciler.dialects.karmada.binding.work_names import work_name
 from reconciler.dialects.karmada.overridemanager.label_overrider import string_map
 from reconciler.manifests.text.filled import Filled
@@ -18,7 +19,6 @@ FINALIZER = "karmada.io/execution-controller"
 MANAGED = "karmada.io/managed"
 MANAGED_ANNOTATIONS = "resourcetemplate.karmada.io/managed-annotations"
 MANAGED_LABELS = "resourcetemplate.karmada.io/managed-labels"
-GENERATION = "resourcetemplate.karmada.io/generation"
 UID = "resourcetemplate.karmada.io/uid"
 WORK_NAME = "work.karmada.io/name"
 WORK_NAMESPACE = "work.karmada.io/namespace"
@@ -92,7 +92,7 @@ def marked(manifest: Body, labels: Texts, annotations: Texts) -> Body:
     told = {
         **(string_map(metadata.get("annotations")) or {}),
         **annotations,
-        **({GENERATION: str(generation)} if counted else {}),
+        **({NOTED_GENERATION: str(generation)} if counted else {}),
         UID: _text(metadata, "uid"),
         WORK_NAME: name_of(manifest),
         WORK_NAMESPACE: "",

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
+from reconciler.dialects.karmada.api.groups import INGRESS
 from reconciler.model.body import Body
 from reconciler.model.content import at, mappings_of
 from reconciler.model.identity import ObjectKey
@@ -75,7 +76,7 @@ _FINDERS: Mapping[tuple[str, str], Callable[[Body], Iterable[tuple[str, str]]]] 
     ("apps/v1", "StatefulSet"): _of_stateful_set,
     ("batch/v1", "CronJob"): _of_cron_job,
     ("batch/v1", "Job"): _of_template,
-    ("networking.k8s.io/v1", "Ingress"): _of_ingress,
+    INGRESS: _of_ingress,
     ("v1", "Pod"): _of_pod,
 }
 

@@ -8,9 +8,9 @@ from reconciler.dialects.karmada.api.policies import Template
 from reconciler.dialects.karmada.api.work.binding_metadata import BINDING, CLUSTER_BINDING
 from reconciler.dialects.karmada.api.work.binding_spec import BindingSpec
 from reconciler.dialects.karmada.api.work.execution_space import EXECUTION
-from reconciler.dialects.karmada.api.work.hub_marks import HubMarks
+from reconciler.dialects.karmada.api.work.hub_marks import NOTED_GENERATION, HubMarks
 from reconciler.dialects.karmada.binding.merged_targets import kept_clusters
-from reconciler.dialects.karmada.binding.work_marks import GENERATION, WORK_ID
+from reconciler.dialects.karmada.binding.work_marks import WORK_ID
 from reconciler.model.body import Body
 from reconciler.model.content import at
 from reconciler.model.identity import ObjectKey
@@ -78,6 +78,6 @@ def _generations(work: Body) -> Iterator[int]:
     manifests = at(work, "spec", "workload").get("manifests")
     for manifest in manifests if isinstance(manifests, list | tuple) else ():
         if isinstance(manifest, Mapping):
-            text = at(manifest, "metadata", "annotations").get(GENERATION)
+            text = at(manifest, "metadata", "annotations").get(NOTED_GENERATION)
             if isinstance(text, str) and text.isascii() and text.isdecimal():
                 yield int(text[:18])

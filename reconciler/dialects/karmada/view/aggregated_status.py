@@ -25,6 +25,8 @@ from reconciler.model.moments import earliest, format_moment, parse_moment, stam
 
 PLACED_AT = "reconciler.dev/placed-at"
 FULLY_APPLIED = "FullyApplied"
+FAILED = "FullyAppliedFailed"
+NOWHERE = Condition(FULLY_APPLIED, "False", FAILED, "No cluster is left that could apply it")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +36,7 @@ class Feedback:
     Attributes:
         placed_at: The annotation: cluster to the moment at which it was chosen, as JSON.
         aggregated: aggregatedStatus as it is written, by name of cluster.
-        condition: FullyApplied as it is written.
+        condition: FullyApplied as it is written, `None` where there is no cluster to apply it.
         health: Cluster to health, with what is assumed by now.
         until: When an assumption would change what is written, `None` if none would.
         assumed_at: When the next cluster will be assumed to be healthy, `None` if none will.
@@ -42,7 +44,7 @@ class Feedback:
 
     placed_at: str
     aggregated: Sequence[AggregatedStatusItem]
-    condition: Condition
+    condition: Condition | None
     health: Mapping[str, str]
     until: datetime | None
     assumed_at: datetime | None
@@ -85,7 +87,9 @@ def gather(
     return Feedback(
         placed_at=write_note(placed_at),
         aggregated=[items[name] for name in names if name in items],
-        condition=fully_applied(names, items, told, silence.after_seconds),
+        condition=fully_applied(names, items, told, silence.after_seconds)
+        if names or silence.is_written
+        else None,
         health={**healthy, **{name: item.health for name, item in reported.items()}},
         until=until,
         assumed_at=assumed_at,
@@ -122,7 +126,7 @@ def fully_applied(
         return Condition(
             FULLY_APPLIED,
             "False",
-            "FullyAppliedFailed",
+            FAILED,
             "Failed to apply all works, see status.aggregatedStatus for details",
         )
     waiting = ", ".join(name for name in names if name not in items)
@@ -144,8 +148,17 @@ def fully_applied(
 
 
 def with_feedback(status: BindingStatus, feedback: Feedback, now: datetime) -> BindingStatus:
-    """Return a binding's status with what is known of its clusters."""
-    return status._replace(
-        conditions=set_condition(status.conditions or (), feedback.condition, at=stamp(now)),
-        reports=[item.body for item in feedback.aggregated],
-    )
+    """Return a binding's status with what is known of its clusters.
+
+    One that never had a cluster has no FullyApplied, as upstream, where Works alone make it. Of one
+    that lost all of them upstream points to an aggregatedStatus that is not there.
+    """
+    reports = [item.body for item in feedback.aggregated]
+    condition = feedback.condition
+    if condition is None:
+        known = (one.get("type") for one in status.conditions or ())
+        if FULLY_APPLIED not in known:
+            return status._replace(reports=reports)
+        condition = NOWHERE
+    conditions = set_condition(status.conditions or (), condition, at=stamp(now))
+    return status._replace(conditions=conditions, reports=reports)

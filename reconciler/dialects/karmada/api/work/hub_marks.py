@@ -18,6 +18,8 @@ BINDING_ID = "resourcebinding.karmada.io/permanent-id"
 CLUSTER_BINDING_ID = "clusterresourcebinding.karmada.io/permanent-id"
 BINDING_IDS = (BINDING_ID, CLUSTER_BINDING_ID)
 """Labels by which Works know their binding; one that has none is known by its uid."""
+NOTED_GENERATION = "resourcetemplate.karmada.io/generation"
+"""Annotation of what is delivered: the generation of the workload that it was made from."""
 WORK_IDS = "reconciler.dev/work-ids"
 """Annotation: cluster to the permanent id of the Work there."""
 TEMPLATE_GENERATION = "reconciler.dev/template-generation"

@@ -1,0 +1,1 @@
+"""The values of the API, and what is kept of reports."""
