@@ -81,10 +81,8 @@ def _is_pod_healthy(report: Body) -> bool:
         return True
     found = status.get("conditions")
     conditions = found if isinstance(found, list) else []
-    ready = any(
-        isinstance(c, Mapping) and c.get("type") == "Ready" and c.get("status") == "True"
-        for c in conditions
-    )
+    told = (c for c in conditions if isinstance(c, Mapping) and c.get("type") == "Ready")
+    ready = next(told, {}).get("status") == "True"  # of two the first one counts, as upstream
     return status.get("phase") == "Running" and ready
 
 

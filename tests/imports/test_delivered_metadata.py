@@ -251,6 +251,20 @@ def test_the_id_of_a_work_goes_with_it() -> None:
     ]
 
 
+@pytest.mark.parametrize("value", ["a b", ""])
+def test_the_id_of_a_policy_that_a_person_garbled_is_invented(value: str) -> None:
+    """The next pass writes it anew."""
+    world = adopted([*recorded_bindings(), *recorded_works()])
+    label = "propagationpolicy.karmada.io/permanent-id"
+    binding = world.outputs[BINDING]
+    body = with_value(binding.body, ("metadata", "labels", label), value)
+    outputs = {**world.outputs, BINDING: Manifest(BINDING, binding.origin, body)}
+    again = passed(replace(world, outputs=outputs))
+    policy = ObjectKey("policy.karmada.io", "PropagationPolicy", "shop", "dep")
+
+    assert uid_of(policy) == labels_in(again)[label]
+
+
 @pytest.mark.parametrize(
     "note",
     [

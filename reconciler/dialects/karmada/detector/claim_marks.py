@@ -11,6 +11,7 @@ from reconciler.dialects.karmada.api.policies import NAMESPACED, Policy
 from reconciler.dialects.karmada.api.work.binding_metadata import BindingMetadata, decode_metadata
 from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey, uid_of
+from reconciler.model.labels import is_label_value
 
 POLICY_NAMESPACE = "propagationpolicy.karmada.io/namespace"
 POLICY_NAME = "propagationpolicy.karmada.io/name"
@@ -48,7 +49,7 @@ def claim_labels(policy: Policy | None, metadata: BindingMetadata) -> dict[str, 
         return {}
     label = POLICY_ID if policy.key.kind == NAMESPACED else CLUSTER_POLICY_ID
     known = metadata.label(label) if claimant_of(metadata) == policy.key else ""
-    return {label: known or uid_of(policy.key)}
+    return {label: known if known and is_label_value(known) else uid_of(policy.key)}
 
 
 def claim_annotations(policy: Policy | None) -> dict[str, str]:

@@ -52,11 +52,11 @@ def marks_of(works: Iterable[Body], template: Template, binding: BindingSpec) ->
         template: Its workload, as it is in the repository: the generation is that of this content.
         binding: Says on which clusters it is.
     """
-    listed = list(works)
+    listed, kept = list(works), kept_clusters(binding)
     ids = {
         cluster: value
         for cluster, value in map(_id_of, listed)
-        if value and is_label_value(value) and cluster in kept_clusters(binding)
+        if value and is_label_value(value) and cluster in kept
     }
     generation = max(chain.from_iterable(map(_generations, listed)), default=0)
     return HubMarks(

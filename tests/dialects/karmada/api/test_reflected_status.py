@@ -169,6 +169,9 @@ def test_generations_are_kept_as_far_as_they_are_told() -> None:
     assert {} == reflected_status(report("apps/v1", "Deployment", {}))
 
 
+NOT_READY = {"type": "Ready", "status": "False"}
+
+
 def observed(**status: object) -> Body:
     """A status of the present generation."""
     return {"observedGeneration": 2, **status}
@@ -282,6 +285,14 @@ def observed(**status: object) -> Body:
             {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]},
             Health.HEALTHY,
             id="pod-ready",
+        ),
+        pytest.param(
+            "v1",
+            "Pod",
+            {},
+            {"phase": "Running", "conditions": [NOT_READY, {**NOT_READY, "status": "True"}]},
+            Health.UNHEALTHY,
+            id="pod-whose-first-condition-counts",
         ),
         pytest.param(
             "policy/v1", "PodDisruptionBudget", {}, DISRUPTIONS, Health.HEALTHY, id="budget"
