@@ -53,6 +53,7 @@ PROCESSES = (
     "tests/house/test_quick.py",
     "tests/house/test_startup.py",
     "tests/imports/test_recorded_hubs.py",
+    "tests/imports/test_recorded_works.py",
     "tests/manifests/schemas/test_schemas.py::test_jsonschema_is_imported_late",
     "tests/manifests/test_names_and_paths.py::test_blob_ids_are_those_of_git",
 )
