@@ -115,7 +115,7 @@ def decide(draft: Draft, demand: Demand | None, around: Surroundings) -> Part:
             UNHEALTHY_SINCE: failing.since,
             MOVING_TO: write_goal(moved.goal),
             DECISION_DIGEST: digest_of(after, draft.resource),
-            **kept_marks(draft.metadata, kept_clusters(spec)),
+            **kept_marks(draft.metadata, partial(kept_clusters, spec)),
         },
     )
     rescheduled = demand is not None and _has_happened(demand, verdict, moved)

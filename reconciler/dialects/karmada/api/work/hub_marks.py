@@ -4,7 +4,7 @@ It is there for as long as its binding is. One that was never on a hub has nothi
 upstream draws at random follows from identities then.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
 from reconciler.dialects.karmada.api.groups import WORK_GROUP
@@ -24,8 +24,6 @@ WORK_IDS = "reconciler.dev/work-ids"
 """Annotation: cluster to the permanent id of the Work there."""
 TEMPLATE_GENERATION = "reconciler.dev/template-generation"
 """Annotation: the generation that a workload had on its hub, and the digest of it by then."""
-
-NO_IDS: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,14 +57,11 @@ def decode_marks(metadata: BindingMetadata) -> HubMarks:
     ids, counted = metadata.note(WORK_IDS), metadata.note(TEMPLATE_GENERATION)
     if not ids and not counted:
         return NO_MARKS
-    found = read_note(counted)
+    found, known = read_note(counted), _ids_in(read_note(ids))
     generation, digest = found.get("generation"), found.get("digest")
-    known = type(generation) is int and isinstance(digest, str)
-    return HubMarks(
-        work_ids=_ids_in(read_note(ids)),
-        generation=generation if known and isinstance(generation, int) else 0,
-        digest=digest if known and isinstance(digest, str) else "",
-    )
+    if isinstance(generation, int) and generation is not True and isinstance(digest, str):
+        return HubMarks(work_ids=known, generation=generation, digest=digest)
+    return HubMarks(work_ids=known)
 
 
 def _ids_in(note: Mapping[str, object]) -> Mapping[str, str]:
@@ -86,17 +81,19 @@ def encode_marks(marks: HubMarks) -> dict[str, str]:
     }
 
 
-def kept_marks(metadata: BindingMetadata, clusters: Collection[str]) -> dict[str, str]:
+def kept_marks(
+    metadata: BindingMetadata, clusters: Callable[[], Collection[str]]
+) -> dict[str, str]:
     """Return the annotations as they are carried on; a Work that goes takes its id along.
 
     Args:
         metadata: Of the binding as it stood.
-        clusters: Where its Works are from now on.
+        clusters: Returns where its Works are from now on; few bindings have to know.
     """
     ids = metadata.note(WORK_IDS)
     if ids:
-        known = _ids_in(read_note(ids))
-        stay = {name: value for name, value in known.items() if name in clusters}
+        known, there = _ids_in(read_note(ids)), clusters()
+        stay = {name: value for name, value in known.items() if name in there}
         ids = write_note(stay) if stay else ""
     return {WORK_IDS: ids, TEMPLATE_GENERATION: metadata.note(TEMPLATE_GENERATION)}
 
