@@ -1,4 +1,4 @@
-"""The layers of README.md, checked: a package imports only itself and what stands above it."""
+"""The list of layers in CONTRIBUTING.md, checked: a package imports only itself and those above."""
 
 import ast
 import re
@@ -14,11 +14,13 @@ MOST_FILES = 30
 
 
 def layers() -> list[str]:
-    """The layer list as README.md gives it, top to bottom."""
+    """The layer list as CONTRIBUTING.md gives it, top to bottom."""
     block = re.search(
-        r"<!-- layers -->\n```\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL
+        r"<!-- layers -->\n```\n(.*?)```", (ROOT / "CONTRIBUTING.md").read_text(), re.DOTALL
     )
-    assert block is not None, "README.md lists the layers between <!-- layers --> and a code fence"
+    assert block is not None, (
+        "CONTRIBUTING.md lists the layers between <!-- layers --> and a code fence"
+    )
     return [line.split()[0].rstrip("/").removesuffix(".py") for line in block[1].splitlines()]
 
 
@@ -71,7 +73,7 @@ def test_file_imports_only_its_own_layer_and_those_above(source: str) -> None:
 
 
 def test_every_package_is_a_layer() -> None:
-    """README's list and the folders are the same set."""
+    """The list and the folders are the same set."""
     found = {source.split("/")[0].removesuffix(".py") for source in SOURCES} - {"__init__"}
 
     assert found == set(layers())

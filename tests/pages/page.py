@@ -4,8 +4,9 @@ A file is a fence after a line that holds nothing but its path in back-quotes an
 before the path appends to it. A console is a fence marked `console`: a line that begins with `$ `
 is a command, lines with `> ` go on with it, what follows is its output, `...` stands for lines left
 out, and a last line such as `[exit 1]` says that it fails. In a fence marked `sh` every line is a
-command whose output is not shown. What happens out of sight, such as a pass of the daemon, is in a
-comment: `<!-- meanwhile: COMMAND -->`.
+command whose output is not shown. A fence with `reconciler run` alone starts the daemon, which
+goes on until the page ends. What happens out of sight is in a comment, as in
+`<!-- meanwhile: COMMAND -->`.
 """
 
 import re
@@ -18,6 +19,7 @@ FENCE = re.compile(
 PATH = re.compile(r"(?P<more>more of )?`(?P<path>[\w./-]+)`:\s*\Z", re.IGNORECASE)
 EXIT = re.compile(r"\[exit (\d+)\]")
 ELIDED = "..."
+RUN = "reconciler run"
 PROMPT, MORE = "$ ", "> "
 ANYTHING: list[list[str]] = [[], []]
 
@@ -40,7 +42,12 @@ class Command:
     code: int = 0
 
 
-Step = WrittenFile | Command
+@dataclass(frozen=True)
+class Daemon:
+    """The daemon is started, and stays."""
+
+
+Step = WrittenFile | Command | Daemon
 
 
 def steps_of(page: str) -> list[Step]:
@@ -57,6 +64,8 @@ def steps_of(page: str) -> list[Step]:
             found += _commands(lines)
         elif language == "sh":
             found += [Command(line, pieces=ANYTHING) for line in lines]
+        elif lines == [RUN]:
+            found.append(Daemon())
         elif before is not None:
             content = "".join(f"{line}\n" for line in lines)
             found.append(WrittenFile(before["path"], content, bool(before["more"])))

@@ -1,4 +1,8 @@
-"""Runs a page in a folder of its own, as its reader would, under a clock that is set."""
+"""Runs a page in a folder of its own, as its reader would, under a clock that is set.
+
+Where the page starts the daemon, passes are made as it would make them, until nothing is left to be
+done; `tests/pages/served.py` has a reader with a real one.
+"""
 
 import os
 import re
@@ -9,7 +13,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from reconciler.model.moments import format_moment, parse_moment
-from tests.pages.page import Command, WrittenFile, steps_of
+from tests.pages.page import Command, Daemon, WrittenFile, steps_of
 from tests.shell.fleet import PATIENCE_SECONDS, ROOT
 from tests.shell.repositories import ENVIRONMENT
 
@@ -23,6 +27,7 @@ MASKS = (
 )
 """What differs from day to day and place to place, and the widths that follow from it."""
 
+MOST_PASSES = 6  # until all has come to rest
 CD = re.compile(r"cd (\S+)")
 RECONCILER = """#!/bin/sh
 exec "{python}" -P -m tests.pages.clocked "$@"
@@ -41,6 +46,7 @@ class Reader:
 
     folder: Path
     tools: Path
+    serves: bool = False
 
     def follow(self, page: str) -> list[str]:
         """Do everything on a page, and return what was not as it shows."""
@@ -52,32 +58,64 @@ class Reader:
                     target.parent.mkdir(parents=True, exist_ok=True)
                     before = target.read_text(encoding="utf-8") if appended else ""
                     target.write_text(before + content, encoding="utf-8")
+                case Daemon():
+                    self.serves = True
+                    self.come_to_rest()
                 case Command():
+                    before = self.head()
                     wrong += self._run(step)
+                    if self.serves and self.head() != before:
+                        self.come_to_rest()
         return wrong
 
-    def _run(self, command: Command) -> list[str]:
-        """Run a command two seconds after the one before, and return how it differs."""
+    def head(self) -> str:
+        """Return the commit that is served, `""` before there is one."""
+        return self.start("git rev-parse --verify --quiet main").stdout.decode()
+
+    def come_to_rest(self) -> None:
+        """Have passes until nothing is left to be done."""
+        for _ in range(MOST_PASSES):
+            before = self.head()
+            self.let_time_pass()
+            assert 0 == self.start("reconciler reconcile --branch main").returncode
+            if before == self.head():
+                return
+        raise AssertionError("it does not come to rest")
+
+    def let_time_pass(self) -> None:
+        """Let two seconds go by."""
         pass_time(self._clock, 2)
-        into = CD.fullmatch(command.text)
-        if into:
-            self.folder /= into[1]
-            return []
-        finished = subprocess.run(
-            ["bash", "-c", command.text],
+
+    def start(self, command: str) -> subprocess.CompletedProcess[bytes]:
+        """Run a command, and return how it ended."""
+        return subprocess.run(
+            ["bash", "-c", command],
             cwd=self.folder,
-            env={
-                **{k: v for k, v in ENVIRONMENT.items() if not k.endswith("_DATE")},
-                "PATH": f"{self.tools}:{os.environ['PATH']}",
-                "PYTHONPATH": str(ROOT),
-                "HOME": str(self.tools),
-                "PAGE_CLOCK": str(self._clock),
-            },
+            env=self.environment(),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             timeout=PATIENCE_SECONDS,
             check=False,
         )
+
+    def environment(self) -> dict[str, str]:
+        """Return what commands find."""
+        return {
+            **{k: v for k, v in ENVIRONMENT.items() if not k.endswith("_DATE")},
+            "PATH": f"{self.tools}:{os.environ['PATH']}",
+            "PYTHONPATH": str(ROOT),
+            "HOME": str(self.tools),
+            "PAGE_CLOCK": str(self._clock),
+        }
+
+    def _run(self, command: Command) -> list[str]:
+        """Run a command two seconds after the one before, and return how it differs."""
+        self.let_time_pass()
+        into = CD.fullmatch(command.text)
+        if into:
+            self.folder /= into[1]
+            return []
+        finished = self.start(command.text)
         out = finished.stdout.decode()
         if finished.returncode != command.code:
             return [f"$ {command.text}\nexit {finished.returncode}, not {command.code}:\n{out}"]
