@@ -36,6 +36,33 @@ status:
       namespace: default
     result: Successful
 """
+VIEWER = """\
+apiVersion: policy.karmada.io/v1alpha1
+kind: ClusterPropagationPolicy
+metadata:
+  name: viewer
+spec:
+  resourceSelectors:
+  - apiVersion: rbac.authorization.k8s.io/v1
+    kind: ClusterRole
+    name: view
+  - apiVersion: v1
+    kind: ConfigMap
+    name: kube-root-ca.crt
+    namespace: shop
+  placement: {}
+---
+apiVersion: placement.kubernetes-fleet.io/v1beta1
+kind: ClusterResourcePlacement
+metadata:
+  name: viewer
+spec:
+  resourceSelectors:
+  - group: rbac.authorization.k8s.io
+    version: v1
+    kind: ClusterRole
+    name: view
+"""
 
 
 def told(
@@ -129,6 +156,15 @@ def edited(path: str, *pairs: tuple[str, str]) -> dict[str, str]:
             edited("placements/tools.yaml", ("name: tools\n  policy", "name: tolos\n  policy")),
             ["placements/tools.yaml:7 placement-selects-nothing"],
             id="placement",
+        ),
+        pytest.param({"placements/viewer.yaml": VIEWER}, [], id="what-every-cluster-has"),
+        pytest.param(
+            {"placements/viewer.yaml": VIEWER.replace("name: view\n", "name: viewer-of-ours\n")},
+            [
+                "placements/viewer.yaml:9 policy-selects-nothing",
+                "placements/viewer.yaml:21 placement-selects-nothing",
+            ],
+            id="what-no-cluster-has",
         ),
         pytest.param(
             {"rebalancers/gone.yaml": REBALANCER},

@@ -54,7 +54,7 @@ SAME_CAUSE = {"kubefleet-unexpected", "placement-selection"}
 
 PREFIXES = "|".join(sorted({rule.partition("-")[0] for rule in RULES if "-" in rule}))
 LITERAL = re.compile(rf"(?:{PREFIXES})(?:-[a-z]+)+")
-NO_RULES = {"cluster-resource-binding-application-failover-controller"}
+NO_RULES = {"cluster-admin", "cluster-resource-binding-application-failover-controller"}
 CHECKED = ("audit/references", "core", "delivery", "dialects", "manifests", "rebalance")
 
 

@@ -21,6 +21,7 @@ from reconciler.dialects.karmada.api.policies import GROUP as POLICIES
 from reconciler.dialects.karmada.detector.policy_match import Policies
 from reconciler.dialects.object_boundary import Failed, attempt, place_of
 from reconciler.dialects.read_index import KeyIndex
+from reconciler.manifests.built_in import PRIORITIES
 from reconciler.model.identity import ObjectKey
 from reconciler.model.keyed_cache import AnswerCache, CacheKey, same
 from reconciler.model.versioned import patched
@@ -29,14 +30,6 @@ from reconciler.model.world import Manifest, World
 KINDS = ((POLICIES, NAMESPACED), (POLICIES, CLUSTER_WIDE))
 OVERRIDES = ((POLICIES, "OverridePolicy"), (POLICIES, "ClusterOverridePolicy"))
 PRIORITY_CLASS = (SCHEDULING_GROUP, "PriorityClass")
-BUILT_IN_PRIORITIES: Mapping[str, int] = {
-    "system-cluster-critical": 2_000_000_000,
-    "system-node-critical": 2_000_001_000,
-}
-"""What every API server has by itself; a manifest of that name counts instead.
-
-Source: kubernetes@v1.33 pkg/apis/scheduling/v1/helpers.go `SystemPriorityClasses`.
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +138,7 @@ def priority_classes_in(
         None,
         (manifests,),
         lambda: {
-            **BUILT_IN_PRIORITIES,
+            **PRIORITIES,
             **{
                 manifest.key.name: value
                 for manifest in manifests

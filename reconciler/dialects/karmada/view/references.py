@@ -10,9 +10,9 @@ from reconciler.dialects.karmada.api.policies import (
     GROUP,
     NAMESPACED,
     Policy,
+    ResourceSelector,
     decode_policy,
 )
-from reconciler.dialects.karmada.detector.known_policies import BUILT_IN_PRIORITIES
 from reconciler.dialects.karmada.detector.options import decode_detector_options
 from reconciler.dialects.karmada.detector.propagation import Propagation
 from reconciler.dialects.karmada.view.custom_kind_references import (
@@ -26,12 +26,13 @@ from reconciler.dialects.karmada.view.meant_clusters import doubts_of_clusters, 
 from reconciler.dialects.karmada.view.override_references import dangling_in_overrides
 from reconciler.dialects.karmada.view.policy_overlap import overlapping
 from reconciler.dialects.karmada.view.selected_templates import Templates, index_templates
+from reconciler.manifests.built_in import PRIORITIES, is_built_in
 from reconciler.manifests.doubtful_selectors import doubts_of_selector, selector_at
 from reconciler.manifests.names import shown
 from reconciler.manifests.references import Dangling, Known, proposal
 from reconciler.manifests.text.limits import MAX_VIOLATIONS
 from reconciler.model.fields import bodies, mapping, strings, text
-from reconciler.model.identity import group_of
+from reconciler.model.identity import ObjectKey, group_of
 from reconciler.model.settings import settings_in
 
 
@@ -43,7 +44,7 @@ def dangling_in_karmada(known: Known) -> Iterator[Dangling]:
     yield from scripts(known, options.custom_kinds)
     yield from uncountable(templates.by_name, options.custom_kinds)
     meant = known_clusters(known)
-    classes = known.names(SCHEDULING_GROUP, "PriorityClass") | BUILT_IN_PRIORITIES.keys()
+    classes = known.names(SCHEDULING_GROUP, "PriorityClass") | PRIORITIES.keys()
     for kind in (NAMESPACED, CLUSTER_WIDE):
         policies = [decode_policy(one, known.keys) for one in known.of_kind(GROUP, kind)]
         for policy in policies:
@@ -65,6 +66,7 @@ def _selected(policy: Policy, known: Known, templates: Templates) -> Iterator[Da
         for position, selector in enumerate(policy.selectors)
         if not any(True for _ in templates.matching(policy.key, selector))
         and (group_of(selector.api_version), selector.kind) not in known.unclear
+        and not _names_built_in(policy, selector)
     ]
     rule, expected = "policy-selects-nothing", "workloads that it selects, or no such selector"
     unkinded = list(_without_kind(policy, rule))
@@ -82,6 +84,12 @@ def _selected(policy: Policy, known: Known, templates: Templates) -> Iterator[Da
             at = f"/spec/resourceSelectors/{position}/name"
             message = f"no {selector.kind} {shown(selector.name)} is there to be selected"
             yield Dangling(policy.key, at, rule, message, expected)
+
+
+def _names_built_in(policy: Policy, selector: ResourceSelector) -> bool:
+    """Return whether a selector names what every cluster has without a manifest."""
+    group, place = group_of(selector.api_version), selector.namespace or policy.key.namespace
+    return is_built_in(ObjectKey(group, selector.kind, place, selector.name))
 
 
 def _by_labels(

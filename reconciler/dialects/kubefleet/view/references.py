@@ -12,10 +12,12 @@ from reconciler.dialects.kubefleet.view.meant_clusters import (
     doubts_of_placement,
 )
 from reconciler.errors import UserError
+from reconciler.manifests.built_in import is_built_in
 from reconciler.manifests.doubtful_selectors import Labelled
 from reconciler.manifests.names import shown
 from reconciler.manifests.references import Dangling, Known, proposal
 from reconciler.model.fields import bodies, mapping, strings, text
+from reconciler.model.identity import ObjectKey
 from reconciler.model.world import Manifest
 
 CLUSTER = "MemberCluster"
@@ -69,8 +71,13 @@ def _selected(manifest: Manifest, known: Known) -> Iterator[Dangling]:
         at = error.field or SELECTORS
         yield Dangling(manifest.key, at, "placement-selection", error.message, expected)
         return
-    kinds = {(str(item.get("group") or ""), str(item.get("kind"))) for item in selectors}
-    if not selection.resources and not kinds & known.unclear:
-        message = "the placement selects no resource of this repository"
-        expected = "resources that it selects"
-        yield Dangling(manifest.key, SELECTORS, "placement-selects-nothing", message, expected)
+    named = [
+        ObjectKey(text(item, "group"), text(item, "kind"), namespace, text(item, "name"))
+        for item in selectors
+    ]
+    kinds = {key[:2] for key in named}
+    if selection.resources or kinds & known.unclear or any(map(is_built_in, named)):
+        return
+    message = "the placement selects no resource of this repository"
+    expected = "resources that it selects"
+    yield Dangling(manifest.key, SELECTORS, "placement-selects-nothing", message, expected)
