@@ -22,7 +22,6 @@ from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import GROUP, WO
 from reconciler.dialects.ocm.manifestworkreplicaset.set_record import (
     SetRecord,
     template_id,
-    work_name,
 )
 from reconciler.dialects.ocm.scheduler.weights import is_balanced
 from reconciler.dialects.read_index import Question
@@ -122,5 +121,4 @@ def set_reads(
     yield from map(decided, placements)
     yield from map(reports, record.sources(template_id(wanted.template)))
     for one in record.works:
-        name = work_name(key, one.placement, one.cluster)
-        yield reports(ObjectKey(GROUP, WORK, one.cluster, name))
+        yield reports(ObjectKey(GROUP, WORK, one.cluster, one.name(key)))

@@ -24,7 +24,6 @@ from reconciler.dialects.ocm.manifestworkreplicaset.set_record import (
     clusters_of,
     decode_record,
     template_id,
-    work_name,
 )
 from reconciler.dialects.renderer import Affected, ClusterWork, NotRendered, Reach, Rendered
 from reconciler.dialects.work_spec import fill_work
@@ -102,7 +101,7 @@ def _work(owner: ObjectKey, wanted: ReplicaSet, work: WorkRecord, record: SetRec
         "apiVersion": API_VERSION,
         "kind": WORK,
         "metadata": {
-            "name": work_name(owner, work.placement, work.cluster),
+            "name": work.name(owner),
             "namespace": work.cluster,
             "labels": wanted.labels_for(work.placement),
             "annotations": {TEMPLATE: work.template},

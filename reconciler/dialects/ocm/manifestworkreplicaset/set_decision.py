@@ -190,7 +190,14 @@ def _give(
     known = records.get((cluster, placement))
     if known is None or known.template != template:
         seen = plain_reports(cluster, objects, around.feedback).token
-        records[cluster, placement] = WorkRecord(cluster, placement, template, around.now, seen)
+        records[cluster, placement] = WorkRecord(
+            cluster,
+            placement,
+            template,
+            around.now,
+            seen,
+            adopted_name="" if known is None else known.adopted_name,
+        )
 
 
 def _stays(

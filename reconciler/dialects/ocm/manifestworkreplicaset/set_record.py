@@ -35,6 +35,7 @@ TEMPLATE = "reconciler.dev/template"
 """Annotation of a ManifestWork that says of which template it is, so that its report does, too."""
 TOKEN = 12  # hexadecimal digits of a digest
 NOTHING_SEEN = "-"
+NAMED = "named="
 LONGEST_STEM = 50  # beside the token, in a name that fits into a label
 
 
@@ -58,6 +59,7 @@ class WorkRecord:
         since: When the cluster got that.
         seen: By what the plain reports were known then, `""` if there were none.
         observed: What plain reports have said since.
+        adopted_name: Its name if it came from a hub, `""` if it has the one that we give.
     """
 
     cluster: ClusterName
@@ -66,6 +68,15 @@ class WorkRecord:
     since: datetime
     seen: str = ""
     observed: tuple[ObservedCondition, ...] = ()
+    adopted_name: str = ""
+
+    def name(self, owner: ObjectKey) -> str:
+        """Return the name of the work, which stays while the cluster has one for the placement.
+
+        Args:
+            owner: The set.
+        """
+        return self.adopted_name or work_name(owner, self.placement, self.cluster)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +129,9 @@ def decode_record(status_file: Body | None) -> SetRecord:
 
 def _works(cluster: ClusterName, written: str) -> Iterable[WorkRecord]:
     for part in written.split("; "):
-        match part.split(" "):
+        words = part.split(" ")
+        named = [word.removeprefix(NAMED) for word in words if word.startswith(NAMED)]
+        match [word for word in words if not word.startswith(NAMED)]:
             case [placement, template, since, *rest]:
                 seen, told = (rest[0], rest[1:]) if rest else (NOTHING_SEEN, [])
             case _:
@@ -132,6 +145,7 @@ def _works(cluster: ClusterName, written: str) -> Iterable[WorkRecord]:
                 parse_moment(since),
                 "" if seen == NOTHING_SEEN else seen,
                 observed,
+                named[0] if named else "",
             )
         except ValueError:
             continue
@@ -153,7 +167,7 @@ def _written(one: WorkRecord) -> str:
     if one.seen or one.observed:
         words += [one.seen or NOTHING_SEEN]
         words += [f"{c.kind}={c.status}@{format_moment(c.since)}" for c in one.observed]
-    return " ".join(words)
+    return " ".join([*words, f"{NAMED}{one.adopted_name}"] if one.adopted_name else words)
 
 
 def _sources(written: str) -> tuple[ObjectKey, ...]:

@@ -22,7 +22,6 @@ from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
 from reconciler.dialects.ocm.manifestworkreplicaset.set_record import (
     TEMPLATE,
     WorkRecord,
-    work_name,
 )
 from reconciler.model.availability import assume
 from reconciler.model.body import Body
@@ -71,7 +70,7 @@ def reported_work(
         after_seconds: After how long a silent cluster counts as having it, `None` for never.
         now: Aware UTC.
     """
-    name = work_name(owner, record.placement, record.cluster)
+    name = record.name(owner)
     bare = ManifestWork(
         cluster=record.cluster,
         name=name,

@@ -3,7 +3,7 @@
 from reconciler.dialects.ocm.api.placement_decision import GROUP_NAME_LABEL, decode_decision
 from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import KIND as REPLICA_SET
 from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import WORK
-from reconciler.dialects.ocm.manifestworkreplicaset.set_record import decode_record, work_name
+from reconciler.dialects.ocm.manifestworkreplicaset.set_record import decode_record
 from reconciler.dialects.ocm.view.placed import owner_of
 from reconciler.dialects.tree_node import TreeNode, condition_facts, node_of, status_in
 from reconciler.model.fields import mapping, text
@@ -30,7 +30,7 @@ def _set(world: World, key: ObjectKey) -> TreeNode:
     record = decode_record(None if output is None else output.body)
     children = tuple(
         node_of(
-            ObjectKey(key.group, WORK, one.cluster, work_name(key, one.placement, one.cluster)),
+            ObjectKey(key.group, WORK, one.cluster, one.name(key)),
             {"placement": one.placement, "template": one.template},
             (TreeNode(None, one.cluster),),
         )
