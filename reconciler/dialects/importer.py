@@ -45,19 +45,44 @@ class AgentReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Propagated:
+    """What of a control plane is meant for clusters, beside the objects of the API itself.
+
+    Attributes:
+        kinds: The kinds that policies, placements and decisions name.
+        objects: Single objects that these need.
+    """
+
+    kinds: frozenset[Kind] = frozenset()
+    objects: frozenset[ObjectKey] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Adopted:
     """Live decisions as state of ours.
 
-    `outputs` are what a pass would have left, `left` the live objects that are not taken over, and
-    why not.
+    Attributes:
+        outputs: What a pass would have left.
+        left: Live objects that are not taken over, and why not.
+        lacking: Live objects that are not taken over since another object is not in the repository:
+            which one.
     """
 
     outputs: Mapping[ObjectKey, Body] = field(default_factory=dict)
     left: Mapping[ObjectKey, str] = field(default_factory=dict)
+    lacking: Mapping[ObjectKey, ObjectKey] = field(default_factory=dict)
 
 
 def _nothing(_world: World, _live: Mapping[ObjectKey, Body], _now: datetime) -> Adopted:
     return Adopted()
+
+
+def _none_propagated(_live: Mapping[ObjectKey, Body]) -> Propagated:
+    return Propagated()
+
+
+def _not_reserved(_namespace: str) -> bool:
+    return False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +98,8 @@ class Importer:
             the status, and becomes a file and state.
         once: Kinds whose objects do something once, so they stay where they did it.
         reports: What agents report.
+        propagated: Returns what its live objects name to be taken to clusters.
+        is_reserved: Returns whether a namespace is its control plane's own, with all that is in it.
         with_nodes: Returns a cluster with the room of its nodes and what its pods take of it,
             `None` if it has no status to hold them; `None` where clusters say it themselves.
     """
@@ -83,6 +110,8 @@ class Importer:
     live: tuple[Kind, ...] = ()
     once: frozenset[Kind] = frozenset()
     reports: Mapping[Kind, AgentReport] = field(default_factory=dict)
+    propagated: Callable[[Mapping[ObjectKey, Body]], Propagated] = _none_propagated
+    is_reserved: Callable[[str], bool] = _not_reserved
     with_nodes: Callable[[Body, Sequence[Body], Sequence[Body]], Body | None] | None = None
 
 

@@ -1,45 +1,31 @@
 """Live decisions as our state: what is taken over, and what we would have decided otherwise."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
-from reconciler.audit.fleet.placed import owner_of, placed_on
-from reconciler.core.changes import Outcome
+from reconciler.audit.fleet.placed import owner_of
+from reconciler.audit.previews.foresight import Coming, foresee_each
 from reconciler.core.convergence import world_after
-from reconciler.core.dialects import DIALECTS, PLACED
+from reconciler.core.dialects import DIALECTS
 from reconciler.core.inputs.document_rules import Rules
+from reconciler.core.memo import Memo
 from reconciler.core.next_world import next_world
 from reconciler.core.reconcile import reconcile
 from reconciler.core.record import record_body
+from reconciler.imports.absence import NOTHING_WANTED, Absence
 from reconciler.imports.files import why_unfit, written
+from reconciler.imports.otherwise import Otherwise, otherwise
 from reconciler.manifests.paths import RECORD, output_path
 from reconciler.model.body import Body
-from reconciler.model.decision import Decision, Placed
-from reconciler.model.explanation import ClusterAnswer, Explanation
-from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.model.decision import Decision
+from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import format_moment
 from reconciler.model.world import World
 from reconciler.version import __version__
 
-UNKNOWN = "it is no cluster of the repository"
-RANKED = "it fits, and others come first"
-SHARE = "it fits, with another share"
-CHOSEN = "it fits, and comes before others"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Otherwise:
-    """An object that would be placed otherwise if it were new.
-
-    `why` has a sentence for each cluster that is in one of the two only, or with another share.
-    """
-
-    key: ObjectKey
-    subject: str
-    live: Placed
-    afresh: Placed
-    why: Mapping[ClusterName, str]
+SECOND, HOUR = timedelta(seconds=1), timedelta(hours=1)
+MOST_PASSES = 120  # ours: so many are foreseen of that hour at most
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,8 +36,10 @@ class Adoption:
         outputs: The state that is to be written.
         left: Live objects that are not taken over, and why not.
         kept: Live objects that are state already.
-        moves: What the first pass would move all the same.
+        moves: What the next pass would move all the same.
         new: What it would place that has no live decision.
+        coming: What passes move within the hour after it, if nothing but time goes by, in the order
+            of time.
         otherwise: What would be placed otherwise if it were new, sorted.
     """
 
@@ -60,19 +48,28 @@ class Adoption:
     kept: frozenset[ObjectKey]
     moves: tuple[Decision, ...]
     new: tuple[Decision, ...]
+    coming: tuple[Coming, ...]
     otherwise: tuple[Otherwise, ...]
 
 
-def adopt(world: World, live: Mapping[ObjectKey, Body], now: datetime, rules: Rules) -> Adoption:
+def adopt(
+    world: World,
+    live: Mapping[ObjectKey, Body],
+    now: datetime,
+    rules: Rules,
+    absence: Absence = NOTHING_WANTED,
+) -> Adoption:
     """Return what of live decisions becomes state.
 
-    What a pass has written, with all that belongs to its placement, is never overwritten.
+    What a pass has written, with all that belongs to its placement, is never overwritten. What
+    moves is foreseen of the world as it will be written, by the pass of the next second.
 
     Args:
         world: The repository, with everything that was imported.
         live: Every live object of the APIs.
         now: Moment at which the state counts as written.
         rules: What outputs are held against: one that cannot be read would be in the way.
+        absence: Says why something is not in the repository.
     """
     found: dict[ObjectKey, Body] = {}
     left: dict[ObjectKey, str] = {}
@@ -80,6 +77,7 @@ def adopt(world: World, live: Mapping[ObjectKey, Body], now: datetime, rules: Ru
         adopted = dialect.importer().adopt(world, live, now)
         found |= adopted.outputs
         left |= adopted.left
+        left |= {key: _lacks(lacking, absence) for key, lacking in adopted.lacking.items()}
     kept = frozenset(k for k, body in found.items() if _is_state(world, k, body))
     outputs = {key: body for key, body in found.items() if key not in kept}
     unfit = _unfit(world, outputs, rules)
@@ -88,25 +86,36 @@ def adopt(world: World, live: Mapping[ObjectKey, Body], now: datetime, rules: Ru
     if outputs and RECORD not in world.outputs:
         outputs[RECORD] = _record(world, now)
     after = world_after(world, outputs, (), ())
-    outcome = reconcile(after, now) if outputs else Outcome()
-    decisions = outcome.decisions
+    state = _kept_up(world, after, now, outputs) if outputs else {}
+    final, at, memo = world_after(world, state, (), ()), now + SECOND, Memo()
+    outcome = reconcile(final, at, memo=memo)
+    (coming,) = foresee_each(
+        [(final, outcome)], at, memo=memo, moments=MOST_PASSES, until=at + HOUR
+    )
     return Adoption(
-        outputs=dict(sorted(_kept_up(world, after, outcome, outputs).items())),
+        outputs=dict(sorted(state.items())),
         left=dict(sorted((key, why) for key, why in left.items() if key not in world.outputs)),
         kept=kept,
-        moves=tuple(d for d in decisions if d.before and d.before != d.after),
-        new=tuple(d for d in decisions if not d.before and d.after),
-        otherwise=_otherwise(world, after, outputs.keys(), now),
+        moves=tuple(d for d in outcome.decisions if d.before and d.before != d.after),
+        new=tuple(d for d in outcome.decisions if not d.before and d.after),
+        coming=tuple(one for one in coming if at < one.at and one.before != one.after),
+        otherwise=otherwise(world, after, outputs.keys(), now),
     )
 
 
+def _lacks(key: ObjectKey, absence: Absence) -> str:
+    """Return why a decision is left whose object is not in the repository."""
+    return f"its {key.kind} is not in the repository: {absence.why(key)}"
+
+
 def _kept_up(
-    world: World, after: World, outcome: Outcome, adopted: Mapping[ObjectKey, Body]
+    world: World, after: World, now: datetime, adopted: Mapping[ObjectKey, Body]
 ) -> dict[ObjectKey, Body]:
     """Return the state as the first pass would leave it, but for what it would move.
 
     So that pass has nothing to write: conditions, owners, and when objects were seen first.
     """
+    outcome = reconcile(after, now)
     moving = {one.key for one in outcome.decisions if one.before != one.after}
     kept_up = {
         key: one.body
@@ -140,62 +149,3 @@ def _record(world: World, now: datetime) -> Body:
     if not isinstance(status, Mapping):
         return body
     return {**body, "status": {**status, "lastPassAt": format_moment(now)}}
-
-
-def _otherwise(
-    world: World, after: World, outputs: Collection[ObjectKey], now: datetime
-) -> tuple[Otherwise, ...]:
-    """Return what a pass that knows nothing of the live decisions would place elsewhere."""
-    asked = frozenset(key for key in outputs if (key.group, key.kind) in PLACED)
-    if not asked:
-        return ()
-    outcome = reconcile(world, now, asked=asked)
-    decided = {decision.key: decision for decision in outcome.decisions}
-    found = []
-    for key in sorted(asked):
-        live = placed_on(after, key)
-        decision = decided.get(key)
-        afresh = () if decision is None else decision.after
-        if afresh == live:
-            continue
-        explain = outcome.explanations.get(key)
-        explanation = None if explain is None else explain()
-        subject = f"{key.namespace}/{key.name}" if key.namespace else key.name
-        found.append(
-            Otherwise(
-                key=key,
-                subject=subject if decision is None else decision.subject,
-                live=live,
-                afresh=afresh,
-                why=_reasons(live, afresh, explanation),
-            )
-        )
-    return tuple(found)
-
-
-def _reasons(
-    live: Placed, afresh: Placed, explanation: Explanation | None
-) -> dict[ClusterName, str]:
-    """Return why each cluster that differs does."""
-    answers = {a.cluster: a for a in explanation.clusters} if explanation is not None else {}
-    before, after = dict(live), dict(afresh)
-    return {
-        name: _reason(answers.get(name), (name in before, name in after))
-        for name in sorted(before.keys() | after.keys())
-        if before.get(name) != after.get(name)
-    }
-
-
-def _reason(answer: ClusterAnswer | None, there: tuple[bool, bool]) -> str:
-    """Return what scheduling says of a cluster that is there live, afresh, or both."""
-    if answer is None:
-        return UNKNOWN
-    refused = [verdict.reason for verdict in answer.verdicts if verdict.reason]
-    if refused:
-        return "; ".join(refused)
-    match there:
-        case True, True:
-            return SHARE
-        case False, _:
-            return CHOSEN
-    return answer.note or RANKED

@@ -129,12 +129,9 @@ def is_made_by_others(key: ObjectKey, body: Body) -> str:
         isinstance(owner, Mapping) and owner.get("controller") for owner in owners
     ):
         return "another object made it"
-    if key.kind in MADE or (key.kind, key.name) in MADE_NAMES:
+    if key.kind in MADE:
         return "Kubernetes makes it"
     return ""
 
 
 MADE = frozenset({"Endpoints", "EndpointSlice", "Event", "Lease", "Node", "Pod", "ReplicaSet"})
-MADE_NAMES = frozenset(
-    {("ConfigMap", "kube-root-ca.crt"), ("ServiceAccount", "default"), ("Service", "kubernetes")}
-)

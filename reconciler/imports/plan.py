@@ -16,13 +16,15 @@ from reconciler.imports.importers import (
     SERVER_MADE,
     agent_report_of,
     importer_of,
+    why_secret,
     why_skipped,
 )
+from reconciler.imports.propagated import with_needs
 from reconciler.imports.tolerance import steady, with_moments_of
+from reconciler.imports.wanted import Wanted
 from reconciler.manifests.edits.document_edit import update_document
 from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey
-from reconciler.model.known_kinds import Kind
 from reconciler.model.settings import Settings, settings_in
 from reconciler.model.world import Manifest, World
 
@@ -57,25 +59,6 @@ class ImportedObject:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """What a person wants of an export.
-
-    Attributes:
-        cluster: The cluster that it is an export of, `""` for that of a control plane.
-        workloads: Kinds and resources of workloads that become files, in lower case.
-        tolerance_percent: How little a change of an amount does not count.
-        adopt: Whether decisions become state.
-        listed: Kinds of which the export has every object that there is.
-    """
-
-    cluster: str = ""
-    workloads: frozenset[str] = frozenset()
-    tolerance_percent: int = 5
-    adopt: bool = False
-    listed: frozenset[Kind] = frozenset()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ImportPlan:
     """What is to be written, and the world that follows from it.
 
@@ -106,16 +89,16 @@ def plan_import(
         wanted: What a person wants of it.
         rules: What files are held against.
     """
+    last = {one.key: one for one in live}.values()
     work = _Import(
         world=world,
         content=content,
-        wanted=wanted,
+        wanted=with_needs(wanted, last, world.known),
         rules=rules,
         settings=settings_in(world),
         covers=inputs_in(world),
         taken=set(world.blobs),
     )
-    last = {one.key: one for one in live}.values()
     for one in last:
         work.take(one)
     work.take_reports(one for one in last if agent_report_of(one.key) is not None)
@@ -175,7 +158,8 @@ class _Import:
         is_live = importer is not None and (key.group, key.kind) in importer.live
         if kind is None and is_live and self.wanted.adopt:
             return  # state is no file of people; see adoption.py
-        why = "" if kind is not None else why_skipped(one, self.wanted.workloads, self.world.known)
+        known = self.world.known
+        why = why_skipped(one, self.wanted, known) if kind is None else why_secret(body)
         if why:
             self._add(key, Became.SKIPPED, why=why)
             return

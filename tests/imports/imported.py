@@ -1,20 +1,28 @@
 """Imports in a test: an empty repository, an export, what comes of it."""
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 
 from reconciler.core.dialects import KINDS
 from reconciler.core.inputs.admissions import ADMISSIONS
 from reconciler.core.inputs.document_rules import Rules
+from reconciler.dialects.importer import Propagated
+from reconciler.imports.absence import Absence
+from reconciler.imports.adoption import Adoption, adopt
 from reconciler.imports.files import with_files
-from reconciler.imports.plan import ImportPlan, Wanted, plan_import
+from reconciler.imports.plan import ImportPlan, decisions_among, plan_import
+from reconciler.imports.propagated import propagated_in, reserved_in
+from reconciler.imports.wanted import Wanted
 from reconciler.model.body import Body
 from reconciler.model.world import World
 from reconciler.shell.resources import load_schemas
+from tests.builders import NOW
 from tests.imports.hubs import objects
 
 RULES = Rules(load_schemas(), ADMISSIONS, KINDS)
 OUTPUT_RULES = Rules(RULES.schemas, {}, KINDS, status_only=True)
 EMPTY = World(revision="a" * 40, known=KINDS, inputs={}, outputs={})
+ABSENCE = Absence({}, Wanted(propagated=Propagated()))
 DEPLOYMENTS = Wanted(workloads=frozenset({"deployments"}))
 
 
@@ -32,6 +40,21 @@ def import_into(
         return files[path].encode()
 
     return plan_import(world_of(files), content, objects(bodies), wanted, RULES)
+
+
+def propagated(bodies: Sequence[Body]) -> Wanted:
+    """Return that everything of a hub is wanted that is meant for clusters, decisions, too."""
+    live = {one.key: one.body for one in objects(bodies)}
+    return Wanted(propagated=propagated_in(live), reserved=reserved_in(live), adopt=True)
+
+
+def adopt_into(
+    files: Mapping[str, str], bodies: Sequence[Body], wanted: Wanted, now: datetime = NOW
+) -> Adoption:
+    """Return what an export comes to that is imported and adopted."""
+    plan = import_into(files, bodies, wanted)
+    absence = Absence({one.key: one for one in plan.objects}, wanted)
+    return adopt(plan.world, decisions_among(objects(bodies)), now, OUTPUT_RULES, absence)
 
 
 def texts(plan: ImportPlan) -> dict[str, str]:

@@ -1,7 +1,6 @@
 """Adoption: a thousand live objects of each API become state, and nothing moves."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from datetime import timedelta
 from functools import cache
 
@@ -11,7 +10,8 @@ from reconciler.core.changes import WriteFile
 from reconciler.core.convergence import world_after
 from reconciler.core.reconcile import reconcile
 from reconciler.imports.adoption import Adoption, adopt
-from reconciler.imports.plan import Wanted, decisions_among
+from reconciler.imports.plan import decisions_among
+from reconciler.imports.wanted import Wanted
 from reconciler.manifests.paths import RECORD
 from reconciler.manifests.text.reader import read
 from reconciler.model.body import Body
@@ -19,7 +19,7 @@ from reconciler.model.fields import mapping, text
 from reconciler.model.world import World
 from tests.builders import NOW
 from tests.imports.hubs import THEN, live, objects
-from tests.imports.imported import OUTPUT_RULES, import_into, texts
+from tests.imports.imported import ABSENCE, OUTPUT_RULES, import_into, texts
 from tests.imports.karmada_hub import karmada_hub
 from tests.imports.kubefleet_hub import kubefleet_hub
 from tests.imports.ocm_hub import ocm_hub
@@ -37,7 +37,7 @@ FEW = [pytest.param(hub.values[0], 3, id=hub.id) for hub in THOUSAND]
 def adopted(export: Sequence[Body]) -> tuple[World, Adoption]:
     """Return a repository that was empty with everything imported and adopted."""
     world = import_into({}, export, WANTED).world
-    adoption = adopt(world, decisions_among(objects(export)), NOW, OUTPUT_RULES)
+    adoption = adopt(world, decisions_among(objects(export)), NOW, OUTPUT_RULES, ABSENCE)
     return world_after(world, adoption.outputs, (), ()), adoption
 
 
@@ -76,7 +76,7 @@ def test_a_second_import_changes_nothing(hub: Hub, count: int) -> None:
     files = texts(import_into({}, export, WANTED))
     again = import_into(files, export, WANTED)
     adoption = adopt(
-        world, decisions_among(objects(export)), NOW + timedelta(seconds=60), OUTPUT_RULES
+        world, decisions_among(objects(export)), NOW + timedelta(seconds=60), OUTPUT_RULES, ABSENCE
     )
 
     assert ({}, {}) == (again.files, adoption.outputs)
@@ -117,32 +117,9 @@ def test_what_a_pass_decided_is_never_overwritten(hub: Hub, count: int) -> None:
         for key in [key for key in keys if change.path.endswith(f"/{key.name}.yaml")][:1]
     }
     later = world_after(world, outputs, (), ())
-    found = adopt(later, decisions_among(objects(export)), NOW, OUTPUT_RULES)
+    found = adopt(later, decisions_among(objects(export)), NOW, OUTPUT_RULES, ABSENCE)
 
     assert not found.outputs.keys() & outputs.keys()
-
-
-def test_a_binding_without_its_workload_is_left() -> None:
-    """A pass would remove it; the reason says what to import."""
-    export = karmada_hub(2)
-    found_live = decisions_among(objects(export))
-    found = adopt(import_into({}, export, Wanted(adopt=True)).world, found_live, NOW, OUTPUT_RULES)
-    reason = "Deployment.apps default/web-0000 is not in the repository; import it with --workloads"
-
-    assert {} == found.outputs
-    assert reason == next(iter(found.left.values()))
-
-
-def test_a_decision_without_its_placement_is_left() -> None:
-    """So is what belongs to no placement."""
-    export = ocm_hub(1)
-    found_live = decisions_among(objects(export))
-    world = import_into({}, export, WANTED).world
-    gone = {key: one for key, one in world.inputs.items() if key.kind != "Placement"}
-    found = adopt(replace(world, inputs=gone), found_live, NOW, OUTPUT_RULES)
-
-    assert {} == found.outputs
-    assert ["its Placement default/apps-0000 is not in the repository"] == list(found.left.values())
 
 
 def test_the_last_scheduling_stays_when_it_was() -> None:

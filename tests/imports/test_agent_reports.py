@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from reconciler.dialects.ocm.manifestworkreplicaset.set_record import TEMPLATE
-from reconciler.imports.plan import Wanted
+from reconciler.imports.wanted import Wanted
 from reconciler.manifests.text.reader import read
 from reconciler.model.body import Body
 from reconciler.model.known_kinds import Kind

@@ -2,7 +2,7 @@
 
 import pytest
 
-from reconciler.imports.plan import Wanted
+from reconciler.imports.wanted import Wanted
 from reconciler.model.body import Body
 from tests.imports.hubs import THEN, condition, live, workload
 from tests.imports.imported import DEPLOYMENTS, fates, import_into, texts

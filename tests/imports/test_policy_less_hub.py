@@ -11,7 +11,8 @@ from reconciler.core.convergence import world_after
 from reconciler.core.reconcile import reconcile
 from reconciler.dialects.kubefleet.snapshots.policy_snapshots import encoded_hash
 from reconciler.imports.adoption import adopt
-from reconciler.imports.plan import Wanted, decisions_among
+from reconciler.imports.plan import decisions_among
+from reconciler.imports.wanted import Wanted
 from reconciler.manifests.text.reader import read
 from reconciler.model.body import Body
 from reconciler.model.fields import mapping
@@ -19,7 +20,7 @@ from reconciler.model.identity import ObjectKey
 from reconciler.model.world import World
 from tests.builders import NOW
 from tests.imports.hubs import objects
-from tests.imports.imported import OUTPUT_RULES, import_into
+from tests.imports.imported import ABSENCE, OUTPUT_RULES, import_into
 from tests.imports.kubefleet_hub import kubefleet_hub
 
 GROUP = "placement.kubernetes-fleet.io"
@@ -33,7 +34,7 @@ def adopted_hub() -> World:
     """Return a repository with a hub of one placement imported and adopted."""
     export = kubefleet_hub(1, policy=None)
     world = import_into({}, export, Wanted(adopt=True)).world
-    found = adopt(world, decisions_among(objects(export)), NOW, OUTPUT_RULES)
+    found = adopt(world, decisions_among(objects(export)), NOW, OUTPUT_RULES, ABSENCE)
     return world_after(world, found.outputs, (), ())
 
 

@@ -10,7 +10,7 @@ import pytest
 from reconciler.audit.references.check import check_references
 from reconciler.core.reconcile import reconcile
 from reconciler.imports.adoption import Adoption, adopt
-from reconciler.imports.plan import Wanted, decisions_among
+from reconciler.imports.plan import decisions_among
 from reconciler.manifests.paths import output_path
 from reconciler.manifests.text.emitter import encode
 from reconciler.manifests.text.reader import read
@@ -18,7 +18,7 @@ from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.world import World
 from tests.imports.hubs import objects
-from tests.imports.imported import OUTPUT_RULES, import_into, texts
+from tests.imports.imported import ABSENCE, OUTPUT_RULES, import_into, propagated, texts
 from tests.imports.recorded_hubs import AppliedFleet, recorded
 from tests.stories import Story
 
@@ -33,7 +33,6 @@ MISTAKEN = {
     *("nosuch", "p20", "p26", "p28", "t01", "u00"),
 }
 """Objects that name, select or ask for what is not there."""
-ALL = Wanted(workloads=frozenset({"all"}), adopt=True)
 
 
 @dataclass(frozen=True)
@@ -47,7 +46,7 @@ class Adopted:
 def adopted(inputs: Mapping[str, str], live: Sequence[Body]) -> Adopted:
     """Adopt live objects beside the files of people."""
     told = Story(files=dict(inputs), now=RECORDED_AT)
-    found = adopt(told.world(), decisions_among(objects(live)), told.now, OUTPUT_RULES)
+    found = adopt(told.world(), decisions_among(objects(live)), told.now, OUTPUT_RULES, ABSENCE)
     told.files |= {output_path("status", key): encode(one) for key, one in found.outputs.items()}
     return Adopted(told, found)
 
@@ -64,7 +63,12 @@ def hub(request: pytest.FixtureRequest, fleet: AppliedFleet) -> Adopted:
     if request.param == "karmada":
         return adopted(written(fleet.after(SCALED_DOWN)), recorded("karmada-bindings"))
     export = recorded(request.param)
-    return adopted(texts(import_into({}, export, ALL)), export)
+    return adopted(imported(export), export)
+
+
+def imported(export: Sequence[Body]) -> dict[str, str]:
+    """Return the files that an export becomes."""
+    return texts(import_into({}, export, propagated(export)))
 
 
 def written(files: Mapping[str, str]) -> dict[str, str]:
@@ -99,8 +103,14 @@ def state(world: World) -> list[Body]:
 
 def test_nothing_is_moved_nor_placed_anew(hub: Adopted) -> None:
     """At once, as the adoption says itself."""
-    assert ((), ()) == (hub.adoption.moves, hub.adoption.new)
+    assert ((), (), ()) == (hub.adoption.moves, hub.adoption.new, hub.adoption.coming)
     assert frozenset() == hub.adoption.kept
+
+
+def test_nothing_is_left_but_what_is_over(hub: Adopted) -> None:
+    """Snapshots that were replaced."""
+    assert {"it is not the latest"} >= set(hub.adoption.left.values())
+    assert {"Snapshot"} >= {key.kind[-8:] for key in hub.adoption.left}
 
 
 def test_no_pass_of_the_first_hour_writes_anything(hub: Adopted) -> None:

@@ -85,6 +85,7 @@ def foresee_each(
     *,
     memo: Memo,
     moments: int = MOMENTS,
+    until: datetime | None = None,
 ) -> list[tuple[Coming, ...]]:
     """Return what passes will do in each of some worlds that have most in common, as `foresee`.
 
@@ -96,12 +97,15 @@ def foresee_each(
         now: Moment of these passes.
         memo: What they remembered.
         moments: How many passes of each are computed at most, these included.
+        until: The last moment of which a pass is computed, `None` for any.
     """
     lines = [_Line(world, [(now, outcome)]) for world, outcome in begun]
     while turns := [
         (at, place)
         for place, line in enumerate(lines)
-        if len(line.passes) < moments and (at := line.next_at) is not None
+        if len(line.passes) < moments
+        and (at := line.next_at) is not None
+        and (until is None or at <= until)
     ]:
         at, place = min(turns)
         lines[place].go_on(at, memo)

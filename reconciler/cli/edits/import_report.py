@@ -9,6 +9,7 @@ import click
 from reconciler.audit.printable import printable
 from reconciler.cli.printing.table import print_table
 from reconciler.model.decision import Decision, placed_text
+from reconciler.model.moments import format_moment
 
 if TYPE_CHECKING:
     from reconciler.cli.edits.import_source import Export
@@ -23,6 +24,7 @@ def print_text(
     objects: "Sequence[ImportedObject]", adoption: "Adoption | None", export: "Export"
 ) -> None:
     """Print a table of what changed, and what was skipped, by kind and reason."""
+    from reconciler.imports.importers import NOISE
     from reconciler.imports.plan import Became
 
     quiet = (Became.UNCHANGED, Became.SKIPPED)
@@ -34,8 +36,15 @@ def print_text(
     if rows:
         print_table(("RESULT", "OBJECT", "FILE"), rows)
     skipped = Counter((one.key.kind, one.why) for one in objects if one.became is Became.SKIPPED)
+    noise: Counter[str] = Counter()
     for (kind, why), count in sorted(skipped.items()):
-        click.echo(printable(f"skipped {count} {kind}: {why}"))
+        if why in NOISE:
+            noise[kind] += count
+        else:
+            click.echo(printable(f"skipped {count} {kind}: {why}"))
+    if noise:
+        listed = ", ".join(f"{count} {kind}" for kind, count in sorted(noise.items()))
+        click.echo(printable(f"left out what a control plane has for itself: {listed}"))
     counts = Counter(one.became for one in objects)
     click.echo(", ".join(f"{counts[one]} {one}" for one in Became if counts[one]) or "0 objects")
     if adoption is not None:
@@ -52,10 +61,17 @@ def _print_adoption(adoption: "Adoption") -> None:
     reasons = Counter((key.kind, why) for key, why in adoption.left.items())
     for (kind, why), count in list(reasons.items())[:MOST_LISTED]:
         click.echo(printable(f"left {count} {kind}: {why}"))
-    click.echo(f"the first pass moves {len(adoption.moves)}, and places {len(adoption.new)} anew")
+    click.echo(
+        f"the first pass moves {len(adoption.moves)}, and places {len(adoption.new)} anew; "
+        f"{len(adoption.coming)} more move within the hour"
+    )
     for move in (*adoption.moves, *adoption.new)[:MOST_LISTED]:
         shift = f"{placed_text(move.before)} -> {placed_text(move.after)}"
         click.echo(f"  {printable(f'{move.subject}: {shift}: {move.cause}')}")
+    for coming in adoption.coming[:MOST_LISTED]:
+        shift = f"{placed_text(coming.before or ())} -> {placed_text(coming.after or ())}"
+        at = format_moment(coming.at)
+        click.echo(f"  {printable(f'{coming.subject} at {at}: {shift}: {coming.why}')}")
     if adoption.otherwise:
         click.echo(f"{len(adoption.otherwise)} would be placed otherwise if they were new:")
     for one in adoption.otherwise[:MOST_LISTED]:
@@ -105,6 +121,16 @@ def _adoption_json(adoption: "Adoption") -> Mapping[str, object]:
         "left": [{"object": object_json(k), "reason": why} for k, why in adoption.left.items()],
         "moves": [_move_json(move) for move in adoption.moves],
         "new": [_move_json(move) for move in adoption.new],
+        "coming": [
+            {
+                "object": object_json(one.key),
+                "at": format_moment(one.at),
+                "before": placed_json(one.before or ()),
+                "after": placed_json(one.after or ()),
+                "reason": one.why,
+            }
+            for one in adoption.coming
+        ],
         "otherwise": [
             {
                 "object": object_json(one.key),

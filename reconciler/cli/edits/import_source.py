@@ -22,10 +22,11 @@ NOT_REPORTED = frozenset({("", "ConfigMap"), ("", "Secret"), ("", "ServiceAccoun
 
 @dataclass(slots=True)
 class Export:
-    """What was found, what could not be listed, and the kinds that were listed whole."""
+    """What was found, what could not be listed and why, and the kinds that were listed whole."""
 
     live: list["LiveObject"] = field(default_factory=list)
     not_served: list[str] = field(default_factory=list)
+    forbidden: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     listed: set["Kind"] = field(default_factory=set)
 
@@ -65,7 +66,13 @@ def _contents(names: Iterable[str], start: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def ask_kubectl(
-    kubectl: "Kubectl", world: "World", *, cluster: str, workloads: Iterable[str], adopt: bool
+    kubectl: "Kubectl",
+    world: "World",
+    *,
+    cluster: str,
+    workloads: Iterable[str],
+    adopt: bool,
+    propagated: bool,
 ) -> Export:
     """List what is imported from a live server; what it does not have, or refuses, is noted.
 
@@ -75,18 +82,30 @@ def ask_kubectl(
         cluster: The member cluster that it is, `""` for a control plane.
         workloads: Resources that are listed on top.
         adopt: Whether decisions are.
+        propagated: Whether the kinds are that policies, placements and decisions name.
 
     Raises:
         UsageError: There is no kubectl, or no such context.
         ShellError: The server cannot be reached.
     """
+    decisions = adopt or propagated
+    asked = reported_resources(world) if cluster else control_resources(decisions=decisions)
+    export = Export()
+    _list(kubectl, world, list(dict.fromkeys((*asked, *workloads))), export)
+    if not kubectl.namespace:
+        answered = asked.keys() - {*export.not_served, *export.forbidden}
+        export.listed |= {asked[resource] for resource in answered}
+    if propagated:
+        _list(kubectl, world, propagated_resources(kubectl, world, export), export)
+    return export
+
+
+def _list(kubectl: "Kubectl", world: "World", resources: Sequence[str], export: Export) -> None:
+    """Add what a server has of some resources to an export."""
     from reconciler.cli.printing.progress import tracked
     from reconciler.imports.export import read_export
     from reconciler.shell.processes.kubectl import NotServed, ResourceForbidden
 
-    asked = reported_resources(world) if cluster else control_resources(adopt=adopt)
-    resources = list(dict.fromkeys((*asked, *workloads)))
-    export = Export()
     for resource in tracked(resources, len(resources), what="Asking kubectl", few=0):
         try:
             data = kubectl.get(resource)
@@ -94,15 +113,39 @@ def ask_kubectl(
             export.not_served.append(resource)
         except ResourceForbidden as error:
             export.problems.append(str(error))
+            export.forbidden.append(resource)
         else:
             name = f"kubectl get {resource}"
             export.live += read_export(data, name, world.known, world.known.scopes)
-            if resource in asked and not kubectl.namespace:
-                export.listed.add(asked[resource])
-    return export
 
 
-def control_resources(*, adopt: bool) -> dict[str, "Kind"]:
+def propagated_resources(kubectl: "Kubectl", world: "World", export: Export) -> list[str]:
+    """Return what else is to be listed of a control plane: the kinds that its objects name.
+
+    What they are called there is asked for, since a CRD gives its plural as it likes. Kinds that
+    the server does not have are noted. Secrets are not asked for: none would be written.
+
+    Raises:
+        UsageError: There is no kubectl, or no such context.
+        ShellError: The server cannot be reached.
+    """
+    from reconciler.imports.importers import NAMESPACE, SECRET
+    from reconciler.imports.propagated import propagated_in
+    from reconciler.manifests.paths import folder_of
+
+    found = propagated_in({one.key: one.body for one in export.live})
+    kinds = {*found.kinds, *(key[:2] for key in found.objects)}
+    kinds = {kind for kind in kinds if kind[0] not in world.known.groups} - {SECRET}
+    if not kinds:
+        return []
+    discovery = kubectl.discover()
+    export.problems += discovery.problems
+    export.not_served += sorted(folder_of(*kind) for kind in kinds - discovery.resources.keys())
+    served = (kinds | {NAMESPACE}) & discovery.resources.keys()
+    return [discovery.resources[kind] for kind in sorted(served)]
+
+
+def control_resources(*, decisions: bool) -> dict[str, "Kind"]:
     """Return the resources of a control plane, of all APIs, with their kinds."""
     from reconciler.core.dialects import DIALECTS
     from reconciler.manifests.paths import folder_of
@@ -111,7 +154,7 @@ def control_resources(*, adopt: bool) -> dict[str, "Kind"]:
     kinds = [
         kind
         for one in importers
-        for kind in (*one.kinds, *one.reports, *(one.live if adopt else ()))
+        for kind in (*one.kinds, *one.reports, *(one.live if decisions else ()))
     ]
     return {folder_of(*kind): kind for kind in kinds}
 

@@ -16,11 +16,15 @@ if TYPE_CHECKING:
     from reconciler.cli.edits.edited_world import Files
     from reconciler.cli.edits.import_source import Export
     from reconciler.core.inputs.document_rules import Rules
+    from reconciler.imports.absence import Absence
     from reconciler.imports.adoption import Adoption
     from reconciler.imports.plan import ImportedObject
     from reconciler.model.body import Body
     from reconciler.model.identity import ObjectKey
     from reconciler.model.world import World
+
+PROPAGATED, NONE = "propagated", "none"
+"""Words of --workloads that are no types."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,15 +63,29 @@ class ImportOptions:
             raise UsageError(f"{unused[0]} goes with --remote, where it is used")
         if self.cluster and not is_subdomain(self.cluster):
             raise UsageError(f"--cluster is {shown(self.cluster)}, it must be {SUBDOMAIN_RULE}")
+        if NONE in self._words and len(self._words) > 1:
+            raise UsageError("--workloads none goes with no other type")
+        if self.cluster and PROPAGATED in self._words:
+            raise UsageError(
+                "--workloads propagated asks a control plane; --cluster names a member of one"
+            )
         if self.cluster and self.adopt:
             raise UsageError("--adopt takes over a control plane; --cluster names a member of one")
 
     @property
     def types(self) -> frozenset[str]:
-        """The types of workloads, in lower case."""
-        return frozenset(
-            word.strip().lower() for words in self.workloads for word in words.split(",")
-        ) - {""}
+        """The types of workloads, in lower case, without the words that are none."""
+        return self._words - {PROPAGATED, NONE}
+
+    @property
+    def takes_propagated(self) -> bool:
+        """Whether what is meant for clusters is taken; decisions are of no use without that."""
+        return PROPAGATED in self._words or (self.adopt and not self._words)
+
+    @property
+    def _words(self) -> frozenset[str]:
+        found = (word.strip().lower() for words in self.workloads for word in words.split(","))
+        return frozenset(found) - {""}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,15 +109,21 @@ def compute(options: ImportOptions, world: "World", content: "Files") -> ImportR
     from reconciler.core.dialects import KINDS
     from reconciler.core.inputs.admissions import ADMISSIONS
     from reconciler.core.inputs.document_rules import Rules
-    from reconciler.imports.plan import Wanted, decisions_among, plan_import
+    from reconciler.imports.absence import Absence
+    from reconciler.imports.plan import decisions_among, plan_import
+    from reconciler.imports.propagated import propagated_in, reserved_in
     from reconciler.imports.rooms import with_rooms
+    from reconciler.imports.wanted import Wanted
     from reconciler.shell.resources import load_schemas
 
     export = _export(options, world)
     live = with_rooms(export.live, world, options.cluster)
+    objects = {one.key: one.body for one in live}
     wanted = Wanted(
         cluster=options.cluster,
         workloads=options.types,
+        propagated=propagated_in(objects) if options.takes_propagated else None,
+        reserved=reserved_in(objects),
         tolerance_percent=options.tolerance,
         adopt=options.adopt,
         listed=frozenset(export.listed),
@@ -110,13 +134,14 @@ def compute(options: ImportOptions, world: "World", content: "Files") -> ImportR
     files, adoption = dict(plan.files), None
     if options.adopt:
         outputs = Rules(schemas, {}, KINDS, status_only=True)
-        adoption, state = _adopt(plan.world, decisions_among(live), outputs)
+        absence = Absence({one.key: one for one in plan.objects}, wanted)
+        adoption, state = _adopt(plan.world, decisions_among(live), outputs, absence)
         files |= state
     return ImportResult(objects=plan.objects, adoption=adoption, export=export, files=files)
 
 
 def _adopt(
-    world: "World", live: "Mapping[ObjectKey, Body]", rules: "Rules"
+    world: "World", live: "Mapping[ObjectKey, Body]", rules: "Rules", absence: "Absence"
 ) -> "tuple[Adoption, dict[str, bytes]]":
     """Return what is adopted, and its files."""
     from reconciler.core.record import last_pass
@@ -127,7 +152,7 @@ def _adopt(
 
     last, clock = last_pass(world.outputs), SystemClock().now()
     now = clock if last is None else max(clock, last.at + timedelta(seconds=1))
-    adoption = adopt(world, live, now, rules)
+    adoption = adopt(world, live, now, rules, absence)
     root = world.output_root
     return adoption, {output_path(root, k): written(body) for k, body in adoption.outputs.items()}
 
@@ -151,6 +176,7 @@ def _export(options: ImportOptions, world: "World") -> "Export":
         cluster=options.cluster,
         workloads=sorted(options.types),
         adopt=options.adopt,
+        propagated=options.takes_propagated,
     )
 
 

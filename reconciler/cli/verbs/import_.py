@@ -42,7 +42,10 @@ from reconciler.cli.options.trust import signing_options
     "--workloads",
     metavar="TYPE,...",
     multiple=True,
-    help="Take workloads of these types, too, such as deployments,services; all takes all.",
+    help="Take workloads, too: of these types, such as deployments,services; propagated takes the "
+    "kinds that policies, placements and decisions name, with their Namespaces and "
+    "PriorityClasses; all takes all, of a context kubectl's category of that name.  "
+    "[default: propagated with --adopt, else none]",
 )
 @click.option("--adopt", is_flag=True, help="Make live decisions our state; nothing moves.")
 @click.option(
@@ -78,7 +81,8 @@ def command(directory: Path, /, **options: Any) -> int:
     Examples:
       kubectl get clusters.cluster.karmada.io -o json | reconciler import -
       reconciler import --context hub --dry-run
-      reconciler import --context hub --workloads deployments,services --adopt
+      reconciler import --context hub --adopt
+      reconciler import --context hub --workloads deployments,services
       reconciler import --context member1 --cluster member1 --branch report-member1
     \b
     Exit codes: 0 done, 1 something could not be imported or written, 2 wrong usage.

@@ -1,13 +1,14 @@
-"""The only file that runs kubectl: `kubectl get`, without a shell, within a time limit."""
+"""The only file that runs kubectl: what a server has, without a shell, within a time limit."""
 
 import os
 import re
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from reconciler.errors import ShellError, UsageError
+from reconciler.model.known_kinds import Kind
 from reconciler.shell.git.command import stop
 
 PASSED_ON = re.compile(
@@ -17,6 +18,8 @@ PASSED_ON = re.compile(
 )
 """What kubectl and the plugins that log it in are told; nothing else of our environment is."""
 
+ROW = re.compile(r"(?P<name>\S+)\s+(?:\S+\s+)?(?P<version>\S+)\s+(?:true|false)\s+(?P<kind>\S+)\s*")
+"""A line of `kubectl api-resources`: name, short names if it has any, version, scope, kind."""
 LONGEST_MESSAGE = 300
 NO_TYPE = "the server doesn't have a resource type"
 NO_CONTEXT = ("context was not found", "no context exists", "does not exist")
@@ -35,6 +38,14 @@ class NotServed(ShellError):
 
 class ResourceForbidden(ShellError):
     """The server does not let this user list it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Discovery:
+    """Kinds to the resources that kubectl is asked for, and what kubectl could not find out."""
+
+    resources: Mapping[Kind, str]
+    problems: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,16 +77,40 @@ class Kubectl:
             ShellError: The server cannot be reached, or does not answer in time.
         """
         scope = ["--namespace", self.namespace] if self.namespace else ["--all-namespaces"]
-        config = [] if self.kubeconfig is None else ["--kubeconfig", str(self.kubeconfig)]
-        seconds = max(int(self.timeout_seconds), 1)
-        arguments = [
-            *("kubectl", "--context", self.context, *config, f"--request-timeout={seconds}s"),
-            *("get", resource, *scope, "--output", "json"),
-        ]
-        code, stdout, stderr = self._run(arguments, resource)
+        asked = ["get", resource, *scope, "--output", "json"]
+        code, stdout, stderr = self._run([*self._begin, *asked], resource)
         if code == 0:
             return stdout
         raise self._error(resource, stderr.decode(errors="replace"))
+
+    def discover(self) -> Discovery:
+        """Return what a server calls the kinds that it can list.
+
+        Where it does not answer for an API that others serve for it, kubectl says so and lists the
+        rest.
+
+        Raises:
+            UsageError: There is no kubectl, or no such context.
+            ShellError: The server cannot be reached, or does not answer in time.
+        """
+        asked = ["api-resources", "--verbs=list", "--no-headers"]
+        code, stdout, stderr = self._run([*self._begin, *asked], "its kinds")
+        found = [ROW.fullmatch(line) for line in stdout.decode(errors="replace").splitlines()]
+        rows = [row for row in found if row is not None]
+        if not rows:
+            raise self._error("its kinds", stderr.decode(errors="replace"))
+        resources = {}
+        for name, version, kind in (row.group("name", "version", "kind") for row in rows):
+            group = version.rpartition("/")[0]
+            resources[group, kind] = f"{name}.{group}" if group else name
+        said = " ".join(stderr.decode(errors="replace").split())[:LONGEST_MESSAGE]
+        return Discovery(resources, (said,) if code else ())
+
+    @property
+    def _begin(self) -> list[str]:
+        config = [] if self.kubeconfig is None else ["--kubeconfig", str(self.kubeconfig)]
+        seconds = max(int(self.timeout_seconds), 1)
+        return ["kubectl", "--context", self.context, *config, f"--request-timeout={seconds}s"]
 
     def _run(self, arguments: Sequence[str], resource: str) -> tuple[int, bytes, bytes]:
         """Return how the command ended; it and what it starts to log in never outlive the limit."""

@@ -43,14 +43,17 @@ QUIET = (
     "verify HEAD..HEAD",
     "why deploy/nope",
 )
-EXPORT = ROOT / "fixtures/exports/karmada.json"
+EXPORTS = ROOT / "fixtures/exports"
 ASKED = {
     "api-resources": ["api-resources"],
     "blame": ["blame deployment/shop", "blame deploy/nope"],
     "check": ["check", "check --remote file:///nowhere --mirror /dev/null/x"],
     "events": ["events", "events --since HEAD"],
     "history": ["history deployment/shop", "history placement/reports", "history deploy/nope"],
-    "import": [f"import {EXPORT} --workloads deployments --adopt --dry-run"],
+    "import": [
+        f"import {EXPORTS / 'karmada.json'} --workloads deployments --adopt --dry-run",
+        f"import {EXPORTS / 'ocm.json'} --adopt --dry-run",
+    ],
     "plan": ["plan --base HEAD~1 --worktree", "plan --base HEAD~2 --head HEAD~1"],
     "rebalance": ["rebalance deployment/shop --dry-run"],
     "simulate": ["simulate --fail member1", "simulate --cordon edge1"],

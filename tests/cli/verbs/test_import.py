@@ -4,13 +4,15 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from reconciler.cli.main import run
 from reconciler.model.body import Body
+from reconciler.model.fields import mapping
 from tests.cli.history import answer
-from tests.imports.hubs import condition, workload
+from tests.imports.hubs import condition, live, workload
 from tests.imports.karmada_hub import karmada_hub
 from tests.imports.kubefleet_hub import kubefleet_hub
 from tests.imports.ocm_hub import ocm_hub
@@ -23,8 +25,10 @@ Capsys = pytest.CaptureFixture[str]
 BY_ADA = ("--author", "Ada <ada@example.com>")
 ALL = ("--workloads", "deployments", "--adopt")
 CLUSTER = karmada_hub(0)[0]
+NAMESPACE = live("v1", "Namespace", "default")
 YEAR = 365 * 24 * 3600  # passes must come after the moment of the import
 LIVE = [{"name": "member1", "replicas": 4}]
+STAYS = "the first pass moves 0, and places 0 anew; 0 more move within the hour"
 WEB = "ResourceBinding.work.karmada.io default/web-0000-deployment"
 
 
@@ -74,7 +78,7 @@ def test_an_adopted_hub_stays_where_it_is(
     fleet.git("commit", "--quiet", "--message=Adopt the hub")
     reports = [run_pass(fleet.folder, seconds) for seconds in (YEAR, YEAR + 61)]
 
-    assert (0, True) == (code, "the first pass moves 0, and places 0 anew" in out.splitlines())
+    assert (0, True) == (code, STAYS in out.splitlines())
     assert [(), ()] == [report.outcome.decisions for report in reports]
 
 
@@ -140,6 +144,14 @@ def test_what_is_no_export_is_refused(fleet: Checkout, tmp_path: Path, capsys: C
         pytest.param(("-", "--remote", "/r.git"), "--remote needs --branch", id="remote"),
         pytest.param(("-", "--cluster", "A b"), '--cluster is "A b"', id="cluster"),
         pytest.param(("-", "--cluster", "a", "--adopt"), "--adopt takes over", id="adopt"),
+        pytest.param(
+            ("-", "--workloads", "none,services"), "none goes with no other type", id="none"
+        ),
+        pytest.param(
+            ("-", "--cluster", "a", "--workloads", "propagated"),
+            "--workloads propagated asks a control plane",
+            id="propagated",
+        ),
         pytest.param(("none.json",), "does not exist", id="absent"),
     ],
 )
@@ -178,6 +190,61 @@ def test_a_context_is_asked_for_every_kind(fleet: Checkout, capsys: Capsys) -> N
     assert "may not list addonplacementscores" in told["problems"][0]
 
 
+def test_an_adoption_asks_for_what_is_propagated(
+    fleet: Checkout, kubectl: Path, capsys: Capsys
+) -> None:
+    """By the names that the server gives; kinds that it does not have are noted."""
+    gateway = live("gateway.networking.k8s.io/v1", "Gateway", "web", namespace="default")
+    named = [
+        {"apiVersion": "gateway.networking.k8s.io/v1", "kind": "Gateway"},
+        {"apiVersion": "example.org/v1", "kind": "Widget"},
+        {"apiVersion": "v1", "kind": "Secret"},
+    ]
+    hub = [
+        {**body, "spec": {**mapping(body, "spec"), "resourceSelectors": named}}
+        if body["kind"] == "PropagationPolicy"
+        else body
+        for body in karmada_hub(2)
+    ]
+    stand_in(kubectl, [*hub, gateway, NAMESPACE], plurals={"Gateway": "gateways"})
+    _, told = answer_json_of(fleet, capsys, "--context", "hub", "--adopt")
+    lines = (kubectl / "asked").read_text().splitlines()
+    asked = [line.split(" get ")[1].split()[0] for line in lines if " get " in line]
+
+    assert ["namespaces", "deployments.apps", "gateways.gateway.networking.k8s.io"] == asked[-3:]
+    assert {"Deployment", "Gateway"} < {one["object"]["kind"] for one in told["objects"]}
+    assert "widgets.example.org" in told["notServed"]
+    assert "secrets" not in asked
+
+
+@pytest.mark.usefixtures("kubectl")
+def test_an_adoption_without_workloads_asks_for_none(
+    fleet: Checkout, kubectl: Path, capsys: Capsys
+) -> None:
+    """With `none` each decision is left."""
+    arguments = ("--context", "hub", "--adopt", "--workloads", "none")
+    _, told = answer_json_of(fleet, capsys, *arguments)
+
+    assert "api-resources" not in (kubectl / "asked").read_text()
+    assert [[], 2] == [told["adoption"]["adopted"], len(told["adoption"]["left"])]
+
+
+def test_what_a_control_plane_has_for_itself_is_one_line(
+    fleet: Checkout, tmp_path: Path, capsys: Capsys
+) -> None:
+    """However many objects that are."""
+    roles = [
+        live("rbac.authorization.k8s.io/v1", "ClusterRole", f"system:{number}")
+        for number in range(40)
+    ]
+    source = export(tmp_path, [*karmada_hub(1), *roles, NAMESPACE])
+    _, out, _ = answer(fleet, capsys, "import", source, "--adopt")
+
+    assert ["left out what a control plane has for itself: 40 ClusterRole, 1 Namespace"] == [
+        line for line in out.splitlines() if line.startswith(("left", "skipped"))
+    ]
+
+
 @pytest.mark.usefixtures("kubectl")
 def test_a_member_is_asked_for_the_kinds_of_the_repository(
     fleet: Checkout, kubectl: Path, capsys: Capsys
@@ -200,7 +267,7 @@ def test_a_member_is_asked_for_the_kinds_of_the_repository(
     assert not (fleet.folder / "feedback/member1/default/other-deployment.yaml").exists()
 
 
-def answer_json_of(fleet: Checkout, capsys: Capsys, *arguments: str) -> tuple[int, dict[str, list]]:  # type: ignore[type-arg]
+def answer_json_of(fleet: Checkout, capsys: Capsys, *arguments: str) -> tuple[int, dict[str, Any]]:
     """Import, and return the exit code and the answer for machines."""
     code, out, err = answer(fleet, capsys, "import", *arguments, "-o", "json")
     assert "are written, not committed" in err or "is written, not committed" in err

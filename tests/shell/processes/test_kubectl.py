@@ -73,6 +73,42 @@ def test_a_failure_is_one_sentence(
         Kubectl(context=context).get(resource)
 
 
+def test_a_server_says_what_its_kinds_are_called(tools: Path) -> None:
+    """With short names and without, of groups and of the core; a plural is as a CRD gives it."""
+    gateway = {"apiVersion": "gateway.networking.k8s.io/v1", "kind": "Gateway", "metadata": {}}
+    settings = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": "shop"}}
+    stand_in(tools, [gateway, settings, *karmada_hub(1)], plurals={"Gateway": "gateways"})
+    found = Kubectl(context="hub").discover()
+
+    assert {
+        ("gateway.networking.k8s.io", "Gateway"): "gateways.gateway.networking.k8s.io",
+        ("", "ConfigMap"): "configmaps",
+        ("apps", "Deployment"): "deployments.apps",
+    }.items() < found.resources.items()
+    assert () == found.problems
+    assert (
+        "--context hub --request-timeout=60s api-resources --verbs=list --no-headers\n"
+        == (tools / "asked").read_text()
+    )
+
+
+def test_an_api_that_does_not_answer_hides_no_other(tools: Path) -> None:
+    """What kubectl says of it is told."""
+    (tools / "unavailable").touch()
+    found = Kubectl(context="hub").discover()
+
+    assert ("cluster.karmada.io", "Cluster") in found.resources
+    assert 1 == len(found.problems)
+    assert "metrics.k8s.io/v1beta1: the server is currently unable" in found.problems[0]
+
+
+@pytest.mark.usefixtures("tools")
+def test_a_context_that_is_unknown_has_no_kinds() -> None:
+    """It is the person who must act."""
+    with pytest.raises(UsageError, match='no context "hob"'):
+        Kubectl(context="hob").discover()
+
+
 def test_a_server_that_hangs_is_given_up(tools: Path) -> None:
     """The time limit is ours, whatever kubectl does; what it started ends with it."""
     with pytest.raises(ShellError, match=r"did not list slow within 0.2 s; .* gives it longer"):

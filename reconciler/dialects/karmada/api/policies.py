@@ -128,7 +128,6 @@ def decode_policy(manifest: Manifest, known: Container[ObjectKey]) -> Policy:
     """
     spec = mapping(manifest.body, "spec")
     left = admitted(manifest.key, spec)
-    priority = mapping_or_none(left, "schedulePriority")
     overrides = zip(strings(spec, "dependentOverrides"), overrides_of(manifest), strict=True)
     return Policy(
         key=manifest.key,
@@ -143,8 +142,14 @@ def decode_policy(manifest: Manifest, known: Container[ObjectKey]) -> Policy:
         suspended=is_suspended(manifest.body),
         spec=left,
         copied=decode_policy_fields(left),
-        priority_class=None if priority is None else text(priority, "priorityClassName"),
+        priority_class=priority_class_of(left),
     )
+
+
+def priority_class_of(spec: Body) -> str | None:
+    """Return the PriorityClass that the spec of a policy names, `None` if it asks for none."""
+    priority = mapping_or_none(spec, "schedulePriority")
+    return None if priority is None else text(priority, "priorityClassName")
 
 
 def overrides_of(manifest: Manifest) -> tuple[ObjectKey, ...]:

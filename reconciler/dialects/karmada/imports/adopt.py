@@ -57,6 +57,7 @@ def adopt(world: World, live: Mapping[ObjectKey, Body], _now: datetime) -> Adopt
     works = works_by_binding(live)
     outputs: dict[ObjectKey, Body] = {}
     left: dict[ObjectKey, str] = {}
+    lacking: dict[ObjectKey, ObjectKey] = {}
     for key, body in live.items():
         if key.group != GROUP or key.kind not in (BINDING, CLUSTER_BINDING):
             continue
@@ -64,12 +65,12 @@ def adopt(world: World, live: Mapping[ObjectKey, Body], _now: datetime) -> Adopt
         if decode_metadata(body).deleting:
             left[key] = "it is being deleted"
         elif workload not in world.inputs:
-            left[key] = f"{workload} is not in the repository; import it with --workloads"
+            lacking[key] = workload
         else:
             template = template_of(world.inputs[workload])
             marks = marks_of(works.get(key, ()), template, decode_spec(body))
             outputs[key] = _binding(key, body, workload, marks)
-    return Adopted(outputs=outputs, left=left)
+    return Adopted(outputs=outputs, left=left, lacking=lacking)
 
 
 def _healthy_since(status: BindingStatus) -> dict[str, str]:

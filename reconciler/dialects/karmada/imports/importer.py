@@ -4,6 +4,7 @@ from reconciler.dialects.importer import ImportedKind, Importer
 from reconciler.dialects.karmada.api.groups import CLUSTER, POLICY_GROUP, WORK_GROUP
 from reconciler.dialects.karmada.imports.adopt import adopt
 from reconciler.dialects.karmada.imports.nodes import with_nodes
+from reconciler.dialects.karmada.imports.propagated import is_reserved, propagated_in
 from reconciler.dialects.karmada.imports.works import WORK_REPORT
 
 SUMMARY = "status.resourceSummary"
@@ -49,5 +50,7 @@ IMPORTER = Importer(
     adopt=adopt,
     live=((WORK_GROUP, "ClusterResourceBinding"), (WORK_GROUP, "ResourceBinding")),
     reports={(WORK_GROUP, "Work"): WORK_REPORT},
+    propagated=propagated_in,
+    is_reserved=is_reserved,
     with_nodes=with_nodes,
 )

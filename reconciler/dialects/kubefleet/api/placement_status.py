@@ -1,11 +1,12 @@
 """The status of a placement of either scope: cluster by cluster, how far it is."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from reconciler.dialects.kubefleet.api.resource_snapshot import RESOURCES
 from reconciler.model import fields
 from reconciler.model.body import Body
+from reconciler.model.known_kinds import Kind
 
 NOTHING: Body = {}
 
@@ -73,6 +74,16 @@ def decode_placement_status(manifest: Body) -> PlacementStatus:
         resources=fields.bodies_or_none(status, RESOURCES),
         body=status,
     )
+
+
+def selected_kinds(manifest: Body) -> Iterator[Kind]:
+    """Yield group and kind of all that the status of a placement lists as selected.
+
+    Raises:
+        UserError: A field has the wrong type.
+    """
+    for one in decode_placement_status(manifest).resources or ():
+        yield fields.text(one, "group"), fields.text(one, "kind")
 
 
 def encode_placement_status(status: PlacementStatus) -> Body:

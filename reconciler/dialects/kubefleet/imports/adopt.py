@@ -5,7 +5,13 @@ from datetime import datetime
 
 from reconciler.dialects.importer import Adopted
 from reconciler.dialects.kubefleet.api.binding import decode_binding
-from reconciler.dialects.kubefleet.api.kinds import OWNED, kinds_in, named_in, placement_key
+from reconciler.dialects.kubefleet.api.kinds import (
+    OWNED,
+    POLICY_SNAPSHOTS,
+    kinds_in,
+    named_in,
+    placement_key,
+)
 from reconciler.dialects.kubefleet.api.names import (
     API_VERSION,
     CRP_GENERATION,
@@ -51,24 +57,41 @@ def adopt(world: World, live: Live, now: datetime) -> Adopted:
     fleets = KubeFleet().prepare(world, settings_in(world), now)
     parts: dict[ObjectKey, dict[ObjectKey, Body]] = {}
     left: dict[ObjectKey, str] = {}
+    lacking: dict[ObjectKey, ObjectKey] = {}
     for key, body in live.items():
         if key.group != GROUP or key.kind not in OWNED:
             continue
         owner = placement_key(key.namespace, labels_of(body).get(PARENT, ""))
-        if owner not in fleets.placements:
-            left[key] = f"its {owner.kind} {owner.name or '?'} is not in the repository"
-        elif mapping(body, "metadata").get("deletionTimestamp"):
+        if mapping(body, "metadata").get("deletionTimestamp"):
             left[key] = "it is being deleted"
+        elif not owner.name:
+            left[key] = f"it has no label {PARENT}, which says whose it is"
+        elif owner not in fleets.placements:
+            lacking[key] = owner
         else:
             parts.setdefault(owner, {})[key] = body
     outputs: dict[ObjectKey, Body] = {}
     for owner in sorted(parts):
         outputs |= _placement(fleets, owner, live.get(owner, {}), parts[owner], now)
-    older = {key: "it is not the latest" for found in parts.values() for key in found}
-    return Adopted(
-        outputs=outputs,
-        left=left | {key: why for key, why in older.items() if key not in outputs},
-    )
+    for found in parts.values():
+        left |= {key: _why_no_state(key, found) for key in found if key not in outputs}
+    return Adopted(outputs=outputs, left=left, lacking=lacking)
+
+
+def _why_no_state(key: ObjectKey, parts: Live) -> str:
+    """Return why a live snapshot is not taken over.
+
+    Args:
+        key: The snapshot.
+        parts: All that is live of its placement.
+    """
+    index = POLICY_INDEX if key.kind in POLICY_SNAPSHOTS else RESOURCE_INDEX
+    latest = _latest(parts, key.kind, index)
+    if latest is None:
+        return "none of the snapshots of its placement is labelled as the latest"
+    if labels_of(parts[latest]).get(index) == labels_of(parts[key]).get(index):
+        return "what the repository has for its placement takes fewer snapshots"
+    return "it is not the latest"
 
 
 def _placement(

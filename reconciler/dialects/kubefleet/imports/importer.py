@@ -6,8 +6,10 @@ from reconciler.dialects.kubefleet.api.kinds import OWNED
 from reconciler.dialects.kubefleet.api.names import GROUP
 from reconciler.dialects.kubefleet.eviction.judgement import BUDGET, EVICTION
 from reconciler.dialects.kubefleet.imports.adopt import adopt
+from reconciler.dialects.kubefleet.imports.propagated import is_reserved, propagated_in
 from reconciler.dialects.kubefleet.imports.works import WORK_REPORT
 from reconciler.dialects.kubefleet.rollout.work_table import WORK
+from reconciler.dialects.kubefleet.snapshots.propagated_resources import ENVELOPES
 
 IMPORTER = Importer(
     kinds={
@@ -34,10 +36,13 @@ IMPORTER = Importer(
             (GROUP, kind): ImportedKind(folder="policies")
             for kind in (BUDGET, "ClusterResourceOverride", "ResourceOverride")
         },
+        **{kind: ImportedKind(folder="workloads") for kind in ENVELOPES},
     },
     server_made=("kubernetes-fleet.io/",),
     adopt=adopt,
     once=frozenset({(GROUP, EVICTION)}),
     reports={(GROUP, WORK): WORK_REPORT},
+    propagated=propagated_in,
+    is_reserved=is_reserved,
     live=tuple((GROUP, kind) for kind in sorted(OWNED)),
 )

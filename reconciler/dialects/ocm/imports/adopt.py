@@ -1,11 +1,15 @@
-"""Live PlacementDecisions as state of ours, each placement with the record of a run."""
+"""Live decisions as state of ours: placements with the record of a run, sets with works."""
 
 from collections.abc import Mapping
 from datetime import datetime
 
 from reconciler.dialects.importer import Adopted
 from reconciler.dialects.ocm.api.placement import GROUP
-from reconciler.dialects.ocm.api.placement_decision import DecisionObject, decode_decision
+from reconciler.dialects.ocm.api.placement_decision import (
+    PLACEMENT_LABEL,
+    DecisionObject,
+    decode_decision,
+)
 from reconciler.dialects.ocm.api.placement_status import live_status
 from reconciler.dialects.ocm.decide import fingerprint_of
 from reconciler.dialects.ocm.decisions.placement_decisions import DecisionsSoFar, decided_by
@@ -17,6 +21,7 @@ from reconciler.dialects.ocm.decisions.placement_record import (
     render_decision,
 )
 from reconciler.dialects.ocm.decisions.sync import Hub, judge
+from reconciler.dialects.ocm.followed import placement_key
 from reconciler.dialects.ocm.plan import Ocm
 from reconciler.errors import UserError
 from reconciler.manifests.admission import admit
@@ -45,11 +50,15 @@ def adopt(world: World, live: Mapping[ObjectKey, Body], now: datetime) -> Adopte
     owners = {(key.namespace, key.name): draft for key, draft in prepared.drafts.drawn.items()}
     outputs: dict[ObjectKey, Body] = {}
     left: dict[ObjectKey, str] = {}
+    lacking: dict[ObjectKey, ObjectKey] = {}
     kept: set[tuple[str, str]] = set()
     for key, item in found.items():
         owner = item.owner
-        if owner is None or owner not in owners:
-            left[key] = f"its Placement {'/'.join(owner or ('?',))} is not in the repository"
+        if owner is None:
+            left[key] = f"it has no label {PLACEMENT_LABEL}, which says whose it is"
+            continue
+        if owner not in owners:
+            lacking[key] = placement_key(owner)
             continue
         kept.add(owner)
         placement = owners[owner].manifest.key
@@ -58,7 +67,7 @@ def adopt(world: World, live: Mapping[ObjectKey, Body], now: datetime) -> Adopte
         draft = owners[owner]
         key = draft.manifest.key
         outputs[key] = _record(draft, live.get(key, {}), decided, prepared.hub, now)
-    return Adopted(outputs=outputs, left=left)
+    return Adopted(outputs=outputs, left=left, lacking=lacking)
 
 
 def _record(
