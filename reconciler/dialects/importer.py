@@ -29,6 +29,10 @@ class ImportedKind:
     measured: tuple[str, ...] = ()
 
 
+def _never(_body: Body) -> bool:
+    return False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentReport:
     """How what an agent reports becomes a file.
@@ -37,11 +41,14 @@ class AgentReport:
         counted: Returns what of it counts.
         about: Returns the objects of a repository that it is of; it is kept if one is there.
         heartbeats: Moments that count only where something else changed, as of a kind.
+        tells_without_status: Returns whether one without any status is a report, too: that its
+            agent did nothing yet.
     """
 
     counted: Callable[[Body], Body]
     about: Callable[[Body], Iterable[ObjectKey]]
     heartbeats: tuple[str, ...] = ()
+    tells_without_status: Callable[[Body], bool] = _never
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

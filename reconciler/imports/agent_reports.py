@@ -36,7 +36,7 @@ def why_left_out(
         return "its namespace names no cluster"
     if cluster and cluster != reporter:
         return f"it is of the cluster {reporter}"
-    if not mapping(body, "status"):
+    if not mapping(body, "status") and not report.tells_without_status(body):
         return "it has no status to report"
     if not any(key in there for key in report.about(body)):
         return "it is of nothing in the repository"

@@ -163,3 +163,23 @@ def test_a_placement_brings_its_envelopes() -> None:
     )
 
     assert {"settings": "workloads/default/settings.yaml"} == became(kubefleet_hub(1), envelope)
+
+
+def test_a_secret_in_plain_is_refused_wherever_it_stands() -> None:
+    """Here in a set of ManifestWorks, which becomes a file otherwise."""
+    named = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}}
+    secret = {**named, "data": {"a": "YQ=="}}
+    carrier = live(
+        "work.open-cluster-management.io/v1alpha1",
+        "ManifestWorkReplicaSet",
+        "shop",
+        namespace="default",
+        spec={
+            "placementRefs": [{"name": "apps-0000"}],
+            "manifestWorkTemplate": {"workload": {"manifests": [secret]}},
+        },
+    )
+
+    assert {"shop": "a Secret in plain must not come into Git; encrypt it first"} == became(
+        ocm_hub(1), carrier
+    )

@@ -17,6 +17,8 @@ from reconciler.manifests.text.reader import read
 from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.world import World
+from tests.builders import configuration
+from tests.builders import text as text_of_file
 from tests.imports.hubs import objects
 from tests.imports.imported import ABSENCE, OUTPUT_RULES, import_into, propagated, texts
 from tests.imports.recorded_hubs import AppliedFleet, recorded
@@ -30,7 +32,7 @@ STEPS = ("Fleet", "Step scale_up", "Step scale_down", "Step requests")
 SCALED_DOWN = STEPS[2]
 MISTAKEN = {
     *("aff-none", "aff-second", "dup-min-only", "dup-names", "pay-break", "static-missing"),
-    *("nosuch", "p20", "p26", "p28", "t01", "u00"),
+    *("none", "nosuch", "p20", "p26", "p28", "t01", "u00"),
 }
 """Objects that name, select or ask for what is not there."""
 
@@ -111,6 +113,38 @@ def test_nothing_is_left_but_what_is_over(hub: Adopted) -> None:
     """Snapshots that were replaced."""
     assert {"it is not the latest"} >= set(hub.adoption.left.values())
     assert {"Snapshot"} >= {key.kind[-8:] for key in hub.adoption.left}
+
+
+def test_works_of_sets_are_delivered_as_they_are_on_the_hub() -> None:
+    """Each under its name, with its labels and its spec."""
+    export = recorded("ocm")
+    delivery = text_of_file(configuration(delivery={"manifestworks": {}}))
+    found = adopted({**imported(export), "reconciler.yaml": delivery}, export)
+    found.told.run()
+    live = {identity(one): one for one in export if one["kind"] == "ManifestWork"}
+    ours = {
+        identity(one): one
+        for path, data in found.told.files.items()
+        if path.startswith("manifestworks/")
+        for one in [read(data.encode(), path).documents[0].body]
+        if one.get("kind") == "ManifestWork"
+    }
+
+    assert 28 == len(live)
+    assert {key: kept(one) for key, one in live.items()} == {
+        key: kept(one) for key, one in ours.items()
+    }
+
+
+def identity(body: Body) -> tuple[str, str]:
+    """Return namespace and name."""
+    metadata = mapping(body, "metadata")
+    return text(metadata, "namespace"), text(metadata, "name")
+
+
+def kept(work: Body) -> tuple[Body, Body]:
+    """Return the labels and the spec of a work."""
+    return mapping(mapping(work, "metadata"), "labels"), mapping(work, "spec")
 
 
 def test_no_pass_of_the_first_hour_writes_anything(hub: Adopted) -> None:

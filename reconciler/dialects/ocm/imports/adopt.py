@@ -22,6 +22,7 @@ from reconciler.dialects.ocm.decisions.placement_record import (
 )
 from reconciler.dialects.ocm.decisions.sync import Hub, judge
 from reconciler.dialects.ocm.followed import placement_key
+from reconciler.dialects.ocm.imports.adopt_sets import adopt_sets
 from reconciler.dialects.ocm.plan import Ocm
 from reconciler.errors import UserError
 from reconciler.manifests.admission import admit
@@ -67,7 +68,12 @@ def adopt(world: World, live: Mapping[ObjectKey, Body], now: datetime) -> Adopte
         draft = owners[owner]
         key = draft.manifest.key
         outputs[key] = _record(draft, live.get(key, {}), decided, prepared.hub, now)
-    return Adopted(outputs=outputs, left=left, lacking=lacking)
+    sets = adopt_sets(world, live, now)
+    return Adopted(
+        outputs={**outputs, **sets.outputs},
+        left={**left, **sets.left},
+        lacking={**lacking, **sets.lacking},
+    )
 
 
 def _record(

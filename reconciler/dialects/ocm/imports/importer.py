@@ -6,7 +6,18 @@ from reconciler.dialects.ocm.api.placement import GROUP
 from reconciler.dialects.ocm.imports.adopt import adopt
 from reconciler.dialects.ocm.imports.works import WORK_REPORT
 from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import GROUP as WORK_GROUP
-from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import WORK
+from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import KIND, WORK
+
+OWN_NAMESPACES = "open-cluster-management"
+
+
+def is_reserved(namespace: str) -> bool:
+    """Return whether a namespace is the hub's own, as its installers call them.
+
+    Source: ours; `clusteradm init` and `join` make that name, and with `-hub` and `-agent`.
+    """
+    return namespace.startswith(OWN_NAMESPACES)
+
 
 IMPORTER = Importer(
     kinds={
@@ -28,8 +39,10 @@ IMPORTER = Importer(
         (GROUP, "AddOnPlacementScore"): ImportedKind(
             folder="scores", status=("scores", "validUntil")
         ),
+        (WORK_GROUP, KIND): ImportedKind(folder="workloads"),
     },
     adopt=adopt,
     reports={(WORK_GROUP, WORK): WORK_REPORT},
-    live=((GROUP, "PlacementDecision"),),
+    is_reserved=is_reserved,
+    live=((GROUP, "PlacementDecision"), (WORK_GROUP, KIND)),
 )

@@ -8,13 +8,14 @@ from reconciler.dialects.agent_reports import (
     counted_metadata,
 )
 from reconciler.dialects.importer import AgentReport
+from reconciler.dialects.ocm.manifestworkreplicaset.manifest_work import decode_work
 from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
     GROUP,
     KIND,
     PLACEMENT_LABEL,
     SET_LABEL,
 )
-from reconciler.dialects.ocm.manifestworkreplicaset.set_record import TEMPLATE
+from reconciler.dialects.ocm.manifestworkreplicaset.set_record import TEMPLATE, template_id
 from reconciler.dialects.ocm.workstatus.work_reports import reports_in
 from reconciler.model.body import Body
 from reconciler.model.content import at
@@ -26,16 +27,20 @@ META = ("group", "kind", "name", "namespace", "ordinal", "resource", "version")
 
 
 def _counted(work: Body) -> Body:
-    """Return a report; that of a set names its template, so it needs no manifests."""
+    """Return a report; that of a set names its template, so it needs no manifests.
+
+    One that its set made on a hub does not name it, so it is told from what is in it.
+    """
     status, set_of = mapping(work, "status"), labels_of(work).get(SET_LABEL)
+    metadata = counted_metadata(work, labels=(SET_LABEL, PLACEMENT_LABEL), annotations=(TEMPLATE,))
+    if set_of and "annotations" not in metadata and mapping(work, "spec"):
+        metadata = {**metadata, "annotations": {TEMPLATE: template_id(decode_work(work).spec)}}
     manifests = [] if set_of else counted_manifests(work)
     listed = [_manifest(one) for one in bodies(at(status, "resourceStatus"), "manifests")]
     return {
         "apiVersion": work["apiVersion"],
         "kind": work["kind"],
-        "metadata": counted_metadata(
-            work, labels=(SET_LABEL, PLACEMENT_LABEL), annotations=(TEMPLATE,)
-        ),
+        "metadata": metadata,
         **({"spec": {"workload": {"manifests": manifests}}} if manifests else {}),
         "status": {
             "conditions": counted_conditions(status),
@@ -53,6 +58,11 @@ def _manifest(one: Body) -> Body:
     }
 
 
+def _is_of_a_set(work: Body) -> bool:
+    """Return whether a rollout goes by a work, so that it waits for one that nobody applied yet."""
+    return SET_LABEL in labels_of(work)
+
+
 def _about(work: Body) -> Iterator[ObjectKey]:
     namespace, _, name = text(labels_of(work), SET_LABEL).partition(".")
     if name:
@@ -61,4 +71,4 @@ def _about(work: Body) -> Iterator[ObjectKey]:
         yield key
 
 
-WORK_REPORT = AgentReport(counted=_counted, about=_about)
+WORK_REPORT = AgentReport(counted=_counted, about=_about, tells_without_status=_is_of_a_set)

@@ -1,0 +1,120 @@
+"""Live ManifestWorks in the state of their sets, each under the name that it has."""
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from reconciler.dialects.importer import Adopted
+from reconciler.dialects.ocm.manifestworkreplicaset.lifecycle import standing_set
+from reconciler.dialects.ocm.manifestworkreplicaset.manifest_work import ManifestWork, decode_work
+from reconciler.dialects.ocm.manifestworkreplicaset.plain_reports import plain_reports
+from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
+    GROUP,
+    KIND,
+    PLACEMENT_LABEL,
+    SET_LABEL,
+    WORK,
+)
+from reconciler.dialects.ocm.manifestworkreplicaset.set_record import (
+    SetRecord,
+    WorkRecord,
+    record_annotations,
+    sources_of,
+    template_id,
+)
+from reconciler.errors import UserError
+from reconciler.manifests.admission import admit
+from reconciler.model.body import Body
+from reconciler.model.fields import mapping, text
+from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.model.labels import labels_of
+from reconciler.model.moments import is_moment, parse_moment
+from reconciler.model.world import World
+
+Live = Mapping[ObjectKey, Body]
+
+
+def adopt_sets(world: World, live: Live, now: datetime) -> Adopted:
+    """Return the state of the live sets that are in the repository.
+
+    A pass gives a cluster a work if its record has none, under a name that we draw. So each live
+    work is recorded with its template and its name: delivered under another one, two works of one
+    set would stand on a cluster.
+    """
+    works: dict[ObjectKey, dict[ObjectKey, ManifestWork]] = {}
+    left: dict[ObjectKey, str] = {}
+    lacking: dict[ObjectKey, ObjectKey] = {}
+    for key in sorted(live):
+        namespace, _, name = labels_of(live[key]).get(SET_LABEL, "").partition(".")
+        owner = ObjectKey(GROUP, KIND, namespace, name)
+        if key[:2] != (GROUP, WORK) or not name:
+            continue
+        work = decode_work(live[key])
+        if owner not in world.inputs:
+            lacking[key] = owner
+        elif work.deleting:
+            left[key] = "it is being deleted"
+        elif not work.placement:
+            left[key] = f"it has no label {PLACEMENT_LABEL}, which says for which placement it is"
+        else:
+            works.setdefault(owner, {})[key] = work
+    outputs: dict[ObjectKey, Body] = {}
+    for owner in sorted({*works, *(one.key for one in world.of_kind(GROUP, KIND)) & live.keys()}):
+        record, others = _record(owner, works.get(owner, {}), world, live, now)
+        left |= others
+        try:
+            outputs[owner] = _state(owner, record, world, live.get(owner, {}), now)
+        except UserError as error:
+            left[owner] = f"no pass can read it: {error.message}"
+    return Adopted(outputs=outputs, left=left, lacking=lacking)
+
+
+def _record(
+    owner: ObjectKey,
+    works: Mapping[ObjectKey, ManifestWork],
+    world: World,
+    live: Live,
+    now: datetime,
+) -> tuple[SetRecord, dict[ObjectKey, str]]:
+    """Return the record of a set, and which works have no place in it: one a cluster has."""
+    found: dict[tuple[ClusterName, str], WorkRecord] = {}
+    templates: dict[str, tuple[ObjectKey, ...]] = {}
+    others: dict[ObjectKey, str] = {}
+    for key, work in works.items():
+        place, template = (work.cluster, work.placement), template_id(work.spec)
+        if place in found:
+            others[key] = f"its cluster has another work of its set: {found[place].name(owner)}"
+            continue
+        objects = templates.setdefault(template, sources_of(work.spec, world.known.scopes))
+        seen = plain_reports(work.cluster, objects, world.feedback).token
+        since = _since(live[key], now)
+        found[place] = WorkRecord(*place, template, since, seen, adopted_name=work.name)
+    return SetRecord(tuple(sorted(found.values())), templates), others
+
+
+def _since(work: Body, now: datetime) -> datetime:
+    """Return since when a cluster has a work: no later than now, and now if that is not known."""
+    created = text(mapping(work, "metadata"), "creationTimestamp")
+    return min(parse_moment(created), now) if is_moment(created) else now
+
+
+def _state(owner: ObjectKey, record: SetRecord, world: World, live: Body, now: datetime) -> Body:
+    """Return the status file of a set.
+
+    Raises:
+        UserError: The set cannot be decoded.
+    """
+    manifest = world.inputs[owner]
+    standing_set(manifest)
+    _, metadata = admit(owner, mapping(manifest.body, "spec"), None, now)
+    created = text(mapping(live, "metadata"), "creationTimestamp")
+    annotations = {**mapping(metadata, "annotations"), **record_annotations(record)}
+    return {
+        "apiVersion": manifest.body["apiVersion"],
+        "kind": owner.kind,
+        "metadata": {
+            **metadata,
+            **({"creationTimestamp": created} if created else {}),
+            "annotations": dict(sorted(annotations.items())),
+        },
+        "status": mapping(live, "status"),
+    }
