@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 from reconciler.audit.fleet.placed import owner_of
 from reconciler.audit.previews.foresight import Coming, foresee_each
+from reconciler.core.changes import Outcome
 from reconciler.core.convergence import world_after
 from reconciler.core.dialects import DIALECTS
 from reconciler.core.inputs.document_rules import Rules
@@ -86,8 +87,10 @@ def adopt(
     if outputs and RECORD not in world.outputs:
         outputs[RECORD] = _record(world, now)
     after = world_after(world, outputs, (), ())
-    state = _kept_up(world, after, now, outputs) if outputs else {}
-    final, at, memo = world_after(world, state, (), ()), now + SECOND, Memo()
+    memo = Memo()
+    first = reconcile(after, now, memo=memo) if outputs else Outcome()
+    state = _kept_up(world, after, first, outputs)
+    final, at = world_after(world, state, (), ()), now + SECOND
     outcome = reconcile(final, at, memo=memo)
     (coming,) = foresee_each(
         [(final, outcome)], at, memo=memo, moments=MOST_PASSES, until=at + HOUR
@@ -109,13 +112,12 @@ def _lacks(key: ObjectKey, absence: Absence) -> str:
 
 
 def _kept_up(
-    world: World, after: World, now: datetime, adopted: Mapping[ObjectKey, Body]
+    world: World, after: World, outcome: Outcome, adopted: Mapping[ObjectKey, Body]
 ) -> dict[ObjectKey, Body]:
     """Return the state as the first pass would leave it, but for what it would move.
 
     So that pass has nothing to write: conditions, owners, and when objects were seen first.
     """
-    outcome = reconcile(after, now)
     moving = {one.key for one in outcome.decisions if one.before != one.after}
     kept_up = {
         key: one.body
