@@ -12,7 +12,7 @@ from reconciler.cli.main import run
 from reconciler.model.body import Body
 from reconciler.model.fields import mapping
 from tests.cli.history import answer
-from tests.imports.hubs import condition, live, workload
+from tests.imports.hubs import condition, key_of, live, workload
 from tests.imports.karmada_hub import karmada_hub
 from tests.imports.kubefleet_hub import kubefleet_hub
 from tests.imports.ocm_hub import ocm_hub
@@ -80,6 +80,25 @@ def test_an_adopted_hub_stays_where_it_is(
 
     assert (0, True) == (code, STAYS in out.splitlines())
     assert [(), ()] == [report.outcome.decisions for report in reports]
+
+
+@pytest.mark.parametrize("hub", [karmada_hub, ocm_hub, kubefleet_hub])
+def test_a_dry_run_agrees_with_what_an_adoption_told(
+    fleet: Checkout, tmp_path: Path, capsys: Capsys, hub: Hub
+) -> None:
+    """Here one object has no live decision, so it is placed anew."""
+    kinds = ("ResourceBinding", "PlacementDecision", "ClusterResourceBinding")
+    lacking = next(one for one in hub(3) if one["kind"] in kinds)
+    left_out = [one for one in hub(3) if key_of(one) != key_of(lacking)]
+    _, out, _ = answer(fleet, capsys, "import", export(tmp_path, left_out), "--adopt")
+    fleet.git("add", "--all")
+    fleet.git("commit", "--quiet", "--message=Adopt the hub")
+    _, told, _ = answer(fleet, capsys, "reconcile", "--dry-run")
+    moved = [line for line in told.splitlines() if " -> " in line]
+    anew = [line for line in moved if ": nowhere -> " in line]
+    counts = f"moves {len(moved) - len(anew)}, and places {len(anew)} anew;"
+
+    assert (1, True) == (len(moved), f"the first pass {counts}" in out)
 
 
 def test_an_adopted_binding_has_its_live_clusters(
