@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from reconciler.dialects.hub_switch import HubSwitch
 from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey
 from reconciler.model.known_kinds import Kind
@@ -109,6 +110,7 @@ class Importer:
         is_reserved: Returns whether a namespace is its control plane's own, with all that is in it.
         with_nodes: Returns a cluster with the room of its nodes and what its pods take of it,
             `None` if it has no status to hold them; `None` where clusters say it themselves.
+        switch: What is to be done on its hub before we take over.
     """
 
     kinds: Mapping[Kind, ImportedKind]
@@ -120,6 +122,7 @@ class Importer:
     propagated: Callable[[Mapping[ObjectKey, Body]], Propagated] = _none_propagated
     is_reserved: Callable[[str], bool] = _not_reserved
     with_nodes: Callable[[Body, Sequence[Body], Sequence[Body]], Body | None] | None = None
+    switch: HubSwitch = field(default_factory=HubSwitch)
 
 
 def no_importer() -> Importer:

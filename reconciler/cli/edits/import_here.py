@@ -17,6 +17,10 @@ def run(directory: Path, /, **asked: Any) -> int:
     """Import what is asked for; return the exit code."""
     options = ImportOptions(directory=directory, **asked)
     options.check()
+    if options.check_switch:
+        from reconciler.cli.edits.import_check import check_here
+
+        return check_here(options)
     if options.remote is not None:
         return import_and_push(options)
     return import_here(options)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".json", ".yaml", ".yml")
 STDIN = "-"
+DEPLOYMENT = ("apps", "Deployment")
 NOT_REPORTED = frozenset({("", "ConfigMap"), ("", "Secret"), ("", "ServiceAccount")})
 """Kinds without a status; asking for them would show what nobody needs to see."""
 
@@ -73,6 +74,7 @@ def ask_kubectl(
     workloads: Iterable[str],
     adopt: bool,
     propagated: bool,
+    controllers: bool = False,
 ) -> Export:
     """List what is imported from a live server; what it does not have, or refuses, is noted.
 
@@ -83,13 +85,18 @@ def ask_kubectl(
         workloads: Resources that are listed on top.
         adopt: Whether decisions are.
         propagated: Whether the kinds are that policies, placements and decisions name.
+        controllers: Whether the Deployments are, among which are those of a control plane.
 
     Raises:
         UsageError: There is no kubectl, or no such context.
         ShellError: The server cannot be reached.
     """
+    from reconciler.manifests.paths import folder_of
+
     decisions = adopt or propagated
     asked = reported_resources(world) if cluster else control_resources(decisions=decisions)
+    if controllers:
+        asked |= {folder_of(*DEPLOYMENT): DEPLOYMENT}
     export = Export()
     _list(kubectl, world, list(dict.fromkeys((*asked, *workloads))), export)
     if not kubectl.namespace:

@@ -1,8 +1,8 @@
 """What `reconciler import` does, whatever becomes of the files: read, plan, adopt, print."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from reconciler.core.inputs.document_rules import Rules
     from reconciler.imports.absence import Absence
     from reconciler.imports.adoption import Adoption
+    from reconciler.imports.export import LiveObject
     from reconciler.imports.plan import ImportedObject
+    from reconciler.imports.wanted import Wanted
     from reconciler.model.body import Body
     from reconciler.model.identity import ObjectKey
     from reconciler.model.world import World
@@ -42,6 +44,8 @@ class ImportOptions:
     adopt: bool
     tolerance: int
     dry_run: bool
+    check_switch: bool
+    host_context: str | None
     output: str
     branch: str | None
     author: str | None
@@ -71,6 +75,21 @@ class ImportOptions:
             )
         if self.cluster and self.adopt:
             raise UsageError("--adopt takes over a control plane; --cluster names a member of one")
+        self._check_question()
+
+    def _check_question(self) -> None:
+        """Refuse what does not go together with a question that writes nothing."""
+        if self.host_context is not None and not self.check_switch:
+            raise UsageError("--host-context goes with --check, which looks at what runs the hub")
+        given = {
+            "--adopt": self.adopt,
+            "--branch": self.branch is not None,
+            "--cluster": bool(self.cluster),
+            "--remote": self.remote is not None,
+        }
+        refused = next((name for name, is_given in given.items() if is_given), None)
+        if self.check_switch and refused is not None:
+            raise UsageError(f"--check writes nothing, and {refused} says how to write")
 
     @property
     def types(self) -> frozenset[str]:
@@ -80,7 +99,8 @@ class ImportOptions:
     @property
     def takes_propagated(self) -> bool:
         """Whether what is meant for clusters is taken; decisions are of no use without that."""
-        return PROPAGATED in self._words or (self.adopt and not self._words)
+        meant = self.adopt or self.check_switch
+        return PROPAGATED in self._words or (meant and not self._words)
 
     @property
     def _words(self) -> frozenset[str]:
@@ -111,23 +131,12 @@ def compute(options: ImportOptions, world: "World", content: "Files") -> ImportR
     from reconciler.core.inputs.document_rules import Rules
     from reconciler.imports.absence import Absence
     from reconciler.imports.plan import decisions_among, plan_import
-    from reconciler.imports.propagated import propagated_in, reserved_in
     from reconciler.imports.rooms import with_rooms
-    from reconciler.imports.wanted import Wanted
     from reconciler.shell.resources import load_schemas
 
-    export = _export(options, world)
+    export = export_of(options, world)
     live = with_rooms(export.live, world, options.cluster)
-    objects = {one.key: one.body for one in live}
-    wanted = Wanted(
-        cluster=options.cluster,
-        workloads=options.types,
-        propagated=propagated_in(objects) if options.takes_propagated else None,
-        reserved=reserved_in(objects),
-        tolerance_percent=options.tolerance,
-        adopt=options.adopt,
-        listed=frozenset(export.listed),
-    )
+    wanted = wanted_of(options, live, export)
     schemas = load_schemas()
     rules = Rules(schemas, ADMISSIONS, KINDS)
     plan = plan_import(world, content, live, wanted, rules)
@@ -140,24 +149,52 @@ def compute(options: ImportOptions, world: "World", content: "Files") -> ImportR
     return ImportResult(objects=plan.objects, adoption=adoption, export=export, files=files)
 
 
+def wanted_of(options: ImportOptions, live: "Sequence[LiveObject]", export: "Export") -> "Wanted":
+    """Return what a person wants of an export.
+
+    Args:
+        options: What was asked for.
+        live: The objects of the export.
+        export: What else is known of it.
+    """
+    from reconciler.imports.propagated import propagated_in, reserved_in
+    from reconciler.imports.wanted import Wanted
+
+    objects = {one.key: one.body for one in live}
+    return Wanted(
+        cluster=options.cluster,
+        workloads=options.types,
+        propagated=propagated_in(objects) if options.takes_propagated else None,
+        reserved=reserved_in(objects),
+        tolerance_percent=options.tolerance,
+        adopt=options.adopt or options.check_switch,
+        listed=frozenset(export.listed),
+    )
+
+
 def _adopt(
     world: "World", live: "Mapping[ObjectKey, Body]", rules: "Rules", absence: "Absence"
 ) -> "tuple[Adoption, dict[str, bytes]]":
     """Return what is adopted, and its files."""
-    from reconciler.core.record import last_pass
     from reconciler.imports.adoption import adopt
     from reconciler.imports.files import written
     from reconciler.manifests.paths import output_path
-    from reconciler.shell.clock import SystemClock
 
-    last, clock = last_pass(world.outputs), SystemClock().now()
-    now = clock if last is None else max(clock, last.at + timedelta(seconds=1))
-    adoption = adopt(world, live, now, rules, absence)
+    adoption = adopt(world, live, next_moment(world), rules, absence)
     root = world.output_root
     return adoption, {output_path(root, k): written(body) for k, body in adoption.outputs.items()}
 
 
-def _export(options: ImportOptions, world: "World") -> "Export":
+def next_moment(world: "World") -> datetime:
+    """Return the present moment, but for a clock that is behind: then the first after a pass."""
+    from reconciler.core.record import last_pass
+    from reconciler.shell.clock import SystemClock
+
+    last, clock = last_pass(world.outputs), SystemClock().now()
+    return clock if last is None else max(clock, last.at + timedelta(seconds=1))
+
+
+def export_of(options: ImportOptions, world: "World") -> "Export":
     """Return the live objects."""
     from reconciler.cli.edits.import_source import ask_kubectl, read_files
     from reconciler.shell.processes.kubectl import Kubectl
@@ -175,8 +212,9 @@ def _export(options: ImportOptions, world: "World") -> "Export":
         world,
         cluster=options.cluster,
         workloads=sorted(options.types),
-        adopt=options.adopt,
+        adopt=options.adopt or options.check_switch,
         propagated=options.takes_propagated,
+        controllers=options.check_switch,
     )
 
 

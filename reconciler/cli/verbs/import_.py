@@ -57,6 +57,18 @@ from reconciler.cli.options.trust import signing_options
     help="Amounts of clusters that changed by no more stay as they are.",
 )
 @click.option("--dry-run", is_flag=True, help="Say what would be written, write nothing.")
+@click.option(
+    "--check",
+    "check_switch",
+    is_flag=True,
+    help="Say what of the switch from this hub is not done yet; write nothing.",
+)
+@click.option(
+    "--host-context",
+    metavar="NAME",
+    help="With --check: kubectl's context of the cluster that runs the hub's control plane, where "
+    "that is another one.",
+)
 @output_option("text", "json")
 @delivery_options
 @click.option(
@@ -84,8 +96,10 @@ def command(directory: Path, /, **options: Any) -> int:
       reconciler import --context hub --adopt
       reconciler import --context hub --workloads deployments,services
       reconciler import --context member1 --cluster member1 --branch report-member1
+      reconciler import --context hub --host-context host --check
     \b
-    Exit codes: 0 done, 1 something could not be imported or written, 2 wrong usage.
+    Exit codes: 0 done, 1 something could not be imported or written, or is not done yet (--check),
+    2 wrong usage.
     """
     from reconciler.cli.edits.import_here import run
 

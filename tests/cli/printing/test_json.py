@@ -54,6 +54,7 @@ ASKED = {
         f"import {EXPORTS / 'karmada.json'} --workloads deployments --adopt --dry-run",
         f"import {EXPORTS / 'ocm.json'} --adopt --dry-run",
     ],
+    "import --check": [f"import {EXPORTS / 'moved.json'} --check"],
     "plan": ["plan --base HEAD~1 --worktree", "plan --base HEAD~2 --head HEAD~1"],
     "rebalance": ["rebalance deployment/shop --dry-run"],
     "simulate": ["simulate --fail member1", "simulate --cordon edge1"],

@@ -5,6 +5,7 @@ from reconciler.dialects.karmada.api.groups import CLUSTER, POLICY_GROUP, WORK_G
 from reconciler.dialects.karmada.imports.adopt import adopt
 from reconciler.dialects.karmada.imports.nodes import with_nodes
 from reconciler.dialects.karmada.imports.propagated import is_reserved, propagated_in
+from reconciler.dialects.karmada.imports.switch import SWITCH
 from reconciler.dialects.karmada.imports.works import WORK_REPORT
 
 SUMMARY = "status.resourceSummary"
@@ -53,4 +54,5 @@ IMPORTER = Importer(
     propagated=propagated_in,
     is_reserved=is_reserved,
     with_nodes=with_nodes,
+    switch=SWITCH,
 )

@@ -7,6 +7,7 @@ from reconciler.dialects.kubefleet.api.names import GROUP
 from reconciler.dialects.kubefleet.eviction.judgement import BUDGET, EVICTION
 from reconciler.dialects.kubefleet.imports.adopt import adopt
 from reconciler.dialects.kubefleet.imports.propagated import is_reserved, propagated_in
+from reconciler.dialects.kubefleet.imports.switch import SWITCH
 from reconciler.dialects.kubefleet.imports.works import WORK_REPORT
 from reconciler.dialects.kubefleet.rollout.work_table import WORK
 from reconciler.dialects.kubefleet.snapshots.propagated_resources import ENVELOPES
@@ -45,4 +46,5 @@ IMPORTER = Importer(
     propagated=propagated_in,
     is_reserved=is_reserved,
     live=tuple((GROUP, kind) for kind in sorted(OWNED)),
+    switch=SWITCH,
 )

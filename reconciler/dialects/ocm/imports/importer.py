@@ -4,6 +4,7 @@ from reconciler.dialects.importer import ImportedKind, Importer
 from reconciler.dialects.ocm.api.groups import CLUSTER
 from reconciler.dialects.ocm.api.placement import GROUP
 from reconciler.dialects.ocm.imports.adopt import adopt
+from reconciler.dialects.ocm.imports.switch import SWITCH
 from reconciler.dialects.ocm.imports.works import WORK_REPORT
 from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import GROUP as WORK_GROUP
 from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import KIND, WORK
@@ -45,4 +46,5 @@ IMPORTER = Importer(
     reports={(WORK_GROUP, WORK): WORK_REPORT},
     is_reserved=is_reserved,
     live=((GROUP, "PlacementDecision"), (WORK_GROUP, KIND)),
+    switch=SWITCH,
 )

@@ -3,7 +3,7 @@
 from reconciler.dialects.karmada.api.work.binding_spec import BindingSpec
 from reconciler.model.body import Body
 from reconciler.model.content import at
-from reconciler.model.fields import flag_or_none
+from reconciler.model.fields import flag_or_none, mapping
 from reconciler.model.identity import ClusterName
 
 
@@ -22,3 +22,13 @@ def _is_suspended(suspension: Body, cluster: ClusterName) -> bool:
     """
     named = at(suspension, "dispatchingOnClusters").get("clusterNames") or ()
     return bool(flag_or_none(suspension, "dispatching")) or cluster in named  # type: ignore[operator]
+
+
+def keeps_objects(body: Body) -> bool:
+    """Return whether a Work, or a binding, leaves its objects in clusters when it goes."""
+    return flag_or_none(mapping(body, "spec"), "preserveResourcesOnDeletion") is True
+
+
+def is_passed_over(work: Body) -> bool:
+    """Return whether who applies Works does not apply this one."""
+    return flag_or_none(mapping(work, "spec"), "suspendDispatching") is True

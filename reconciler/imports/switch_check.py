@@ -1,0 +1,135 @@
+"""What of the switch from a live hub is not done yet: the steps of all APIs, and of each."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from reconciler.core.dialects import DIALECTS, PLACED, dialect_of
+from reconciler.delivery.settings import decode_delivery
+from reconciler.dialects.contract import Dialect
+from reconciler.dialects.hub_switch import (
+    LEFT_TO_DO,
+    LiveHub,
+    StepState,
+    SwitchStep,
+    settled,
+)
+from reconciler.imports.counted_fields import is_made_by_others
+from reconciler.imports.export import LiveObject
+from reconciler.imports.plan import Became, ImportedObject, ImportPlan, decisions_among
+from reconciler.imports.shadow import MovedOnHub, Shadow, compare
+from reconciler.imports.wanted import Wanted
+from reconciler.model.body import Body
+from reconciler.model.identity import ObjectKey
+from reconciler.model.settings import settings_in
+from reconciler.model.world import World
+
+DEPLOYMENT = ("apps", "Deployment")
+DIFFERS = (Became.CREATED, Became.UPDATED, Became.FAILED, Became.GONE)
+
+IMPORT = "reconciler import, and merge what it writes"
+WORKLOADS = "reconciler import --workloads TYPE,...; Secrets by hand, encrypted"
+ADOPT = "reconciler import --adopt, and merge the state"
+COMPARE = "remove their state files, and import --adopt again; or move them on the hub"
+UNDELIVERED = SwitchStep(
+    name="delivery", state=StepState.OPEN, now="configure delivery in reconciler.yaml"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SwitchCheck:
+    """How the switch from a hub of one API stands.
+
+    Attributes:
+        api: Its name.
+        steps: In the order in which they are taken.
+        moved: What the hub decided otherwise since, sorted.
+    """
+
+    api: str
+    steps: tuple[SwitchStep, ...]
+    moved: tuple[MovedOnHub, ...]
+
+    @property
+    def ready(self) -> bool:
+        """Whether nothing is left to do that can be seen from the hub."""
+        return not any(step.state in LEFT_TO_DO for step in self.steps)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HubSeen:
+    """What was read of a hub.
+
+    Attributes:
+        live: Everything that was read of it.
+        host: Deployments of the cluster that runs it, `None` if that was not asked.
+        whole: Whether every Deployment of the hub's own API server is among `live`.
+    """
+
+    live: Sequence[LiveObject]
+    host: Sequence[LiveObject] | None = None
+    whole: bool = False
+
+
+def check_switch(
+    world: World, plan: ImportPlan, seen: HubSeen, wanted: Wanted, now: datetime
+) -> tuple[SwitchCheck, ...]:
+    """Return how the switch stands for each API that was found, in the order of passes.
+
+    Args:
+        world: The repository as it is.
+        plan: What an import would make of it.
+        seen: What was read of the hub.
+        wanted: What was asked of it.
+        now: When the next pass would be.
+    """
+    live = decisions_among(seen.live)
+    shadow = compare(plan.world, live, now, wanted.listed)
+    found = [d for d in DIALECTS if any(key.group in d.groups for key in live)]
+    return tuple(
+        SwitchCheck(
+            api=dialect.name,
+            steps=tuple(_steps(dialect, world, plan, seen, live, shadow)),
+            moved=tuple(one for one in shadow.moved if one.key.group in dialect.groups),
+        )
+        for dialect in found
+    )
+
+
+def _steps(
+    dialect: Dialect,
+    world: World,
+    plan: ImportPlan,
+    seen: HubSeen,
+    live: Mapping[ObjectKey, Body],
+    shadow: Shadow,
+) -> Iterator[SwitchStep]:
+    """Yield the steps of one API."""
+    groups, switch = dialect.groups, dialect.importer().switch
+    yield settled("import", (one.key for one in plan.objects if _differs(one, groups)), IMPORT)
+    brought = {key for key in switch.brings(live) if not is_made_by_others(key, {})}
+    yield settled("workloads", brought - plan.world.inputs.keys(), WORKLOADS)
+    undone = {*shadow.new, *(key for key in shadow.left if key[:2] in PLACED)}
+    yield settled("adopt", (key for key in undone if key.group in groups), ADOPT)
+    moved = (one.key for one in shadow.moved if one.key.group in groups)
+    yield settled("compare", moved, COMPARE)
+    transports = {one.transport for one in decode_delivery(settings_in(world)).destinations}
+    deployments = [one for one in (*seen.live, *(seen.host or ())) if one.key[:2] == DEPLOYMENT]
+    hub = LiveHub(
+        live={key: body for key, body in live.items() if key.group in groups},
+        deployments={one.key: one.body for one in deployments},
+        whole=seen.whole,
+        host=seen.host is not None,
+        by_agents=switch.agents in transports,
+    )
+    steps = switch.steps(hub)
+    yield from (step for step in steps if not step.last)
+    yield SwitchStep(name="delivery", state=StepState.DONE) if transports else UNDELIVERED
+    yield from (step for step in steps if step.last)
+
+
+def _differs(one: ImportedObject, groups: frozenset[str]) -> bool:
+    """Return whether an object that people own here is otherwise on the hub."""
+    if one.key.reporter or one.became not in DIFFERS:
+        return False
+    return one.key.group in groups or dialect_of(one.key.group) is None
