@@ -11,6 +11,7 @@ from tests.imports.hubs import live
 from tests.imports.karmada_hub import karmada_hub
 from tests.imports.kubefleet_hub import kubefleet_hub
 from tests.imports.ocm_hub import ocm_hub
+from tests.imports.switches import deployment
 from tests.pages.run import new_reader
 from tests.shell.fleet import ROOT
 from tests.shell.kubectl_stand_in import stand_in
@@ -21,6 +22,10 @@ HUBS: Mapping[str, list[Body]] = {
     "karmada-hub": karmada_hub(2),
     "ocm-hub": ocm_hub(2),
     "fleet-hub": kubefleet_hub(2),
+    "host": [
+        deployment("karmada-system/karmada-controller-manager", 2),
+        deployment("karmada-system/karmada-scheduler", 2),
+    ],
     "member1": [NODE],
 }
 
