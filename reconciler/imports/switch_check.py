@@ -1,6 +1,6 @@
 """What of the switch from a live hub is not done yet: the steps of all APIs, and of each."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -106,8 +106,9 @@ def _steps(
 ) -> Iterator[SwitchStep]:
     """Yield the steps of one API."""
     groups, switch = dialect.groups, dialect.importer().switch
-    yield settled("import", (one.key for one in plan.objects if _differs(one, groups)), IMPORT)
     brought = {key for key in switch.brings(live) if not is_made_by_others(key, {})}
+    differing = (one.key for one in plan.objects if _differs(one, groups, brought))
+    yield settled("import", differing, IMPORT)
     yield settled("workloads", brought - plan.world.inputs.keys(), WORKLOADS)
     undone = {*shadow.new, *(key for key in shadow.left if key[:2] in PLACED)}
     yield settled("adopt", (key for key in undone if key.group in groups), ADOPT)
@@ -128,8 +129,13 @@ def _steps(
     yield from (step for step in steps if step.last)
 
 
-def _differs(one: ImportedObject, groups: frozenset[str]) -> bool:
-    """Return whether an object that people own here is otherwise on the hub."""
+def _differs(one: ImportedObject, groups: frozenset[str], brought: Collection[ObjectKey]) -> bool:
+    """Return whether an object that people own here is otherwise on the hub.
+
+    A workload that no decision brings anywhere, such as one of the control plane, is none of ours.
+    """
     if one.key.reporter or one.became not in DIFFERS:
         return False
-    return one.key.group in groups or dialect_of(one.key.group) is None
+    if dialect_of(one.key.group) is None:
+        return one.key in brought or one.became is not Became.CREATED
+    return one.key.group in groups

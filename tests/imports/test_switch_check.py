@@ -11,7 +11,16 @@ from tests.imports.imported import EMPTY
 from tests.imports.karmada_hub import karmada_hub
 from tests.imports.kubefleet_hub import kubefleet_hub
 from tests.imports.ocm_hub import ocm_hub
-from tests.imports.switches import FOLDERS, adopted, check, names, states, step, with_spec
+from tests.imports.switches import (
+    FOLDERS,
+    adopted,
+    check,
+    deployment,
+    names,
+    states,
+    step,
+    with_spec,
+)
 
 Hub = Callable[[int], list[Body]]
 EACH = pytest.mark.parametrize("hub", [karmada_hub, ocm_hub, kubefleet_hub])
@@ -55,6 +64,14 @@ def test_what_changed_on_the_hub_is_to_be_imported_again(hub: Hub) -> None:
     found = step(check(adopted(export), [*export, came]), "import")
 
     assert ("open", ["member99"]) == (str(found.state), names(found))
+
+
+def test_what_no_decision_brings_is_not_to_be_imported() -> None:
+    """Such as the control plane itself, which stands in the same export."""
+    export = karmada_hub(2)
+    found = check(adopted(export), [*export, deployment("karmada-system/karmada-scheduler", 1)])
+
+    assert "done" == states(found)["import"]
 
 
 def test_what_the_hub_moved_since_is_told_with_what_we_would_have() -> None:
