@@ -14,6 +14,7 @@ from reconciler.cli.main import run
 from reconciler.model.body import Body
 from tests.delivery.kubectl import kubectl
 from tests.imports.switches import FOLDERS
+from tests.kube.served_kinds import DEPLOYMENT
 from tests.kube.server import contexts
 from tests.kube.store import Store
 from tests.shell.fleet import PATIENCE_SECONDS, ROOT, run_pass
@@ -21,6 +22,7 @@ from tests.shell.repositories import Checkout, new_checkout
 
 YEAR = 365 * 24 * 3600  # passes must come after the moment of the import
 TYPES = ("--workloads", "deployments.apps")
+DEFAULT = "-n default"
 FORCED = ("--server-side", "--force-conflicts", "--validate=false")
 TAKEN = ("apply", *FORCED, "--field-manager=kustomize-controller")
 """What Flux does with a folder."""
@@ -53,9 +55,11 @@ class Journey:
     uids: dict[str, str] = field(default_factory=dict)
 
     def do(self, step: str) -> None:
-        """Do what the page says of a step, and let controllers run twice."""
+        """Do what the page says of a step, in each member if of one; let controllers run twice."""
+        first, *rest = self.members
         for line in commands(self.api, step):
-            self.shell(line)
+            for name in (first, *(rest if first in line else ())):
+                self.shell(line.replace(first, name))
         self.turn()
         self.turn()
 
@@ -79,26 +83,40 @@ class Journey:
         shown = self.capsys.readouterr()
         return code, f"{shown.out}{shown.err}"
 
-    def shown(self, *names: str) -> list[str]:
-        """Return exports of everything that some servers have, made by kubectl."""
+    def shown(self, *names: str, whole: bool = True) -> list[str]:
+        """Return exports of what some servers have, made by kubectl.
+
+        Args:
+            names: The contexts.
+            whole: Whether Deployments of other namespaces than `default` are asked for.
+        """
+        paths = []
         for name in names:
-            kinds = ",".join(
-                f"{one.plural}.{one.group}".rstrip(".") for one in self.stores[name].resources
-            )
-            told = self.shell(f"kubectl --context {name} get {kinds} -A -o json")
-            (self.folder / f"{name}.json").write_text(told, encoding="utf-8")
-        return [str(self.folder / f"{name}.json") for name in names]
+            others = [one for one in self.stores[name].resources if one != DEPLOYMENT]
+            asked = {"others": (others, "-A"), "all": ([DEPLOYMENT], "-A" if whole else DEFAULT)}
+            for part, (resources, scope) in asked.items():
+                kinds = ",".join(f"{one.plural}.{one.group}".rstrip(".") for one in resources)
+                if kinds:
+                    told = self.shell(f"kubectl --context {name} get {kinds} {scope} -o json")
+                    paths.append(self.folder / f"{name}-{part}.json")
+                    paths[-1].write_text(told, encoding="utf-8")
+        return [str(path) for path in paths]
 
     def adopt(self, *names: str) -> None:
         """Import and adopt what some servers have, and commit what came."""
-        code, told = self.reconciler("import", *self.shown(*names), *TYPES, "--adopt")
+        sources = self.shown(*names, whole=False)
+        code, told = self.reconciler("import", *sources, *TYPES, "--adopt")
         assert 0 == code, told
         self.fleet.git("add", "--all")
         self.fleet.git("commit", "--quiet", "--allow-empty", "--message=Adopt the hub")
 
+    def checked(self, *names: str) -> tuple[int, str]:
+        """Return the exit code of `--check`, and what it prints of what some servers have."""
+        return self.reconciler("import", *self.shown(*names), *TYPES, "--check")
+
     def left(self, *names: str) -> dict[str, str]:
         """Return the steps that `--check` says are not done, with their state."""
-        code, told = self.reconciler("import", *self.shown(*names), *TYPES, "--check")
+        code, told = self.checked(*names)
         rows = re.findall(r"^(\w+) +(open|unseen|members)\b", told, re.MULTILINE)
         assert code == int(any(state != "members" for _, state in rows)), told
         return dict(rows)
@@ -165,6 +183,13 @@ class Journey:
         return {name: one["metadata"]["uid"] for name, one in self.workloads().items()}  # type: ignore[index]
 
 
+def shadow_report() -> list[str]:
+    """Return the lines that the page shows of a hub that moved something."""
+    page = (ROOT / "docs/adopt.md").read_text(encoding="utf-8")
+    (found,) = re.findall(r"<!-- shadow -->\n```\n(.*?)```", page, re.DOTALL)
+    return [line for line in str(found).splitlines() if line != "..."]
+
+
 def commands(api: str, step: str) -> list[str]:
     """Return the commands that the page shows for a step of an API."""
     page = (ROOT / "docs/adopt.md").read_text(encoding="utf-8")
@@ -187,5 +212,7 @@ def journey(
         environment = {"KUBECONFIG": str(config), "HOME": str(folder), "PATH": path}
         for name, value in environment.items():
             patch.setenv(name, value)
+        for store in stores.values():
+            store.watched = turn
         fleet = new_checkout(folder / "fleet", {"README.md": "Ours.\n"})
         yield Journey(api, folder, fleet, stores, members, turn, environment, capsys)

@@ -13,6 +13,40 @@ KARMADA = (
     Resource("work.karmada.io", "v1alpha2", "ResourceBinding", "resourcebindings"),
     Resource("work.karmada.io", "v1alpha1", "Work", "works"),
 )
+OCM_GROUP = "cluster.open-cluster-management.io"
+OCM_WORK = "work.open-cluster-management.io"
+OCM = (
+    DEPLOYMENT,
+    Resource(OCM_GROUP, "v1", "ManagedCluster", "managedclusters", namespaced=False),
+    Resource(OCM_GROUP, "v1beta2", "ManagedClusterSet", "managedclustersets", namespaced=False),
+    Resource(OCM_GROUP, "v1beta2", "ManagedClusterSetBinding", "managedclustersetbindings"),
+    Resource(OCM_GROUP, "v1beta1", "Placement", "placements"),
+    Resource(OCM_GROUP, "v1beta1", "PlacementDecision", "placementdecisions"),
+    Resource(OCM_WORK, "v1", "ManifestWork", "manifestworks"),
+    Resource(OCM_WORK, "v1alpha1", "ManifestWorkReplicaSet", "manifestworkreplicasets"),
+)
+OCM_MEMBER = (
+    DEPLOYMENT,
+    Resource(OCM_WORK, "v1", "AppliedManifestWork", "appliedmanifestworks", namespaced=False),
+)
+FLEET = "placement.kubernetes-fleet.io"
+WHOLE = (
+    "ClusterResourceBinding",
+    "ClusterResourcePlacement",
+    "ClusterResourceSnapshot",
+    "ClusterSchedulingPolicySnapshot",
+)
+CLUSTERS = "cluster.kubernetes-fleet.io"
+KUBEFLEET = (
+    DEPLOYMENT,
+    Resource(CLUSTERS, "v1beta1", "MemberCluster", "memberclusters", namespaced=False),
+    Resource(FLEET, "v1beta1", "Work", "works"),
+    *(Resource(FLEET, "v1beta1", kind, f"{kind.lower()}s", namespaced=False) for kind in WHOLE),
+)
+KUBEFLEET_MEMBER = (
+    DEPLOYMENT,
+    Resource(FLEET, "v1beta1", "AppliedWork", "appliedworks", namespaced=False),
+)
 
 
 def filled(name: str, resources: tuple[Resource, ...], bodies: Iterable[Body]) -> Store:

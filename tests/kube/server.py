@@ -82,6 +82,8 @@ class Handler(BaseHTTPRequestHandler):
         try:
             with self.store.lock:
                 code, body = 200, verb()
+                if self.command != "GET":
+                    self.store.watched()
         except Refused as refused:
             code, body = refused.code, _status(refused)
         data = json.dumps(body).encode()

@@ -2,7 +2,7 @@
 
 import copy
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from threading import RLock
 from uuid import NAMESPACE_URL, uuid5
@@ -60,11 +60,13 @@ class Store:
         name: Of the server, so that uids of two differ.
         resources: What it serves.
         log: What was created and deleted, in order: `created Deployment default/web`.
+        watched: Who reacts to each request that wrote something, before it is answered.
     """
 
     name: str
     resources: tuple[Resource, ...]
     log: list[str] = field(default_factory=list)
+    watched: Callable[[], None] = lambda: None
     lock: RLock = field(default_factory=RLock)
     _objects: dict[Place, Stored] = field(default_factory=dict)
     _owners: dict[Place, Owners] = field(default_factory=dict)

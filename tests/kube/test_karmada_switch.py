@@ -7,7 +7,7 @@ import pytest
 
 from tests.imports.karmada_hub import karmada_hub
 from tests.imports.switches import deployment
-from tests.kube.journey import Journey, journey
+from tests.kube.journey import Journey, journey, shadow_report
 from tests.kube.karmada_controllers import Karmada
 from tests.kube.served_kinds import DEPLOYMENT, KARMADA, filled
 from tests.kube.store import Place, Store
@@ -48,6 +48,7 @@ def test_forth_and_back(operator: Journey) -> None:
 
     scaled(operator, 5)
     assert {"import", "compare"} < operator.left(*HUB).keys()
+    assert [] == [one for one in shadow_report() if one not in operator.checked(*HUB)[1]]
     operator.fleet.git("rm", "--quiet", "-r", "status/resourcebindings.work.karmada.io")
     operator.adopt("karmada-hub")
     assert not {"import", "adopt", "compare"} & operator.left(*HUB).keys()

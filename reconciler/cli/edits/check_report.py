@@ -53,7 +53,7 @@ def _print_moved(moved: "Sequence[MovedOnHub]") -> None:
             f"{who} {placed_text(where)}"
             for who, where in (("hub", one.live), ("here", one.ours), ("next pass", one.would))
         )
-        click.echo(printable(f"  {scope}{one.key.name}: {places}"))
+        click.echo(f"  {printable(f'{scope}{one.key.name}: {places}')}")
     if len(moved) > MOST_LISTED:
         click.echo(f"  and {len(moved) - MOST_LISTED} more; -o json has them all")
 
