@@ -121,10 +121,19 @@ class Journey:
         assert code == int(any(state != "members" for _, state in rows)), told
         return dict(rows)
 
-    def deliver(self) -> None:
-        """Run a pass, and have Flux apply what it delivers to the members."""
+    def decide(self) -> None:
+        """Run a pass."""
         self.passes += 1
         run_pass(self.fleet.folder, YEAR + 60 * self.passes)
+
+    def deliver_to(self, hub: str, folder: str) -> None:
+        """Run a pass, and have Flux apply what it delivers to the agents of a hub."""
+        self.decide()
+        self.shell(f"kubectl --context {hub} {' '.join(TAKEN)} -R -f {folder}")
+
+    def deliver(self) -> None:
+        """Run a pass, and have Flux apply what it delivers to the members."""
+        self.decide()
         for name in self.members:
             self.shell(f"kubectl --context {name} {' '.join(TAKEN)} -k delivery/{name}")
 
@@ -132,9 +141,9 @@ class Journey:
         """Commit files of a person."""
         self.fleet.commit(files, "Edit")
 
-    def start_delivery(self) -> None:
+    def start_delivery(self, configuration: str = FOLDERS) -> None:
         """Configure it."""
-        self.commit({"reconciler.yaml": FOLDERS})
+        self.commit({"reconciler.yaml": configuration})
 
     def workloads(self) -> dict[str, Body]:
         """Return the Deployments that members run, by `context/name`."""

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from reconciler.dialects.karmada.binding.work_names import work_name
 from reconciler.model.body import Body
 from tests.kube.served_kinds import wants_replicas
 from tests.kube.store import Place, Store
@@ -38,8 +39,17 @@ class Karmada:
             self._schedule()
         if wants_replicas(self.host, HOME, MANAGER):
             self._detect()
-            self._bind()
+            if not self._is_off("binding"):
+                self._bind()
             self._execute()
+
+    def _is_off(self, controller: str) -> bool:
+        """Return whether a flag of karmada-controller-manager switches a controller off."""
+        place = Place(self.host.resource("Deployment"), HOME, MANAGER)
+        spec: Any = self.host.get(place)["spec"]
+        (container,) = spec["template"]["spec"]["containers"]
+        found = (word for word in container["command"] if word.startswith("--controllers="))
+        return any(f"-{controller}" in word.partition("=")[2].split(",") for word in found)
 
     def _schedule(self) -> None:
         """Give each binding the replicas of its template, where it is."""
@@ -75,7 +85,7 @@ class Karmada:
 
     def _work(self, template: Any, binding: Any, target: Any) -> tuple[Place, Body]:
         metadata = template["metadata"]
-        name = {"name": metadata["name"], "namespace": metadata["namespace"]}
+        name = {"namespace": metadata["namespace"], "name": metadata["name"]}
         manifest = {
             "apiVersion": template["apiVersion"],
             "kind": template["kind"],
@@ -86,7 +96,7 @@ class Karmada:
             "apiVersion": "work.karmada.io/v1alpha1",
             "kind": "Work",
             "metadata": {
-                "name": binding["metadata"]["name"],
+                "name": work_name(template["kind"], *name.values()),
                 "namespace": f"{SPACE}{target['name']}",
                 "finalizers": [FINALIZER],
             },

@@ -8,11 +8,13 @@ from pathlib import Path
 from threading import Thread
 from urllib.parse import parse_qs, urlsplit
 
+from reconciler.manifests.json_patch import apply_patch
 from reconciler.manifests.text.reader import read
 from reconciler.model.body import Body
 from tests.kube.store import Place, Refused, Resource, Store
 
 APPLY = "application/apply-patch+yaml"
+JSON = "application/json-patch+json"
 MERGES = ("application/merge-patch+json", "application/strategic-merge-patch+json")
 
 
@@ -116,6 +118,10 @@ class Handler(BaseHTTPRequestHandler):
         if kind == APPLY:
             force = self._query().get("force") == "true"
             return self.store.apply(self._body(), self._manager(), force=force)
+        if kind == JSON:
+            patched = apply_patch(self.store.get(place), json.loads(self._data()))
+            assert isinstance(patched, dict)
+            return self.store.write(patched, self._manager())
         assert kind in MERGES, kind
         found = self.store.merge(place, self._body(), self._manager())
         return _scale(found) if sub == "scale" else found
@@ -127,8 +133,11 @@ class Handler(BaseHTTPRequestHandler):
         self.store.delete(Place(resource, namespace, name), propagation)
         return {"apiVersion": "v1", "kind": "Status", "status": "Success"}
 
+    def _data(self) -> bytes:
+        return self.rfile.read(int(self.headers.get("Content-Length") or 0))
+
     def _body(self) -> Body:
-        data = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        data = self._data()
         if data[:1] in (b"{", b""):
             found = json.loads(data or b"{}")
             assert isinstance(found, dict)

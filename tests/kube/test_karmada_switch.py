@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.imports.karmada_hub import karmada_hub
-from tests.imports.switches import deployment
+from tests.imports.switches import WORKS, deployment
 from tests.kube.journey import Journey, journey, shadow_report
 from tests.kube.karmada_controllers import Karmada
 from tests.kube.served_kinds import DEPLOYMENT, KARMADA, filled
@@ -16,6 +16,7 @@ HUB = ("karmada-hub", "host")
 WEB = Place(DEPLOYMENT, "default", "web-0000")
 MEMBERS = ("member1", "member2")
 IMAGE = "example/web:1"
+PATH = "workloads/default/web-0000-deployment.yaml"
 pytestmark = pytest.mark.cpu_seconds(120)  # a real kubectl, some forty times
 
 
@@ -70,11 +71,15 @@ def test_forth_and_back(operator: Journey) -> None:
     taken_over_and_given_back(operator)
 
 
+def edited(operator: Journey) -> str:
+    """Return the file of a workload with another image."""
+    text = (operator.fleet.folder / PATH).read_text(encoding="utf-8")
+    return text.replace(IMAGE, "example/web:2")
+
+
 def taken_over_and_given_back(operator: Journey) -> None:
     """What we decide reaches the same objects; then what the hub has does."""
-    path = "workloads/default/web-0000-deployment.yaml"
-    text = (operator.fleet.folder / path).read_text(encoding="utf-8")
-    operator.commit({path: text.replace("example/web:1", "example/web:2")})
+    operator.commit({PATH: edited(operator)})
     operator.deliver()
     operator.assert_nothing_is_recreated()
     assert {"member1/web-0000": "example/web:2", "member2/web-0001": IMAGE} == operator.images()
@@ -83,6 +88,26 @@ def taken_over_and_given_back(operator: Journey) -> None:
     operator.assert_nothing_is_recreated()
     assert {"member1/web-0000": IMAGE, "member2/web-0001": IMAGE} == operator.images()
     assert {"member1/web-0000": 5, "member2/web-0001": 4} == operator.replicas()
+
+
+def test_by_the_agents_of_the_hub(operator: Journey) -> None:
+    """Works are updated, whoever applies them; nothing else has to stop or to let go."""
+    hub = operator.stores["karmada-hub"]
+    operator.adopt("karmada-hub")
+    operator.do("scheduler")
+    operator.do("controllers with works")
+    operator.start_delivery(WORKS)
+    assert {} == operator.left(*HUB)
+
+    works = [one["metadata"]["uid"] for one in hub.all("Work")]  # type: ignore[index]
+    operator.deliver_to("karmada-hub", "works")
+    operator.commit({PATH: edited(operator)})
+    operator.deliver_to("karmada-hub", "works")
+    operator.turn()
+
+    assert works == [one["metadata"]["uid"] for one in hub.all("Work")]  # type: ignore[index]
+    assert {"member1/web-0000": "example/web:2", "member2/web-0001": IMAGE} == operator.images()
+    operator.assert_nothing_is_recreated()
 
 
 def test_the_step_that_keeps_is_worth_its_while(operator: Journey) -> None:
