@@ -37,11 +37,11 @@ def deployment(place: str, replicas: int | None, *args: str, left: int = 0) -> B
     )
 
 
-def adopted(export: Sequence[Body], configuration: str = "") -> World:
+def adopted(export: Sequence[Body], configuration: str = "", *, wanted: Wanted = WANTED) -> World:
     """Return a repository with a hub imported and adopted."""
     files = {"reconciler.yaml": configuration} if configuration else {}
-    world = import_into(files, export, WANTED).world
-    adoption = adopt_into(files, export, WANTED)
+    world = import_into(files, export, wanted).world
+    adoption = adopt_into(files, export, wanted)
     return world_after(world, adoption.outputs, (), ())
 
 
@@ -52,6 +52,7 @@ def check(
     host: Sequence[Body] | None = None,
     whole: bool = False,
     listed: Iterable[Kind] = (),
+    workloads: frozenset[str] = WANTED.workloads,
 ) -> SwitchCheck:
     """Return how the switch from a hub of one API stands.
 
@@ -61,8 +62,9 @@ def check(
         host: The Deployments of the cluster that runs it, `None` if they are not shown.
         whole: Whether the export has every Deployment.
         listed: Kinds of which it has everything.
+        workloads: The types that are imported.
     """
-    wanted = Wanted(workloads=WANTED.workloads, adopt=True, listed=frozenset(listed))
+    wanted = Wanted(workloads=workloads, adopt=True, listed=frozenset(listed))
     plan = plan_import(world, lambda _: b"", objects(export), wanted, RULES)
     seen = HubSeen(live=objects(export), host=None if host is None else objects(host), whole=whole)
     (found,) = check_switch(world, plan, seen, wanted, NOW)

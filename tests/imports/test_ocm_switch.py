@@ -45,6 +45,15 @@ def test_the_operator_goes_first() -> None:
     assert first + "open-cluster-management-hub/cluster-manager-placement-controller" == found.now
 
 
+def test_a_hosted_hub_has_its_parts_in_a_namespace_of_its_own() -> None:
+    """Named after its ClusterManager; what others call so is not looked at."""
+    ours = deployment("hosted/hosted-placement-controller", 1)
+    hub = [*HUB, REGISTERING, ours, deployment("shop/table-placement-controller", 1)]
+    found = step(check(adopted(hub), hub), "scheduler")
+
+    assert "stop hosted/hosted-placement-controller" == found.now
+
+
 def test_what_makes_manifestworks_of_sets_is_stopped() -> None:
     """Clusters go on to register."""
     hub, rest = [*HUB, REGISTERING, WORKING], [*HUB, REGISTERING]

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
+from reconciler.imports.wanted import Wanted
 from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey
 from tests.imports.hubs import key_of, workload
@@ -11,6 +12,7 @@ from tests.imports.imported import EMPTY
 from tests.imports.karmada_hub import karmada_hub
 from tests.imports.kubefleet_hub import kubefleet_hub
 from tests.imports.ocm_hub import ocm_hub
+from tests.imports.recorded_hubs import recorded
 from tests.imports.switches import (
     FOLDERS,
     adopted,
@@ -25,6 +27,7 @@ from tests.imports.switches import (
 Hub = Callable[[int], list[Body]]
 EACH = pytest.mark.parametrize("hub", [karmada_hub, ocm_hub, kubefleet_hub])
 BINDING = ObjectKey("work.karmada.io", "ResourceBinding", "default", "web-0001-deployment")
+ALL = frozenset({"all"})
 ELSEWHERE = [{"name": "member7", "replicas": 4}]
 
 
@@ -118,3 +121,21 @@ def test_a_workload_that_the_repository_lacks_is_told() -> None:
 def test_a_configured_transport_delivers(hub: Hub) -> None:
     """In reconciler.yaml."""
     assert "done" == states(check(adopted(hub(2), FOLDERS), hub(2)))["delivery"]
+
+
+@pytest.mark.parametrize(
+    ("name", "left"),
+    [
+        pytest.param("ocm", {"keep": 26, "agents": 28}, id="ocm"),
+        pytest.param("kubefleet", {"agents": 20}, id="kubefleet"),
+    ],
+)
+def test_a_recorded_hub_is_alike_once_it_is_adopted(name: str, left: Mapping[str, int]) -> None:
+    """And its agents own what they have applied: two ManifestWorks orphan it already."""
+    export = recorded(name)
+    world = adopted(export, FOLDERS, wanted=Wanted(workloads=ALL, adopt=True))
+    found = check(world, export, whole=True, workloads=ALL)
+    own = {one.name: len(one.objects) for one in found.steps if one.objects}
+
+    assert ["done"] * 3 == [states(found)[step] for step in ("import", "adopt", "compare")]
+    assert left == {step: count for step, count in own.items() if step != "workloads"}

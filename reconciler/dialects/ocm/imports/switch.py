@@ -39,8 +39,8 @@ def steps(hub: LiveHub) -> tuple[SwitchStep, ...]:
     """
     seen = hub.whole or hub.host or hub.has_namespace(HUB, OPERATOR[0])
     operators = running(hub, lambda key: (key.namespace, key.name) == OPERATOR)
-    placing = running(hub, lambda key: key.name.endswith("-placement-controller"))
-    working = running(hub, lambda key: _is_of_hub(key, "-work-controller"))
+    placing = running(hub, lambda key: _is_of_hub(key, "placement-controller"))
+    working = running(hub, lambda key: _is_of_hub(key, "work-controller"))
     works = {} if hub.by_agents else _works_of_sets(hub)
     owned = [key for key, body in works.items() if _deletion(body) != ORPHAN]
     return (
@@ -52,7 +52,10 @@ def steps(hub: LiveHub) -> tuple[SwitchStep, ...]:
 
 
 def _is_of_hub(key: ObjectKey, part: str) -> bool:
-    return key.namespace == HUB and key.name.endswith(part)
+    """Return whether a Deployment is a part of a hub, a hosted one in its namespace included."""
+    return key.name.endswith(f"-{part}") and (
+        key.namespace == HUB or key.name == f"{key.namespace}-{part}"
+    )
 
 
 def _works_of_sets(hub: LiveHub) -> dict[ObjectKey, Body]:
