@@ -7,6 +7,7 @@ from enum import StrEnum
 from reconciler.model.body import Body
 from reconciler.model.fields import mapping, number, number_or_none
 from reconciler.model.identity import ObjectKey
+from reconciler.model.known_kinds import Kind
 
 
 class StepState(StrEnum):
@@ -87,11 +88,13 @@ class HubSwitch:
         steps: Returns the steps on the hub, in the order in which they are taken.
         brings: Returns what its decisions bring to clusters, which the repository has to hold.
         agents: The transport by which its own agents apply what we decide, `""` if there is none.
+        following: Kinds whose decisions follow from others, which are compared instead.
     """
 
     steps: Callable[[LiveHub], tuple[SwitchStep, ...]] = _no_steps
     brings: Callable[[Mapping[ObjectKey, Body]], Iterable[ObjectKey]] = _nothing
     agents: str = ""
+    following: frozenset[Kind] = frozenset()
 
 
 def running(

@@ -61,6 +61,7 @@ def compare(
         now: When the next pass would be.
         listed: Kinds of which everything is there, so what is missing is gone.
     """
+    compared = PLACED - {k for d in DIALECTS for k in d.importer().switch.following}
     outputs: dict[ObjectKey, Body] = {}
     left: dict[ObjectKey, str] = {}
     for dialect in DIALECTS:
@@ -69,12 +70,12 @@ def compare(
         left |= adopted.left
         left |= {key: f"it lacks {one}" for key, one in adopted.lacking.items()}
     there = world_after(replace(world, outputs={}), outputs, (), ())
-    decided = {key for key in outputs if key[:2] in PLACED}
+    decided = {key for key in outputs if key[:2] in compared}
     apis = {key.group for key in live}
     gone = {
         key
         for key in world.outputs
-        if key[:2] in PLACED and key[:2] in listed and key.group in apis and key not in live
+        if key[:2] in compared and key[:2] in listed and key.group in apis and key not in live
     }
     asked = sorted(key for key in decided | gone if key in world.outputs)
     differing = [key for key in asked if placed_on(there, key) != placed_on(world, key)]

@@ -110,3 +110,18 @@ def test_a_set_is_known_by_its_works() -> None:
     assert ["ManifestWorkReplicaSet.work.open-cluster-management.io apps/shop"] == [
         str(key) for key in found.objects
     ]
+
+
+def test_a_set_is_compared_by_its_placement() -> None:
+    """Its works are the last to go, and were what the agents applied."""
+    shop = live(
+        f"{WORK_API}/v1alpha1",
+        "ManifestWorkReplicaSet",
+        "shop",
+        namespace="apps",
+        spec={"placementRefs": [{"name": "apps-0000"}], "manifestWorkTemplate": {"workload": {}}},
+    )
+    world = adopted([*HUB, shop, work("one")])
+    found = check(world, [*HUB, shop], listed=[(WORK_API, "ManifestWork")])
+
+    assert ((), "done") == (found.moved, states(found)["compare"])

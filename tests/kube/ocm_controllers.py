@@ -22,6 +22,7 @@ OPERATOR = ("open-cluster-management", "cluster-manager")
 MANAGED = ("cluster-manager-placement-controller", "cluster-manager-work-controller")
 FINALIZER = "cluster.open-cluster-management.io/manifest-work-cleanup"
 SET_LABEL = f"{OCM_WORK}/manifestworkreplicaset"
+PLACEMENT_LABEL = f"{OCM_WORK}/placementname"
 AGENT = "work"
 
 
@@ -68,7 +69,10 @@ class Ocm:
                     "metadata": {
                         "name": f"{name}x7k2p",
                         "namespace": decision["clusterName"],
-                        "labels": {SET_LABEL: f"{namespace}.{name}"},
+                        "labels": {
+                            SET_LABEL: f"{namespace}.{name}",
+                            PLACEMENT_LABEL: found["spec"]["placementRefs"][0]["name"],
+                        },
                         "finalizers": [FINALIZER],
                     },
                     "spec": found["spec"]["manifestWorkTemplate"],

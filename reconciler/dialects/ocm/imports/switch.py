@@ -78,4 +78,6 @@ def brings(live: Mapping[ObjectKey, Body]) -> Iterator[ObjectKey]:
                 yield ObjectKey(GROUP, KIND, namespace, name)
 
 
-SWITCH = HubSwitch(steps=steps, brings=brings, agents=TRANSPORT)
+SWITCH = HubSwitch(
+    steps=steps, brings=brings, agents=TRANSPORT, following=frozenset({(GROUP, KIND)})
+)
