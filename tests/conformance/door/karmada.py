@@ -1,7 +1,8 @@
 """Karmada's schedules through the front door: one pass over a binding and its clusters."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import cast
 
@@ -17,7 +18,29 @@ APPLIED = "policy.karmada.io/applied-placement"
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 
-def check_schedule(case: Body) -> str | None:
+@dataclass(frozen=True)
+class Past:
+    """How a binding came to be where a vector has it.
+
+    Attributes:
+        workload: Returns the workload of a binding.
+        outputs: Returns what stands there, given what people wrote, the binding under the name of
+            its workload, and the moment of the pass that is to come.
+    """
+
+    workload: Callable[[Body], Body]
+    outputs: Callable[[Sequence[Body], Body, datetime], Iterable[Body]]
+
+
+def _by_last_pass(_inputs: Sequence[Body], binding: Body, _now: datetime) -> list[Body]:
+    return [binding] if binding.get("status") else []
+
+
+LAST_PASS = Past(workload_of, _by_last_pass)
+"""The last pass has written it."""
+
+
+def check_schedule(case: Body, past: Past = LAST_PASS) -> str | None:
     """Compare clusters, affinity, condition and annotation of the binding after one pass."""
     given, expected = cast(Body, case["input"]), cast(Body, case["expected"])
     binding = field(given, "binding")
@@ -28,7 +51,7 @@ def check_schedule(case: Body) -> str | None:
     _refuse_gone(given, binding)
     _refuse_defaulted(field(binding, "spec", "placement"))
     now = _later(binding)
-    found, kept = _after(given, binding, now)
+    found, kept = _after(given, binding, now, past)
     later = changed_later(str(case["name"]))
     wanted, actual = _wanted(binding, expected), _actual(expected, found)
     scheduled = field(found, "status").get("lastScheduledTime") == format_moment(now)
@@ -38,14 +61,14 @@ def check_schedule(case: Body) -> str | None:
         or _later_step(later, wanted, actual)
         or first_difference(without(wanted, later), without(actual, later))
         or first_difference(told, True if kept and told is True else scheduled, ".scheduled")
-    ) or (_next_step(given, expected, found, now) if later else None)
+    ) or (_next_step(given, expected, found, now, past) if later else None)
 
 
-def _after(given: Body, binding: Body, now: datetime) -> tuple[Body, bool]:
+def _after(given: Body, binding: Body, now: datetime, past: Past) -> tuple[Body, bool]:
     """The binding after one pass, and whether the pass left it as it was."""
     propagate = bool(given.get("enableEmptyWorkloadPropagation"))
     settings = {"failover": {"enabled": False}, "emptyWorkloadPropagation": propagate}
-    workload = workload_of(binding)
+    workload = past.workload(binding)
     inputs = [
         configuration(karmada=settings),
         *map(cluster_of, items(given, "clusters")),
@@ -53,7 +76,7 @@ def _after(given: Body, binding: Body, now: datetime) -> tuple[Body, bool]:
         workload,
     ]
     present = _lasting(last_binding(binding, workload))
-    passed = walk_in(inputs, [present] if binding.get("status") else [], now)
+    passed = walk_in(inputs, past.outputs(inputs, present, now), now)
     found = binding_after(passed, workload)
     scheduled = field(found, "status").get("lastScheduledTime") == format_moment(now)
     return found, not passed.outcome.decisions and not scheduled  # stamps alone change nothing
@@ -65,13 +88,13 @@ def _later_step(later: Sequence[str], wanted: Body, actual: Body) -> str | None:
     return f".{same[0]}: it is upstream's, so exceptions.json need not name it" if same else None
 
 
-def _next_step(given: Body, expected: Body, found: Body, now: datetime) -> str | None:
+def _next_step(given: Body, expected: Body, found: Body, now: datetime, past: Past) -> str | None:
     """Compare with where a pass ends that begins after upstream's step.
 
     A pass goes on until nothing moves and a vector is one step, so both must end in one place.
     """
     written = _written(field(given, "binding"), expected, now)
-    again, _ = _after(given, written, now + timedelta(seconds=1))
+    again, _ = _after(given, written, now + timedelta(seconds=1), past)
     return first_difference(_actual(expected, again), _actual(expected, found), ".later")
 
 
