@@ -20,8 +20,9 @@ from reconciler.imports.otherwise import Otherwise, otherwise
 from reconciler.manifests.paths import RECORD, output_path
 from reconciler.model.body import Body
 from reconciler.model.decision import Decision
+from reconciler.model.fields import mapping
 from reconciler.model.identity import ObjectKey
-from reconciler.model.moments import format_moment
+from reconciler.model.moments import format_moment, is_moment, parse_moment
 from reconciler.model.world import World
 from reconciler.version import __version__
 
@@ -80,7 +81,7 @@ def adopt(
         left |= adopted.left
         left |= {key: _lacks(lacking, absence) for key, lacking in adopted.lacking.items()}
     kept = frozenset(k for k, body in found.items() if _is_state(world, k, body))
-    outputs = {key: body for key, body in found.items() if key not in kept}
+    outputs = {key: _not_later(body, now) for key, body in found.items() if key not in kept}
     unfit = _unfit(world, outputs, rules)
     left |= unfit
     outputs = {key: body for key, body in outputs.items() if key not in unfit}
@@ -104,6 +105,15 @@ def adopt(
         coming=tuple(one for one in coming if at < one.at and one.before != one.after),
         otherwise=otherwise(world, after, outputs.keys(), now),
     )
+
+
+def _not_later(body: Body, now: datetime) -> Body:
+    """Return an output that was made by now, whatever the clock of its hub says."""
+    metadata = mapping(body, "metadata")
+    created = metadata.get("creationTimestamp")
+    if not is_moment(created) or parse_moment(str(created)) <= now:
+        return body
+    return {**body, "metadata": {**metadata, "creationTimestamp": format_moment(now)}}
 
 
 def _lacks(key: ObjectKey, absence: Absence) -> str:

@@ -16,6 +16,7 @@ from reconciler.manifests.paths import RECORD
 from reconciler.manifests.text.reader import read
 from reconciler.model.body import Body
 from reconciler.model.fields import mapping, text
+from reconciler.model.moments import format_moment
 from reconciler.model.world import World
 from tests.builders import NOW
 from tests.imports.hubs import THEN, live, objects
@@ -26,6 +27,7 @@ from tests.imports.ocm_hub import ocm_hub
 
 Hub = Callable[[int], list[Body]]
 WANTED = Wanted(workloads=frozenset({"deployments"}), adopt=True)
+AHEAD = "2031-01-01T00:00:00Z"
 THOUSAND = [
     pytest.param(karmada_hub, 500, id="karmada"),
     pytest.param(ocm_hub, 500, id="ocm"),
@@ -132,6 +134,25 @@ def test_the_last_scheduling_stays_when_it_was() -> None:
     ]
 
     assert [THEN] * 3 == moments
+
+
+@pytest.mark.parametrize("hub", [hub.values[0] for hub in FEW], ids=["karmada", "ocm", "kubefleet"])
+@pytest.mark.parametrize("ahead", [False, True])
+def test_nothing_is_older_than_its_hub_says_nor_younger_than_now(hub: Hub, *, ahead: bool) -> None:
+    """Objects keep the moment at which a hub made them; one whose clock is ahead made them now."""
+    export: list[Body] = hub(2)
+    if ahead:
+        export = [
+            {**one, "metadata": {**mapping(one, "metadata"), "creationTimestamp": AHEAD}}
+            for one in export
+        ]
+    world, _ = adopted(export)
+    created = {
+        text(mapping(one.body, "metadata"), "creationTimestamp") for one in world.outputs.values()
+    }
+
+    assert AHEAD not in created
+    assert created <= {"", format_moment(NOW), *(() if ahead else (THEN,))}
 
 
 def test_a_cluster_that_is_down_is_told_before_the_first_pass() -> None:
