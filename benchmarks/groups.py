@@ -17,8 +17,8 @@ from benchmarks import (
     plan_cold,
     questions,
     reaction,
-    validate_all,
     verify_history,
+    whole_repository,
     work_counters,
 )
 from benchmarks.figure import Figure
@@ -41,7 +41,7 @@ GROUPS: Mapping[str, Group] = {
     "questions": lambda _: questions.figures(),
     "sized": lambda _: questions.sized_figures(),
     "smaller": lambda _: questions.sized_figures(200, 2000),
-    "validate": validate_all.figures,
+    "whole": whole_repository.figures,
     "asked": asked_alone.figures,
     "plan": plan_cold.figures,
     "page": page_views.figures,

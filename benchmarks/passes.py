@@ -1,6 +1,5 @@
 """Cold load, first pass, idle pass and passes after changes; each repository in its own process."""
 
-import resource
 import shutil
 import statistics
 import sys
@@ -93,8 +92,6 @@ def _in_bare(served: Served) -> Iterator[Figure]:
     first = seconds(lambda: reconcile(world, served.clock.moment))
     yield Figure("first pass, in memory", first, Unit.SECONDS)
     yield Figure("first pass", seconds(runner.run), Unit.SECONDS)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
-    yield Figure("memory at the peak of the first pass", peak, Unit.MEGABYTES)
     yield from _a_minute_later(served)
     _settle(served)
     yield Figure("idle pass", median_ms(9, runner.decide), Unit.MILLISECONDS)
