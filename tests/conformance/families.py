@@ -13,6 +13,7 @@ from tests.conformance.direct.karmada_policies import (
 )
 from tests.conformance.direct.karmada_rebalancer import check_rebalancer
 from tests.conformance.direct.karmada_render import check_render
+from tests.conformance.direct.karmada_taints import check_taintpolicy
 from tests.conformance.direct.kubefleet import check_schedule as check_kubefleet_schedule
 from tests.conformance.direct.kubefleet_admission import check_admission
 from tests.conformance.direct.kubefleet_eviction import check_eviction
@@ -89,6 +90,7 @@ FAMILIES: Mapping[str, Family] = {
     "karmada/rebalancer": Family(check_rebalancer, front_karmada_rebalancer.check_rebalancer),
     "karmada/render": Family(check_render),
     "karmada/schedule": Family(check_schedule, front_karmada.check_schedule),
+    "karmada/taintpolicy": Family(check_taintpolicy),
     "karmada/taints": Family(check_taints, front_karmada_eviction.check_taints),
     "ocm/enqueue": Family(check_events),
     "ocm/placement": Family(check_placement, front_ocm.check_placement),
