@@ -32,7 +32,7 @@ def _never(*_: object) -> bool:
     return False
 
 
-def _written_taints(cluster: Body, _: Settings) -> tuple[Body, ...]:
+def _written_taints(cluster: Body, *_: object) -> tuple[Body, ...]:
     return bodies(mapping(cluster, "spec"), "taints")
 
 
@@ -96,7 +96,7 @@ class View:
     assumed: Mapping[Kind, AssumedIn] = field(default_factory=dict)
     assumed_beside: frozenset[Kind] = frozenset()
     place_of: Callable[[Body], ClusterPlace] = labelled_place
-    taints_of: Callable[[Body, Settings], tuple[Body, ...]] = _written_taints
+    taints_of: Callable[[Body, Settings, Body | None], tuple[Body, ...]] = _written_taints
     cordon: Body
     unreachable: Callable[[Body, str], Body]
     warnings: Callable[[MergeEffects], Iterable[Warned]] = _nothing

@@ -44,14 +44,17 @@ def dated(taints: Sequence[Body], added_at: Mapping[str, str]) -> list[Body]:
     ]
 
 
-def taint_record(manifest: Manifest, added_at: Mapping[str, str]) -> Body:
-    """Return the status file of a cluster, which keeps the moments of its taints."""
+def taint_record(
+    manifest: Manifest, added_at: Mapping[str, str], notes: Mapping[str, str] | None = None
+) -> Body:
+    """Return the status file of a cluster: the moments of its taints, and what else is noted."""
+    moments = {TAINTS_ADDED_AT: write_note(added_at)} if added_at or not notes else {}
     return {
         "apiVersion": manifest.body["apiVersion"],
         "kind": manifest.key.kind,
         "metadata": {
             "name": manifest.key.name,
             "uid": uid_of(manifest.key),
-            "annotations": {TAINTS_ADDED_AT: write_note(added_at)},
+            "annotations": {**moments, **(notes or {})},
         },
     }

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 
 from reconciler.core.dialects import dialect_of
 from reconciler.model.body import Body
-from reconciler.model.fields import mapping
-from reconciler.model.identity import ClusterName
+from reconciler.model.fields import mapping, text
+from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.known_kinds import Kind
 from reconciler.model.settings import Settings
 from reconciler.model.world import World
@@ -14,10 +14,11 @@ Down = Mapping[ClusterName, str]
 """Clusters that are unwell, with what is wrong."""
 
 
-def with_taints(settings: Settings, kind: Kind, body: Body) -> Body:
+def with_taints(world: World, settings: Settings, kind: Kind, body: Body) -> Body:
     """Return an object to be shown; a cluster with all taints that scheduling uses.
 
     Args:
+        world: That has it.
         settings: Of the repository.
         kind: Its group and kind.
         body: As people wrote it.
@@ -25,7 +26,9 @@ def with_taints(settings: Settings, kind: Kind, body: Body) -> Body:
     dialect = dialect_of(kind[0])
     if dialect is None or dialect.cluster != kind:
         return body
-    taints = dialect.view().taints_of(body, settings)
+    key = ObjectKey(*kind, "", text(mapping(body, "metadata"), "name"))
+    record = world.outputs.get(key)
+    taints = dialect.view().taints_of(body, settings, None if record is None else record.body)
     return {**body, "spec": {**mapping(body, "spec"), "taints": list(taints)}}
 
 

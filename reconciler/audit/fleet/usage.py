@@ -2,14 +2,15 @@
 
 from dataclasses import dataclass
 
+from reconciler.audit.fleet.cluster_health import with_taints
 from reconciler.audit.fleet.fleet_loads import FleetLoads
 from reconciler.core.dialects import DIALECTS
 from reconciler.dialects.view import View
 from reconciler.model.body import Body
-from reconciler.model.fields import mapping, text
+from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.resources import Resources, less
-from reconciler.model.settings import Settings, settings_in
+from reconciler.model.settings import settings_in
 from reconciler.model.world import World
 
 DECLARED = "Declared"
@@ -59,15 +60,21 @@ def usage_of(world: World, loads: FleetLoads | None = None) -> list[Usage]:
     settings = settings_in(world)
     keys = [key for key in world.inputs if (key.group, key.kind) in views]
     return [
-        _usage(key, world.inputs[key].body, loads, views[key.group, key.kind], settings)
+        _usage(
+            key,
+            world.inputs[key].body,
+            loads,
+            views[key.group, key.kind],
+            with_taints(world, settings, key[:2], world.inputs[key].body),
+        )
         for key in sorted(keys, key=lambda key: (key.name, key.kind))
     ]
 
 
-def _usage(key: ObjectKey, body: Body, loads: FleetLoads, view: View, settings: Settings) -> Usage:
-    """Return one cluster with what is on it."""
+def _usage(key: ObjectKey, body: Body, loads: FleetLoads, view: View, tainted: Body) -> Usage:
+    """Return one cluster with what is on it; `tainted` is it with all taints."""
     load = loads.on(key.name)
-    taints = view.taints_of(body, settings)
+    taints = bodies(mapping(tainted, "spec"), "taints")
     status = mapping(body, "status")
     report, place = view.report_of(status), view.place_of(body)
     requested = loads.requested_by(load)

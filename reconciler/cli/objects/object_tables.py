@@ -101,7 +101,7 @@ def rows_of(
     origins = {key: (world.inputs.get(key) or world.outputs[key]).origin for key in keys}
     settings = settings_in(world)
     shown = as_of(world, now)
-    bodies = {key: with_taints(settings, key[:2], shown_body(shown, key)) for key in keys}
+    bodies = {key: with_taints(world, settings, key[:2], shown_body(shown, key)) for key in keys}
     coming = {} if wide is None else coming_cells(world, keys)
     copies = {} if wide is None else copies_cells(world, keys, wide, now)
     return {

@@ -89,7 +89,7 @@ KARMADA = Dialect(
         ApiKind(
             group=POLICY_GROUP, kind="ClusterPropagationPolicy", short=("cpp",), suspendable=True
         ),
-        ApiKind(group=POLICY_GROUP, kind="ClusterTaintPolicy", read=False),
+        ApiKind(group=POLICY_GROUP, kind="ClusterTaintPolicy"),
         ApiKind(group=POLICY_GROUP, kind="FederatedResourceQuota", namespaced=True, read=False),
         ApiKind(group=POLICY_GROUP, kind="OverridePolicy", namespaced=True, short=("op",)),
         ApiKind(

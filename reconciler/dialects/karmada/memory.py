@@ -13,6 +13,7 @@ from reconciler.dialects.karmada.detector.claim_table import ClaimTable
 from reconciler.dialects.karmada.detector.known_policies import KnownPolicies
 from reconciler.dialects.karmada.detector.options import DetectorOptions
 from reconciler.dialects.karmada.settled_bindings import SettledBindings
+from reconciler.dialects.karmada.taints.by_policy import TaintPolicy
 from reconciler.model.identity import ObjectKey
 from reconciler.model.keyed_cache import AnswerCache, CacheKey, KeyedCache, forget
 
@@ -28,6 +29,7 @@ class KarmadaMemory:
         policies: All policies, indexed.
         options: What the configuration says of detection, under one name.
         priorities: Values of the PriorityClasses, under one name.
+        taint_policies: What puts taints on clusters, under one name.
         claims: What each workload came to.
         claimed_from: The documents and policies that these were drawn from.
         seen: What else they were drawn from, `None` before the first round.
@@ -44,6 +46,7 @@ class KarmadaMemory:
     policies: KnownPolicies = field(default_factory=KnownPolicies)
     options: AnswerCache[None, DetectorOptions] = field(default_factory=AnswerCache)
     priorities: AnswerCache[None, Mapping[str, int]] = field(default_factory=AnswerCache)
+    taint_policies: AnswerCache[None, tuple[TaintPolicy, ...]] = field(default_factory=AnswerCache)
     claims: ClaimTable = field(default_factory=ClaimTable)
     claimed_from: ClaimSources = field(default_factory=ClaimSources)
     seen: Seen | None = None

@@ -23,6 +23,7 @@ from reconciler.dialects.karmada.detector.binding_draft import binding_key
 from reconciler.dialects.karmada.detector.claim_marks import claimant
 from reconciler.dialects.karmada.detector.dependencies import dependencies_of
 from reconciler.dialects.karmada.detector.known_policies import OVERRIDES, PRIORITY_CLASS
+from reconciler.dialects.karmada.taints.by_policy import TAINT_POLICY
 from reconciler.errors import UserError
 from reconciler.model.body import Body, may_say
 from reconciler.model.content import at, mappings_of
@@ -31,7 +32,7 @@ from reconciler.model.known_kinds import Kind
 from reconciler.model.world import Manifest, World
 
 POLICIES = frozenset({(POLICY_GROUP, NAMESPACED), (POLICY_GROUP, CLUSTER_WIDE)})
-CONSULTED = POLICIES | {*OVERRIDES, CLUSTER, PRIORITY_CLASS}
+CONSULTED = POLICIES | {*OVERRIDES, CLUSTER, PRIORITY_CLASS, TAINT_POLICY}
 PROPAGATE_DEPS = '"propagateDeps"'
 PROPAGATES = "propagates dependencies"
 
@@ -81,7 +82,7 @@ def _readable(binding: Body) -> BindingSpec | None:
 class BindingReader:
     """Says what one binding reads."""
 
-    shared: frozenset[Kind] = frozenset({CLUSTER, PRIORITY_CLASS})
+    shared: frozenset[Kind] = frozenset({CLUSTER, PRIORITY_CLASS, TAINT_POLICY})
     consulted: frozenset[Kind] = CONSULTED
     _world: World | None = None
     _index: FollowedIndex[Hashable, Manifest] = field(default_factory=lambda: FollowedIndex(_ways))

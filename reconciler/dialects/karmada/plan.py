@@ -7,17 +7,15 @@ from functools import partial
 
 from reconciler.dialects.cluster_inventory import (
     ClusterInventory,
-    clusters_before,
-    take_inventory,
 )
 from reconciler.dialects.contract import Plan, RescheduleTrigger
-from reconciler.dialects.karmada.api.admitted_cluster import admit_cluster, decode_departed
+from reconciler.dialects.karmada.admitted_fleet import admit_fleet
+from reconciler.dialects.karmada.api.admitted_cluster import decode_departed
 from reconciler.dialects.karmada.api.clusters import (
     MemberCluster,
     Members,
     members_of,
 )
-from reconciler.dialects.karmada.api.groups import CLUSTER
 from reconciler.dialects.karmada.api.settings import (
     decode_failover,
     propagates_empty,
@@ -205,9 +203,8 @@ class Karmada:
         """Let policies claim workloads, and draft the bindings."""
         failover = decode_failover(settings)
         declared = settings.declared_clusters
-        admit = partial(admit_cluster, declared=declared, failover=failover.enabled, now=now)
-        under = (declared, failover.enabled)
-        inventory = take_inventory(world, CLUSTER, self.memory.clusters, admit, under=under)
+        admitted = admit_fleet(world, self.memory, settings, now, failover=failover.enabled)
+        inventory = admitted.inventory
         options = settings.options.get("karmada")
         detector = self.memory.options.recall(
             None, (options,), partial(decode_detector_options, settings)
@@ -234,7 +231,7 @@ class Karmada:
                 copies=self.memory.copies.follow(world),
                 silence=settings.silence,
                 now=now,
-                clusters_before=clusters_before(world, CLUSTER, inventory.views, admit, apart),
+                clusters_before=admitted.before(apart),
             ),
             settings=settings,
             memory=self.memory,

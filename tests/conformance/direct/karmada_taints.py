@@ -20,7 +20,7 @@ Taints = Mapping[str, Sequence[Body]]
 
 
 def check_taintpolicy(case: Body) -> str | None:
-    """Compare the taints of each cluster after one look by either controller, or by both in turn."""
+    """Compare the taints of each cluster after a look by either controller, or by both in turn."""
     given, expected = cast(Body, case["input"]), cast(Body, case["expected"])
     clusters = {
         str(field(one, "metadata")["name"]): (one, items(one, "spec", "taints"))

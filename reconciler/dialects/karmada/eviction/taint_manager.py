@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from reconciler.dialects.karmada.api.admitted_cluster import NOT_READY, UNREACHABLE
 from reconciler.dialects.karmada.api.applied_placement import read_applied
 from reconciler.dialects.karmada.api.binding import Binding
 from reconciler.dialects.karmada.api.clusters import MemberCluster, TargetCluster
 from reconciler.dialects.karmada.api.work.eviction_task import EvictionTask, new_task
+from reconciler.dialects.karmada.taints.by_condition import NOT_READY, UNREACHABLE
 from reconciler.errors import UserError
 from reconciler.model.identity import ClusterName
 from reconciler.model.moments import add, earliest, span

@@ -1,1 +1,1 @@
-"""Which taints the controllers of a hub put on clusters, and take away: by Ready, and by policies."""
+"""Taints that controllers of a hub put on clusters, and take away: by Ready, and by policies."""

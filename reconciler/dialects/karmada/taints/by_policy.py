@@ -3,11 +3,12 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from reconciler.dialects.karmada.api.groups import POLICY_GROUP
 from reconciler.dialects.karmada.api.placement import ClusterAffinity, decode_affinity
 from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, mapping_or_none, strings, text
 
-KIND = "ClusterTaintPolicy"
+TAINT_POLICY = (POLICY_GROUP, "ClusterTaintPolicy")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ def taints_by_policies(
 ) -> tuple[Body, ...]:
     """Return the taints of a cluster once each policy had its say; later ones see those of earlier.
 
-    A taint that is there already, by key and effect, stays as it is; one that goes may be anybody's.
+    One that is there already, by key and effect, stays as it is; one that goes may be anybody's.
     Nothing is undone when a condition ceases, or a policy changes or goes.
 
     Args:

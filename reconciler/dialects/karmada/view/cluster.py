@@ -8,11 +8,11 @@ from reconciler.dialects.cluster_report import (
     reported_trouble,
     unknown_since,
 )
+from reconciler.dialects.karmada.taints.by_condition import READY
 from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, strings, text
 from reconciler.model.resources import less, readable_resources
 
-READY = "Ready"
 CORDON: Body = {"key": "cluster.karmada.io/unschedulable", "effect": "NoSchedule"}
 """Source: karmada@f8fdd02 pkg/apis/cluster/v1alpha1/well_known_constants.go
 TaintClusterUnscheduler.

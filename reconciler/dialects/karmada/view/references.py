@@ -15,6 +15,7 @@ from reconciler.dialects.karmada.api.policies import (
 )
 from reconciler.dialects.karmada.detector.options import decode_detector_options
 from reconciler.dialects.karmada.detector.propagation import Propagation
+from reconciler.dialects.karmada.taints.by_policy import TAINT_POLICY
 from reconciler.dialects.karmada.view.custom_kind_references import (
     divides,
     scripted_kinds,
@@ -22,7 +23,11 @@ from reconciler.dialects.karmada.view.custom_kind_references import (
     uncountable,
     undivided,
 )
-from reconciler.dialects.karmada.view.meant_clusters import doubts_of_clusters, known_clusters
+from reconciler.dialects.karmada.view.meant_clusters import (
+    doubts_of_affinity,
+    doubts_of_clusters,
+    known_clusters,
+)
 from reconciler.dialects.karmada.view.override_references import dangling_in_overrides
 from reconciler.dialects.karmada.view.policy_overlap import overlapping
 from reconciler.dialects.karmada.view.selected_templates import Templates, index_templates
@@ -57,6 +62,9 @@ def dangling_in_karmada(known: Known) -> Iterator[Dangling]:
             yield from _spread(policy)
         yield from overlapping(policies, templates)
     yield from dangling_in_overrides(known, templates, meant)
+    for manifest in known.of_kind(*TAINT_POLICY):
+        targets = mapping(mapping(manifest.body, "spec"), "targetClusters")
+        yield from doubts_of_affinity(manifest.key, targets, "/spec/targetClusters", meant)
 
 
 def _selected(policy: Policy, known: Known, templates: Templates) -> Iterator[Dangling]:

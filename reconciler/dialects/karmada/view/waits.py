@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from datetime import datetime
 
-from reconciler.dialects.karmada.api.admitted_cluster import NOT_READY, UNREACHABLE
 from reconciler.dialects.karmada.api.work.eviction_task import EvictionTask
 from reconciler.dialects.karmada.detector.binding_draft import Draft
 from reconciler.dialects.karmada.eviction.application_failover import Failing
 from reconciler.dialects.karmada.eviction.taint_manager import Eviction, Leaving
+from reconciler.dialects.karmada.taints.by_condition import NOT_READY, UNREACHABLE
 from reconciler.model.decision import Placed
 from reconciler.model.identity import ClusterName
 from reconciler.model.wait import Wait

@@ -12,7 +12,7 @@ AVAILABLE = "ManagedClusterConditionAvailable"
 NO_SELECT = "NoSelect"
 
 
-def taints_of(body: Body, settings: Settings) -> tuple[Body, ...]:
+def taints_of(body: Body, settings: Settings, _record: Body | None) -> tuple[Body, ...]:
     """Return the taints of a cluster that scheduling uses: those written, and that one."""
     written = bodies(mapping(body, "spec"), "taints")
     return (*written, *condition_taints(body, declared=settings.declared_clusters))

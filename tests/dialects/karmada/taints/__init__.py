@@ -1,0 +1,1 @@
+"""What taints clusters."""
