@@ -247,6 +247,36 @@ configurations = st.builds(
 )
 
 
+_matches = st.lists(
+    st.builds(
+        lambda operator, status: {
+            "conditionType": "Ready",
+            "operator": operator,
+            "statusValues": [status],
+        },
+        st.sampled_from(["In", "NotIn"]),
+        st.sampled_from(["True", "False", "Unknown"]),
+    ),
+    max_size=2,
+)
+taint_policies = st.builds(
+    lambda name, key, add, remove: {
+        "apiVersion": "policy.karmada.io/v1alpha1",
+        "kind": "ClusterTaintPolicy",
+        "metadata": {"name": name},
+        "spec": {
+            "taints": [{"key": key, "effect": "NoSchedule"}],
+            "addOnConditions": add,
+            "removeOnConditions": remove,
+        },
+    },
+    st.sampled_from(["t", "u"]),
+    st.sampled_from(["maintenance", "slow"]),
+    _matches,
+    _matches,
+)
+
+
 @st.composite
 def objects(draw: st.DrawFn) -> list[Body]:
     """The objects of one repository."""
@@ -260,6 +290,7 @@ def objects(draw: st.DrawFn) -> list[Body]:
         *(draw(WORKLOAD_BODIES[name]) for name in some(WORKLOADS)),
         *(draw(rebalancers(name)) for name in some(("r", "s"))),
         *draw(fleets()),
+        *draw(st.lists(taint_policies, max_size=2, unique_by=str)),
         *draw(st.lists(configurations, max_size=1)),
     ]
 
