@@ -37,6 +37,7 @@ VERBS = {
     "history": "Print what was decided about an object over time, and whose commit caused it.",
     "import": "Write what kubectl prints of a live control plane into files.",
     "init": "Write the example repository into a new folder.",
+    "label": "Set or remove labels of objects in their files, and say what it would move.",
     "plan": "Show what merging a branch would move, and why.",
     "rebalance": "Write a WorkloadRebalancer, and say what it would move.",
     "report": "Write the fleet as one page that can be read offline and sent along.",
@@ -44,6 +45,7 @@ VERBS = {
     "render": "Print the manifests that an object comes to on its clusters.",
     "resume": "Let what was suspended be scheduled again.",
     "run": "Run the daemon: a pass whenever the branch moves or a moment comes.",
+    "scale": "Set the replicas of workloads in their files, and say what it would move.",
     "schema": "Print the JSON Schema of a kind, or of all, for editors.",
     "serve": "Serve the page of a branch, for people to look at; it only reads.",
     "simulate": "Show what would move if a cluster failed, a workload grew, ...",
@@ -72,6 +74,9 @@ ELSEWHERE = {
 BESIDE = {"resume": ("suspend", "resume")}
 """Verbs that stand in the file of another, with their functions."""
 
+EDITS = ("label", "scale")
+"""Verbs whose files are in `cli/verbs/edits`."""
+
 Handler = Callable[[int, FrameType | None], object] | int
 """What a signal does: a function, or one of the numbers of `signal`."""
 
@@ -82,7 +87,7 @@ EXIT_INTERRUPTED = 130
 def place_of(verb: str) -> tuple[str, str]:
     """Return a verb's file and function; a file named by a word of Python gets an underscore."""
     file = f"{verb}_" if keyword.iskeyword(verb) else verb.replace("-", "_")
-    return BESIDE.get(verb, (file, "command"))
+    return BESIDE.get(verb, (f"edits.{file}" if verb in EDITS else file, "command"))
 
 
 class Verbs(click.Group):

@@ -32,6 +32,7 @@ VERBS = {
     "verify": ("verify",),
     "rebalance": ("rebalance", "deployment/shop", "--branch", "x"),
     "suspend": ("suspend", "deployment/shop", "--branch", "x"),
+    "scale": ("scale", "deployment/shop", "--replicas=3", "--branch", "x"),
     "import": ("import", EXPORTED),
     "run": ("run", "--listen", "0"),
 }

@@ -110,6 +110,7 @@ EDITS = tuple(
     for scenario, words in (
         (LOCAL, ("import", str(EXPORT))),
         (LOCAL, ("rebalance", "deployment/web")),
+        (LOCAL, ("scale", "deployment/web", "--replicas=7")),
         (LOCAL, ("suspend", "deployment/web")),
         (SUSPENDED, ("resume", "deployment/web")),
     )
@@ -124,6 +125,7 @@ BRANCHES = tuple(
     for scenario, words in (
         (LOCAL, ("import", str(EXPORT))),
         (LOCAL, ("rebalance", "deployment/web")),
+        (LOCAL, ("scale", "deployment/web", "--replicas=7")),
         (LOCAL, ("suspend", "deployment/web")),
         (SUSPENDED, ("resume", "deployment/web")),
     )

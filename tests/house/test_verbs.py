@@ -30,7 +30,7 @@ def strays(source: str) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("path", sorted(VERBS.glob("*.py")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sorted(VERBS.rglob("*.py")), ids=lambda path: path.stem)
 def test_a_verb_is_its_options_and_one_late_import(path: Path) -> None:
     """So its help costs nothing, and what does it has its imports where a reader looks for them."""
     assert bool(strays(path.read_text(encoding="utf-8"))) == (path.stem in WHOLE)

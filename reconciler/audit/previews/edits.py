@@ -10,6 +10,7 @@ from datetime import datetime
 from reconciler.core.dialects import CLUSTERS, DIALECTS
 from reconciler.dialects.view import View
 from reconciler.errors import UsageError
+from reconciler.manifests.edits.replica_changes import replica_field
 from reconciler.manifests.names import shown
 from reconciler.manifests.paths import blob_id
 from reconciler.manifests.text.emitter import encode
@@ -111,7 +112,7 @@ def add(manifests: Sequence[tuple[ObjectKey, Body]]) -> Edit:
 
 def scale(key: ObjectKey, replicas: int) -> Edit:
     """Let a workload want so many replicas."""
-    field = "parallelism" if key.kind == "Job" else "replicas"
+    field = replica_field(key.kind)
 
     def scaled(_: ObjectKey, body: Body) -> Body:
         spec = body.get("spec")  # anything: a workload is not checked

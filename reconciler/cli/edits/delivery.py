@@ -76,9 +76,10 @@ class Delivery:
         from reconciler.shell.clock import SystemClock
         from reconciler.shell.passes.user_files import branch_off, write_files
 
-        paths, later = f"{', '.join(sorted(files))} is", "it takes effect once it is merged"
-        if len(files) > FEW:
-            paths, later = f"{len(files)} files are", "they take effect once they are merged"
+        named = ", ".join(sorted(files)) if len(files) <= FEW else f"{len(files)} files"
+        paths, later = f"{named} is", "it takes effect once it is merged"
+        if len(files) > 1:
+            paths, later = f"{named} are", "they take effect once they are merged"
         if self.branch is None:
             write_files(self.directory, files)
             return f"{paths} written, not committed; {later}"
@@ -92,6 +93,14 @@ class Delivery:
             at=SystemClock().now(),
         )
         return f"{paths} committed on the new branch {self.branch} ({short_id(commit)}); {later}"
+
+
+def commit_subject(text: str) -> str:
+    """Return the subject of a person's commit: one line, no longer than a log shows."""
+    from reconciler.core.message import LONGEST_SUBJECT, plain
+
+    line = plain(text)
+    return line if len(line) <= LONGEST_SUBJECT else f"{line[: LONGEST_SUBJECT - 1]}…"
 
 
 def commit_author(repository: "Repository") -> str:

@@ -13,7 +13,7 @@ from reconciler.audit.previews.look_ahead import look_ahead
 from reconciler.audit.previews.preview import Preview
 from reconciler.audit.previews.wording import Heading
 from reconciler.audit.printable import printable
-from reconciler.cli.edits.delivery import Delivery
+from reconciler.cli.edits.delivery import Delivery, commit_subject
 from reconciler.cli.edits.demand import RebalanceWords, path_of, rebalancer_of
 from reconciler.cli.objects.object_words import all_objects
 from reconciler.cli.objects.world import note_if_empty, open_loader
@@ -21,7 +21,6 @@ from reconciler.cli.printing.preview import print_preview
 from reconciler.cli.printing.print_json import print_json
 from reconciler.core.changes import Change, WriteFile
 from reconciler.core.inputs.input_files import inputs_in
-from reconciler.core.message import LONGEST_SUBJECT, plain
 from reconciler.core.reconcile import reconcile
 from reconciler.core.record import last_pass
 from reconciler.errors import UsageError
@@ -144,5 +143,4 @@ def _subject(asked: dict[str, Any]) -> str:
         what.append(f"what {asked['policy']} placed")
     elif asked["selector"]:
         what.append(f"what has {asked['selector']}")
-    shown = plain(f"Rebalance {', '.join(what)}")
-    return shown if len(shown) <= LONGEST_SUBJECT else f"{shown[: LONGEST_SUBJECT - 1]}…"
+    return commit_subject(f"Rebalance {', '.join(what)}")

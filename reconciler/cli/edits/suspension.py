@@ -1,6 +1,5 @@
 """Suspending and resuming: which field of which file says it, and the file with it edited."""
 
-import difflib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from reconciler.audit.named_object import find_object, near, spelled
 from reconciler.audit.printable import printable
 from reconciler.cli.edits.delivery import Delivery, delivery_options
 from reconciler.cli.edits.edited_world import Files, edited_world
+from reconciler.cli.edits.object_text import print_difference, text_around
 from reconciler.cli.objects.object_words import object_argument
 from reconciler.cli.options.layout import layout_options
 from reconciler.cli.options.namespace_option import namespace_option
@@ -180,13 +180,7 @@ def _edited(
     from reconciler.manifests.edits.fields_in_text import drop_field, set_field
 
     path, index = manifest.origin.path, manifest.origin.index
-    if manifest.origin.pointer:
-        raise UsageError(
-            f"{name} stands in a List ({path}, {manifest.origin.pointer}), which only a person "
-            "edits; give it a document of its own, or edit it there"
-        )
-    before = files(path)
-    _check_place(manifest, before)
+    before = text_around(manifest, name, files)
     present: object = manifest.body
     for part in field.parts:
         present = present.get(part) if isinstance(present, dict) else None
@@ -206,16 +200,6 @@ def _edited(
     return SuspensionEdit(key=key, name=name, path=path, before=before, after=after)
 
 
-def _check_place(manifest: "Manifest", data: bytes) -> None:
-    """Refuse if the file no longer has the object: it is faulty, an earlier version is in force."""
-    from reconciler.manifests.text.reader import read
-
-    path, index = manifest.origin.path, manifest.origin.index
-    body = next((d.body for d in read(data, path).documents if d.index == index), None)
-    if body != manifest.body:
-        raise UsageError(f"{path} is faulty, mend it first; see reconciler validate")
-
-
 def _print(held: SuspensionEdit, output: str, *, suspend: bool) -> None:
     """Print the edit."""
     from reconciler.audit.json_shapes import object_json
@@ -231,11 +215,4 @@ def _print(held: SuspensionEdit, output: str, *, suspend: bool) -> None:
         }
         print_json(told)
         return
-    if b"Secret" in held.before and held.before != held.after:
-        click.echo(f"{held.path}: changed; hidden, for the file has a Secret")
-        return
-    before, after = (data.decode("utf-8").splitlines() for data in (held.before, held.after))
-    for line in difflib.unified_diff(before, after, held.path, held.path, n=2, lineterm=""):
-        safe = "".join(c for c in line if c.isprintable())
-        colour = {"+": "green", "-": "red"}.get(line[:1])
-        click.echo(click.style(safe, fg=colour) if colour else safe)
+    print_difference(held.path, held.before, held.after)

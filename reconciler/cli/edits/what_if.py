@@ -70,7 +70,7 @@ def edited(
         apply(Named(f"{', '.join(asked.rebalance)} rebalanced", edits.rebalance(targets)))
     for name in asked.fail:
         apply(Named(f"{name} fails", edits.fail(edits.clusters_named(world, name), failed_at)))
-    _check(before, world)
+    check_accepted(before, world)
     return world, said
 
 
@@ -150,8 +150,12 @@ def _read(path: Path) -> "list[tuple[ObjectKey, Body]]":
     return [(key, manifest.body) for key, manifest in index.manifests.items()]
 
 
-def _check(before: "World", after: "World") -> None:
-    """Refuse an edit that would not be accepted in a file."""
+def check_accepted(before: "World", after: "World") -> None:
+    """Refuse an edit that would not be accepted in a file.
+
+    Raises:
+        UsageError: What an object would be is against its schema or a rule of its API.
+    """
     from reconciler.manifests.text.emitter import encode
 
     for key, manifest in after.inputs.items():

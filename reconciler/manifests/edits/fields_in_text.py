@@ -6,58 +6,25 @@ mean; where a file is written in a way that would not come out right, it is refu
 """
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+import re
+from collections.abc import Callable, Mapping, Sequence
 
-from ruamel.yaml.error import YAMLError
-from ruamel.yaml.events import (
-    DocumentStartEvent,
-    MappingEndEvent,
-    MappingStartEvent,
-    ScalarEvent,
-    SequenceEndEvent,
-    SequenceStartEvent,
-    StreamEndEvent,
-)
-
-from reconciler.manifests.text.events import NextEvent, TooDeep, events_of, pass_document
+from reconciler.manifests.edits.text_nodes import Entry, Node, node_at, root_of
+from reconciler.manifests.text.emitter import encode_scalar
 from reconciler.manifests.text.reader import read
 from reconciler.manifests.text.texts import BOM, text_of
 from reconciler.manifests.text.unreadable import Unreadable
+from reconciler.model.body import Body
 
 STEP = 2  # blanks of a level that is new
+DASH = re.compile(r" *-(?: +|$)")
+INDENTED_LIST = re.compile(r"^( *)[^\s#-][^\n]*:[ ]*(?:#[^\n]*)?\r?\n(\1 +)- ", re.MULTILINE)
+
+Parts = Sequence[str | int]
+"""Keys from the root to a field; a number is the place in a list."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    """A key with its value; `end` is behind the last character of the value's content."""
-
-    name: str
-    start: int
-    value: "_Node"
-
-    @property
-    def end(self) -> int:
-        """Where the entry ends."""
-        return self.value.end
-
-
-@dataclass(frozen=True, slots=True)
-class _Node:
-    """A value: where it stands; `entries` of a mapping, `None` of anything else.
-
-    `flow` is true of what stands in braces or brackets, and of scalars.
-    """
-
-    start: int
-    end: int
-    flow: bool
-    entries: tuple[_Entry, ...] | None = None
-    empty: bool = False
-
-
-def set_field(data: bytes, path: str, index: int, parts: Sequence[str], value: object) -> bytes:
+def set_field(data: bytes, path: str, index: int, parts: Parts, value: object) -> bytes:
     """Return the file with a field of one document set, its parents made where they are absent.
 
     Args:
@@ -65,29 +32,28 @@ def set_field(data: bytes, path: str, index: int, parts: Sequence[str], value: o
         path: Its name, which says whether it is JSON.
         index: The document's place in it, as `Document.index` has it.
         parts: Keys from the root to the field.
-        value: Text or a boolean.
+        value: Text, a number, a boolean, or a list of mappings to texts.
 
     Raises:
         ValueError: The file is written in a way that cannot be edited without touching the rest.
     """
     text = _text(data)
-    root = _root(text, index)
-    edited = _set(text, root, list(parts), json.dumps(value, ensure_ascii=False))
+    edited = _set(text, root_of(text, index), list(parts), value)
     return _checked(data, edited, path, index, lambda body: _with(body, list(parts), value))
 
 
-def drop_field(data: bytes, path: str, index: int, parts: Sequence[str]) -> bytes:
+def drop_field(data: bytes, path: str, index: int, parts: Parts) -> bytes:
     """Return the file without a field of one document; parents that it leaves empty go, too.
 
     Raises:
         ValueError: There is no such field, or it cannot be taken away without touching the rest.
     """
     text = _text(data)
-    node, chain = _root(text, index), []
+    node, chain = root_of(text, index), []
     for part in parts:
-        entry = next((e for e in node.entries or () if e.name == part), None)
+        entry = node.find(part)
         if entry is None:
-            raise ValueError(f"it has no {'.'.join(parts)}")
+            raise ValueError(f"it has no {'.'.join(map(str, parts))}")
         chain.append((node, entry))
         node = entry.value
     while len(chain) > 1 and len(chain[-1][0].entries or ()) == 1:
@@ -98,14 +64,85 @@ def drop_field(data: bytes, path: str, index: int, parts: Sequence[str]) -> byte
     return _checked(data, edited, path, index, lambda body: _lacking(body, gone))
 
 
-def _set(text: str, node: _Node, parts: list[str], value: str) -> str:
-    """Return the text with the field below a mapping set."""
+def append_item(
+    data: bytes, path: str, index: int, parts: Sequence[str], item: Mapping[str, str]
+) -> bytes:
+    """Return the file with an item behind the last one of a list, which is made if it is absent.
+
+    Raises:
+        ValueError: The field is no list, or cannot be edited without touching the rest.
+    """
+    text = _text(data)
+    root = root_of(text, index)
+    found, parent = node_at(root, parts), node_at(root, parts[:-1])
+    if found is not None and found.is_list and found.entries:
+        edited = _behind_last(text, found, item)
+    elif found is None and parent is not None and parent.entries and not parent.flow:
+        indent = _column(text, parent.entries[0].start)
+        nested = INDENTED_LIST.search(text)
+        deeper = indent + (len(nested[2]) - len(nested[1]) if nested else 0)
+        lines = [f"{' ' * indent}{encode_scalar(parts[-1])}:", *_item_lines(item, deeper)]
+        edited = _with_lines(text, parent.end, lines)
+    elif found is None or found.empty or found.is_list:
+        return set_field(data, path, index, parts, [dict(item)])
+    else:
+        raise ValueError(f"{parts[-1]} is no list")
+
+    def change(body: Body) -> object:
+        present = body
+        for part in parts:
+            present = present.get(part) or {}  # type: ignore[assignment]
+        return _with(body, list(parts), [*present, dict(item)])
+
+    return _checked(data, edited, path, index, change)
+
+
+def _behind_last(text: str, node: Node, item: Mapping[str, str]) -> str:
+    """Return the text with one more item of a list, written as the last one is."""
+    last = (node.entries or ())[-1]
+    if node.flow:
+        return f"{text[: last.end]}, {json.dumps(item, ensure_ascii=False)}{text[last.end :]}"
+    start = text.rfind("\n", 0, last.start) + 1
+    if not DASH.fullmatch(text[start : last.start]):
+        raise ValueError("its last item begins in a way that only a person can go on")
+    indent = text.index("-", start) - start
+    lines = _item_lines(item, indent)
+    if last.value.flow:
+        pairs = ", ".join(f"{_in_braces(name)}: {_in_braces(one)}" for name, one in item.items())
+        lines = [f"{' ' * indent}- {{{pairs}}}"]
+    return _with_lines(text, last.end, lines)
+
+
+def _item_lines(item: Mapping[str, str], indent: int) -> list[str]:
+    """Return an item of a list in lines of its own."""
+    pairs = [f"{encode_scalar(name)}: {_on_line(value)}" for name, value in item.items()]
+    first, *rest = pairs
+    return [f"{' ' * indent}- {first}", *(f"{' ' * (indent + STEP)}{pair}" for pair in rest)]
+
+
+def _on_line(value: object) -> str:
+    """Return a value as it stands behind a key on its line."""
+    if isinstance(value, str) and "\n" not in value:
+        return encode_scalar(value)
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _in_braces(text: str) -> str:
+    """Return a text as it may stand between braces."""
+    written = encode_scalar(text)
+    return json.dumps(text, ensure_ascii=False) if re.search(r"[,:\[\]{}]", text) else written
+
+
+def _set(text: str, node: Node, parts: list[str | int], value: object) -> str:
+    """Return the text with the field below a mapping or a list set."""
     head, *rest = parts
-    entry = next((e for e in node.entries or () if e.name == head), None)
+    entry = node.find(head)
     if entry is None:
         return _append(text, node, head, rest, value)
     if not rest:
-        return f"{text[: entry.value.start]}{value}{text[entry.end :]}"
+        written = json.dumps(value, ensure_ascii=False) if node.flow else _on_line(value)
+        blank = " " if entry.value.start == entry.end and text[entry.end - 1] != " " else ""
+        return f"{text[: entry.value.start]}{blank}{written}{text[entry.end :]}"
     if entry.value.entries is None:
         if not entry.value.empty:
             raise ValueError(f"{head} is no mapping")
@@ -115,9 +152,9 @@ def _set(text: str, node: _Node, parts: list[str], value: str) -> str:
     return _set(text, entry.value, rest, value)
 
 
-def _append(text: str, node: _Node, key: str, rest: list[str], value: str) -> str:
+def _append(text: str, node: Node, key: str | int, rest: Parts, value: object) -> str:
     """Return the text with an entry behind the last one of a mapping."""
-    if node.entries is None:
+    if node.entries is None or node.is_list:
         raise ValueError("it is no mapping")
     if node.flow:
         added = f"{json.dumps(key)}: {_flow(rest, value)}"
@@ -125,12 +162,24 @@ def _append(text: str, node: _Node, key: str, rest: list[str], value: str) -> st
             return f"{text[: node.start + 1]}{added}{text[node.start + 1 :]}"
         end = node.entries[-1].end
         return f"{text[:end]}, {added}{text[end:]}"
-    first = node.entries[0].start
-    indent = first - (text.rfind("\n", 0, first) + 1)
+    indent = _column(text, node.entries[0].start)
+    lines = [
+        f"{' ' * (indent + STEP * depth)}{encode_scalar(name)}:"
+        for depth, name in enumerate([key, *rest])
+    ]
+    lines[-1] += f" {_on_line(value)}"
+    return _with_lines(text, node.entries[-1].end, lines)
+
+
+def _column(text: str, place: int) -> int:
+    """Return how far from the beginning of its line a place is."""
+    return place - (text.rfind("\n", 0, place) + 1)
+
+
+def _with_lines(text: str, end: int, lines: Sequence[str]) -> str:
+    """Return the text with lines behind the one on which a content ends."""
     eol = "\r\n" if "\r\n" in text else "\n"
-    lines = [f"{' ' * (indent + STEP * depth)}{name}:" for depth, name in enumerate([key, *rest])]
-    block = f"{eol.join(lines)} {value}"
-    end = node.entries[-1].end
+    block = eol.join(lines)
     if text[end - 1] == "\n":
         return f"{text[:end]}{block}{eol}{text[end:]}"
     newline = text.find("\n", end)
@@ -139,15 +188,16 @@ def _append(text: str, node: _Node, key: str, rest: list[str], value: str) -> st
     return f"{text[: newline + 1]}{block}{eol}{text[newline + 1 :]}"
 
 
-def _flow(parts: list[str], value: str) -> str:
+def _flow(parts: Parts, value: object) -> str:
     """Return a value below some keys, in braces."""
+    written = json.dumps(value, ensure_ascii=False)
     for part in reversed(parts):
-        value = f"{{{json.dumps(part)}: {value}}}"
-    return value
+        written = f"{{{json.dumps(part)}: {written}}}"
+    return written
 
 
-def _without(text: str, parent: _Node, entry: _Entry) -> str:
-    """Return the text without one entry of a mapping."""
+def _without(text: str, parent: Node, entry: Entry) -> str:
+    """Return the text without one entry of a mapping, or one item of a list."""
     if parent.flow:
         entries = list(parent.entries or ())
         place = entries.index(entry)
@@ -156,7 +206,8 @@ def _without(text: str, parent: _Node, entry: _Entry) -> str:
         end = entries[1].start if len(entries) > 1 else entry.end
         return f"{text[: entry.start]}{text[end:]}"
     start = text.rfind("\n", 0, entry.start) + 1
-    if text[start : entry.start].strip(" "):
+    before = text[start : entry.start]
+    if not DASH.fullmatch(before) if parent.is_list else before.strip(" "):
         raise ValueError("something else stands on its line")
     if text[entry.end - 1] == "\n":
         return f"{text[:start]}{text[entry.end :]}"
@@ -171,64 +222,9 @@ def _text(data: bytes) -> str:
         raise ValueError(error.message) from error
 
 
-def _root(text: str, index: int) -> _Node:
-    """Return the content of one document."""
-    next_event = events_of(text)
-    count = -1
-    try:
-        while type(event := next_event()) is not StreamEndEvent:
-            if type(event) is not DocumentStartEvent:
-                continue
-            count += 1
-            event = next_event()
-            if count == index:
-                return _node(next_event, event)
-            pass_document(next_event, event)
-    except (YAMLError, TooDeep) as error:
-        raise ValueError("the file cannot be read to this document") from error
-    raise ValueError(f"there is no document {index}")
-
-
-def _node(next_event: NextEvent, event: Any, depth: int = 0) -> _Node:
-    """Return the node that starts with an event, and read on to its end."""
-    start = event.start_mark.index
-    if type(event) is MappingStartEvent and depth < STEEPEST:
-        return _mapping(next_event, event, depth)
-    if type(event) not in (MappingStartEvent, SequenceStartEvent):
-        empty = type(event) is ScalarEvent and event.value in NULLS and event.implicit[0]
-        return _Node(start, event.end_mark.index, flow=True, empty=empty)
-    flow, end, level = bool(event.flow_style), event.end_mark.index, 1
-    while level:
-        inner = next_event()
-        kind = type(inner)
-        level += (kind in OPENING) - (kind in CLOSING)
-        if kind not in CLOSING or inner.end_mark.index > inner.start_mark.index:
-            end = inner.end_mark.index
-    return _Node(start, end, flow=flow)
-
-
-def _mapping(next_event: NextEvent, event: Any, depth: int) -> _Node:
-    """Return a mapping with its entries."""
-    entries: list[_Entry] = []
-    end = event.end_mark.index
-    while type(name := next_event()) is not MappingEndEvent:
-        if type(name) is not ScalarEvent:
-            raise ValueError("a key is no scalar")
-        value = _node(next_event, next_event(), depth + 1)
-        entries.append(_Entry(name.value, name.start_mark.index, value))
-        end = value.end
-    if event.flow_style:
-        end = name.end_mark.index
-    return _Node(event.start_mark.index, end, bool(event.flow_style), tuple(entries))
-
-
-STEEPEST = 4  # below that no field is ever edited
-NULLS = ("", "~", "null", "Null", "NULL")
-OPENING = (MappingStartEvent, SequenceStartEvent)
-CLOSING = (MappingEndEvent, SequenceEndEvent)
-
-
-def _checked(data: bytes, edited: str, path: str, index: int, change: Any) -> bytes:
+def _checked(
+    data: bytes, edited: str, path: str, index: int, change: Callable[[Body], object]
+) -> bytes:
     """Return the edited file if it means what it must, and nothing else."""
     made = (BOM if data.startswith(BOM) else b"") + edited.encode("utf-8")
     before, after = read(data, path), read(made, path)
@@ -241,18 +237,24 @@ def _checked(data: bytes, edited: str, path: str, index: int, change: Any) -> by
     return made
 
 
-def _with(body: Mapping[str, object], parts: list[str], value: object) -> dict[str, object]:
-    """Return a body with a field set."""
+def _with(value: object, parts: Parts, new: object) -> object:
+    """Return a value with a field below it set."""
+    if not parts:
+        return new
     head, *rest = parts
-    below = body.get(head)
-    inner = _with(below if isinstance(below, Mapping) else {}, rest, value) if rest else value
-    return {**body, head: inner}
+    if isinstance(value, list | tuple) and isinstance(head, int):
+        return [_with(one, rest, new) if at == head else one for at, one in enumerate(value)]
+    known = value if isinstance(value, Mapping) else {}
+    return {**known, head: _with(known.get(head), rest, new)}
 
 
-def _lacking(body: Mapping[str, object], parts: list[str]) -> dict[str, object]:
-    """Return a body without a field."""
+def _lacking(value: object, parts: Parts) -> object:
+    """Return a value without a field below it."""
     head, *rest = parts
+    if isinstance(value, list | tuple) and isinstance(head, int):
+        kept = [(at, one) for at, one in enumerate(value) if rest or at != head]
+        return [_lacking(one, rest) if at == head else one for at, one in kept]
+    known = value if isinstance(value, Mapping) else {}
     if not rest:
-        return {key: value for key, value in body.items() if key != head}
-    below = body.get(head)
-    return {**body, head: _lacking(below if isinstance(below, Mapping) else {}, rest)}
+        return {key: one for key, one in known.items() if key != head}
+    return {**known, head: _lacking(known.get(head), rest)}

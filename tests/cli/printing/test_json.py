@@ -57,6 +57,10 @@ ASKED = {
     "import --check": [f"import {EXPORTS / 'moved.json'} --check"],
     "plan": ["plan --base HEAD~1 --worktree", "plan --base HEAD~2 --head HEAD~1"],
     "rebalance": ["rebalance deployment/shop --dry-run"],
+    "scale, label, cordon, uncordon and taint": [
+        "scale deployment/shop --replicas=7 --dry-run",
+        "label deployment/shop app=shop",
+    ],
     "simulate": ["simulate --fail member1", "simulate --cordon edge1"],
     "simulate --fail-each": ["simulate --fail-each"],
     "status": ["status"],

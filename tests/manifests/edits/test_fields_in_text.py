@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.manifests.edits.fields_in_text import drop_field, set_field
+from reconciler.manifests.edits.fields_in_text import append_item, drop_field, set_field
 from reconciler.manifests.text.reader import read
 
 NOTE = ("metadata", "annotations", "reconciler.dev/suspend")
@@ -153,6 +153,119 @@ def test_what_only_a_person_can_edit_is_refused(text: str) -> None:
         set_field(text.encode(), "a.yaml", 0, NOTE, "true")
     with pytest.raises(ValueError, match=r"\w"):
         drop_field(text.encode(), "a.yaml", 0, NOTE)
+
+
+TAINTS = ("spec", "taints")
+NEW = {"key": "a/b", "effect": "NoSchedule"}
+ITEM = '{"key": "a/b", "effect": "NoSchedule"}'
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param(
+            "spec:\n  a: 1\nstatus: {}\n",
+            "spec:\n  a: 1\n  taints:\n  - key: a/b\n    effect: NoSchedule\nstatus: {}\n",
+            id="no-list",
+        ),
+        pytest.param(
+            "kind: A\nspec:\n    zones:\n      - a\n",
+            "kind: A\nspec:\n    zones:\n      - a\n    taints:\n"
+            "      - key: a/b\n        effect: NoSchedule\n",
+            id="as-other-lists-are-indented",
+        ),
+        pytest.param(
+            "spec:\r\n  taints:  # mine\r\n  -   key: x # why\r\n      effect: E\r\n  # end\r\n",
+            "spec:\r\n  taints:  # mine\r\n  -   key: x # why\r\n      effect: E\r\n"
+            "  - key: a/b\r\n    effect: NoSchedule\r\n  # end\r\n",
+            id="behind-the-last",
+        ),
+        pytest.param(
+            "spec:\n  taints:\n    - {key: x, effect: E}\n",
+            "spec:\n  taints:\n    - {key: x, effect: E}\n    - {key: a/b, effect: NoSchedule}\n",
+            id="braces-as-the-last-has-them",
+        ),
+        pytest.param(
+            "spec: {taints: [{key: x, effect: E}], a: 1}\n",
+            f"spec: {{taints: [{{key: x, effect: E}}, {ITEM}], a: 1}}\n",
+            id="brackets",
+        ),
+        pytest.param(
+            "spec:\n  taints: [] # none\n", f"spec:\n  taints: [{ITEM}] # none\n", id="empty"
+        ),
+        pytest.param("spec:\n  taints:\n", f"spec:\n  taints: [{ITEM}]\n", id="nothing"),
+        pytest.param("spec: {a: 1}\n", f'spec: {{a: 1, "taints": [{ITEM}]}}\n', id="flow"),
+        pytest.param("kind: A\n", f"kind: A\nspec:\n  taints: [{ITEM}]\n", id="no-parent"),
+    ],
+)
+def test_an_item_is_added_at_the_end_of_a_list(text: str, expected: str) -> None:
+    """Only its own lines are new; every other byte is as it was."""
+    assert expected == append_item(text.encode(), "a.yaml", 0, TAINTS, NEW).decode()
+
+
+@pytest.mark.parametrize(
+    ("text", "parts", "expected"),
+    [
+        pytest.param(
+            "spec:\n  taints:\n  # first\n  - key: x\n    effect: E  # why\n  - key: z\n  a: 1\n",
+            (*TAINTS, 0),
+            "spec:\n  taints:\n  # first\n  - key: z\n  a: 1\n",
+            id="first",
+        ),
+        pytest.param(
+            "spec:\n  taints:\n  - key: x\n  - {key: z}\n  a: 1\n",
+            (*TAINTS, 1),
+            "spec:\n  taints:\n  - key: x\n  a: 1\n",
+            id="last",
+        ),
+        pytest.param(
+            "spec:\n  taints:\n  - key: x\n  a: 1\n",
+            (*TAINTS, 0),
+            "spec:\n  a: 1\n",
+            id="list-goes-with-the-only-one",
+        ),
+        pytest.param(
+            "spec: {taints: [{key: x}, {key: z}]}\n",
+            (*TAINTS, 1),
+            "spec: {taints: [{key: x}]}\n",
+            id="brackets",
+        ),
+        pytest.param(
+            "spec:\n  taints:\n  - key: x\n    value: 'v'\n    effect: E\n",
+            (*TAINTS, 0, "value"),
+            "spec:\n  taints:\n  - key: x\n    effect: E\n",
+            id="field-of-an-item",
+        ),
+    ],
+)
+def test_an_item_is_taken_away(text: str, parts: tuple[str | int, ...], expected: str) -> None:
+    """With its lines; comments above it stay."""
+    assert expected == drop_field(text.encode(), "a.yaml", 0, parts).decode()
+
+
+def test_a_field_of_an_item_is_set() -> None:
+    """As in a mapping."""
+    text = "spec:\n  taints:\n  - key: x\n    value: 'v' # why\n  - {key: z, value: w}\n"
+    first = set_field(text.encode(), "a.yaml", 0, (*TAINTS, 0, "value"), "new")
+    both = set_field(first, "a.yaml", 0, (*TAINTS, 1, "value"), "new").decode()
+
+    assert text.replace("'v'", "new").replace("value: w", 'value: "new"') == both
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("spec:\n  taints: text\n", id="no-list"),
+        pytest.param("spec:\n  taints: {a: b}\n", id="mapping"),
+        pytest.param("a: &a [{key: x}]\nspec:\n  taints: *a\n", id="alias"),
+        pytest.param("spec:\n  taints:\n  -\n    key: x\n", id="dash-by-itself"),
+        pytest.param("spec: text\n", id="no-mapping"),
+    ],
+)
+def test_a_list_that_only_a_person_can_edit_is_refused(text: str) -> None:
+    """Rather than written otherwise than it was meant."""
+    with pytest.raises(ValueError, match=r"\w"):
+        append_item(text.encode(), "a.yaml", 0, TAINTS, NEW)
 
 
 NAMES = st.text("ab: #'\"-{}[],\n\té|>", max_size=8)

@@ -1,0 +1,233 @@
+"""Objects edited in people's files, line by line: the difference, and what it would move."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from reconciler.audit.named_object import find_object, near, spelled
+from reconciler.audit.printable import printable
+from reconciler.cli.edits.delivery import Delivery, commit_subject, delivery_options
+from reconciler.cli.edits.edited_world import Files, edited_world
+from reconciler.cli.edits.object_text import print_difference, text_around
+from reconciler.cli.options.layout import layout_options
+from reconciler.cli.options.options import output_option
+from reconciler.errors import UsageError
+from reconciler.manifests.edits.steps import Step, apply_steps
+from reconciler.model.enumeration import enumerated
+from reconciler.model.identity import ObjectKey
+from reconciler.model.repository_layout import RepositoryLayout
+
+if TYPE_CHECKING:
+    from reconciler.audit.previews.preview import Preview
+    from reconciler.model.body import Body
+    from reconciler.model.world import World
+
+NAMED = 3  # objects that a subject names
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObjectEdit:
+    """What is to become of one object that people wrote.
+
+    Attributes:
+        key: Which.
+        steps: How its document changes, none if it is as it is to be.
+        becomes: What it is afterwards, such as `scaled to 5`.
+        is_already: What it is if there are no steps.
+    """
+
+    key: ObjectKey
+    steps: tuple[Step, ...]
+    becomes: str
+    is_already: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EditOptions:
+    """Where edits go, and how they are told: the options that these verbs share."""
+
+    dry_run: bool
+    output: str
+    branch: str | None
+    author: str | None
+    layout: RepositoryLayout
+
+
+def edit_options(function: Callable[..., int]) -> Callable[..., int]:
+    """Add the options that say where edits go; the verb gets what `EditOptions` holds."""
+    options = (
+        click.option("--dry-run", is_flag=True, help="Print the edit and the plan, write nothing."),
+        output_option("text", "json"),
+        delivery_options,
+        layout_options,
+    )
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+def find_written(world: "World", words: Sequence[str], namespace: str) -> list[ObjectKey]:
+    """Return the objects that words name, each once, all of them written by people.
+
+    Raises:
+        UsageError: One is not there, or passes write it.
+    """
+    keys = []
+    for word in words:
+        key = find_object(world, word, namespace)
+        if key not in world.inputs:
+            if key in world.outputs:
+                raise UsageError(f"{spelled(key)} is written by passes, which would undo an edit")
+            raise UsageError(f"there is no {spelled(key)}{near(world, key)}")
+        keys.append(key)
+    return list(dict.fromkeys(keys))
+
+
+def edit_objects(
+    directory: Path,
+    to: EditOptions,
+    wanted: "Callable[[World], Sequence[ObjectEdit]]",
+    subject: Callable[[str], str],
+) -> int:
+    """Edit objects, say what was edited and what it would move; return the exit code.
+
+    Args:
+        directory: The root.
+        to: Where the edits go.
+        wanted: Returns what is to become of which objects of a world.
+        subject: Returns the subject of the commit, given the names of what it edits.
+    """
+    from reconciler.cli.objects.world import note_if_empty
+    from reconciler.shell.git.repository import Repository
+
+    repository = Repository.open(directory)
+    base = repository.resolve(repository.head_branch()) if to.branch is not None else ""
+    delivery = Delivery(
+        directory=directory, repository=repository, base=base, branch=to.branch, author=to.author
+    )
+    delivery.check()
+    world, files = edited_world(delivery, to.layout)
+    note_if_empty(directory, world)
+    edits = wanted(world)
+    before, after = _edited_files(world, files, edits)
+    changed = {path: data for path, data in after.items() if data != before[path]}
+    preview = _preview(delivery, to, world, _bodies(world, edits, after))
+    said = [f"{spelled(one.key)} {one.is_already}" for one in edits if not one.steps]
+    if changed and to.dry_run:
+        said.append("nothing is written (--dry-run)")
+    elif changed:
+        keys = (one.key for one in edits if one.steps)
+        names = enumerated((f"{key.kind.lower()}/{key.name}" for key in keys), NAMED)
+        said.append(delivery.deliver(changed, commit_subject(subject(names))))
+    _print(world, to, edits, {path: (before[path], after[path]) for path in changed}, preview)
+    for line in said:
+        click.echo(printable(line), err=True)
+    return 0
+
+
+def _edited_files(
+    world: "World", files: Files, edits: Sequence[ObjectEdit]
+) -> tuple[dict[str, bytes], dict[str, bytes]]:
+    """Return the files of some objects as they are, and edited."""
+    before: dict[str, bytes] = {}
+    after: dict[str, bytes] = {}
+    for edit in edits:
+        origin = world.inputs[edit.key].origin
+        path = origin.path
+        before[path] = text_around(world.inputs[edit.key], spelled(edit.key), files)
+        data = after.get(path, before[path])
+        try:
+            after[path] = apply_steps(data, path, origin.index, edit.steps)
+        except ValueError as error:
+            raise UsageError(f"{path} cannot be edited for you: {error}; edit it by hand") from None
+    return before, after
+
+
+def _bodies(
+    world: "World", edits: Sequence[ObjectEdit], files: Mapping[str, bytes]
+) -> "dict[ObjectKey, Body]":
+    """Return the objects that change as they are in the edited files."""
+    from reconciler.manifests.text.reader import read
+
+    read_files = {path: read(data, path).documents for path, data in files.items()}
+    found = {}
+    for edit in edits:
+        origin = world.inputs[edit.key].origin
+        if edit.steps:
+            documents = read_files[origin.path]
+            found[edit.key] = next(d.body for d in documents if d.index == origin.index)
+    return found
+
+
+def _preview(
+    delivery: Delivery, to: EditOptions, world: "World", bodies: "Mapping[ObjectKey, Body]"
+) -> "Preview | None":
+    """Return what objects would move once they are as they shall be, `None` if none changes.
+
+    Raises:
+        UsageError: An object would not be accepted so.
+    """
+    from reconciler.audit.previews.edits import put
+    from reconciler.audit.previews.look_ahead import look_ahead
+    from reconciler.cli.edits.what_if import check_accepted, moment_in
+
+    if not bodies:
+        return None
+    check_accepted(world, put(world, bodies))
+    present = _decided_world(delivery, to, world)
+    return look_ahead(present, put(present, bodies), moment_in(present, None))
+
+
+def _decided_world(delivery: Delivery, to: EditOptions, world: "World") -> "World":
+    """Return the world with what passes wrote, wherever that is; `world` has the files of one tree.
+
+    In a repository without a commit nothing was decided yet.
+    """
+    from reconciler.cli.objects.world import open_fleet
+
+    if to.branch is not None:
+        return world
+    try:
+        delivery.repository.head()
+    except UsageError:
+        return world
+    with open_fleet(delivery.directory, to.layout).sides(base="HEAD") as sides:
+        return sides.merged
+
+
+def _print(
+    world: "World",
+    to: EditOptions,
+    edits: Sequence[ObjectEdit],
+    changed: Mapping[str, tuple[bytes, bytes]],
+    preview: "Preview | None",
+) -> None:
+    """Print the edits, and what they would move."""
+    from reconciler.audit.json_shapes import object_json
+    from reconciler.audit.previews.as_json import preview_json
+    from reconciler.audit.previews.wording import Heading
+    from reconciler.cli.printing.preview import print_preview
+    from reconciler.cli.printing.print_json import print_json
+
+    heading = Heading("plan", f"with {', '.join(sorted(changed))} edited")
+    if to.output == "json":
+        told = [
+            {
+                "object": object_json(edit.key),
+                "path": world.inputs[edit.key].origin.path,
+                "becomes": edit.becomes,
+                "changes": bool(edit.steps),
+            }
+            for edit in edits
+        ]
+        plan = None if preview is None else preview_json(preview, heading)
+        print_json({"objects": told, "files": sorted(changed), "plan": plan})
+        return
+    for path, (old, new) in sorted(changed.items()):
+        print_difference(path, old, new)
+    if preview is not None:
+        click.echo()
+        print_preview(preview, heading, "text")

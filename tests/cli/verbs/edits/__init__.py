@@ -1,0 +1,1 @@
+"""Verbs that edit what people wrote, as users meet them."""
