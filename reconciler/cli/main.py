@@ -29,6 +29,7 @@ VERBS = {
     "blame": "Show whose commit put an object on each of its clusters.",
     "check": "Try what the daemon needs: git, access, keys, clock, permissions.",
     "completion": "Print the completion script of bash, zsh or fish.",
+    "cordon": "Keep clusters from taking anything new, by a taint in their files.",
     "demo": "Show the main job on a scratch repository, step by step.",
     "describe": "Print all that is known of an object: fields, conditions, decision, events.",
     "events": "Print events as upstream records them, told from the commits.",
@@ -51,8 +52,10 @@ VERBS = {
     "simulate": "Show what would move if a cluster failed, a workload grew, ...",
     "status": "Print how a repository stands: last pass, faults, suspended, rebalancers.",
     "suspend": "Leave an object, or everything, where it is.",
+    "taint": "Set or remove taints of clusters in their files, and say what it would move.",
     "top": "Print what clusters have, what is placed on them, what is free.",
     "tree": "Print what hangs on a policy or a placement, down to the clusters.",
+    "uncordon": "Let clusters that were cordoned take something new again.",
     "validate": "Check manifests, in a repository or in any folder.",
     "verify": "Prove a history: compute each decision again, compare byte for byte.",
     "version": "Print the version.",
@@ -71,10 +74,10 @@ ELSEWHERE = {
 }
 """What other commands call a verb, to ours."""
 
-BESIDE = {"resume": ("suspend", "resume")}
+BESIDE = {"resume": ("suspend", "resume"), "uncordon": ("edits.cordon", "uncordon")}
 """Verbs that stand in the file of another, with their functions."""
 
-EDITS = ("label", "scale")
+EDITS = ("cordon", "label", "scale", "taint")
 """Verbs whose files are in `cli/verbs/edits`."""
 
 Handler = Callable[[int, FrameType | None], object] | int

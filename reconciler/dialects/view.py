@@ -71,6 +71,7 @@ class View:
         taints_of: Returns the taints of a cluster that scheduling uses: those that are written,
             and those that follow from what it reports.
         cordon: The taint by which its own tool keeps a cluster from taking anything new.
+        taint_effects: The effects that a taint of its clusters may have, the mildest first.
         unreachable: Returns a cluster that cannot be reached since a moment in RFC 3339.
         warnings: Yields what to look at before a merge.
         columns: By kind, what tables of its objects show.
@@ -98,6 +99,7 @@ class View:
     place_of: Callable[[Body], ClusterPlace] = labelled_place
     taints_of: Callable[[Body, Settings, Body | None], tuple[Body, ...]] = _written_taints
     cordon: Body
+    taint_effects: tuple[str, ...]
     unreachable: Callable[[Body, str], Body]
     warnings: Callable[[MergeEffects], Iterable[Warned]] = _nothing
     columns: ColumnTable = field(default_factory=dict)

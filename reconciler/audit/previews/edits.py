@@ -67,7 +67,7 @@ def clusters_named(world: World, name: str) -> tuple[ObjectKey, ...]:
 
 def fail(keys: Sequence[ObjectKey], at: datetime) -> Edit:
     """Let clusters be unreachable from a moment on, as each API has it."""
-    views, moment = _views(), format_moment(at)
+    views, moment = cluster_views(), format_moment(at)
 
     def failed(key: ObjectKey, body: Body) -> Body:
         return views[key.group, key.kind].unreachable(body, moment)
@@ -77,7 +77,7 @@ def fail(keys: Sequence[ObjectKey], at: datetime) -> Edit:
 
 def cordon(keys: Sequence[ObjectKey]) -> Edit:
     """Let clusters take nothing new: the taint that each API's own tool puts."""
-    views = _views()
+    views = cluster_views()
 
     def tainted(key: ObjectKey, body: Body) -> Body:
         spec = mapping(body, "spec")
@@ -169,7 +169,7 @@ def _edited(
     return put(world, {key: change(key, world.inputs[key].body) for key in keys})
 
 
-def _views() -> dict[Kind, View]:
+def cluster_views() -> dict[Kind, View]:
     """Return the answers of each API by the kind of its clusters."""
     return {dialect.cluster: dialect.view() for dialect in DIALECTS}
 

@@ -60,6 +60,9 @@ ASKED = {
     "scale, label, cordon, uncordon and taint": [
         "scale deployment/shop --replicas=7 --dry-run",
         "label deployment/shop app=shop",
+        "cordon edge1 member1 --dry-run",
+        "uncordon member1",
+        "taint cluster member1 repair:NoExecute --dry-run",
     ],
     "simulate": ["simulate --fail member1", "simulate --cordon edge1"],
     "simulate --fail-each": ["simulate --fail-each"],

@@ -57,6 +57,7 @@ VIEW = View(
     tree=_tree,
     report_of=lambda _: ClusterReport(ready="Unknown", capacity=None),
     cordon={"key": "closed", "effect": "NoSchedule"},
+    taint_effects=("NoSchedule", "NoExecute"),
     unreachable=_unreachable,
     columns=COLUMNS,
     events=_events,

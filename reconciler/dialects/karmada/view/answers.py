@@ -9,7 +9,13 @@ from reconciler.dialects.karmada.api.work.binding_metadata import BINDINGS
 from reconciler.dialects.karmada.api.work.binding_spec import decode_spec
 from reconciler.dialects.karmada.detector.binding_draft import binding_key
 from reconciler.dialects.karmada.detector.claim_marks import claimant
-from reconciler.dialects.karmada.view.cluster import CORDON, place_of, report_of, unreachable
+from reconciler.dialects.karmada.view.cluster import (
+    CORDON,
+    TAINT_EFFECTS,
+    place_of,
+    report_of,
+    unreachable,
+)
 from reconciler.dialects.karmada.view.columns import COLUMNS
 from reconciler.dialects.karmada.view.events import events_of, may_hide_eviction
 from reconciler.dialects.karmada.view.placed import (
@@ -68,6 +74,7 @@ VIEW = View(
     place_of=place_of,
     taints_of=taints_of,
     cordon=CORDON,
+    taint_effects=TAINT_EFFECTS,
     unreachable=unreachable,
     warnings=_warnings,
     references=dangling_in_karmada,

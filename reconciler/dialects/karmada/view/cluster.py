@@ -18,6 +18,9 @@ CORDON: Body = {"key": "cluster.karmada.io/unschedulable", "effect": "NoSchedule
 TaintClusterUnscheduler.
 """
 
+TAINT_EFFECTS = ("PreferNoSchedule", "NoSchedule", "NoExecute")
+"""Source: karmada@f8fdd02 pkg/karmadactl/taint/taint.go `taintLong`."""
+
 
 def place_of(cluster: Body) -> ClusterPlace:
     """Return where a cluster stands by its spec, or else by its labels."""

@@ -6,7 +6,7 @@ from datetime import datetime
 from reconciler.dialects.copy_status import Copies
 from reconciler.dialects.kubefleet.api.kinds import SCOPES
 from reconciler.dialects.kubefleet.api.names import GROUP
-from reconciler.dialects.kubefleet.view.cluster import CORDON, report_of, unreachable
+from reconciler.dialects.kubefleet.view.cluster import CORDON, TAINT_EFFECTS, report_of, unreachable
 from reconciler.dialects.kubefleet.view.columns import COLUMNS
 from reconciler.dialects.kubefleet.view.events import events_of
 from reconciler.dialects.kubefleet.view.placed import (
@@ -63,6 +63,7 @@ VIEW = View(
     assumed_beside=frozenset((GROUP, kinds.placement) for kinds in SCOPES),
     report_of=report_of,
     cordon=CORDON,
+    taint_effects=TAINT_EFFECTS,
     unreachable=unreachable,
     references=dangling_in_kubefleet,
     events=events_of,

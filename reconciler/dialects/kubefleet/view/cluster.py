@@ -15,6 +15,9 @@ from reconciler.model.resources import readable_resources
 CORDON: Body = {"key": "cordon-key", "value": "cordon-value", "effect": "NoSchedule"}
 """Source: kubefleet@e160c1c tools/fleet/cmd/common/common.go CordonTaint."""
 
+TAINT_EFFECTS = ("NoSchedule",)
+"""Source: kubefleet@e160c1c apis/cluster/v1beta1/membercluster_types.go `Taint.Effect`."""
+
 
 def report_of(status: Body) -> ClusterReport:
     """Return what a cluster reports; the health of its agent stands for its own.

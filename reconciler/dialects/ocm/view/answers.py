@@ -6,7 +6,7 @@ from datetime import datetime
 from reconciler.dialects.copy_status import Copies
 from reconciler.dialects.ocm.api.condition_taints import taints_of
 from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import GROUP, KIND
-from reconciler.dialects.ocm.view.cluster import CORDON, report_of, unreachable
+from reconciler.dialects.ocm.view.cluster import CORDON, TAINT_EFFECTS, report_of, unreachable
 from reconciler.dialects.ocm.view.columns import COLUMNS
 from reconciler.dialects.ocm.view.events import events_of
 from reconciler.dialects.ocm.view.placed import clusters_in, is_placed, owner_of
@@ -47,6 +47,7 @@ VIEW = View(
     report_of=report_of,
     taints_of=taints_of,
     cordon=CORDON,
+    taint_effects=TAINT_EFFECTS,
     unreachable=unreachable,
     references=dangling_in_ocm,
     events=events_of,

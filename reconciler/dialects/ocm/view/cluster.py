@@ -11,8 +11,13 @@ from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping
 from reconciler.model.resources import readable_resources
 
-CORDON: Body = {"key": "reconciler.dev/cordoned", "value": "simulated", "effect": "NoSelect"}
-"""Source: ours; upstream has no taint of its own for it."""
+CORDON: Body = {"key": "reconciler.dev/cordoned", "effect": "NoSelectIfNew"}
+"""Source: ours; upstream has no tool for it, but an effect by which decisions stay as they are:
+open-cluster-management.io/api cluster/v1 types.go `TaintEffectNoSelectIfNew`.
+"""
+
+TAINT_EFFECTS = ("PreferNoSelect", "NoSelectIfNew", "NoSelect")
+"""Source: open-cluster-management.io/api cluster/v1 types.go `TaintEffect`."""
 
 
 def report_of(status: Body) -> ClusterReport:

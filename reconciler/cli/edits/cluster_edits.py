@@ -1,0 +1,97 @@
+"""The words of `cordon`, `uncordon` and `taint` as edits of clusters."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from reconciler.audit.previews.edits import cluster_views, clusters_named
+from reconciler.cli.edits.object_edits import EditOptions, ObjectEdit, edit_objects, find_written
+from reconciler.cli.edits.workload_edits import split_words
+from reconciler.core.dialects import CLUSTERS
+from reconciler.errors import UsageError
+from reconciler.manifests.edits.taint_changes import (
+    cordon_steps,
+    is_change,
+    parse_taint_changes,
+    taint_steps,
+    uncordon_steps,
+)
+from reconciler.manifests.scope import DEFAULT_NAMESPACE
+
+if TYPE_CHECKING:
+    from reconciler.model.identity import ObjectKey
+    from reconciler.model.world import World
+
+ANY = ("cluster", "clusters")
+NODES = ("no", "node", "nodes")
+
+
+def cordon(directory: Path, /, *, words: Sequence[str], closes: bool, **options: Any) -> int:
+    """Keep clusters from taking anything new, or let them again."""
+    steps_for, views = (cordon_steps if closes else uncordon_steps), cluster_views()
+
+    def wanted(world: "World") -> list[ObjectEdit]:
+        return [
+            ObjectEdit(
+                key=key,
+                steps=steps_for(world.inputs[key].body, views[key.group, key.kind].cordon),
+                becomes="cordoned" if closes else "uncordoned",
+                is_already="is cordoned already" if closes else "is not cordoned",
+            )
+            for key in _clusters(world, words)
+        ]
+
+    verb = "Cordon" if closes else "Uncordon"
+    return edit_objects(directory, EditOptions(**options), wanted, lambda names: f"{verb} {names}")
+
+
+def taint(directory: Path, /, *, words: Sequence[str], overwrite: bool, **options: Any) -> int:
+    """Set and take away taints of clusters."""
+    objects, changed = split_words(words, is_change, "taint", "key=value:NoSchedule or key-")
+    changes, views = parse_taint_changes(changed), cluster_views()
+    said = " ".join(changed)
+
+    def wanted(world: "World") -> list[ObjectEdit]:
+        return [
+            ObjectEdit(
+                key=key,
+                steps=taint_steps(
+                    world.inputs[key].body,
+                    changes,
+                    views[key.group, key.kind].taint_effects,
+                    overwrite=overwrite,
+                ),
+                becomes=f"tainted {said}",
+                is_already="is tainted so already",
+            )
+            for key in _clusters(world, objects)
+        ]
+
+    to = EditOptions(**options)
+    return edit_objects(directory, to, wanted, lambda names: f"Taint {names} {said}")
+
+
+def _clusters(world: "World", words: Sequence[str]) -> "list[ObjectKey]":
+    """Return the clusters that words name, each once.
+
+    A name alone means the clusters of that name in all APIs; `cluster/NAME` that of the kind
+    Cluster, or where there is none, those of the other APIs.
+
+    Raises:
+        UsageError: There is no such cluster, or it is an object of another kind.
+    """
+    found: list[ObjectKey] = []
+    for word in words:
+        kind, _, name = word.rpartition("/")
+        if kind.lower() in ("", *ANY):
+            keys = clusters_named(world, name)
+            exact = tuple(key for key in keys if kind and key.kind.lower() == ANY[0])
+            found += exact or keys
+            continue
+        if kind.lower() in NODES:
+            raise UsageError(f"nodes are the clusters' own; name a cluster, such as cluster/{name}")
+        (key,) = find_written(world, [word], DEFAULT_NAMESPACE)
+        if (key.group, key.kind) not in CLUSTERS:
+            raise UsageError(f"a {key.kind} has no taints; name a cluster")
+        found.append(key)
+    return list(dict.fromkeys(found))
