@@ -65,10 +65,8 @@ VERBS = {
 
 ELSEWHERE = {
     "adopt": "import",
-    "apply": "reconcile",
     "diff": "plan",
     "list": "get",
-    "logs": "events",
     "ls": "get",
     "sync": "reconcile",
 }
@@ -123,12 +121,13 @@ class Verbs(click.Group):
             return super().resolve_command(ctx, args)
         import difflib
 
+        from reconciler.cli.kubectl_verbs import ANSWERS
         from reconciler.manifests.names import shown
 
         near = difflib.get_close_matches(word, VERBS, n=2, cutoff=0.7)
         meant = " or ".join([ELSEWHERE[word]] if word in ELSEWHERE else near)
         hint = f"did you mean {meant}?" if meant else "reconciler --help lists them"
-        raise UsageError(f"there is no verb {shown(word)}; {hint}")
+        raise UsageError(f"there is no verb {shown(word)}; {ANSWERS.get(word, hint)}")
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the verbs without loading them."""
