@@ -4,12 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
+from reconciler.audit.fleet.placed import workload_on
 from reconciler.audit.previews.wording import share
 from reconciler.core.dialects import dialect_of
 from reconciler.manifests.label_selector import parse_selector
 from reconciler.model.decision import Placed
-from reconciler.model.fields import text
-from reconciler.model.identity import ObjectKey, group_of
+from reconciler.model.identity import ObjectKey
 from reconciler.model.labels import labels_of, matches
 from reconciler.model.world import World
 from reconciler.page.links import Anchor, Links
@@ -103,12 +103,7 @@ def matrix_view(
 
 def named(world: World, key: ObjectKey) -> ObjectKey:
     """Return the object that people mean by what is decided: of a binding its workload."""
-    dialect, output = dialect_of(key.group), world.outputs.get(key)
-    found = None if dialect is None or output is None else dialect.view().workload_of(output.body)
-    if found is None:
-        return key
-    group = group_of(text(found, "apiVersion"))
-    return ObjectKey(group, text(found, "kind"), text(found, "namespace"), text(found, "name"))
+    return workload_on(world, key) or key
 
 
 def called(key: ObjectKey) -> str:

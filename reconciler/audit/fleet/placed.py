@@ -9,6 +9,7 @@ from reconciler.core.dialects import DIALECTS, PLACED, dialect_of
 from reconciler.manifests.paths import output_path
 from reconciler.model.body import Body
 from reconciler.model.decision import Placed
+from reconciler.model.fields import text
 from reconciler.model.identity import ClusterName, ObjectKey, group_of
 from reconciler.model.repository_layout import RepositoryLayout
 from reconciler.model.world import Manifest, World
@@ -25,6 +26,18 @@ def decision_on(workload: ObjectKey) -> ObjectKey | None:
     """Return what decisions about a workload bear, `None` if no API decides on workloads."""
     found = (dialect.view().decision_on(workload) for dialect in DIALECTS)
     return next((key for key in found if key is not None), None)
+
+
+def workload_on(world: World, decision: ObjectKey) -> ObjectKey | None:
+    """Return the workload that an output is a decision on, `None` if it is on none."""
+    manifest, dialect = world.outputs.get(decision), dialect_of(decision.group)
+    found = None
+    if manifest is not None and dialect is not None:
+        found = dialect.view().workload_of(manifest.body)
+    if found is None:
+        return None
+    group, kind = group_of(text(found, "apiVersion")), text(found, "kind")
+    return ObjectKey(group, kind, text(found, "namespace"), text(found, "name"))
 
 
 def placed_on(world: World, key: ObjectKey) -> Placed:

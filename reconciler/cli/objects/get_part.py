@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from reconciler.audit.fleet.assumed_outputs import needs_others
 from reconciler.cli.objects.asked_kinds import AskedKind, asked_kinds, present_kinds
 from reconciler.cli.objects.query import Query, matching
-from reconciler.core.dialects import KINDS
+from reconciler.core.dialects import KINDS, PLACED
 from reconciler.errors import UsageError
 from reconciler.manifests.label_selector import parse_selector
 from reconciler.model.labels import matches
@@ -43,6 +43,8 @@ def find_in_part(reader: PartReader, revision: str, query: Query) -> Found | Non
         return None
     if any(needs_others(one.kind) for one in asked):
         return None
+    if query.selector is not None and any(one.kind in KINDS.owned & PLACED for one in asked):
+        return None  # a decision is selected by the labels of its workload, too
     world = reader.world(revision, heads.part(_names(heads, asked, query)))
     if asked_kinds(world.known, present | present_kinds(world), query.words) != asked:
         return None

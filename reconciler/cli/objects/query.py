@@ -1,7 +1,7 @@
 """What `get` is asked: words and options, and the objects of a world that they mean."""
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +32,7 @@ class Query:
     sort_by: str | None
     no_headers: bool
     show_secrets: bool
+    field_selector: str | None = None
 
     def check(self) -> None:
         """Refuse options that contradict each other, or that cannot be read.
@@ -39,13 +40,18 @@ class Query:
         Raises:
             UsageError: There is one.
         """
+        from reconciler.cli.objects.field_selector import parse_field_selector
         from reconciler.cli.objects.object_order import check_order
         from reconciler.manifests.label_selector import parse_selector
 
+        chooses = "" if self.selector is None else "-l"
         if self.selector is not None:
             parse_selector(self.selector)
-            if len(self.words) > 1 or any("/" in word for word in self.words):
-                raise UsageError("-l chooses among all objects of a kind; name none beside it")
+        if self.field_selector is not None:
+            chooses = "--field-selector"
+            parse_field_selector(self.field_selector)
+        if chooses and (len(self.words) > 1 or any("/" in word for word in self.words)):
+            raise UsageError(f"{chooses} chooses among all objects of a kind; name none beside it")
         if self.sort_by is not None:
             check_order(self.sort_by)
 
@@ -61,6 +67,11 @@ QUERY_OPTIONS = (
     click.option("-A", "--all-namespaces", is_flag=True, help="Show objects of all namespaces."),
     click.option(
         "-l", "--selector", metavar="SELECTOR", help="Only what has these labels: app=shop,!canary."
+    ),
+    click.option(
+        "--field-selector",
+        metavar="SELECTOR",
+        help="Only what has these fields: metadata.name=shop,metadata.namespace!=dev.",
     ),
     output_option("table", "wide", "yaml", "json", "name", says="How to print them."),
     click.option("--show-labels", is_flag=True, help="Show all labels in a last column."),
@@ -96,11 +107,12 @@ def matching(
     world: "World", asked: "Sequence[AskedKind]", query: Query
 ) -> "dict[AskedKind, list[ObjectKey]]":
     """Return the objects that are asked for, in the order of what was asked, then sorted."""
-    from reconciler.cli.objects.shown_body import shown_body
+    from reconciler.cli.objects.field_selector import parse_field_selector
     from reconciler.manifests.label_selector import parse_selector
-    from reconciler.model.labels import labels_of, matches
+    from reconciler.model.labels import matches
 
     selector = None if query.selector is None else parse_selector(query.selector)
+    terms = () if query.field_selector is None else parse_field_selector(query.field_selector)
     found: dict[AskedKind, list[ObjectKey]] = {one: [] for one in asked}
     wanted: dict[object, list[AskedKind]] = {}
     for one in asked:
@@ -109,8 +121,26 @@ def matching(
         if not query.all_namespaces and key.namespace not in ("", query.namespace):
             continue
         for one in wanted.get((key.group, key.kind), ()):
-            if one.name in ("", key.name) and (
-                selector is None or matches(selector, labels_of(shown_body(world, key)))
+            if (
+                one.name in ("", key.name)
+                and all(term.holds(key) for term in terms)
+                and (selector is None or matches(selector, _labels_to_select_by(world, key)))
             ):
                 found[one].append(key)
     return found
+
+
+def _labels_to_select_by(world: "World", key: "ObjectKey") -> "Mapping[str, str]":
+    """Return the labels of an object, and those of the workload that it is a decision on.
+
+    Upstream a binding has no labels of its workload; who asks for `rb,deploy` by the labels of an
+    application means both.
+    """
+    from reconciler.audit.fleet.placed import workload_on
+    from reconciler.cli.objects.shown_body import shown_body
+    from reconciler.model.labels import labels_of
+
+    own = labels_of(shown_body(world, key))
+    workload = workload_on(world, key)
+    template = None if workload is None else world.inputs.get(workload)
+    return own if template is None else {**labels_of(template.body), **own}

@@ -129,6 +129,55 @@ def test_labels_select(web: Checkout, capsys: Capsys, selector: str, expected: l
     assert expected == names(web, capsys, "deploy", "-l", selector)
 
 
+@pytest.mark.parametrize(
+    ("selector", "expected"),
+    [
+        pytest.param("app=shop", ["shop-deployment", "shop"], id="equal"),
+        pytest.param("app!=shop", ["frontend-deployment", "frontend"], id="not-equal"),
+    ],
+)
+def test_a_binding_is_found_by_the_labels_of_its_workload(
+    fleet: Checkout, capsys: Capsys, selector: str, expected: list[str]
+) -> None:
+    """`rb,deploy -l app=shop` are both; of what has no workload its own labels count."""
+    found = names(fleet, capsys, "rb,deploy", "-l", selector)
+
+    assert expected == [name for name in found if name != "settings-configmap"]
+    assert [] == [name for name in found if selector == "app=shop" and name not in expected]
+
+
+@pytest.mark.parametrize(
+    ("selector", "expected"),
+    [
+        pytest.param("metadata.name=c1", ["c1"], id="name"),
+        pytest.param("metadata.name!=c1,metadata.name!=c2", ["c10", "c3", "far"], id="not-equal"),
+        pytest.param("metadata.namespace==prod", ["far"], id="namespace"),
+        pytest.param("metadata.namespace=default, metadata.name=c2", ["c2"], id="both"),
+    ],
+)
+def test_fields_select(web: Checkout, capsys: Capsys, selector: str, expected: list[str]) -> None:
+    """As kubectl reads `--field-selector`, of the fields that every kind has."""
+    assert expected == names(web, capsys, "deploy", "-A", "--field-selector", selector)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        pytest.param(["deploy", "status.phase=x"], "must be about metadata.name or", id="field"),
+        pytest.param(["deploy", "metadata.name"], "such as metadata.name=shop", id="no-value"),
+        pytest.param(["deploy", ""], "such as metadata.name=shop", id="nothing"),
+        pytest.param(["deploy/c1", "metadata.name=c1"], "name none beside it", id="named-too"),
+    ],
+)
+def test_what_is_no_field_selector_is_refused(
+    web: Checkout, capsys: Capsys, words: list[str], message: str
+) -> None:
+    """With an example of what is one."""
+    code, out, err = answer(web, capsys, "get", words[0], "--field-selector", words[1])
+
+    assert (2, "", True) == (code, out, message in err)
+
+
 @pytest.mark.parametrize("selector", ["a=b=c", "a in b", "a,", ",", "=b", "a in ()x", "a b", ""])
 def test_what_is_no_selector_is_refused(web: Checkout, capsys: Capsys, selector: str) -> None:
     """With examples of what is one."""
