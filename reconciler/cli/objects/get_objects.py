@@ -14,6 +14,7 @@ from reconciler.cli.objects.get_watch import Watch
 from reconciler.cli.objects.kind_list import print_kinds
 from reconciler.cli.objects.query import Query, matching
 from reconciler.cli.objects.world import fleet_of, note_if_empty
+from reconciler.cli.options.template_format import is_template
 from reconciler.core.dialects import CLUSTERS
 from reconciler.errors import UsageError
 from reconciler.model.identity import ObjectKey
@@ -39,6 +40,8 @@ def run(
     query.check()
     if watch and (at is not None or not query.words):
         raise UsageError("--watch follows a branch: give it a KIND, and no --at")
+    if watch and is_template(query.output):
+        raise UsageError("--watch prints tables, names, yaml or json; leave the template out")
     repository = Repository.open(directory)
     name = branch or (repository.head_branch() if watch else None)
     fleet = fleet_of(Path(), repository, layout)

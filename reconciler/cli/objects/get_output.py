@@ -10,6 +10,7 @@ from reconciler.audit.fleet.assumed_outputs import as_of
 from reconciler.cli.objects.object_order import in_order
 from reconciler.cli.objects.object_tables import Layout, print_tables, typed_name
 from reconciler.cli.objects.shown_body import shown_body, without_secrets
+from reconciler.cli.options.template_format import COLUMNS, is_template
 from reconciler.shell.clock import SystemClock
 
 if TYPE_CHECKING:
@@ -41,6 +42,9 @@ def print_found(
     if query.output == "name":
         for key in keys:
             click.echo(typed_name(key))
+    elif is_template(query.output):
+        single = len(found) == 1 and all(one.name for one in found)
+        print_template(_bodies(world, keys, query), query, single=single and len(keys) == 1)
     elif query.output in ("yaml", "json"):
         single = len(found) == 1 and all(one.name for one in found)
         if keys or not single:
@@ -86,13 +90,43 @@ def print_manifests(
     """Print manifests; several as YAML documents or as a JSON List."""
     from reconciler.manifests.text.emitter import encode
 
-    present = as_of(world, SystemClock().now())
-    shown = {key: shown_body(present, key) for key in keys}
-    bodies: list[Body] = [*(shown if query.show_secrets else without_secrets(shown)).values()]
+    bodies = _bodies(world, keys, query)
     if query.output == "yaml":
         click.echo("---\n".join(encode(body) for body in bodies), nl=False)
     elif single:
         click.echo(json.dumps(bodies[0], indent=2, ensure_ascii=False))
     else:
-        listed = {"apiVersion": "v1", "kind": "List", "items": bodies}
-        click.echo(json.dumps(listed, indent=2, ensure_ascii=False))
+        click.echo(json.dumps(_listed(bodies), indent=2, ensure_ascii=False))
+
+
+def print_template(bodies: "Sequence[Body]", query: "Query", *, single: bool) -> None:
+    """Print objects by a template: columns of each, or a text of one or of a List of all."""
+    from reconciler.cli.printing.table import print_table
+    from reconciler.manifests.json_template import (
+        column_cell,
+        fill_template,
+        parse_columns,
+        parse_template,
+    )
+
+    kind, _, template = query.output.partition("=")
+    if kind == COLUMNS.removesuffix("="):
+        columns = parse_columns(template)
+        rows = [[column_cell(body, path) for _, path in columns] for body in bodies]
+        if bodies:
+            print_table([title for title, _ in columns], rows, headers=not query.no_headers)
+        return
+    root = bodies[0] if single else _listed(bodies)
+    click.echo(fill_template(parse_template(template), root), nl=False)
+
+
+def _listed(bodies: "Sequence[Body]") -> "Body":
+    """Return several objects as one."""
+    return {"apiVersion": "v1", "kind": "List", "items": list(bodies)}
+
+
+def _bodies(world: "World", keys: "Sequence[ObjectKey]", query: "Query") -> "list[Body]":
+    """Return objects as they are shown by now, Secrets without their values if not asked for."""
+    present = as_of(world, SystemClock().now())
+    shown = {key: shown_body(present, key) for key in keys}
+    return [*(shown if query.show_secrets else without_secrets(shown)).values()]

@@ -9,7 +9,7 @@ import click
 
 from reconciler.cli.objects import complete
 from reconciler.cli.options.namespace_option import namespace_option
-from reconciler.cli.options.options import output_option
+from reconciler.cli.options.template_format import TemplateOrFormat, is_template
 from reconciler.errors import UsageError
 
 if TYPE_CHECKING:
@@ -54,6 +54,8 @@ class Query:
             raise UsageError(f"{chooses} chooses among all objects of a kind; name none beside it")
         if self.sort_by is not None:
             check_order(self.sort_by)
+        if is_template(self.output) and not self.words:
+            raise UsageError(f"-o {self.output.partition('=')[0]} is about objects; name a KIND")
 
 
 QUERY_OPTIONS = (
@@ -73,7 +75,15 @@ QUERY_OPTIONS = (
         metavar="SELECTOR",
         help="Only what has these fields: metadata.name=shop,metadata.namespace!=dev.",
     ),
-    output_option("table", "wide", "yaml", "json", "name", says="How to print them."),
+    click.option(
+        "-o",
+        "output",
+        metavar="[table|wide|yaml|json|name|jsonpath=TEMPLATE|custom-columns=TITLE:PATH,...]",
+        type=TemplateOrFormat(("table", "wide", "yaml", "json", "name")),
+        default="table",
+        show_default=True,
+        help="How to print them.",
+    ),
     click.option("--show-labels", is_flag=True, help="Show all labels in a last column."),
     click.option(
         "-L",

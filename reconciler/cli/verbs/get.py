@@ -44,6 +44,8 @@ def command(directory: Path, /, **options: Any) -> int:
       reconciler get deploy shop frontend
       reconciler get rb/shop-deployment pp/shop -o yaml
       reconciler get deploy -l 'team in (shop, web)' --sort-by .spec.replicas
+      reconciler get rb -o custom-columns=NAME:.metadata.name,ON:.spec.clusters[*].name
+      reconciler get deploy shop -o jsonpath='{.spec.replicas}'
       reconciler get rb --watch
       reconciler get rb -A --at HEAD~5
     \b

@@ -321,3 +321,66 @@ def test_a_short_name_of_several_apis_means_the_one_in_use(
     world = story(*clusters).world()
 
     assert (group, "ResourceBinding") == kind_among(world.known, present_kinds(world), "rb")
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        pytest.param(["deploy", "c10", "-o", "jsonpath={.spec.replicas}"], "9", id="one-object"),
+        pytest.param(
+            ["deploy", "-o", 'jsonpath={range .items[*]}{.metadata.name}{"\\n"}{end}'],
+            "c1\nc10\nc2\nc3\n",
+            id="several-are-a-list",
+        ),
+        pytest.param(
+            ["deploy", "-l", "tier=web", "-o", "custom-columns=N:.metadata.name,R:.spec.replicas"],
+            "N     R\nc10   9\nc2    10\n",
+            id="columns",
+        ),
+        pytest.param(
+            ["deploy/c1", "--no-headers", "-o", "custom-columns=N:.metadata.name,R:.spec.replicas"],
+            "c1   <none>\n",
+            id="columns-without-a-head",
+        ),
+        pytest.param(
+            ["deploy", "--sort-by", ".spec.replicas", "-o", "jsonpath={.items[*].metadata.name}"],
+            "c1 c3 c10 c2",
+            id="in-an-order",
+        ),
+    ],
+)
+def test_templates_print_what_they_name(
+    web: Checkout, capsys: Capsys, words: list[str], expected: str
+) -> None:
+    """As kubectl prints them, to the byte."""
+    assert (0, expected, "") == answer(web, capsys, "get", *words)
+
+
+def test_a_template_does_not_show_secrets(tmp_path: Path, capsys: Capsys) -> None:
+    """Unless it is asked for, as with manifests."""
+    manifest = "apiVersion: v1\nkind: Secret\nmetadata: {name: key}\nstringData: {pw: hush}\n"
+    checkout = new_checkout(tmp_path / "fleet", {"key.yaml": manifest})
+    words = ("get", "secret", "key", "-o", "jsonpath={.stringData.pw}")
+
+    assert "hush" not in "".join(map(str, answer(checkout, capsys, *words)))
+    assert (0, "hush", "") == answer(checkout, capsys, *words, "--show-secrets")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        pytest.param(["deploy", "-o", "jsonpath"], "jsonpath needs a template", id="bare"),
+        pytest.param(["deploy", "-o", "jsonpath={.a"], "a brace that stands alone", id="brace"),
+        pytest.param(["deploy", "-o", "custom-columns=a"], "must be TITLE:PATH", id="columns"),
+        pytest.param(["deploy", "-o", "json-path=x"], "is not one of 'table'", id="unknown"),
+        pytest.param(["-o", "jsonpath={.a}"], "is about objects; name a KIND", id="no-kind"),
+        pytest.param(["deploy", "-w", "-o", "jsonpath={.a}"], "leave the template out", id="watch"),
+    ],
+)
+def test_what_is_no_template_is_refused(
+    web: Checkout, capsys: Capsys, words: list[str], message: str
+) -> None:
+    """With an example where one helps."""
+    code, out, err = answer(web, capsys, "get", *words)
+
+    assert (2, "", True) == (code, out, message in err)
