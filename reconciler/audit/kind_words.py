@@ -2,6 +2,7 @@
 
 from collections.abc import Container, Iterable, Mapping
 
+from reconciler.core.dialects import DIALECTS
 from reconciler.manifests.paths import plural_of
 from reconciler.model.known_kinds import Kind
 
@@ -20,6 +21,24 @@ SHORT: Mapping[str, str] = {
     "svc": "service",
 }
 """Short names of kinds of Kubernetes, as kubectl has them."""
+
+ALL: Mapping[str, frozenset[Kind]] = {
+    "all": frozenset(
+        {("", kind) for kind in ("Pod", "ReplicationController", "Service")}
+        | {("apps", kind) for kind in ("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet")}
+        | {("autoscaling", "HorizontalPodAutoscaler"), ("batch", "CronJob"), ("batch", "Job")}
+    )
+}
+"""The category of Kubernetes' own kinds.
+
+Source: kubernetes pkg/registry `Categories` of the storage of each kind.
+"""
+
+
+def kinds_in_category(word: str) -> tuple[Kind, ...]:
+    """Return the kinds that a category means, sorted; none if the word is no category."""
+    tables = [ALL, *(dialect.view().categories for dialect in DIALECTS)]
+    return tuple(sorted({kind for table in tables for kind in table.get(word.lower(), ())}))
 
 
 def resolve_kind(

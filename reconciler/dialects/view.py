@@ -74,6 +74,7 @@ class View:
         taint_effects: The effects that a taint of its clusters may have, the mildest first.
         unreachable: Returns a cluster that cannot be reached since a moment in RFC 3339.
         warnings: Yields what to look at before a merge.
+        categories: Words that mean several of its kinds at once, as kubectl has them.
         columns: By kind, what tables of its objects show.
         references: Yields what its objects refer to and is not there.
         events: Yields upstream's events of a change of an output, in order.
@@ -102,6 +103,7 @@ class View:
     taint_effects: tuple[str, ...]
     unreachable: Callable[[Body, str], Body]
     warnings: Callable[[MergeEffects], Iterable[Warned]] = _nothing
+    categories: Mapping[str, frozenset[Kind]] = field(default_factory=dict)
     columns: ColumnTable = field(default_factory=dict)
     references: Callable[[Known], Iterable[Dangling]] = _nothing
     events: Callable[[OutputChange], Iterable[ObjectEvent]] = _nothing

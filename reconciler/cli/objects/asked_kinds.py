@@ -50,10 +50,29 @@ def asked_kinds(
     for word, pair in zip(words, pairs, strict=False):
         if "/" in word and not all(pair):
             raise UsageError(f"{shown(word)} must be KIND/NAME, such as deployment/web")
-    kinds = {
-        word: kind_among(known, present, word) for word in dict.fromkeys(word for word, _ in pairs)
-    }
-    return tuple(dict.fromkeys(AskedKind(word, kinds[word], name) for word, name in pairs))
+    kinds = {word: _kinds_meant(known, present, word) for word, _ in pairs}
+    for word, name in pairs:
+        if name and len(kinds[word]) > 1:
+            raise UsageError(f"{shown(word)} is a category; name no object beside it")
+    return tuple(
+        dict.fromkeys(AskedKind(word, kind, name) for word, name in pairs for kind in kinds[word])
+    )
+
+
+def _kinds_meant(known: "KnownKinds", present: "Collection[Kind]", word: str) -> "tuple[Kind, ...]":
+    """Return the kind that a word means, or those of a category: all, if none of it is present.
+
+    Raises:
+        UsageError: It means none, or one of several.
+    """
+    from reconciler.audit.kind_words import kinds_in_category, resolve_kind
+
+    there = set(present)
+    if not resolve_kind(word, known.short, there | known.scopes.keys(), there):
+        category = kinds_in_category(word)
+        if category:
+            return tuple(kind for kind in category if kind in there) or category
+    return (kind_among(known, present, word),)
 
 
 def kind_among(known: "KnownKinds", present: "Collection[Kind]", word: str) -> "Kind":

@@ -85,7 +85,7 @@ def _say_what_is_missing(
         click.echo(f"no {one.word} named {one.name}{_where(world, one, query)}{hint}", err=True)
     if not named and not any(found.values()):
         first, *_ = found
-        what = ", ".join(one.word for one in found)
+        what = ", ".join(dict.fromkeys(one.word for one in found))
         hint = _other_clusters(world, first)
         click.echo(f"no {what}{_where(world, first, query)}{hint}", err=True)
     return bool(named)

@@ -33,9 +33,9 @@ from reconciler.cli.options.options import poll_option, read_branch_option
 def command(directory: Path, /, **options: Any) -> int:
     r"""Print objects as the branch has them: what people wrote, and what was decided.
 
-    KIND is singular or plural, short (rb, pp, mcl, crp, deploy, ...), or KIND.GROUP; several are
-    separated by commas. Without it the kinds that there are are listed. Values of Secrets are
-    hidden unless they are asked for.
+    KIND is singular or plural, short (rb, pp, mcl, crp, deploy, ...), or KIND.GROUP, or a category
+    such as all, karmada-io and fleet; several are separated by commas. Without it the kinds that
+    there are are listed. Values of Secrets are hidden unless they are asked for.
 
     \b
     Examples:

@@ -384,3 +384,46 @@ def test_what_is_no_template_is_refused(
     code, out, err = answer(web, capsys, "get", *words)
 
     assert (2, "", True) == (code, out, message in err)
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        pytest.param(
+            ["karmada-io"],
+            [
+                "clusterpropagationpolicy.policy.karmada.io/settings",
+                "propagationpolicy.policy.karmada.io/frontend",
+                "propagationpolicy.policy.karmada.io/shop",
+                "resourcebinding.work.karmada.io/frontend-deployment",
+                "resourcebinding.work.karmada.io/settings-configmap",
+                "resourcebinding.work.karmada.io/shop-deployment",
+            ],
+            id="karmada",
+        ),
+        pytest.param(
+            ["fleet-cluster,all", "-l", "!tier"],
+            [
+                "membercluster.cluster.kubernetes-fleet.io/fleet1",
+                "membercluster.cluster.kubernetes-fleet.io/fleet2",
+                "deployment.apps/frontend",
+                "deployment.apps/shop",
+            ],
+            id="several-categories",
+        ),
+    ],
+)
+def test_a_category_is_all_its_kinds(
+    fleet: Checkout, capsys: Capsys, words: list[str], expected: list[str]
+) -> None:
+    """As kubectl has them: `get all`, `get karmada-io`."""
+    assert (0, "\n".join([*expected, ""]), "") == answer(fleet, capsys, "get", *words, "-o", "name")
+
+
+def test_a_category_of_which_nothing_is_there_is_said_once(web: Checkout, capsys: Capsys) -> None:
+    """By its name; and an object of it is named by its kind."""
+    empty = answer(web, capsys, "get", "karmada-io")
+    named = answer(web, capsys, "get", "karmada-io", "shop")
+
+    assert (0, "", "no karmada-io in namespace default\n") == empty
+    assert (2, "", True) == (*named[:2], '"karmada-io" is a category' in named[2])

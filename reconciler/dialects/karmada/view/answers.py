@@ -9,6 +9,7 @@ from reconciler.dialects.karmada.api.work.binding_metadata import BINDINGS
 from reconciler.dialects.karmada.api.work.binding_spec import decode_spec
 from reconciler.dialects.karmada.detector.binding_draft import binding_key
 from reconciler.dialects.karmada.detector.claim_marks import claimant
+from reconciler.dialects.karmada.view.categories import CATEGORIES
 from reconciler.dialects.karmada.view.cluster import (
     CORDON,
     TAINT_EFFECTS,
@@ -59,6 +60,7 @@ def _is_edited(body: Body) -> bool:
 
 
 VIEW = View(
+    categories=CATEGORIES,
     columns=COLUMNS,
     is_placed=is_placed,
     owner_of=owner_of,

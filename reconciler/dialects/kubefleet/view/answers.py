@@ -6,6 +6,7 @@ from datetime import datetime
 from reconciler.dialects.copy_status import Copies
 from reconciler.dialects.kubefleet.api.kinds import SCOPES
 from reconciler.dialects.kubefleet.api.names import GROUP
+from reconciler.dialects.kubefleet.view.categories import CATEGORIES
 from reconciler.dialects.kubefleet.view.cluster import CORDON, TAINT_EFFECTS, report_of, unreachable
 from reconciler.dialects.kubefleet.view.columns import COLUMNS
 from reconciler.dialects.kubefleet.view.events import events_of
@@ -48,6 +49,7 @@ def _is_edited(body: Body) -> bool:
 
 
 VIEW = View(
+    categories=CATEGORIES,
     columns=COLUMNS,
     is_placed=is_placed,
     owner_of=owner_of,
