@@ -160,3 +160,14 @@ def test_no_file_is_edited_if_one_cannot_be(fleet: Checkout, capsys: Capsys) -> 
     code, _, _ = answer(fleet, capsys, "label", "cluster", "backup1", "member1", "tier=backup")
 
     assert (2, "") == (code, fleet.status())
+
+
+def test_what_sops_has_summed_is_for_sops_to_edit(fleet: Checkout, capsys: Capsys) -> None:
+    """Its checksum covers labels, too: the file could not be decrypted any more."""
+    manifest = "apiVersion: v1\nkind: Secret\nmetadata: {name: key}\nsops: {mac: x}\n"
+    fleet.commit({"workloads/key.yaml": manifest}, "A key")
+
+    code, out, err = answer(fleet, capsys, "label", "secret/key", "a=b")
+
+    assert (2, "", "") == (code, out, fleet.status())
+    assert "workloads/key.yaml is encrypted" in err
