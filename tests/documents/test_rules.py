@@ -54,7 +54,13 @@ SAME_CAUSE = {"kubefleet-unexpected", "placement-selection"}
 
 PREFIXES = "|".join(sorted({rule.partition("-")[0] for rule in RULES if "-" in rule}))
 LITERAL = re.compile(rf"(?:{PREFIXES})(?:-[a-z]+)+")
-NO_RULES = {"cluster-admin", "cluster-resource-binding-application-failover-controller"}
+NO_RULES = {
+    "cluster-admin",
+    "cluster-manager",
+    "cluster-resource-binding-application-failover-controller",
+    "placement-controller",
+}
+"""Names of upstream's that look like rules."""
 CHECKED = ("audit/references", "core", "delivery", "dialects", "manifests", "rebalance")
 
 
