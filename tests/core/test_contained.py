@@ -12,6 +12,7 @@ from reconciler.core.inputs import file_validation
 from reconciler.core.inputs.document_rules import Rules
 from reconciler.core.memo import Memo
 from reconciler.core.reconcile import reconcile
+from reconciler.dialects.karmada import admitted_fleet as karmada_fleet
 from reconciler.dialects.karmada import plan as karmada
 from reconciler.dialects.karmada.api import admitted_cluster
 from reconciler.dialects.karmada.detector import claim_workload as claims
@@ -146,7 +147,7 @@ CASES = {
         (),
     ),
     "karmada-cluster-in-use": Case(
-        karmada,
+        karmada_fleet,
         "admit_cluster",
         "a",
         (cluster("a", region="north"), *SCALED),
