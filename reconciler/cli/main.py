@@ -37,7 +37,7 @@ VERBS = {
     "get": "Print objects of the repository: clusters, bindings, policies, rebalancers, ...",
     "history": "Print what was decided about an object over time, and whose commit caused it.",
     "import": "Write what kubectl prints of a live control plane into files.",
-    "init": "Write the example repository into a new folder.",
+    "init": "Write the files of a fleet: the example, or a part of it.",
     "label": "Set or remove labels of objects in their files, and say what it would move.",
     "plan": "Show what merging a branch would move, and why.",
     "rebalance": "Write a WorkloadRebalancer, and say what it would move.",

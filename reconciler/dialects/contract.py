@@ -118,6 +118,7 @@ class Dialect:
 
     Attributes:
         name: By which settings call it.
+        title: What people call it, `""` if just that.
         kinds: Its kinds, those that are not read here included.
         cluster: The kind of its clusters.
         placed: The kinds of outputs that its decisions are about.
@@ -158,6 +159,7 @@ class Dialect:
     wraps: Callable[[], Wraps] = dict
     importer: Callable[[], Importer] = no_importer
     reader: Callable[[], ObjectReader] = Untold
+    title: str = ""
     past_blobs: Callable[[World], Iterable[tuple[str, str]]] = lambda _: ()
 
     @property

@@ -5,7 +5,7 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import as_file, files
@@ -108,29 +108,86 @@ def _contents(folder: Traversable, path: str) -> Iterator[tuple[str, bytes]]:
             yield f"{path}{entry.name}", entry.read_bytes()
 
 
+def example_files() -> dict[str, bytes]:
+    """Return the example repository: relative path to content."""
+    return dict(_below(_find("example-repo"), ""))
+
+
+def _below(folder: Traversable, path: str) -> Iterator[tuple[str, bytes]]:
+    """Yield every file of a folder, sorted."""
+    for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
+        if entry.is_dir():
+            yield from _below(entry, f"{path}{entry.name}/")
+        else:
+            yield f"{path}{entry.name}", entry.read_bytes()
+
+
 def write_example(folder: Path) -> None:
     """Write the example repository into a folder, which is made if absent: all of it, or nothing.
 
-    A half that stays would be taken for the whole, and would refuse the next attempt.
+    Raises:
+        FileExistsError: A file of it is there.
+    """
+    write_new_files(folder, example_files())
+
+
+def write_new_files(folder: Path, contents: Mapping[str, bytes]) -> None:
+    """Write files that are not there into a folder, which is made if absent: all, or nothing.
+
+    A half that stays would be taken for the whole.
+
+    Args:
+        folder: Where they go.
+        contents: Relative path to content.
+
+    Raises:
+        FileExistsError: One of them is there after all; it stays as it is.
     """
     made: list[Path] = []
     with held_signals():
         try:
-            _copy(_find("example-repo"), folder, made)
+            _make_folder(folder, made)
+            for path, content in contents.items():
+                _make_folder((folder / path).parent, made)
+                _write_new(folder / path, content, made)
         except BaseException:
-            for path in reversed(made):
-                path.rmdir() if path.is_dir() else path.unlink(missing_ok=True)
+            for path_made in reversed(made):
+                path_made.rmdir() if path_made.is_dir() else path_made.unlink(missing_ok=True)
             raise
 
 
-def _copy(source: Traversable, target: Path, made: list[Path]) -> None:
-    """Copy a folder with everything in it; add to `made` what was not there before."""
-    if not target.is_dir():
-        target.mkdir(parents=True)
-        made.append(target)
-    for entry in source.iterdir():
-        if entry.is_dir():
-            _copy(entry, target / entry.name, made)
-        else:
-            made.append(target / entry.name)
-            made[-1].write_bytes(entry.read_bytes())
+def _write_new(path: Path, content: bytes, made: list[Path]) -> None:
+    """Write a file that is not there; it is in `made` before it is, so that none is forgotten."""
+    made.append(path)
+    try:
+        file = path.open("xb")
+    except FileExistsError:
+        made.remove(path)
+        raise
+    with file:
+        file.write(content)
+
+
+def _make_folder(folder: Path, made: list[Path]) -> None:
+    """Make a folder and those above it; add to `made` what was not there before."""
+    if not folder.is_dir():
+        if os.path.lexists(folder):
+            raise NotADirectoryError(f'"{folder}" is no folder')
+        _make_folder(folder.parent, made)
+        folder.mkdir()
+        made.append(folder)
+
+
+def taken(folder: Path, paths: Iterable[str]) -> list[str]:
+    """Return the paths of a folder at which no new file can be written.
+
+    Something is there, or a file or a link stands where one of its folders would be: what is
+    written through a link lands elsewhere.
+    """
+    return [path for path in paths if _is_taken(folder, path)]
+
+
+def _is_taken(folder: Path, path: str) -> bool:
+    above = [folder / one for one in Path(path).parents if one.parts]
+    stray = any(one.is_symlink() or (one.exists() and not one.is_dir()) for one in above)
+    return stray or os.path.lexists(folder / path)

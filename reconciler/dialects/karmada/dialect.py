@@ -83,6 +83,7 @@ def _crds() -> Mapping[str, tuple[str, ...]]:
 
 KARMADA = Dialect(
     name="karmada",
+    title="Karmada",
     kinds=(
         ApiKind(group=CLUSTER_GROUP, kind="Cluster", writer=Writer.BOTH),
         ApiKind(group=POLICY_GROUP, kind="ClusterOverridePolicy", short=("cop",)),

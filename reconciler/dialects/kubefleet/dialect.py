@@ -89,6 +89,7 @@ _JUDGED = (
 
 KUBEFLEET = Dialect(
     name="kubefleet",
+    title="KubeFleet",
     kinds=(
         ApiKind(group=CLUSTER_GROUP, kind="MemberCluster", short=("cluster",)),
         ApiKind(

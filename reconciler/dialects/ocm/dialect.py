@@ -75,6 +75,7 @@ def _crds() -> Mapping[str, tuple[str, ...]]:
 
 OCM = Dialect(
     name="ocm",
+    title="Open Cluster Management",
     kinds=(
         ApiKind(group=CLUSTER_GROUP, kind="AddOnPlacementScore", namespaced=True),
         ApiKind(
