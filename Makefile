@@ -2,6 +2,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/installed
+# The demo needs no tools of developers: it takes what is there, and installs the runtime alone where nothing is.
+RUNTIME := $(if $(wildcard $(INSTALLED)),$(INSTALLED),.venv/runtime)
+PIP := $(BIN)/python -m pip install --disable-pip-version-check --editable
 KUBECTL := $(BIN)/kubectl
 AXE := .venv/page/node_modules/axe-core/axe.min.js
 LANGUAGE_SERVER := .venv/editors/node_modules/yaml-language-server/package.json
@@ -12,8 +15,11 @@ WORKERS := $(shell $(PYTHON) -c 'import os; print(os.cpu_count() * 3 // 2)')
 
 .PHONY: demo test quick kubectl editors browser axe pictures fuzz crash crash-all laws limits strangers costs soak check format docs schemas bench bench-check bench-record bench-large bench-page wheel release lock image-steps pin clean
 
-demo: $(INSTALLED)
+demo: $(RUNTIME)
 	$(BIN)/python -m reconciler demo
+	@echo
+	@echo 'The command is $(CURDIR)/$(BIN)/reconciler. To have it in this shell by its name:'
+	@echo '  export PATH="$(CURDIR)/$(BIN):$$PATH"'
 
 test: $(INSTALLED)
 	$(MEMORY) $(BIN)/python -m pytest -n $(WORKERS) -q
@@ -142,7 +148,14 @@ $(AXE): $(INSTALLED)
 	PATH="$(CURDIR)/$(BIN):$$PATH" npm install --silent --no-audit --no-fund --prefix .venv/page axe-core@4.14.1
 	touch $@
 
-$(INSTALLED): pyproject.toml
+.venv/runtime: pyproject.toml
+	@echo 'Installing into .venv what reconciler needs to run: some 160 MB, once.'
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
-	touch $@
+	$(PIP) .
+	@touch $@
+
+$(INSTALLED): pyproject.toml
+	@echo 'Installing into .venv what reconciler needs to run and to be tested: some 475 MB, once.'
+	$(PYTHON) -m venv .venv
+	$(PIP) '.[dev]'
+	@touch $@

@@ -1,11 +1,17 @@
-"""Nothing is installed by its bare name, which on a registry may be somebody else's."""
+"""Nothing is installed by its bare name, which on a registry may be somebody else's; how it is."""
 
+import os
 import re
+import shutil
 import subprocess
+import tomllib
 from collections.abc import Iterator
+from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from tests.cli.test_ci_templates import scripts
 from tests.shell.fleet import ROOT
@@ -96,3 +102,84 @@ def run(
         check=False,
     )
     return done, calls.read_text().splitlines()
+
+
+PAGE = (ROOT / "docs/operations.md").read_text(encoding="utf-8")
+INSTALLING = PAGE.partition("## Installing\n")[2].partition("\n## ")[0]
+HEAVY_BYTES = 3_000_000
+
+
+def test_the_units_start_what_the_page_installs() -> None:
+    """The last line of it makes the command that they name."""
+    (block,) = re.findall(r"<!-- for all -->\n```sh\n(.*?)```", INSTALLING, re.DOTALL)
+    linked = block.splitlines()[-1].split()[-1]
+    units = [path.read_text() for path in (ROOT / "deploy").rglob("*.service")]
+
+    assert 2 == len(units)
+    assert {linked} == {
+        word for unit in units for word in re.findall(r"^ExecStart=(\S+)", unit, re.MULTILINE)
+    }
+
+
+def needed(name: str) -> Iterator[str]:
+    """What a distribution needs to run, with all that this needs."""
+    yield name
+    for line in distribution(name).requires or ():
+        one = Requirement(line)
+        if one.marker is None or one.marker.evaluate({"extra": ""}):
+            yield from needed(canonicalize_name(one.name))
+
+
+def size_bytes(name: str) -> int:
+    """What the files of a distribution take, without what Python compiles of them."""
+    places = [Path(str(file.locate())) for file in distribution(name).files or ()]
+    return sum(one.stat().st_size for one in places if one.suffix != ".pyc" and one.is_file())
+
+
+def test_the_page_says_what_each_heavy_part_is_for() -> None:
+    """Whoever adds one says there why it is worth it."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    asked = {canonicalize_name(Requirement(one).name) for one in project["dependencies"]}
+    parts = {part for name in asked for part in needed(name)}
+    told = INSTALLING.lower().replace(".", "-")
+
+    assert {"numpy", "jsonschema-rs"} <= {part for part in parts if size_bytes(part) > HEAVY_BYTES}
+    assert [] == [one for one in sorted(parts) if size_bytes(one) > HEAVY_BYTES and one not in told]
+
+
+def steps(folder: Path, target: str) -> list[str]:
+    """The commands that `make` would run for a target, in a folder with this Makefile."""
+    for name in ("Makefile", "pyproject.toml"):
+        shutil.copy(ROOT / name, folder)
+    os.utime(folder / "pyproject.toml", (1, 1))
+    shown = subprocess.run(
+        ["make", "--dry-run", target], cwd=folder, capture_output=True, text=True, check=True
+    )
+    return shown.stdout.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("target", "there", "expected"),
+    [
+        pytest.param("demo", [], ["."], id="demo"),
+        pytest.param("demo", ["runtime"], [], id="demo-again"),
+        pytest.param("demo", ["installed"], [], id="demo-beside-tests"),
+        pytest.param("test", [], ["'.[dev]'"], id="test"),
+        pytest.param("test", ["runtime"], ["'.[dev]'"], id="test-after-demo"),
+        pytest.param("test", ["installed"], [], id="test-again"),
+    ],
+)
+def test_make_installs_what_the_target_needs(
+    tmp_path: Path, target: str, there: list[str], expected: list[str]
+) -> None:
+    """Once; it says so before anything is loaded, and hides nothing of what pip tells."""
+    (tmp_path / ".venv").mkdir()
+    for name in there:
+        (tmp_path / ".venv" / name).touch()
+
+    found = steps(tmp_path, target)
+    pip = [line for line in found if "pip install" in line]
+
+    assert expected == [line.split()[-1] for line in pip]
+    assert [] == [line for line in pip if "--quiet" in line]
+    assert bool(expected) == found[0].startswith("echo 'Installing into .venv")
