@@ -153,7 +153,12 @@ def steps(folder: Path, target: str) -> list[str]:
         shutil.copy(ROOT / name, folder)
     os.utime(folder / "pyproject.toml", (1, 1))
     shown = subprocess.run(
-        ["make", "--dry-run", target], cwd=folder, capture_output=True, text=True, check=True
+        ["make", "--dry-run", target],
+        cwd=folder,
+        env={"PATH": os.environ["PATH"]},  # nothing of the `make` that runs this test
+        capture_output=True,
+        text=True,
+        check=True,
     )
     return shown.stdout.splitlines()
 

@@ -105,7 +105,12 @@ def _holds_manifests(folder: Path) -> bool:
 
 
 def _forge(folder: Path) -> str:
-    """Return the forge that the remote of a checkout is on, as far as its address says."""
+    """Return the forge that the remote of a checkout is on, as far as its address says.
+
+    A folder that is not there yet becomes a repository of its own, wherever it is made.
+    """
+    if not folder.is_dir():
+        return BOTH
     try:
         repository = Repository.open(folder)
     except ReconcilerError:

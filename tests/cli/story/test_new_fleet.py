@@ -225,6 +225,8 @@ def test_the_remote_tells_the_forge(tmp_path: Path, url: str | None, expected: s
 
     found = files(checkout.folder)
     assert expected == {one for one in FORGES if any(path.startswith(f".{one}") for path in found)}
+    assert 0 == run(["init", str(checkout.folder / "new")])
+    assert EXAMPLE.keys() == files(checkout.folder / "new")
 
 
 def test_a_pipeline_below_the_top_is_told(tmp_path: Path, capsys: Capsys) -> None:
