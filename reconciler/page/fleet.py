@@ -21,11 +21,16 @@ AMOUNTS = {"cpu": canonical_cpu, "memory": canonical_binary}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Amount:
-    """How much of a resource is asked for; `percent` of the capacity, `None` where unknown."""
+    """How much of a resource is taken.
+
+    `percent` is of the capacity, `None` where unknown, and more than 100 where it is over-committed
+    by `over`, `""` if it is not.
+    """
 
     resource: str
     used: str
     free: str
+    over: str
     percent: int | None
 
 
@@ -165,14 +170,15 @@ def _is_well(usage: Usage) -> bool:
 
 def _amount(usage: Usage, name: str) -> Amount | None:
     """Return how much of a resource is used, `None` where nothing is known of it."""
-    used, capacity = usage.requested.get(name), (usage.capacity or {}).get(name)
+    used, capacity = usage.used.get(name), (usage.capacity or {}).get(name)
     if used is None and capacity is None:
         return None
     return Amount(
         resource=name,
-        used=_shown(usage.requested, name) or "0",
+        used=_shown(usage.used, name) or "0",
         free=_shown(usage.free or {}, name),
-        percent=None if not capacity else min(100, round(100 * (used or 0) / capacity)),
+        over=_shown(usage.over, name),
+        percent=None if not capacity else round(100 * (used or 0) / capacity),
     )
 
 

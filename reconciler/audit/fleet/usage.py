@@ -9,6 +9,7 @@ from reconciler.dialects.view import View
 from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ObjectKey
+from reconciler.model.quantity import Quantity
 from reconciler.model.resources import Resources, less
 from reconciler.model.settings import settings_in
 from reconciler.model.world import World
@@ -27,8 +28,11 @@ class Usage:
         replicas: How many replicas they have there.
         capacity: What it can give away, `None` where it does not say.
         requested: What the replicas placed on it ask for.
-        free: What is left as it reports, or else capacity less what is requested; `None` where
-            nothing is known.
+        used: What is taken of it: what is requested or what it reports as taken, the greater.
+        free: What is left of the capacity, never below 0; what it reports where it tells no
+            capacity, `None` where nothing is known.
+        over: What is taken beyond the capacity, only what is above 0: where the capacity is known,
+            used and free are together the capacity and over.
         taints: As `key=value:effect`, in file order, then those that follow from its status.
         leaving: Whether it is being deleted.
         region: Where it stands, `""` where it does not say.
@@ -41,7 +45,9 @@ class Usage:
     replicas: int
     capacity: Resources | None
     requested: Resources
+    used: Resources
     free: Resources | None
+    over: Resources
     taints: tuple[str, ...]
     leaving: bool
     region: str = ""
@@ -78,9 +84,9 @@ def _usage(key: ObjectKey, body: Body, loads: FleetLoads, view: View, tainted: B
     status = mapping(body, "status")
     report, place = view.report_of(status), view.place_of(body)
     requested = loads.requested_by(load)
-    free = report.free
-    if free is None and report.capacity is not None:
-        free = less(report.capacity, requested)
+    capacity, reported = report.capacity or {}, report.free or {}
+    used = _used(requested, capacity, reported)
+    free = {**reported, **less(capacity, used)}
     return Usage(
         key=key,
         ready=report.ready if status else DECLARED,
@@ -88,12 +94,27 @@ def _usage(key: ObjectKey, body: Body, loads: FleetLoads, view: View, tainted: B
         replicas=load.replicas,
         capacity=report.capacity,
         requested=requested,
-        free=free,
+        used=used,
+        free=None if report.capacity is None and report.free is None else free,
+        over={
+            name: beyond
+            for name, beyond in less(used, capacity).items()
+            if beyond and name in capacity
+        },
         taints=tuple(map(_taint, taints)),
         leaving=bool(mapping(body, "metadata").get("deletionTimestamp")),
         region=place.region,
         zone=place.zone,
     )
+
+
+def _used(requested: Resources, capacity: Resources, free: Resources) -> Resources:
+    """Return what is taken: a report may know of more than is placed, or not yet of all of it."""
+    taken = less({name: capacity[name] for name in capacity if name in free}, free)
+    return {
+        name: max(requested.get(name, Quantity(0)), taken.get(name, Quantity(0)))
+        for name in sorted({*requested, *taken})
+    }
 
 
 def _taint(taint: Body) -> str:

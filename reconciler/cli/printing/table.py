@@ -1,7 +1,7 @@
 """Tables as kubectl prints them: aligned, without lines."""
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 import click
 
@@ -11,22 +11,40 @@ GAP = "   "
 
 
 def print_table(
-    titles: Sequence[str], rows: Sequence[Sequence[str]], *, headers: bool = True
+    titles: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    headers: bool = True,
+    bad: Collection[int] = (),
 ) -> None:
-    """Print an aligned table without lines, as kubectl does, to standard output."""
-    for line in table_lines(titles, rows, headers=headers):
+    """Print an aligned table without lines, as kubectl does, to standard output.
+
+    Args:
+        titles: Its head.
+        rows: Cells, as many each.
+        headers: Whether the head is printed.
+        bad: Numbers of the rows, from 0, that are red on a terminal.
+    """
+    for line in table_lines(titles, rows, headers=headers, bad=bad):
         click.echo(line)
 
 
 def table_lines(
-    titles: Sequence[str], rows: Sequence[Sequence[str]], *, headers: bool = True
+    titles: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    headers: bool = True,
+    bad: Collection[int] = (),
 ) -> list[str]:
-    """Return an aligned table line by line; its head is bold on a terminal."""
+    """Return an aligned table line by line; on a terminal its head is bold, what is bad is red."""
     widths = widths_of([titles, *rows] if headers else rows)
     aligned = [aligned_line(row, widths) for row in rows]
+    colours = sys.stdout.isatty()
+    for number in bad if colours else ():
+        aligned[number] = click.style(aligned[number], fg="red")
     if headers:
         head = aligned_line(titles, widths)
-        aligned.insert(0, click.style(head, bold=True) if sys.stdout.isatty() else head)
+        aligned.insert(0, click.style(head, bold=True) if colours else head)
     return aligned
 
 

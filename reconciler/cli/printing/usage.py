@@ -1,6 +1,6 @@
 """What clusters have, and what is placed on them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import click
@@ -15,6 +15,7 @@ from reconciler.model.repository_layout import RepositoryLayout
 from reconciler.model.resources import Resources
 
 NOTHING = "-"
+UNITS = ("cpu", "memory")
 
 
 def run(
@@ -36,9 +37,14 @@ def run(
     if not found:
         click.echo("there is no cluster in this repository", err=True)
         return 0
+    over = [name for name in UNITS if any(name in item.over for item in found)]
     titles = ["CLUSTER", "KIND", "READY", "OBJECTS", "REPLICAS"]
-    titles += [f"{unit} {word}" for unit in ("CPU", "MEMORY") for word in ("USED", "FREE", "ALL")]
-    print_table([*titles, "TAINTS"], [_row(item) for item in found], headers=not no_headers)
+    for name in UNITS:
+        words = ("USED", "FREE", "ALL", *(("OVER",) if name in over else ()))
+        titles += [f"{name.upper()} {word}" for word in words]
+    rows = [_row(item, over) for item in found]
+    bad = {number for number, item in enumerate(found) if item.over}
+    print_table([*titles, "TAINTS"], rows, headers=not no_headers, bad=bad)
     return 0
 
 
@@ -56,14 +62,16 @@ def _order(sort_by: str) -> Callable[[Usage], tuple[float, str, str]]:
     return key
 
 
-def _row(item: Usage) -> list[str]:
-    """Return one cluster; `USED` is what the replicas placed there ask for."""
+def _row(item: Usage, over: Sequence[str]) -> list[str]:
+    """Return one cluster; with a column more for each resource that some cluster has too little of.
+
+    `USED` and `FREE` are together `ALL` and `OVER`.
+    """
     taints = ", ".join((*item.taints, *(("being deleted",) if item.leaving else ())))
-    amounts = [
-        _amount(resources, name)
-        for name in ("cpu", "memory")
-        for resources in (item.requested, item.free, item.capacity)
-    ]
+    amounts = []
+    for name in UNITS:
+        amounts += [_amount(part, name) for part in (item.used, item.free, item.capacity)]
+        amounts += [_over(item, name)] if name in over else []
     return [
         item.key.name,
         item.key.kind,
@@ -73,6 +81,15 @@ def _row(item: Usage) -> list[str]:
         *amounts,
         taints or "<none>",
     ]
+
+
+def _over(item: Usage, name: str) -> str:
+    """Return what is taken beyond a capacity, with how much of it that makes in all."""
+    if name not in item.over:
+        return NOTHING
+    capacity = (item.capacity or {}).get(name)
+    percent = f" ({round(100 * item.used[name] / capacity)} %)" if capacity else ""
+    return f"{_amount(item.over, name)}{percent}"
 
 
 def _amount(resources: Resources | None, name: str) -> str:
@@ -102,7 +119,9 @@ def _as_json(item: Usage) -> dict[str, object]:
         "objectsPlaced": item.objects,
         "replicas": item.replicas,
         "requested": _amounts(item.requested),
+        "used": _amounts(item.used),
         "free": _amounts(item.free),
+        "over": _amounts(item.over),
         "capacity": _amounts(item.capacity),
         "taints": list(item.taints),
     }

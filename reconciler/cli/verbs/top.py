@@ -28,8 +28,10 @@ ORDERS = ("name", "replicas", "cpu", "memory")
 def command(directory: Path, /, **options: Any) -> int:
     r"""Print each cluster with its capacity, what is placed on it, and what is free.
 
-    What is free is what the cluster reports, or else its capacity less what the replicas placed on
-    it ask for. A cluster that reports no capacity shows a dash.
+    What is used is what the replicas placed there ask for, or what the cluster reports as taken if
+    that is more; used and free are together the capacity. Where more is used than there is, nothing
+    is free, OVER has by how much, and the cluster is red on a terminal. A cluster that reports no
+    capacity shows a dash.
 
     \b
     Examples:
