@@ -17,6 +17,7 @@ from tests.shell.fleet import new_fleet, run_pass
 
 SHOP = {"group": "apps", "kind": "Deployment", "namespace": "default", "name": "shop"}
 BATCHES = {"rebalancer.yaml": text(rebalancer("all", target(name="shop"), limits={"maxMoves": 1}))}
+KEPT = {"rebalancer.yaml": text(rebalancer("all", target(name="shop"), ttl=600))}
 WITHOUT = "it depends on others (WorkloadRebalancer all moves its targets in batches)"
 
 
@@ -104,6 +105,19 @@ def test_what_comes_of_all_takes_whole_passes(
     shown = asked(tmp_path, view, more=BATCHES, most=most)
 
     assert (200, lacks, lacks) == (shown.status, shown.lacks, ON_ITS_WAY in shown.html)
+
+
+@pytest.mark.parametrize(
+    ("most", "cell"), [(0, "not computed yet"), (None, "2026-11-20T12:10:01Z its manifest")]
+)
+def test_what_comes_of_a_rebalancer_stands_in_its_line(
+    tmp_path: Path, most: int | None, cell: str
+) -> None:
+    """As below the table, whose title is true of whatever comes."""
+    shown = asked(tmp_path, "rebalancers", more=KEPT, most=most)
+
+    assert f"<td>{cell}" in shown.html
+    assert ("<h2>Coming</h2>" in shown.html, "Next runs" in shown.html) == (True, False)
 
 
 @pytest.mark.parametrize("view", ["fleet", "matrix", "timeline", "faults", "rebalancers"])

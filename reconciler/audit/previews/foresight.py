@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from reconciler.audit.previews.step_words import cause_words, moved_words, step_words, waited_step
 from reconciler.core.asked.affected_objects import SettledWorld
 from reconciler.core.asked.alone import AskedAlone
 from reconciler.core.asked.next_passes import MOMENTS, passes_alone, passes_since
@@ -17,7 +18,7 @@ from reconciler.core.memo import Memo
 from reconciler.core.next_world import next_world
 from reconciler.core.reconcile import reconcile
 from reconciler.dialects.alone import DependsOnOthers
-from reconciler.model.decision import Decision, Placed, placed_text
+from reconciler.model.decision import Decision, Placed
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.wait import Wait
 from reconciler.model.world import World
@@ -249,8 +250,8 @@ def _at(at: datetime, waits: Sequence[Wait], decisions: Iterable[Decision]) -> I
                 at=at,
                 key=key,
                 subject=decision.subject,
-                what=_moved("it moves" if decision.before else "it is placed", decision),
-                why=_cause(decision),
+                what=moved_words(step_words(decision), decision),
+                why=cause_words(decision),
                 waits=False,
                 before=decision.before,
                 after=decision.after,
@@ -259,12 +260,12 @@ def _at(at: datetime, waits: Sequence[Wait], decisions: Iterable[Decision]) -> I
 
 def _waited(wait: Wait, decision: Decision | None) -> Coming:
     """Return what a wait ends with; a decision says where that leads."""
-    then = wait.then or "it may move"
+    then = wait.then or waited_step(decision)
     return Coming(
         at=wait.until,
         key=wait.key,
         subject=wait.subject,
-        what=then if decision is None else _moved(then, decision),
+        what=then if decision is None else moved_words(then, decision),
         why=wait.reason,
         waits=True,
         before=None if decision is None else decision.before,
@@ -275,19 +276,3 @@ def _waited(wait: Wait, decision: Decision | None) -> Coming:
 def _tells(decision: Decision) -> bool:
     """Return whether a decision moves something or says what is wrong."""
     return decision.before != decision.after or decision.removed or bool(decision.problem)
-
-
-def _moved(what: str, decision: Decision) -> str:
-    """Return what happens, with where the object is from then on and what it lacks."""
-    if decision.before != decision.after:
-        what = f"{what}, as of now to {placed_text(decision.after)}"
-    return f"{what}; {decision.problem}" if decision.problem else what
-
-
-def _cause(decision: Decision) -> str:
-    """Return why an object moves, with what turned away the clusters that it leaves."""
-    after = dict(decision.after)
-    cause = str(decision.cause)
-    left = [name for name, _ in decision.before if name not in after and name not in cause]
-    told = [f"{name}: {decision.rejected[name]}" for name in left if name in decision.rejected]
-    return f"{cause} ({'; '.join(told)})" if told else cause

@@ -1,6 +1,7 @@
 """How a preview is put into words, the same in every format."""
 
 from dataclasses import dataclass
+from datetime import timedelta
 
 from reconciler.audit.previews.delivery_changes import DeliveryChange
 from reconciler.audit.previews.foresight import Coming
@@ -12,6 +13,7 @@ from reconciler.model.world import Fault
 
 NOTHING = "Nothing moves"
 DELIVERED = "Delivered, by this change"
+SOON = timedelta(seconds=5)  # a daemon is there before anybody has read the answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +151,10 @@ def footer(preview: Preview) -> str:
     at = f"as decided at {format_moment(preview.now)}"
     if preview.recheck_at is None:
         return f"{at}; time alone changes nothing"
-    return f"{at}; time alone changes nothing before {format_moment(preview.recheck_at)}"
+    next_at = format_moment(preview.recheck_at)
+    if preview.recheck_at - preview.now <= SOON:
+        return f"{at}; the next pass, at {next_at}, goes on"
+    return f"{at}; time alone changes nothing before {next_at}"
 
 
 def _counted(number: int, one: str, many: str) -> str:

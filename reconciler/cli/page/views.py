@@ -1,7 +1,7 @@
 """The views of the page at one commit: asked of the audit, laid out for the templates."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,7 +12,7 @@ from reconciler.audit.history.revisions import is_by_hand
 from reconciler.audit.printable import printable
 from reconciler.cli.objects.object_tables import Layout, rows_of, table_of
 from reconciler.cli.page.passes import PassLine
-from reconciler.cli.printing.coming import coming_in
+from reconciler.cli.printing.coming import coming_cell, coming_in
 from reconciler.core.dialects import KINDS
 from reconciler.manifests.suspension import is_suspended
 from reconciler.manifests.text.emitter import encode
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 KEPT_PASSES = 4  # of 5,000 bindings on 55 clusters each a pass is some 100 MB
 FEW_PLACED = 300  # objects; whole passes over so many take no longer than one over each alone
 ON_ITS_WAY = "it is being computed over all objects, and appears here by itself"
+UNKNOWN = "not computed yet"
 NEWEST = 5  # passes that the fleet shows
 
 
@@ -206,7 +207,14 @@ class PageViews:
         for key in sorted(key for key in self.world.inputs if key[:2] in KINDS.removable):
             kinds.setdefault((key.group, key.kind), []).append(key)
         every = [key for keys in kinds.values() for key in keys]
-        rows = rows_of(self.world, every, SystemClock().now())
+        coming = self.coming(problem) if every else ComingView(())
+        comes: dict[ObjectKey, list[Coming]] = {key: [] for key in every}
+        for one in coming.found:
+            comes.get(one.key, []).append(one)
+        rows = {
+            key: replace(row, coming=UNKNOWN if coming.note else coming_cell(comes[key]))
+            for key, row in rows_of(self.world, every, SystemClock().now()).items()
+        }
         tables = []
         for kind, keys in kinds.items():
             namespaced = any(key.namespace for key in keys)
@@ -216,10 +224,7 @@ class PageViews:
                 for key in keys
             ]
             tables.append((kind[1], table.titles, found))
-        if not every:
-            return RebalancersView(tables, ComingView(()))
-        coming = self.coming(problem)
-        told = [one for one in coming.found if one.key[:2] in KINDS.removable]
+        told = [one for one in coming.found if one.key in comes]
         return RebalancersView(tables, ComingView(told, coming.note))
 
     def _progress(self, key: "ObjectKey") -> list[str]:

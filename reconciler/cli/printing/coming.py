@@ -1,6 +1,6 @@
 """What is coming, as verbs print it: rows about the objects that they are asked about."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -102,5 +102,13 @@ def _cell(found: "Sequence[Coming]", key: "ObjectKey", decided: "ObjectKey | Non
     if (key.group, key.kind) in CLUSTERS:
         told = of_cluster(found, key)
         return NONE if told is None else f"{format_moment(told[0])} {told[1]}"
-    first = next((one for one in found if one.key in (key, decided)), None)
+    return coming_cell(one for one in found if one.key in (key, decided))
+
+
+def coming_cell(found: "Iterable[Coming]") -> str:
+    """Return the first of what comes for one object in a cell, `<none>` if nothing does."""
+    from reconciler.manifests.columns import NONE
+    from reconciler.model.moments import format_moment
+
+    first = next(iter(found), None)
     return NONE if first is None else f"{format_moment(first.at)} {first.what}"

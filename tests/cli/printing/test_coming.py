@@ -20,7 +20,7 @@ FRONTEND = (
 )
 SETTINGS = (
     "default/settings: member1 is not ready and tolerated until 2026-11-20T12:06:30Z, "
-    "then it leaves member1, as of now to backup1, member2"
+    "then it leaves member1, and it stays on backup1, member2"
 )
 REPORTS = (
     "default/reports: scores changed, and its decisions stay until 2026-11-20T12:05:00Z, "
@@ -159,7 +159,7 @@ def test_wide_tables_say_what_comes_first(fleet: Checkout, capsys: Capsys) -> No
     assert ["<none>", f"{at} 4 replicas leave", f"{at} 4 replicas come"] == column(
         clusters, "COMING"
     )
-    leaves = f"{at} it leaves member1, as of now to backup1, member2"
+    leaves = f"{at} it leaves member1, and it stays on backup1, member2"
     assert [f"{at} {moves}", leaves, "<none>"] == column(bindings, "COMING")
     assert [f"{at} {moves}", "<none>"] == column(workloads, "COMING")
 

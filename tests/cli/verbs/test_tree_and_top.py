@@ -67,7 +67,7 @@ clusterpropagationpolicy/settings
     + """
 Coming:
   default/settings: member1 is not ready and tolerated until 2026-11-20T12:06:30Z, then it leaves \
-member1, as of now to backup1, member2
+member1, and it stays on backup1, member2
 """,
     "placement/reports": """\
 placement/reports (default)                PlacementMisconfigured: False, PlacementSatisfied: True

@@ -1,0 +1,1 @@
+"""Tests of the edits of people's files."""
