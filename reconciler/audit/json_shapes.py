@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from reconciler.model.moments import format_moment
 
 if TYPE_CHECKING:
+    from reconciler.audit.fleet.suspensions import Suspender
     from reconciler.audit.history.decision_history import Event
     from reconciler.audit.history.revisions import Commit
     from reconciler.audit.previews.foresight import Coming
@@ -16,6 +17,11 @@ if TYPE_CHECKING:
 def object_json(key: "ObjectKey") -> dict[str, str]:
     """Return who an object is; the namespace is `""` for kinds without one."""
     return {"group": key.group, "kind": key.kind, "namespace": key.namespace, "name": key.name}
+
+
+def suspender_json(one: "Suspender") -> dict[str, object]:
+    """Return what suspends something, and in which file."""
+    return {"object": object_json(one.key), "path": one.path}
 
 
 def placed_json(placed: "Placed | None") -> list[dict[str, object]] | None:

@@ -8,6 +8,7 @@ from reconciler.audit.fleet.delivered_copies import CopiesOf, DeliveredCopy, Els
 from reconciler.audit.fleet.placed import placed_on
 from reconciler.audit.history.decision_history import Event
 from reconciler.audit.previews.foresight import Coming
+from reconciler.audit.previews.resumption import Suspension, suspension_of
 from reconciler.audit.proofs.replay import Replay
 from reconciler.core.record import next_moment
 from reconciler.model.decision import Decision, Placed
@@ -41,6 +42,7 @@ class Why:
         note: Why the history does not tell, `""` if it does.
         faults: What is wrong in the object's own files, sorted; its last good version counts.
         copies: What each cluster has of it.
+        suspension: What suspends it, and what it would be resumed; `None` where nothing does.
     """
 
     key: ObjectKey
@@ -54,6 +56,19 @@ class Why:
     note: str = ""
     faults: tuple[Fault, ...] = ()
     copies: tuple[DeliveredCopy, ...] = ()
+    suspension: Suspension | None = None
+
+    @property
+    def question(self) -> str:
+        """What is asked for: by the files of today where it is suspended, else when it was decided.
+
+        What was decided counts until then, so it is told beside that.
+        """
+        told = "" if self.explanation is None else self.explanation.question
+        today = "" if self.suspension is None else self.suspension.question
+        if not today or today == told:
+            return told
+        return f"{today} (held; decided was {told})" if told else today
 
     @property
     def explanation(self) -> Explanation | None:
@@ -106,6 +121,7 @@ def explain_why(
         note="" if found is None or found.by_hand else found.note,
         faults=_faults(present, {key, named}),
         copies=CopiesOf(present, clock, elsewhere)(key),
+        suspension=suspension_of(present, key, moment, replay),
     )
 
 

@@ -24,7 +24,8 @@ class Row:
     """An object to be shown: its body with status, the file it stands in, and the moment.
 
     What is asked of the whole repository is told where it is asked for: `coming` is what passes
-    will do with it first, `delivered` and `healthy` are of how many of its clusters that is so.
+    will do with it first, `delivered` and `healthy` are of how many of its clusters that is so,
+    `suspended` by what it is suspended.
     """
 
     body: Body
@@ -33,6 +34,7 @@ class Row:
     coming: str = NONE
     delivered: str = NONE
     healthy: str = NONE
+    suspended: str = NONE
 
 
 Column = tuple[str, Callable[[Row], str]]

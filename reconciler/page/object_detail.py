@@ -9,6 +9,7 @@ from reconciler.audit.fleet.delivered_copies import DeliveredCopy
 from reconciler.audit.history.decision_history import Event
 from reconciler.audit.history.upstream_events import Happening
 from reconciler.audit.previews.foresight import Coming
+from reconciler.audit.previews.resumption import Suspension
 from reconciler.audit.reasons import Shift, against
 from reconciler.audit.short_id import short_id
 from reconciler.model.decision import Placed
@@ -76,6 +77,7 @@ class ObjectView:
     events: Sequence[Happening] = ()
     faults: Sequence[Fault] = ()
     note: str = ""
+    suspension: Suspension | None = None
 
 
 def object_view(
@@ -83,6 +85,8 @@ def object_view(
     title: str,
     placed: Placed,
     told: Explanation | None,
+    *,
+    question: str = "",
     **more: object,
 ) -> ObjectView:
     """Return the view.
@@ -92,13 +96,14 @@ def object_view(
         title: How people call it.
         placed: Where it is.
         told: What scheduling says of it, `None` where it says nothing.
+        question: What is asked for.
         more: The other parts of the view.
     """
     return ObjectView(
         anchor=anchor_of(key),
         title=title,
         placed=placed,
-        question="" if told is None else told.question,
+        question=question,
         result="" if told is None else told.result,
         steps=() if told is None else told.steps,
         clusters=() if told is None else tuple(map(_cluster, _ordered(told.clusters))),

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from reconciler.audit.fleet.delivered_copies import CopiesOf, CopyCounts, counted
+from reconciler.audit.fleet.suspensions import Suspensions
 from reconciler.core.dialects import PLACED
 from reconciler.core.record import last_pass, recorded_faults
 from reconciler.delivery.record import recorded
 from reconciler.delivery.settings import decode_delivery
 from reconciler.manifests.paths import ALONE, RECORD
-from reconciler.manifests.suspension import is_suspended
 from reconciler.model.fields import mapping, text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.known_kinds import Kind
@@ -69,7 +69,7 @@ def status_of(world: World, now: datetime, *, changed: bool) -> RepositoryStatus
         faults=faults_of(world, changed=changed),
         held=world.held,
         all_suspended=settings_in(world).suspend,
-        suspended=tuple(sorted(k for k, one in world.inputs.items() if is_suspended(one.body))),
+        suspended=tuple(sorted(Suspensions(world).suspenders)),
         counts=dict(sorted(Counter((key.group, key.kind) for key in present).items())),
         rebalancers=tuple(sorted(k for k in world.inputs if k[:2] in world.known.removable)),
         delivered=tuple(_delivered(world)),

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING
 import click
 
 from reconciler.cli.objects.get_output import by_kind, layout_of, print_manifests
-from reconciler.cli.objects.object_tables import Table, rows_of, table_of, typed_name
+from reconciler.cli.objects.object_tables import (
+    Table,
+    rows_of,
+    suspended_kinds,
+    table_of,
+    typed_name,
+)
 from reconciler.cli.objects.query import matching
 from reconciler.cli.printing.table import aligned_line, table_lines, widths_of
 
@@ -69,8 +75,8 @@ class Watch:
         keys = [key for keys in kinds.values() for key in keys]
         wide = branch_files(self.repository, world) if self.query.output == "wide" else None
         rows = rows_of(world, keys, now, wide)
-        for kind, keys in kinds.items():
-            self._make_table(world, kind, keys)
+        for kind in kinds:
+            self._make_table(world, kind, rows)
         if before is not None and self.query.output != "wide":  # what time alone changed is no news
             same = [key for key in rows if key in self._rows and _is_same(world, before, key)]
             self._rows = {**self._rows, **{key: rows[key] for key in same}}
@@ -88,11 +94,12 @@ class Watch:
         else:
             self._print_rows(changed)
 
-    def _make_table(self, world: "World", kind: "Kind", keys: "Sequence[ObjectKey]") -> None:
+    def _make_table(self, world: "World", kind: "Kind", rows: "Mapping[ObjectKey, Row]") -> None:
         """Choose the columns of a kind, once."""
         if kind not in self._tables:
             layout = layout_of(self.query, several=len({one.kind for one in self.asked}) > 1)
-            there = any(key.namespace for key in keys)
+            layout = replace(layout, suspended=suspended_kinds(rows))
+            there = any(key.namespace for key in rows if key[:2] == kind)
             namespaced = world.known.scopes.get(kind, there)
             self._tables[kind] = table_of(kind, layout, namespaced=namespaced)
 

@@ -1,7 +1,7 @@
 """Objects as kubectl's tables: one a kind, with the columns of the kind and those asked for."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from reconciler.model.world import World
 
 COMING: Column = ("COMING", lambda row: row.coming)
+SUSPENDED: Column = ("SUSPENDED", lambda row: row.suspended)
 COPIES: Sequence[Column] = (
     ("DELIVERED", lambda row: row.delivered),
     ("HEALTHY", lambda row: row.healthy),
@@ -37,6 +38,7 @@ class Layout:
         kinds: Whether names begin with their kind, as where there are several tables.
         labels: Keys of the labels that have a column of their own.
         all_labels: Whether a last column has all labels.
+        suspended: Kinds that have a column with what suspends an object.
     """
 
     wide: bool = False
@@ -44,6 +46,7 @@ class Layout:
     kinds: bool = False
     labels: Sequence[str] = ()
     all_labels: bool = False
+    suspended: "Collection[Kind]" = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +78,7 @@ def table_of(kind: "Kind", layout: Layout, *, namespaced: bool) -> Table:
         kinds=layout.kinds,
         columns=(
             *columns_of(*kind, wide=layout.wide),
+            *([SUSPENDED] if kind in layout.suspended else []),
             *([COMING] if layout.wide and may_come(kind) else []),
             *(COPIES if layout.wide and may_have_copies(kind) else []),
             *labels,
@@ -96,12 +100,14 @@ def rows_of(
     """
     from reconciler.audit.fleet.assumed_outputs import as_of
     from reconciler.audit.fleet.cluster_health import with_taints
+    from reconciler.audit.fleet.suspensions import Suspensions
     from reconciler.model.settings import settings_in
 
     origins = {key: (world.inputs.get(key) or world.outputs[key]).origin for key in keys}
     settings = settings_in(world)
     shown = as_of(world, now)
     bodies = {key: with_taints(world, settings, key[:2], shown_body(shown, key)) for key in keys}
+    suspensions = Suspensions(world)
     coming = {} if wide is None else coming_cells(world, keys)
     copies = {} if wide is None else copies_cells(world, keys, wide, now)
     return {
@@ -111,6 +117,7 @@ def rows_of(
             now,
             coming.get(key, NONE),
             *copies.get(key, (NONE, NONE)),
+            suspensions.cell(key) or NONE,
         )
         for key in keys
     }
@@ -131,11 +138,17 @@ def print_tables(
     every = [key for keys in kinds.values() for key in keys]
     rows = rows_of(world, every, SystemClock().now(), wide)
     listed = [(kind, keys) for kind, keys in kinds.items() if keys]
+    layout = replace(layout, suspended=suspended_kinds(rows))
     for number, (kind, keys) in enumerate(listed):
         if number:
             click.echo()
         table = table_of(kind, layout, namespaced=any(key.namespace for key in keys))
         print_table(table.titles, [table.cells(key, rows[key]) for key in keys], headers=headers)
+
+
+def suspended_kinds(rows: "Mapping[ObjectKey, Row]") -> "frozenset[Kind]":
+    """Return the kinds of the objects that are suspended: only these have a column that says so."""
+    return frozenset((key.group, key.kind) for key, row in rows.items() if row.suspended != NONE)
 
 
 def typed_name(key: "ObjectKey") -> str:

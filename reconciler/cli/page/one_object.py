@@ -67,6 +67,8 @@ def object_detail(
         _title(subject.named),
         why.placed,
         why.explanation,
+        question=why.question,
+        suspension=why.suspension,
         copies=copy_lines(why.placed, why.copies),
         coming=why.later,
         faults=why.faults,

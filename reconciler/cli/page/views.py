@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from reconciler.audit.fleet.fleet_loads import FleetLoads
 from reconciler.audit.fleet.repository_status import faults_of
+from reconciler.audit.fleet.suspensions import Suspensions
 from reconciler.audit.fleet.usage import Usage, usage_of
 from reconciler.audit.history.revisions import is_by_hand
 from reconciler.audit.printable import printable
-from reconciler.cli.objects.object_tables import Layout, rows_of, table_of
+from reconciler.cli.objects.object_tables import Layout, rows_of, suspended_kinds, table_of
 from reconciler.cli.page.passes import PassLine
 from reconciler.cli.printing.coming import coming_cell, coming_in
 from reconciler.core.dialects import KINDS
-from reconciler.manifests.suspension import is_suspended
 from reconciler.manifests.text.emitter import encode
 from reconciler.model.fields import mapping
 from reconciler.model.settings import settings_in
@@ -170,7 +170,7 @@ class PageViews:
         return FaultsView(
             faults=self.faults,
             held=world.held,
-            suspended=sorted(key for key, one in world.inputs.items() if is_suspended(one.body)),
+            suspended=sorted(Suspensions(world).suspenders),
             all_suspended=settings_in(world).suspend,
         )
 
@@ -218,7 +218,8 @@ class PageViews:
         tables = []
         for kind, keys in kinds.items():
             namespaced = any(key.namespace for key in keys)
-            table = table_of(kind, Layout(wide=True, namespaces=True), namespaced=namespaced)
+            layout = Layout(wide=True, namespaces=True, suspended=suspended_kinds(rows))
+            table = table_of(kind, layout, namespaced=namespaced)
             found = [
                 RebalancerRow(table.cells(key, rows[key]), key.name, self._progress(key))
                 for key in keys

@@ -8,9 +8,9 @@ from pathlib import Path
 import click
 
 from reconciler.audit.fleet.repository_status import RepositoryStatus, status_of
+from reconciler.audit.fleet.suspensions import Suspensions
 from reconciler.audit.history.revisions import Commit, is_by_hand
 from reconciler.audit.json_shapes import coming_json, commit_json, fault_json, object_json
-from reconciler.audit.named_object import spelled
 from reconciler.audit.printable import printable
 from reconciler.audit.short_id import short_id
 from reconciler.cli.objects.description import Line, aligned
@@ -19,6 +19,7 @@ from reconciler.cli.objects.world import note_if_empty, open_fleet
 from reconciler.cli.printing.coming import coming_in, sentences
 from reconciler.cli.printing.faults import fault_line
 from reconciler.cli.printing.print_json import print_json
+from reconciler.cli.printing.suspended import suspender_sentences
 from reconciler.cli.printing.unaccepted import named_commit, unaccepted_commits, unaccepted_line
 from reconciler.core.memo import Memo
 from reconciler.core.record import last_pass, next_moment
@@ -80,7 +81,7 @@ def run(directory: Path, *, output: str, at: str, layout: RepositoryLayout) -> i
         *unaccepted_line(unaccepted),
         *_wrong(status),
         *_kept(edits),
-        *_suspended(status),
+        *_suspended(world, memo),
         *_listed("Coming:", sentences(coming), "see reconciler events"),
         *(_listed("Delivery:", status.delivered, "") if status.delivered else ()),
         *_copies(status),
@@ -153,13 +154,14 @@ def _kept(edits: Sequence[KeptEdit]) -> Iterator[Line]:
         yield from _listed("Edited here:", told, "see git status")
 
 
-def _suspended(status: RepositoryStatus) -> Iterator[Line]:
-    """Yield what is suspended."""
-    if status.all_suspended:
-        yield "Suspended:", "everything (suspend in reconciler.yaml)"
-        return
-    names = [printable(spelled(key)) for key in status.suspended]
-    yield from _listed("Suspended:", names, "see status -o json")
+def _suspended(world: World, memo: Memo) -> Iterator[Line]:
+    """Yield what is suspended, and what would happen on resume."""
+    suspensions = Suspensions(world)
+    whole = suspensions.everything
+    found = [whole] if whole is not None else sorted(suspensions.suspenders.values())
+    told = suspender_sentences(world, found[:SHOWN], SystemClock().now(), memo)
+    told += [printable(one.words) for one in found[SHOWN:]]
+    yield from _listed("Suspended:", told, "see status -o json")
 
 
 def _copies(status: RepositoryStatus) -> Iterator[Line]:

@@ -6,14 +6,16 @@ from pathlib import Path
 import click
 
 from reconciler.audit.fleet.copy_wording import NO_TRANSPORT, copy_json, copy_lines
+from reconciler.audit.fleet.suspensions import Suspensions
 from reconciler.audit.fleet.tree import CopyTree, tree_of
-from reconciler.audit.json_shapes import coming_json, object_json
+from reconciler.audit.json_shapes import coming_json, object_json, suspender_json
 from reconciler.audit.named_object import decided_key, find_object, near, spelled
 from reconciler.audit.printable import printable
 from reconciler.cli.objects.subject import AskedObject
 from reconciler.cli.objects.world import load_world
 from reconciler.cli.printing.coming import coming_for, coming_lines
 from reconciler.cli.printing.print_json import print_json
+from reconciler.cli.printing.suspended import suspended_lines
 from reconciler.core.dialects import dialect_of
 from reconciler.dialects.tree_node import TreeNode
 from reconciler.errors import UsageError
@@ -33,21 +35,23 @@ def run(directory: Path, asked: AskedObject) -> int:
     if key not in world.inputs and key not in world.outputs:
         missing = "no policy claims it, or no pass has run since"
         if asked.output == "json":
-            print_json({**_as_json(tree_of(world, key, {}, now)), "coming": []})
+            print_json({**_as_json(tree_of(world, key, {}, now), Suspensions(world)), "coming": []})
         click.echo(f"nothing is placed as {spelled(key)}; {missing}", err=True)
         return 1
     root = tree_of(world, key, branch_files(Repository.open(directory), world), now)
     coming = coming_for(world, set(root.keys()))
     if asked.output == "json":
         told = [coming_json(one) for one in coming]
-        print_json({**_as_json(root), "coming": told})
+        print_json({**_as_json(root, Suspensions(world)), "coming": told})
         return 0
-    lines = list(_lines(root))
+    lines = list(_lines(root, Suspensions(world)))
     width = max(len(name) for name, _ in lines)
     for name, facts in lines:
         click.echo(f"{name.ljust(width)}{GAP}{facts}".rstrip())
     if any(one.copy is not None and not one.copy.files for one in root.all()):
         click.echo(f"\n{NO_TRANSPORT}")
+    if held := suspended_lines(world, root.keys(), now):
+        click.echo("\n".join(("", *held)))
     if coming:
         click.echo("\n".join(("", *coming_lines(coming))))
     if not root.node.children:
@@ -76,7 +80,7 @@ def _root(world: World, word: str, namespace: str) -> ObjectKey:
 
 
 def _lines(
-    tree: CopyTree, within: str = "", first: str = "", rest: str = ""
+    tree: CopyTree, suspensions: Suspensions, within: str = "", first: str = "", rest: str = ""
 ) -> Iterator[tuple[str, str]]:
     """Yield a line for each node: the branch with its name, and what is known of it.
 
@@ -86,10 +90,13 @@ def _lines(
     if node.key is not None:
         kind, namespace = node.key.kind.lower(), node.key.namespace
     scope = f" ({namespace})" if namespace not in ("", within) else ""
-    yield f"{first}{printable(f'{kind}/{node.name}{scope}')}", printable(_facts(node))
+    suspended = "" if node.key is None else suspensions.fact(node.key)
+    known = ", ".join(filter(None, (suspended, _facts(node))))
+    yield f"{first}{printable(f'{kind}/{node.name}{scope}')}", printable(known)
     for child in tree.children:
         last = child is tree.children[-1]
-        yield from _lines(child, namespace or within, *_branch(rest, last=last))
+        below = _branch(rest, last=last)
+        yield from _lines(child, suspensions, namespace or within, *below)
     facts = () if tree.copy is None else tuple(copy_lines(tree.copy))
     for number, (title, told) in enumerate(facts, start=1):
         yield f"{_branch(rest, last=number == len(facts))[0]}{title}", printable(told)
@@ -108,14 +115,15 @@ def _facts(node: TreeNode) -> str:
     return ", ".join(told)
 
 
-def _as_json(tree: CopyTree) -> dict[str, object]:
+def _as_json(tree: CopyTree, suspensions: Suspensions) -> dict[str, object]:
     """Return a node for machines."""
     node = tree.node
     told: dict[str, object] = {"cluster": node.name, "replicas": node.replicas}
     if node.key is not None:
-        told = {"object": object_json(node.key)}
+        by = [suspender_json(one) for one in suspensions.of(node.key)]
+        told = {"object": object_json(node.key), "suspendedBy": by}
     else:
         told["copy"] = None if tree.copy is None else copy_json(tree.copy)
     told["facts"] = dict(node.facts)
-    told["children"] = [_as_json(child) for child in tree.children]
+    told["children"] = [_as_json(child, suspensions) for child in tree.children]
     return told

@@ -7,7 +7,9 @@ from reconciler.audit.json_shapes import (
     moved_json,
     object_json,
     placed_json,
+    suspender_json,
 )
+from reconciler.audit.previews.resumption import Suspension
 from reconciler.audit.reasons import Why
 from reconciler.model.decision import Decision
 from reconciler.model.explanation import ClusterAnswer, Explanation
@@ -32,6 +34,16 @@ def why_json(why: Why, cluster: str | None) -> dict[str, object]:
         "coming": [coming_json(coming) for coming in why.later],
         "faults": [fault_json(fault) for fault in why.faults],
         "note": why.note,
+        "suspended": None if why.suspension is None else _suspension_json(why.suspension),
+    }
+
+
+def _suspension_json(told: Suspension) -> dict[str, object]:
+    """Return what suspends an object, what its files ask for, and what a resume would move."""
+    return {
+        "by": [suspender_json(one) for one in told.by],
+        "question": told.question,
+        "next": None if told.moves is None else _coming_json(told.moves),
     }
 
 

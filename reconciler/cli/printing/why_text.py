@@ -42,7 +42,10 @@ def _head(why: Why, told: Explanation) -> list[str]:
     unknown = why.event is not None and why.event.after is None
     where = placed_text(None if unknown else why.placed)
     title = f"{told.subject} is {'on ' if unknown or why.placed else ''}{where}"
-    facts = {"asked": told.question, "result": told.result, **_origin(why)}
+    facts: dict[str, str] = {}
+    if why.suspension is not None:
+        facts = {"suspended": why.suspension.words, "resumed": why.suspension.resumed}
+    facts |= {"asked": why.question, "result": told.result, **_origin(why)}
     if why.note:
         facts["note"] = why.note
     if why.faults:
@@ -207,6 +210,8 @@ def _since(why: Why, cluster: str | None) -> list[str]:
     shifts = [shift for shift in why.shifts if cluster in (None, shift.cluster)]
     if why.then is None:
         return []
+    if why.suspension is not None:
+        return ["Now: not scheduled, it is suspended."]
     if why.now is None:
         return ["Now: not scheduled; passes are suspended, or it is gone."]
     if not why.now.judged:

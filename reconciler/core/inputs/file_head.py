@@ -8,12 +8,14 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from reconciler.core.dialects import KINDS
 from reconciler.core.inputs.file_validation import FileValidation, ValidDocument
 from reconciler.core.inputs.input_index import misplaced_fault
 from reconciler.core.inputs.stored_validation import SECRET
 from reconciler.manifests.feedback import reporter_of
 from reconciler.manifests.identify import Identity
 from reconciler.manifests.scope import namespace_for
+from reconciler.manifests.suspension import suspends
 from reconciler.model.identity import ObjectKey
 from reconciler.model.known_kinds import Kind, KnownKinds
 from reconciler.model.labels import labels_of
@@ -25,13 +27,17 @@ _decode = json.JSONDecoder().decode
 
 
 class DocumentHead(NamedTuple):
-    """Whose a document is. `labels` of `None` are not told here: the document has to be read."""
+    """Whose a document is, and whether it suspends anything.
+
+    `labels` of `None` are not told here: the document has to be read.
+    """
 
     group: str
     kind: str
     namespace: str
     name: str
     labels: Mapping[str, str] | None
+    suspends: bool
 
 
 WIDTH = {len(DocumentHead._fields)}
@@ -72,7 +78,7 @@ def decode_heads(lines: Iterable[str]) -> Iterator[FileHead | None]:
 
 def is_misplaced(path: str, head: FileHead, known: KnownKinds) -> bool:
     """Return whether a document of a file may not stand there."""
-    for group, kind, namespace, name, _ in head.documents:
+    for group, kind, namespace, name, *_ in head.documents:
         identity = Identity(f"{group}/v1", kind, namespace, name)  # no place asks the version
         if misplaced_fault(path, ValidDocument(identity, 0, 1, {}), known) is not None:
             return True
@@ -81,7 +87,7 @@ def is_misplaced(path: str, head: FileHead, known: KnownKinds) -> bool:
 
 def key_in(path: str, document: DocumentHead, scopes: Mapping[Kind, bool]) -> ObjectKey:
     """Return the key of a document as the index of inputs has it."""
-    group, kind, written, name, _ = document
+    group, kind, written, name, *_ = document
     namespace = namespace_for(group, kind, written, scopes)
     return ObjectKey(group, kind, namespace, name, reporter_of(path))
 
@@ -90,4 +96,5 @@ def _document(document: ValidDocument, *, hidden: bool) -> tuple[object, ...]:
     """Return the fields of a `DocumentHead`; of a file with a Secret no labels are kept."""
     named = document.identity
     labels = None if hidden else labels_of(document.body)
-    return named.group, named.kind, named.namespace, named.name, labels
+    kind = named.group, named.kind
+    return *kind, named.namespace, named.name, labels, suspends(kind, document.body, KINDS)

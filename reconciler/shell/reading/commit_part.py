@@ -1,8 +1,8 @@
 """The part of a commit that a question is about: which files it takes, told by their short forms.
 
 A world of a part has, of what was asked for, what the whole world has. Files that have a say beyond
-their own objects are always read: those with a fault or unknown, definitions of kinds, what changed
-since the last pass, and the records of passes.
+their own objects are always read: those with a fault or unknown, definitions of kinds, what
+suspends others, what changed since the last pass, and the records of passes.
 """
 
 from collections import defaultdict
@@ -100,6 +100,7 @@ class CommitHeads:
             or path in paths
             or path in controls
             or head.ignored
+            or any(one.suspends for one in head.documents)
             or (is_feedback(path) and is_misplaced(path, head, KINDS))
         )
         outputs = frozenset(

@@ -102,7 +102,7 @@ def test_a_fault_that_only_a_pass_finds_is_told(fleet: Checkout, capsys: Capsys)
 
 
 def test_what_is_suspended_is_told(fleet: Checkout, capsys: Capsys) -> None:
-    """One by one, or that everything is."""
+    """One by one, or that everything is; each with its file, and what a resume would move."""
     annotated = EXAMPLE[SHOP].replace(
         "  name: shop\n", "  name: shop\n  annotations: {reconciler.dev/suspend: 'true'}\n", 1
     )
@@ -110,8 +110,9 @@ def test_what_is_suspended_is_told(fleet: Checkout, capsys: Capsys) -> None:
     one = told(fleet, capsys)["Suspended"]
     fleet.commit({"reconciler.yaml": text(configuration(suspend=True))}, "Suspend all")
 
-    assert ["propagationpolicy/shop in namespace default"] == one
-    assert ["everything (suspend in reconciler.yaml)"] == told(fleet, capsys)["Suspended"]
+    still = "resumed, nothing moves at once"
+    assert [f"propagationpolicy/shop in namespace default ({SHOP}): {still}"] == one
+    assert [f"everything (reconciler.yaml): {still}"] == told(fleet, capsys)["Suspended"]
 
 
 def test_rebalancers_are_a_table(fleet: Checkout, capsys: Capsys) -> None:

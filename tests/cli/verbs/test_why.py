@@ -234,7 +234,8 @@ def test_a_suspended_repository_is_told(tmp_path: Path, capsys: Capsys) -> None:
     code, out, _ = answer(fleet, capsys, "why", "deployment/shop")
 
     assert 0 == code
-    assert "Now: not scheduled; passes are suspended, or it is gone." in out
+    assert "suspended  with everything (reconciler.yaml)\n  resumed    it would stay where" in out
+    assert "Now: not scheduled, it is suspended." in out
 
 
 def test_colour_is_for_terminals_only(fleet: Checkout, capsys: Capsys) -> None:

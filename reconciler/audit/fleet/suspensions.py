@@ -1,0 +1,131 @@
+"""What is suspended, and by which file."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from reconciler.audit.fleet.placed import decision_on
+from reconciler.audit.named_object import spelled
+from reconciler.core.dialects import KINDS, dialect_of
+from reconciler.manifests.suspension import suspends
+from reconciler.model.body import Body
+from reconciler.model.fields import text
+from reconciler.model.identity import ObjectKey, group_of
+from reconciler.model.settings import CONFIGURATION, settings_in
+from reconciler.model.world import World
+
+ITSELF, EVERYTHING = "itself", "everything"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Suspender:
+    """What suspends an object: its own manifest, that of its policy, or the configuration."""
+
+    key: ObjectKey
+    path: str
+
+    @property
+    def words(self) -> str:
+        """What suspends, and in which file.
+
+        >>> Suspender(ObjectKey("apps", "Deployment", "default", "web"), "web.yaml").words
+        'deployment/web in namespace default (web.yaml)'
+        """
+        what = EVERYTHING if self.is_configuration else spelled(self.key)
+        return f"{what} ({self.path})"
+
+    @property
+    def clause(self) -> str:
+        """How that continues a sentence: suspended by an object, or with everything."""
+        return f"{'with' if self.is_configuration else 'by'} {self.words}"
+
+    @property
+    def is_configuration(self) -> bool:
+        """Whether it suspends the whole repository."""
+        return self.key[:2] == CONFIGURATION
+
+
+@dataclass(frozen=True, slots=True)
+class Suspensions:
+    """What suspends anything in a world, by key; asked about many objects of it."""
+
+    world: World
+    suspenders: Mapping[ObjectKey, Suspender] = field(init=False)
+    everything: Suspender | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Look at every manifest once."""
+        found = {
+            key: Suspender(key, manifest.origin.path)
+            for key, manifest in self.world.inputs.items()
+            if suspends(key[:2], manifest.body, KINDS)
+        }
+        whole = next((key for key in self.world.inputs if key[:2] == CONFIGURATION), None)
+        everything = None
+        if whole is not None and settings_in(self.world).suspend:
+            everything = Suspender(whole, self.world.inputs[whole].origin.path)
+        object.__setattr__(self, "suspenders", found)
+        object.__setattr__(self, "everything", everything)
+
+    def of(self, key: ObjectKey) -> tuple[Suspender, ...]:
+        """Return all that suspends an object or what is decided about it, its own manifest first.
+
+        Nothing suspends what passes do nothing with: a cluster, a score.
+        """
+        related = list(dict.fromkeys(self._related(key))) if self.suspenders else []
+        found = [self.suspenders[one] for one in related if one in self.suspenders]
+        if self.everything is not None and _is_governed(key):
+            found.append(self.everything)
+        return tuple(found)
+
+    def cell(self, key: ObjectKey) -> str:
+        """Return in a word what suspends an object, `""` if nothing does."""
+        return ", ".join(_word(one, key) for one in self.of(key))
+
+    def fact(self, key: ObjectKey) -> str:
+        """Return that an object is suspended, and by what if not by its own file; `""` if not."""
+        found = self.of(key)
+        if not found:
+            return ""
+        others = [one for one in found if one.key != key]
+        words = [f"{'with' if o.is_configuration else 'by'} {_word(o, key)}" for o in others]
+        return " ".join(("suspended", " and ".join(words))).rstrip()
+
+    def _related(self, key: ObjectKey) -> Iterator[ObjectKey]:
+        """Yield an object, what is decided about it, and what that belongs to."""
+        yield key
+        decided = key
+        if key not in self.world.outputs:
+            decided = decision_on(key) or key
+        output, dialect = self.world.outputs.get(decided), dialect_of(decided.group)
+        if output is None or dialect is None:
+            return
+        view = dialect.view()
+        yield decided
+        if (workload := view.workload_of(output.body)) is not None:
+            yield _key_of(workload)
+        related = (view.owner_of(decided, output.body), view.policy_of(output.body))
+        yield from (one for one in related if one is not None)
+
+
+def _word(suspender: Suspender, key: ObjectKey) -> str:
+    """Return what suspends an object as that object would call it."""
+    if suspender.is_configuration:
+        return EVERYTHING
+    one = suspender.key
+    return ITSELF if one == key else f"{one.kind.lower()}/{one.name}"
+
+
+def _kind(body: Body) -> tuple[str, str]:
+    return group_of(text(body, "apiVersion")), text(body, "kind")
+
+
+def _key_of(reference: Body) -> ObjectKey:
+    return ObjectKey(*_kind(reference), text(reference, "namespace"), text(reference, "name"))
+
+
+def _is_governed(key: ObjectKey) -> bool:
+    """Return whether passes do anything with objects of a kind but read them."""
+    kind = key[:2]
+    if kind[0] not in KINDS.groups:
+        return kind != CONFIGURATION
+    return kind in KINDS.suspendable | KINDS.owned | KINDS.removable
