@@ -17,7 +17,7 @@ from reconciler.core.changes import (
     WaitingTarget,
     WriteFile,
 )
-from reconciler.manifests.paths import RECORD, output_path
+from reconciler.manifests.paths import DELIVERY, RECORD, output_path
 from reconciler.model.decision import CauseKind, Decision, Placed
 from reconciler.model.explanation import total_of
 from reconciler.model.moments import format_moment
@@ -136,11 +136,18 @@ def _subject(
         plural = "s" if len(outcome.faults) > 1 else ""
         return f"Report {len(outcome.faults)} fault{plural}"
     written = _written(outcome, world)
-    if outcome.delivered and not written:
-        return f"Deliver {_count(outcome.delivered)}"
+    if not outcome.delivered:
+        return f"Update {_statuses(written)}"
+    written = [name for name in written if name != DELIVERY.name]  # where to goes without saying
+    delivers = f"Deliver {_count(outcome.delivered)}"
+    return f"{delivers}, update {_statuses(written)}" if written else delivers
+
+
+def _statuses(written: Sequence[str]) -> str:
+    """Return whose status is written, one by name, several by number."""
     if len(written) == 1:
-        return f"Update the status of {plain(written[0].partition('/')[2] or written[0])}"
-    return f"Update the status of {len(written)} objects"
+        return f"the status of {plain(written[0].partition('/')[2] or written[0])}"
+    return f"the status of {len(written)} objects"
 
 
 def _subject_of_one(decision: Decision) -> str:

@@ -125,6 +125,35 @@ def test_a_file_that_keeps_documents_is_not_called_removed(change: Change, subje
     )
 
 
+DELIVERED = tuple(WriteFile(f"delivery/a/{number}.yaml", "a: 1\n") for number in range(18))
+RECORDED = (WriteFile("status/delivery.yaml", "a: 1\n"), WriteFile("status/reconciler.yaml", "\n"))
+STATUS = WriteFile("status/resourcebindings.work.karmada.io/default/web-deployment.yaml", "a: 1\n")
+
+
+@pytest.mark.parametrize(
+    ("delivered", "changes", "subject"),
+    [
+        pytest.param(DELIVERED, RECORDED, "Deliver 18 files", id="first"),
+        pytest.param(DELIVERED[:1], (), "Deliver 1 file", id="one"),
+        pytest.param(
+            DELIVERED,
+            (*RECORDED, STATUS),
+            "Deliver 18 files, update the status of default/web-deployment",
+            id="with-a-status",
+        ),
+        pytest.param((), (STATUS,), "Update the status of default/web-deployment", id="status"),
+        pytest.param((), RECORDED, "Update the status of delivery", id="nothing-delivered"),
+    ],
+)
+def test_files_of_clusters_are_counted_in_the_subject(
+    delivered: tuple[Change, ...], changes: tuple[Change, ...], subject: str
+) -> None:
+    """The first delivery is no status of a delivery."""
+    outcome = Outcome(changes=changes, delivered=delivered)
+
+    assert subject == commit_message(outcome, WORLD, now=NOW, version="1").splitlines()[0]
+
+
 def test_user_text_cannot_forge_anything() -> None:
     """Git finds four trailers; no line begins with user text; no CI system is told to skip."""
     fault = Fault(HOSTILE, 1, 1, "", "r", HOSTILE)

@@ -475,8 +475,6 @@ def test_an_answer_to_a_push_has_one_meaning(line: str, expected: type[GitError]
     ("stderr", "expected"),
     [
         ("fatal: Authentication failed for 'https://h/'", RemoteMisconfigured),
-        ("fatal: could not read Username for 'https://h': terminal prompts disabled",
-         RemoteMisconfigured),
         ("fatal: unable to access 'https://h/': The requested URL returned error: 403",
          RemoteMisconfigured),
         ("git@h: Permission denied (publickey).", RemoteMisconfigured),
@@ -498,6 +496,17 @@ def test_a_failure_of_transport_has_one_meaning(stderr: str, expected: type[GitE
 
     assert expected is type(error)
     assert re.match(r"x: ", str(error))
+
+
+@pytest.mark.parametrize("asked", ["Username", "Password"])
+def test_without_a_credential_the_error_begins_with_what_to_do(asked: str) -> None:
+    """Before what git says, which speaks of terminals."""
+    stderr = f"fatal: could not read {asked} for 'https://h': terminal prompts disabled"
+    error = answer_to_transport("https://h/r", Finished(128, b"", stderr))
+
+    assert isinstance(error, RemoteMisconfigured)
+    assert str(error).startswith("give a credential for the remote (--credential-file FILE or ")
+    assert f"https://h/r: could not read {asked} for" in str(error).replace("fatal: ", "")
 
 
 def test_the_words_of_a_server_are_marked_and_decide_nothing() -> None:

@@ -45,8 +45,6 @@ REDIRECTED = (
 )
 MISCONFIGURED = (
     "authentication failed",
-    "could not read username",
-    "could not read password",
     "permission denied",
     "returned error: 401",
     "returned error: 403",
@@ -69,6 +67,12 @@ HINTS = (
     *((sign, "name the address that it redirects to") for sign in REDIRECTED),
 )
 """What git says of a misconfiguration, to what an operator does about it."""
+UNNAMED = ("could not read username", "could not read password")
+"""What git says where nobody gave it a credential, and the remote wants one."""
+NEEDS_CREDENTIAL = (
+    "give a credential for the remote (--credential-file FILE or RECONCILER_CREDENTIAL, with "
+    "USER:PASSWORD or Bearer TOKEN; for a token of a forge x-access-token:TOKEN)"
+)
 CHECK = "check the URL and the credentials"
 MISCONFIGURED_EXCEPTIONS = ("could not resolve host",)
 
@@ -112,6 +116,8 @@ def answer_to_transport(url: str, finished: Finished) -> GitError:
             f"names from a clone that has it ({said})"
         )
     known = any(sign in text for sign in MISCONFIGURED)
+    if any(sign in text for sign in UNNAMED):
+        return RemoteMisconfigured(f"{NEEDS_CREDENTIAL}: {url}: {said}")
     if known and not any(sign in text for sign in MISCONFIGURED_EXCEPTIONS):
         hint = next((hint for sign, hint in HINTS if sign in text), CHECK)
         return RemoteMisconfigured(f"{url}: {said}; {hint}")
