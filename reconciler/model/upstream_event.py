@@ -8,15 +8,21 @@ from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ObjectKey
 
 NORMAL, WARNING = "Normal", "Warning"
+OURS = "reconciler"
 
 
 @dataclass(frozen=True, slots=True)
 class UpstreamEvent:
-    """What an event says: Normal or Warning, upstream's reason, upstream's message."""
+    """What an event says: Normal or Warning, upstream's reason, upstream's message.
+
+    `source` is upstream's component that records it or, where it has it in a status only, writes
+    that status; `OURS` of what no upstream knows.
+    """
 
     type: str
     reason: str
     message: str
+    source: str = OURS
 
 
 ObjectEvent = tuple[ObjectKey, UpstreamEvent]

@@ -21,6 +21,9 @@ from reconciler.rebalance.rebalancer_status import (
 from reconciler.rebalance.target import Reference
 from reconciler.rebalance.trigger_status import TriggerStatus, decode_trigger_status
 
+CONTROLLER = "workload-rebalancer"
+"""Source: karmada@f8fdd02 pkg/controllers/workloadrebalancer `ControllerName`."""
+
 
 def events_of(change: OutputChange) -> Iterator[ObjectEvent]:
     """Yield what became of a rebalancer or a trigger."""
@@ -45,9 +48,13 @@ def _rebalancer_events(key: ObjectKey, before: Body, after: Body) -> Iterator[Ob
         if not result or known.get(workload) == (result, reason, _run):
             continue
         if result == WorkloadResult.FAILED:
-            yield key, UpstreamEvent(WARNING, "RebalanceFailed", f"{workload}: {reason}")
+            yield (
+                key,
+                UpstreamEvent(WARNING, "RebalanceFailed", f"{workload}: {reason}", CONTROLLER),
+            )
         else:
-            yield key, UpstreamEvent(NORMAL, "RebalanceSuccessful", f"{workload}: scheduled afresh")
+            message = f"{workload}: scheduled afresh"
+            yield key, UpstreamEvent(NORMAL, "RebalanceSuccessful", message, CONTROLLER)
 
 
 def _waiting_events(key: ObjectKey, before: Body, after: Body) -> Iterator[ObjectEvent]:

@@ -153,5 +153,6 @@ def _as_json(item: Happening) -> dict[str, object]:
         "reason": item.told.reason,
         "object": object_json(item.key),
         "message": item.told.message,
+        "source": item.told.source,
         "commit": item.commit.revision,
     }

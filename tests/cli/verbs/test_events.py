@@ -68,6 +68,24 @@ def test_ocm_and_kubefleet_say_what_upstream_says(fleet: Checkout, capsys: Capsy
     ] == [event["reason"] for event in kubefleet]
 
 
+def test_an_event_has_the_component_of_upstream(fleet: Checkout, capsys: Capsys) -> None:
+    """Which Karmada's scheduler, evictions, OCM's placements and KubeFleet's record under."""
+    told = {
+        (event["reason"], event["source"])
+        for word in ("deployment/shop", "placement/reports", "crp/tools")
+        for event in answer_json(fleet, capsys, ["events", word])[1]["events"]
+    }
+    evicts = "resource-binding-graceful-eviction-controller"
+
+    assert {
+        ("ScheduleBindingSucceed", "default-scheduler"),
+        ("EvictWorkloadFromClusterSucceed", evicts),
+        ("DecisionCreate", "placementController"),
+        ("PlacementScheduleSuccess", "placement-controller"),
+    } <= told
+    assert "reconciler" not in {source for _, source in told}
+
+
 def test_what_cannot_be_placed_is_a_warning(tmp_path: Path, capsys: Capsys) -> None:
     """With the message of the condition; so is an edit by hand."""
     fleet = new_fleet(tmp_path / "fleet")
@@ -80,6 +98,7 @@ def test_what_cannot_be_placed_is_a_warning(tmp_path: Path, capsys: Capsys) -> N
     found = answer_json(fleet, capsys, ["events", "deployment/shop", "--warnings"])[1]["events"]
 
     assert ["ScheduleBindingFailed", "OutputEdited"] == [event["reason"] for event in found]
+    assert ["default-scheduler", "reconciler"] == [event["source"] for event in found]
     assert "0/3 clusters are available" in found[0]["message"]
     assert "Edited by hand by Ada <ada@example.com>: Prefer member2" == found[1]["message"]
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
+from reconciler.dialects.karmada.api.defaults import DEFAULT_SCHEDULER
 from reconciler.dialects.karmada.api.work.binding_spec import BindingSpec, decode_spec
 from reconciler.dialects.karmada.api.work.binding_status import decode_status
 from reconciler.model.body import Body
@@ -16,6 +17,9 @@ from reconciler.model.upstream_event import (
     condition_of,
 )
 
+DISTRIBUTOR, EXECUTION = "dependencies-distributor", "execution-controller"
+"""Components that record events, as karmada@f8fdd02 cmd/controller-manager/app names them."""
+
 
 def events_of(change: OutputChange) -> Iterator[ObjectEvent]:
     """Yield the events of evictions, of scheduling, then of what follows from it.
@@ -29,15 +33,17 @@ def events_of(change: OutputChange) -> Iterator[ObjectEvent]:
     began = (name for name in _leaving(after) if name not in _leaving(before))
     for cluster in (*(name for name in change.evicted if name not in known), *began):
         message = f"Evict from cluster {cluster} succeed."
-        yield key, UpstreamEvent(NORMAL, "EvictWorkloadFromClusterSucceed", message)
+        reason = "EvictWorkloadFromClusterSucceed"
+        yield key, UpstreamEvent(NORMAL, reason, message, _controller(key, "graceful-eviction"))
     condition = condition_of(change.after, "Scheduled")
     if condition and _scheduled(change.after, after) != _scheduled(change.before, before):
         if condition.get("status") != "True":
-            yield key, UpstreamEvent(WARNING, "ScheduleBindingFailed", text(condition, "message"))
+            message = text(condition, "message")
+            yield key, UpstreamEvent(WARNING, "ScheduleBindingFailed", message, DEFAULT_SCHEDULER)
         else:
             result = ", ".join(f"{name}:{replicas}" for name, replicas in after.clusters)
             message = f"{text(condition, 'message')} Result: {{{result}}}"
-            yield key, UpstreamEvent(NORMAL, "ScheduleBindingSucceed", message)
+            yield key, UpstreamEvent(NORMAL, "ScheduleBindingSucceed", message, DEFAULT_SCHEDULER)
     yield from _dependencies(key, before, after, map(decode_spec, change.beside))
     yield from _synced(key, after, change)
     yield from _aggregated(key, change)
@@ -80,7 +86,7 @@ def _dependencies(
         for found in (other.resource,)
     )
     message = f"Get dependencies([{' '.join(listed)}]) succeed."
-    yield key, UpstreamEvent(NORMAL, "GetDependenciesSucceed", message)
+    yield key, UpstreamEvent(NORMAL, "GetDependenciesSucceed", message, DISTRIBUTOR)
 
 
 def _requires(key: ObjectKey, other: BindingSpec) -> bool:
@@ -100,7 +106,7 @@ def _synced(key: ObjectKey, after: BindingSpec, change: OutputChange) -> Iterato
     for cluster in _applied(change.after):
         if cluster not in applied:
             message = f"Successfully applied resource({name}) to cluster {cluster}"
-            yield key, UpstreamEvent(NORMAL, "SyncSucceed", message)
+            yield key, UpstreamEvent(NORMAL, "SyncSucceed", message, EXECUTION)
 
 
 def _aggregated(key: ObjectKey, change: OutputChange) -> Iterator[ObjectEvent]:
@@ -117,7 +123,19 @@ def _aggregated(key: ObjectKey, change: OutputChange) -> Iterator[ObjectEvent]:
     kind = f"{key.kind[0].lower()}{key.kind[1:]}"
     name = f"{key.namespace}/{key.name}" if key.namespace else key.name
     message = f"Update {kind}({name}) with AggregatedStatus successfully."
-    yield key, UpstreamEvent(NORMAL, "AggregateStatusSucceed", message)
+    source = _controller(key, "status")
+    yield key, UpstreamEvent(NORMAL, "AggregateStatusSucceed", message, source)
+
+
+def _controller(key: ObjectKey, what: str) -> str:
+    """Return the name of upstream's controller of something of a kind of bindings.
+
+    Source: karmada@f8fdd02 pkg/controllers/status/rb_status_controller.go `RBStatusControllerName`,
+    pkg/controllers/gracefuleviction/rb_graceful_eviction_controller.go
+    `RBGracefulEvictionControllerName`, and those of cluster-wide bindings beside them.
+    """
+    scope = "cluster-" if key.kind == "ClusterResourceBinding" else ""
+    return f"{scope}resource-binding-{what}-controller"
 
 
 def _applied(binding: Body) -> tuple[str, ...]:

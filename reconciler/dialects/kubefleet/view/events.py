@@ -35,10 +35,13 @@ STAGES: Mapping[str, tuple[str, str]] = {
 Source: kubefleet@e160c1c pkg/utils/condition/condition.go `EventReasonForTrue` and
 `EventMessageForTrue`; the first one is in pkg/controllers/placement/controller.go.
 """
+CONTROLLER = "placement-controller"
+"""Source: kubefleet@e160c1c cmd/hubagent/workload/setup.go `placementControllerName`."""
 COMPLETED = UpstreamEvent(
     NORMAL,
     "PlacementRolloutCompleted",
     "Placement has finished the rollout process and reached the desired status",
+    CONTROLLER,
 )
 
 
@@ -52,9 +55,10 @@ def events_of(change: OutputChange) -> Iterator[ObjectEvent]:
         condition = condition_of(after, kind)
         status = condition.get("status")
         if status == "True" and condition_of(before, kind).get("status") != "True":
-            yield key, UpstreamEvent(NORMAL, reason, message)
+            yield key, UpstreamEvent(NORMAL, reason, message, CONTROLLER)
         if stage == "Scheduled" and status == "False" and said(before, kind) != said(after, kind):
-            yield key, UpstreamEvent(WARNING, text(condition, "reason"), text(condition, "message"))
+            why, told = text(condition, "reason"), text(condition, "message")
+            yield key, UpstreamEvent(WARNING, why, told, CONTROLLER)
     if _complete(key.kind, after) and not _complete(key.kind, before):
         yield key, COMPLETED
 

@@ -17,6 +17,9 @@ from reconciler.model.upstream_event import (
     said,
 )
 
+CONTROLLER = "placementController"
+"""Source: ocm@00f84c3 pkg/placement/controllers/manager.go `NewRecorder`."""
+
 
 def events_of(change: OutputChange) -> Iterator[ObjectEvent]:
     """Yield what a change of a placement or a decision was."""
@@ -37,10 +40,10 @@ def _decision(key: ObjectKey, before: Body, after: Body) -> Iterator[ObjectEvent
     where = f"with placement {name} in namespace {key.namespace}"
     if not before:
         message = f"Decision {key.name} is created {where}"
-        yield placement, UpstreamEvent(NORMAL, "DecisionCreate", message)
+        yield placement, UpstreamEvent(NORMAL, "DecisionCreate", message, CONTROLLER)
     if decode_decision(before).clusters != decode_decision(after).clusters:
         message = f"Decision {key.name} is updated {where}"
-        yield placement, UpstreamEvent(NORMAL, "DecisionUpdate", message)
+        yield placement, UpstreamEvent(NORMAL, "DecisionUpdate", message, CONTROLLER)
 
 
 def _placement(key: ObjectKey, before: Body, after: Body) -> Iterator[ObjectEvent]:
@@ -49,4 +52,4 @@ def _placement(key: ObjectKey, before: Body, after: Body) -> Iterator[ObjectEven
         condition = condition_of(after, kind)
         if condition.get("status") == bad and said(before, kind) != said(after, kind):
             message = text(condition, "message")
-            yield key, UpstreamEvent(WARNING, text(condition, "reason"), message)
+            yield key, UpstreamEvent(WARNING, text(condition, "reason"), message, CONTROLLER)
