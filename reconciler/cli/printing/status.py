@@ -4,6 +4,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 
@@ -15,7 +16,7 @@ from reconciler.audit.printable import printable
 from reconciler.audit.short_id import short_id
 from reconciler.cli.objects.description import Line, aligned
 from reconciler.cli.objects.object_tables import Layout, print_tables
-from reconciler.cli.objects.world import note_if_empty, open_fleet
+from reconciler.cli.objects.world import note_if_empty
 from reconciler.cli.printing.coming import coming_in, sentences
 from reconciler.cli.printing.faults import fault_line
 from reconciler.cli.printing.print_json import print_json
@@ -24,12 +25,12 @@ from reconciler.cli.printing.unaccepted import named_commit, unaccepted_commits,
 from reconciler.core.memo import Memo
 from reconciler.core.record import last_pass, next_moment
 from reconciler.errors import UsageError
+from reconciler.library.fleet import FleetRepository
 from reconciler.manifests.columns import duration
 from reconciler.manifests.paths import plural_of
 from reconciler.model.identity import ObjectKey
 from reconciler.model.known_kinds import Kind
 from reconciler.model.moments import format_moment
-from reconciler.model.repository_layout import RepositoryLayout
 from reconciler.model.world import World
 from reconciler.shell.clock import SystemClock
 from reconciler.shell.git.checkout.kept_edits import KeptEdit, kept_edits
@@ -40,9 +41,26 @@ WIDTH = 84
 SHOWN = 5  # of what is listed, so that it stays one screen
 
 
-def run(directory: Path, *, output: str, at: str, layout: RepositoryLayout) -> int:
-    """Print how a repository stands."""
-    fleet = open_fleet(directory, layout)
+class StatusQuestion(NamedTuple):
+    """What is asked about: the root as it is told, a revision, and the branch if that is known."""
+
+    root: str
+    at: str
+    branch: str = ""
+
+
+def run(
+    fleet: FleetRepository, asked: StatusQuestion, directory: Path | None, *, output: str
+) -> int:
+    """Print how a repository stands.
+
+    Args:
+        fleet: The repository.
+        asked: What is asked about.
+        directory: The root of a checkout, `None` of a remote, which has no files that follow.
+        output: `text` or `json`.
+    """
+    at, layout = asked.at, fleet.layout
     revisions = fleet.revisions
     head = resolve_revision(revisions.repository, at)
     known = fleet.settled_commits
@@ -54,8 +72,9 @@ def run(directory: Path, *, output: str, at: str, layout: RepositoryLayout) -> i
     if world.apart:
         since += _inputs_since(revisions, world)
     status = status_of(world, SystemClock().now(), changed=bool(since))
-    branch = _branch(revisions) if at == "HEAD" else at
-    unaccepted = unaccepted_commits(revisions, _branch(revisions), world.revision, commits)
+    served = asked.branch or _branch(revisions)
+    branch = asked.branch or (served if at == "HEAD" else at)
+    unaccepted = unaccepted_commits(revisions, served, world.revision, commits)
     memo = Memo()
     coming = coming_in(world, memo=memo, settled=settled)
     now = next_moment(world, SystemClock().now())
@@ -75,7 +94,7 @@ def run(directory: Path, *, output: str, at: str, layout: RepositoryLayout) -> i
         print_json({**answer, "unaccepted": unsigned, "coming": told, "keptEdits": kept})
         return 0
     lines = [
-        ("Root:", f"{directory.resolve()}, outputs in {layout.output_root}/"),
+        ("Root:", f"{asked.root}, outputs in {layout.output_root}/"),
         *_branches(revisions, world, branch, commits),
         *_passes(status, since),
         *unaccepted_line(unaccepted),
