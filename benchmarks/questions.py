@@ -5,7 +5,6 @@ machines can be compared; and about a large fleet.
 """
 
 import resource
-import shutil
 import statistics
 import subprocess
 import sys
@@ -97,7 +96,7 @@ def sized_figures(clusters: int = CLUSTERS, workloads: int = WORKLOADS) -> Itera
         folder, cache = Path(place) / "fleet", Path(place) / "cache"
         write_checkout(folder, teams_of(clusters, workloads))
         command("reconcile", folder=folder, cache=cache)
-        yield from _cold_figures(folder, cache, workloads)
+        yield from _cold_figures(folder, Path(place) / "cold", workloads)
         for number, (name, arguments) in enumerate(SIZED_QUESTIONS.items()):
             ask = partial(command, *arguments, folder=folder, cache=cache)
             ask()
@@ -112,7 +111,6 @@ def sized_figures(clusters: int = CLUSTERS, workloads: int = WORKLOADS) -> Itera
 
 def _cold_figures(folder: Path, cache: Path, workloads: int) -> Iterator[Figure]:
     """Yield what the first call takes that finds no index, and of what cannot be left out of it."""
-    shutil.rmtree(cache)
     took = spent(partial(command, *SIZED_QUESTIONS[ONE], folder=folder, cache=cache))
     yield Figure(f"{ONE}, first call, {workloads:,} workloads", took, Unit.SECONDS)
     least = spent(partial(subprocess.run, READ_AND_PARSE, cwd=folder, check=True))
