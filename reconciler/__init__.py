@@ -1,7 +1,16 @@
 """A Git-native multi-cluster scheduler.
 
-The functional core is `reconciler.core.reconcile`; everything in `reconciler.shell` carries data
-to it or from it. What this package offers to programs is in `__all__`; see docs/library.md.
+What it offers to programs; docs/library.md shows it at work, and everything else may change:
+
+open_repository: opens the repository that a folder is in, as a FleetRepository.
+read_folder: returns the World of a folder of manifests that needs no git.
+reconcile: decides what a World should hold at a moment, as an Outcome; pure, the same each time.
+FleetRepository: a repository to be asked: its world, passes, plans, reasons, proofs, commits.
+World: everything that a pass looks at: what people wrote, and what the last pass wrote.
+Outcome: everything that a pass decides: files to write or delete, moves, faults, the next moment.
+Preview: what a change would move, and what a pass would do anyway.
+Why: where an object is, and for each cluster which rule kept it in or out.
+Proof: whether a commit of a pass is what that pass decides of its inputs.
 """
 
 from importlib import import_module

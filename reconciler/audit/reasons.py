@@ -27,7 +27,7 @@ class Shift:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Why:
-    """The answer.
+    """Where an object is, and why there.
 
     Attributes:
         key: The output that holds the decision.

@@ -267,8 +267,6 @@ def open_repository(
     *,
     output_root: str = OUTPUT_ROOT,
     output_branch: str | None = None,
-    track: Track = untracked,
-    documents: DocumentCache | None = None,
 ) -> FleetRepository:
     """Open the repository that a folder is in; the folder is the root of the fleet.
 
@@ -276,8 +274,6 @@ def open_repository(
         directory: A checkout, a folder in one, or a bare repository.
         output_root: Root-relative folder that passes own.
         output_branch: Branch of the outputs, `None` where it is that of the inputs.
-        track: Shows how far long work is.
-        documents: Those that were parsed before; they only save work.
 
     Raises:
         UsageError: There is no repository, or it belongs to another user.
@@ -287,8 +283,6 @@ def open_repository(
         directory=folder,
         repository=Repository.open(folder),
         layout=RepositoryLayout(output_root=output_root, output_branch=output_branch),
-        track=track,
-        documents=documents,
     )
 
 

@@ -1,6 +1,7 @@
 """docs/library.md: its examples run, and its names are those of the package."""
 
 import doctest
+import inspect
 import re
 from pathlib import Path
 
@@ -31,6 +32,23 @@ def test_the_examples_of_the_page_run(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_what_is_offered_is_there_and_has_a_docstring(name: str) -> None:
     """Each name is imported when it is asked for."""
     assert (getattr(reconciler, name).__doc__ or "").strip()
+
+
+def test_help_tells_of_each_what_it_is() -> None:
+    """In a line of the package's own; no two classes have one sentence."""
+    names = [name for name in reconciler.__all__ if name != "__version__"]
+    told = dict(re.findall(r"^(\w+): (.+)$", reconciler.__doc__ or "", re.MULTILINE))
+    sentences = [str(getattr(reconciler, name).__doc__).partition("\n")[0] for name in names]
+
+    assert names == sorted(told)
+    assert sorted(set(sentences)) == sorted(sentences)
+
+
+def test_a_repository_is_opened_by_what_the_page_names() -> None:
+    """No parameter is for us alone."""
+    parameters = inspect.signature(reconciler.open_repository).parameters
+
+    assert ["directory", "output_root", "output_branch"] == list(parameters)
 
 
 def test_an_unknown_name_is_no_attribute() -> None:

@@ -78,7 +78,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preview:
-    """The answer.
+    """What a change would move, and what a pass would do anyway.
 
     Attributes:
         now: Moment of both passes.
