@@ -135,10 +135,19 @@ def _subject(
     if outcome.faults:
         plural = "s" if len(outcome.faults) > 1 else ""
         return f"Report {len(outcome.faults)} fault{plural}"
-    written = _written(outcome, world)
+    return _subject_of_files(outcome, _written(outcome, world))
+
+
+def _subject_of_files(outcome: Outcome, written: Sequence[str]) -> str:
+    """Return what is done to files where nothing moves: those of clusters, or statuses."""
     if not outcome.delivered:
         return f"Update {_statuses(written)}"
     written = [name for name in written if name != DELIVERY.name]  # where to goes without saying
+    gone = [change for change in outcome.delivered if isinstance(change, DeleteFile)]
+    if gone and written:
+        return f"Update {_statuses(written)}"
+    if len(gone) == len(outcome.delivered):
+        return f"Withdraw {_count(gone)}"
     delivers = f"Deliver {_count(outcome.delivered)}"
     return f"{delivers}, update {_statuses(written)}" if written else delivers
 

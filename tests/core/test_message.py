@@ -135,6 +135,7 @@ STATUS = WriteFile("status/resourcebindings.work.karmada.io/default/web-deployme
     [
         pytest.param(DELIVERED, RECORDED, "Deliver 18 files", id="first"),
         pytest.param(DELIVERED[:1], (), "Deliver 1 file", id="one"),
+        pytest.param((DeleteFile("delivery/a/b.yaml"),), (), "Withdraw 1 file", id="gone"),
         pytest.param(
             DELIVERED,
             (*RECORDED, STATUS),

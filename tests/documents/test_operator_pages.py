@@ -11,9 +11,10 @@ from reconciler.cli.main import cli
 from tests.shell.fleet import ROOT
 
 PAGES = ("operations", "security", "protected-branches", "upgrade", "page", "adopt", "delivery")
-FENCED = re.compile(r"^```(?:console)?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+SHELL = ("", "console", "sh", "shell")
 INLINE = re.compile(r"`([^`\n]+)`")
-OTHERS = {"--cascade", "--override-manager"}  # of kubectl and the Argo CD CLI
+OTHERS = {"--cascade", "--override-manager", "--upgrade"}  # of kubectl, the Argo CD CLI and pip
 OPTION = re.compile(r"(--[a-z][a-z-]+)(?:[ =].*)?")
 
 
@@ -24,7 +25,8 @@ def text_of(page: str) -> str:
 
 def commands(page: str) -> Iterator[list[str]]:
     """Yield the words of each command of ours that a page shows."""
-    for block in FENCED.findall(text_of(page)):
+    blocks = (body for language, body in FENCED.findall(text_of(page)) if language in SHELL)
+    for block in blocks:
         for line in block.replace("\\\n", " ").splitlines():
             for part in re.split(r"[|&;]", line.removeprefix("$ ")):
                 if part.strip().startswith("reconciler "):

@@ -59,6 +59,7 @@ NO_RULES = {
     "cluster-manager",
     "cluster-resource-binding-application-failover-controller",
     "placement-controller",
+    "workload-rebalancer",
 }
 """Names of upstream's that look like rules."""
 CHECKED = ("audit/references", "core", "delivery", "dialects", "manifests", "rebalance")

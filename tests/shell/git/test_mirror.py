@@ -505,7 +505,9 @@ def test_without_a_credential_the_error_begins_with_what_to_do(asked: str) -> No
     error = answer_to_transport("https://h/r", Finished(128, b"", stderr))
 
     assert isinstance(error, RemoteMisconfigured)
-    assert str(error).startswith("give a credential for the remote (--credential-file FILE or ")
+    assert str(error).startswith(
+        "give a credential that the remote takes (--credential-file FILE or "
+    )
     assert f"https://h/r: could not read {asked} for" in str(error).replace("fatal: ", "")
 
 

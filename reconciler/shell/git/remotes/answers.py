@@ -68,10 +68,10 @@ HINTS = (
 )
 """What git says of a misconfiguration, to what an operator does about it."""
 UNNAMED = ("could not read username", "could not read password")
-"""What git says where nobody gave it a credential, and the remote wants one."""
+"""What git says where nobody gave it a credential that the remote takes."""
 NEEDS_CREDENTIAL = (
-    "give a credential for the remote (--credential-file FILE or RECONCILER_CREDENTIAL, with "
-    "USER:PASSWORD or Bearer TOKEN; for a token of a forge x-access-token:TOKEN)"
+    "give a credential that the remote takes (--credential-file FILE or RECONCILER_CREDENTIAL, "
+    "with USER:PASSWORD or Bearer TOKEN; for a token of a forge x-access-token:TOKEN)"
 )
 CHECK = "check the URL and the credentials"
 MISCONFIGURED_EXCEPTIONS = ("could not resolve host",)
@@ -117,7 +117,7 @@ def answer_to_transport(url: str, finished: Finished) -> GitError:
         )
     known = any(sign in text for sign in MISCONFIGURED)
     if any(sign in text for sign in UNNAMED):
-        return RemoteMisconfigured(f"{NEEDS_CREDENTIAL}: {url}: {said}")
+        return RemoteMisconfigured(f"{NEEDS_CREDENTIAL}: {url}: {said}; {CHECK}")
     if known and not any(sign in text for sign in MISCONFIGURED_EXCEPTIONS):
         hint = next((hint for sign, hint in HINTS if sign in text), CHECK)
         return RemoteMisconfigured(f"{url}: {said}; {hint}")
