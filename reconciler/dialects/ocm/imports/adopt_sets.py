@@ -11,8 +11,8 @@ from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
     GROUP,
     KIND,
     PLACEMENT_LABEL,
-    SET_LABEL,
     WORK,
+    set_of,
 )
 from reconciler.dialects.ocm.manifestworkreplicaset.set_record import (
     SetRecord,
@@ -26,7 +26,6 @@ from reconciler.manifests.admission import admit
 from reconciler.model.body import Body
 from reconciler.model.fields import mapping, text
 from reconciler.model.identity import ClusterName, ObjectKey
-from reconciler.model.labels import labels_of
 from reconciler.model.moments import is_moment, parse_moment
 from reconciler.model.world import World
 
@@ -44,9 +43,8 @@ def adopt_sets(world: World, live: Live, now: datetime) -> Adopted:
     left: dict[ObjectKey, str] = {}
     lacking: dict[ObjectKey, ObjectKey] = {}
     for key in sorted(live):
-        namespace, _, name = labels_of(live[key]).get(SET_LABEL, "").partition(".")
-        owner = ObjectKey(GROUP, KIND, namespace, name)
-        if key[:2] != (GROUP, WORK) or not name:
+        owner = set_of(live[key]) if key[:2] == (GROUP, WORK) else None
+        if owner is None:
             continue
         work = decode_work(live[key])
         if owner not in world.inputs:

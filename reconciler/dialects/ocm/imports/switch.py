@@ -15,6 +15,7 @@ from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
     KIND,
     SET_LABEL,
     WORK,
+    set_of,
 )
 from reconciler.model.body import Body
 from reconciler.model.fields import mapping, text
@@ -72,10 +73,8 @@ def brings(live: Mapping[ObjectKey, Body]) -> Iterator[ObjectKey]:
     for key, body in live.items():
         if (key.group, key.kind) == (GROUP, KIND):
             yield key
-        elif (key.group, key.kind) == (GROUP, WORK):
-            namespace, _, name = labels_of(body).get(SET_LABEL, "").partition(".")
-            if name:
-                yield ObjectKey(GROUP, KIND, namespace, name)
+        elif (key.group, key.kind) == (GROUP, WORK) and (owner := set_of(body)):
+            yield owner
 
 
 SWITCH = HubSwitch(

@@ -10,16 +10,15 @@ from reconciler.dialects.agent_reports import (
 from reconciler.dialects.importer import AgentReport
 from reconciler.dialects.ocm.manifestworkreplicaset.manifest_work import decode_work
 from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
-    GROUP,
-    KIND,
     PLACEMENT_LABEL,
     SET_LABEL,
+    set_of,
 )
 from reconciler.dialects.ocm.manifestworkreplicaset.set_record import TEMPLATE, template_id
 from reconciler.dialects.ocm.workstatus.work_reports import reports_in
 from reconciler.model.body import Body
 from reconciler.model.content import at
-from reconciler.model.fields import bodies, mapping, text
+from reconciler.model.fields import bodies, mapping
 from reconciler.model.identity import ObjectKey
 from reconciler.model.labels import labels_of
 
@@ -31,11 +30,11 @@ def _counted(work: Body) -> Body:
 
     One that its set made on a hub does not name it, so it is told from what is in it.
     """
-    status, set_of = mapping(work, "status"), labels_of(work).get(SET_LABEL)
+    status, in_set = mapping(work, "status"), labels_of(work).get(SET_LABEL)
     metadata = counted_metadata(work, labels=(SET_LABEL, PLACEMENT_LABEL), annotations=(TEMPLATE,))
-    if set_of and "annotations" not in metadata and mapping(work, "spec"):
+    if in_set and "annotations" not in metadata and mapping(work, "spec"):
         metadata = {**metadata, "annotations": {TEMPLATE: template_id(decode_work(work).spec)}}
-    manifests = [] if set_of else counted_manifests(work)
+    manifests = [] if in_set else counted_manifests(work)
     listed = [_manifest(one) for one in bodies(at(status, "resourceStatus"), "manifests")]
     return {
         "apiVersion": work["apiVersion"],
@@ -64,9 +63,8 @@ def _is_of_a_set(work: Body) -> bool:
 
 
 def _about(work: Body) -> Iterator[ObjectKey]:
-    namespace, _, name = text(labels_of(work), SET_LABEL).partition(".")
-    if name:
-        yield ObjectKey(GROUP, KIND, namespace, name)
+    if owner := set_of(work):
+        yield owner
     for key, _ in reports_in(work):
         yield key
 

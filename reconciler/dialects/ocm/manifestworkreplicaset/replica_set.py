@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from reconciler.dialects.ocm.api.groups import WORK_GROUP
 from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, mapping_or_none, pairs_or_none, strings, text
+from reconciler.model.identity import ObjectKey
+from reconciler.model.labels import labels_of
 
 GROUP = WORK_GROUP
 KIND = "ManifestWorkReplicaSet"
@@ -54,6 +56,12 @@ class ReplicaSet:
     def labels_for(self, placement: str) -> dict[str, str]:
         """Return the labels of its ManifestWorks for a placement; its own do not replace ours."""
         return {**self.labels, SET_LABEL: self.label, PLACEMENT_LABEL: placement}
+
+
+def set_of(work: Body) -> ObjectKey | None:
+    """Return the set that a ManifestWork says it is of, `None` if it names none."""
+    namespace, _, name = labels_of(work).get(SET_LABEL, "").partition(".")
+    return ObjectKey(GROUP, KIND, namespace, name) if name else None
 
 
 def decode_replica_set(body: Body) -> ReplicaSet:
