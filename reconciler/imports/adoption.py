@@ -8,7 +8,6 @@ from reconciler.audit.fleet.placed import owner_of
 from reconciler.audit.previews.foresight import Coming, foresee_each
 from reconciler.core.changes import Outcome
 from reconciler.core.convergence import world_after
-from reconciler.core.dialects import DIALECTS
 from reconciler.core.inputs.document_rules import Rules
 from reconciler.core.memo import Memo
 from reconciler.core.next_world import next_world
@@ -16,6 +15,7 @@ from reconciler.core.reconcile import reconcile
 from reconciler.core.record import record_body
 from reconciler.imports.absence import NOTHING_WANTED, Absence
 from reconciler.imports.files import why_unfit, written
+from reconciler.imports.importers import adopted_by_all
 from reconciler.imports.otherwise import Otherwise, otherwise
 from reconciler.manifests.paths import RECORD, output_path
 from reconciler.model.body import Body
@@ -73,13 +73,10 @@ def adopt(
         rules: What outputs are held against: one that cannot be read would be in the way.
         absence: Says why something is not in the repository.
     """
-    found: dict[ObjectKey, Body] = {}
-    left: dict[ObjectKey, str] = {}
-    for dialect in DIALECTS:
-        adopted = dialect.importer().adopt(world, live, now)
-        found |= adopted.outputs
-        left |= adopted.left
-        left |= {key: _lacks(lacking, absence) for key, lacking in adopted.lacking.items()}
+    adopted = adopted_by_all(world, live, now)
+    found = adopted.outputs
+    lacks = {key: _lacks(lacking, absence) for key, lacking in adopted.lacking.items()}
+    left = {**adopted.left, **lacks}
     kept = frozenset(k for k, body in found.items() if _is_state(world, k, body))
     outputs = {key: _not_later(body, now) for key, body in found.items() if key not in kept}
     unfit = _unfit(world, outputs, rules)

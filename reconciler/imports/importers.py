@@ -1,9 +1,10 @@
 """Who takes over an object of an export, and why some are left where they are."""
 
 from collections.abc import Mapping
+from datetime import datetime
 
 from reconciler.core.dialects import DIALECTS, dialect_of
-from reconciler.dialects.importer import AgentReport, Importer
+from reconciler.dialects.importer import Adopted, AgentReport, Importer
 from reconciler.imports.counted_fields import is_made_by_others
 from reconciler.imports.export import LiveObject
 from reconciler.imports.rooms import NODE, POD
@@ -14,6 +15,7 @@ from reconciler.manifests.secrets import without_secrets
 from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey
 from reconciler.model.known_kinds import Kind, KnownKinds
+from reconciler.model.world import World
 
 IMPORTERS: Mapping[str, Importer] = {dialect.cluster[0]: dialect.importer() for dialect in DIALECTS}
 SERVER_MADE = tuple(name for importer in IMPORTERS.values() for name in importer.server_made)
@@ -38,6 +40,19 @@ def importer_of(key: ObjectKey) -> Importer | None:
     """Return what takes over the objects of an API, `None` for workloads."""
     dialect = dialect_of(key.group)
     return None if dialect is None else IMPORTERS[dialect.cluster[0]]
+
+
+def adopted_by_all(world: World, live: Mapping[ObjectKey, Body], now: datetime) -> Adopted:
+    """Return the live decisions of all APIs as state of ours."""
+    outputs: dict[ObjectKey, Body] = {}
+    left: dict[ObjectKey, str] = {}
+    lacking: dict[ObjectKey, ObjectKey] = {}
+    for importer in IMPORTERS.values():
+        adopted = importer.adopt(world, live, now)
+        outputs |= adopted.outputs
+        left |= adopted.left
+        lacking |= adopted.lacking
+    return Adopted(outputs=outputs, left=left, lacking=lacking)
 
 
 def why_skipped(one: LiveObject, wanted: Wanted, known: KnownKinds) -> str:

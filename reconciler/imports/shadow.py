@@ -6,9 +6,10 @@ from datetime import datetime
 
 from reconciler.audit.fleet.placed import placed_on
 from reconciler.core.convergence import world_after
-from reconciler.core.dialects import DIALECTS, PLACED
+from reconciler.core.dialects import PLACED
 from reconciler.core.next_world import next_world
 from reconciler.core.reconcile import reconcile
+from reconciler.imports.importers import IMPORTERS, adopted_by_all
 from reconciler.model.body import Body
 from reconciler.model.decision import Placed
 from reconciler.model.identity import ObjectKey
@@ -61,14 +62,10 @@ def compare(
         now: When the next pass would be.
         listed: Kinds of which everything is there, so what is missing is gone.
     """
-    compared = PLACED - {k for d in DIALECTS for k in d.importer().switch.following}
-    outputs: dict[ObjectKey, Body] = {}
-    left: dict[ObjectKey, str] = {}
-    for dialect in DIALECTS:
-        adopted = dialect.importer().adopt(world, live, now)
-        outputs |= adopted.outputs
-        left |= adopted.left
-        left |= {key: f"it lacks {one}" for key, one in adopted.lacking.items()}
+    compared = PLACED - {k for importer in IMPORTERS.values() for k in importer.switch.following}
+    adopted = adopted_by_all(world, live, now)
+    outputs = adopted.outputs
+    left = {**adopted.left, **{key: f"it lacks {one}" for key, one in adopted.lacking.items()}}
     there = world_after(replace(world, outputs={}), outputs, (), ())
     decided = {key for key in outputs if key[:2] in compared}
     apis = {key.group for key in live}
