@@ -138,9 +138,16 @@ def stopped(name: str, found: Collection[ObjectKey], *, seen: bool, show: str) -
     return SwitchStep(name=name, state=StepState.DONE)
 
 
-def settled(name: str, left: Iterable[ObjectKey], now: str, *, last: bool = False) -> SwitchStep:
-    """Return the step that is done once nothing is left."""
+def settled(
+    name: str,
+    left: Iterable[ObjectKey],
+    now: str,
+    *,
+    state: StepState = StepState.OPEN,
+    last: bool = False,
+) -> SwitchStep:
+    """Return the step that is done once nothing is left, and stands so until then."""
     objects = tuple(sorted(left))
     if not objects:
         return SwitchStep(name=name, state=StepState.DONE, last=last)
-    return SwitchStep(name=name, state=StepState.OPEN, now=now, objects=objects, last=last)
+    return SwitchStep(name=name, state=state, now=now, objects=objects, last=last)

@@ -42,9 +42,7 @@ def steps(hub: LiveHub) -> tuple[SwitchStep, ...]:
     return (
         settled("agents", () if hub.by_agents else _applying(hub), REPORT),
         stopped("scheduler", agents, seen=seen, show=SHOW),
-        SwitchStep(name="keep", state=StepState.MEMBERS, now=ORPHAN, objects=tuple(applied))
-        if applied
-        else SwitchStep(name="keep", state=StepState.DONE),
+        settled("keep", applied, ORPHAN, state=StepState.MEMBERS),
     )
 
 
