@@ -33,12 +33,8 @@ def submit_call(
         BrokenExecutor: The scheduler is gone.
     """
     ours: _Awaited[R] = _Awaited(client)
-    ours.check()
     workers = None if worker is None else [worker]
-    ours.theirs = client.submit(
-        pickle.loads, pickle.dumps(SentCall.of(call)), pure=False, workers=workers
-    )
-    ours.theirs.add_done_callback(partial(_pass_on, ours))  # type: ignore[no-untyped-call]  # Dask's
+    ours.hand_out(pickle.dumps(SentCall.of(call)), workers=workers)
     return ours
 
 
@@ -58,10 +54,7 @@ def submit_piece(client: "Client", call: Callable[[], R], worker: str) -> "_Awai
     ours: _Awaited[R] = _Awaited(client)
     ours.check()
     sent = client.scatter(pickle.dumps(SentCall.of(call)), hash=False)  # type: ignore[no-untyped-call]  # Dask's
-    ours.theirs = client.submit(
-        pickle.loads, sent, pure=False, workers=[worker], allow_other_workers=True
-    )
-    ours.theirs.add_done_callback(partial(_pass_on, ours))  # type: ignore[no-untyped-call]  # Dask's
+    ours.hand_out(sent, workers=[worker], allow_other_workers=True)
     return ours
 
 
@@ -72,6 +65,13 @@ class _Awaited(Future[R]):
         super().__init__()
         self._client = client
         self.theirs: DaskFuture[R] | None = None
+
+    def hand_out(self, sent: object, **where: object) -> None:
+        """Have the cluster read, and so make, a sent call."""
+        self.check()
+        theirs = self._client.submit(pickle.loads, sent, pure=False, **where)
+        self.theirs = theirs
+        theirs.add_done_callback(partial(_pass_on, self))  # type: ignore[no-untyped-call]  # Dask's
 
     def cancel(self) -> bool:
         """Have nobody begin it; what has begun goes on, unheard."""

@@ -31,7 +31,6 @@ R = TypeVar("R")
 PLAIN, SECURE = "tcp", "tls"
 SCHEMES = ("dask", PLAIN, SECURE)  # Dask's own variable names the scheduler as tcp:// or tls://
 CONNECT_SECONDS = 10
-LOOK_SECONDS = 1  # so often it is looked whether the scheduler is still there
 WORKER_SECONDS = 30  # a cluster that grows by need may begin without a worker
 
 
