@@ -5,37 +5,32 @@ middle of whatever they do; now and then the daemon is, too. At the end the bran
 by commit and byte for byte, what a calm process makes of the same inputs at the same moments.
 """
 
-import argparse
 import random
 import shutil
 import sys
 import tempfile
-import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from tests.builders import text
 from tests.shell.dask_processes import MAIN, cluster_in
 from tests.shell.repositories import new_bare
 from tests.soak.checks import begin_calmly, come_to_rest, report
+from tests.soak.commotion import read_options, stir
 from tests.soak.daemons import POLL, Daemon
 from tests.soak.faults import RemoteFaults
-from tests.soak.writers import CONFIGURATION, Writer, first_files, new_writer
+from tests.soak.writers import CONFIGURATION, first_files, new_writer
 
 ROOTS = ("teams/a", "teams/b")
 WORKERS = 3
 OF_THE_DAEMON = 0.15  # of the kills
-BETWEEN_EDITS = (0.1, 1.2)
 BETWEEN_KILLS = (0.5, 4.0)
 
 
 def main() -> int:
     """Soak, check, print figures; exit 1 if anything was lost, done twice or differs."""
-    parser = argparse.ArgumentParser(prog="python -m tests.soak.by_workers", description=__doc__)
-    parser.add_argument("--seconds", type=float, default=120)
-    parser.add_argument("--seed", type=int, default=int(time.time()))
-    parser.add_argument("--keep", type=Path, help="where the remote goes if anything is wrong")
-    asked = parser.parse_args()
+    asked = read_options("tests.soak.by_workers", __doc__, seconds=120)
     print(f"soaking workers for {asked.seconds:.0f} s, seed {asked.seed}", flush=True)
     with tempfile.TemporaryDirectory(prefix="soak-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
@@ -52,7 +47,15 @@ def main() -> int:
             try:
                 for one in (daemon, *workers):
                     one.start()
-                soak(daemon, workers, writers, faults, asked.seconds)
+                for writer in writers:
+                    begin_calmly(remote, writer)
+                stir(
+                    writers,
+                    partial(_victim, daemon, workers, choice),
+                    faults,
+                    between_kills=BETWEEN_KILLS,
+                    seconds=asked.seconds,
+                )
                 come_to_rest(remote, [daemon])
             finally:
                 faults.mend()
@@ -67,35 +70,8 @@ def main() -> int:
         return code
 
 
-def soak(
-    daemon: Daemon,
-    workers: Sequence[Daemon],
-    writers: Sequence[Writer],
-    faults: RemoteFaults,
-    seconds: float,
-) -> None:
-    """Let people edit, workers die and the remote fail, then leave nothing broken."""
-    for writer in writers:
-        begin_calmly(faults.remote, writer)
-    choice = faults.choice
-    now = begin = time.monotonic()
-    edit_at = kill_at = begin
-    while now < begin + seconds:
-        if now >= edit_at:
-            choice.choice(writers).edit()
-            edit_at = time.monotonic() + choice.uniform(*BETWEEN_EDITS)
-        if now >= kill_at:
-            faults.mend()  # a daemon that found no repository is started again
-            killed = daemon if choice.random() < OF_THE_DAEMON else choice.choice(workers)
-            killed.kill()
-            killed.start()
-            kill_at = time.monotonic() + choice.uniform(*BETWEEN_KILLS)
-        fault_at = faults.go_on()
-        time.sleep(max(0.0, min(edit_at, kill_at, fault_at) - time.monotonic()))
-        now = time.monotonic()
-    faults.mend()
-    for writer in writers:
-        writer.mend_all()
+def _victim(daemon: Daemon, workers: Sequence[Daemon], choice: random.Random) -> Daemon:
+    return daemon if choice.random() < OF_THE_DAEMON else choice.choice(workers)
 
 
 def files_of_roots() -> dict[str, str]:
