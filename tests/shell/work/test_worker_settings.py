@@ -23,6 +23,16 @@ from tests.shell.work.roots_by_workers import served_in
 
 OURS, THEIRS, WRONG = "password-of-the-daemon", "password-of-the-worker", "password-that-is-wrong"
 
+LOOK_MILLISECONDS = 100
+
+
+def readable(*numbers: int) -> select.poll:
+    """Return what tells which of some files can be read, however high their numbers are."""
+    found = select.poll()
+    for number in numbers:
+        found.register(number, select.POLLIN)
+    return found
+
 
 @contextmanager
 def overheard(address: str) -> Iterator[tuple[str, bytearray]]:
@@ -36,17 +46,21 @@ def overheard(address: str) -> Iterator[tuple[str, bytearray]]:
 
     def carry(one: socket.socket) -> None:
         with one, socket.create_connection((host, int(port))) as other:
+            ends = {one.fileno(): (one, other), other.fileno(): (other, one)}
+            ready = readable(*ends)
             while not over.is_set():
-                for end in select.select([one, other], [], [], 0.1)[0]:
+                for number, _ in ready.poll(LOOK_MILLISECONDS):
+                    end, beyond = ends[number]
                     data = end.recv(1 << 16)
                     if not data:
                         return
                     said.extend(data)
-                    (other if end is one else one).sendall(data)
+                    beyond.sendall(data)
 
     def listen(server: socket.socket) -> None:
+        ready = readable(server.fileno())
         while not over.is_set():
-            if select.select([server], [], [], 0.1)[0]:
+            if ready.poll(LOOK_MILLISECONDS):
                 threads.append(threading.Thread(target=carry, args=(server.accept()[0],)))
                 threads[-1].start()
 
