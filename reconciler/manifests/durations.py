@@ -1,7 +1,6 @@
 """Durations as Go writes them, such as `1h30m`; in nanoseconds, as Go counts them.
 
-Source: go1.27 src/time/format.go `ParseDuration`; ocm@00f84c3 sdk-go
-pkg/apis/cluster/v1alpha1/rollout.go `parseTimeout`.
+Source: go1.27 src/time/format.go `ParseDuration`.
 """
 
 import re
@@ -32,7 +31,6 @@ JSON_KINDS: tuple[tuple[type | tuple[type, ...], str], ...] = (
 """Go's words for the kinds of JSON values, but for text and null."""
 
 _PART = re.compile(r"(\d*)(\.\d*)?([^.0-9]*)", re.ASCII)
-_DEADLINE = re.compile(r"^(([0-9])+[h|m|s])|None$(?!\n)")  # upstream's, looser than it was meant
 
 
 def decode_duration(value: object) -> int:
@@ -81,19 +79,3 @@ def parse_duration(text: str) -> int:
     if total > LONGEST:
         raise UserError(f'time: invalid duration "{text}"')
     return sign * total
-
-
-def parse_deadline(text: str) -> int:
-    """Return how long a cluster may take, in nanoseconds; `LONGEST` for ever.
-
-    Raises:
-        UserError: It is neither empty, nor `None`, nor a duration; the message is upstream's.
-
-    >>> parse_deadline("None") == LONGEST
-    True
-    """
-    if text in ("", "None"):
-        return LONGEST
-    if not _DEADLINE.search(text):
-        raise UserError("invalid timeout format")
-    return parse_duration(text)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from reconciler.dialects.ocm.rollout.durations import decode_duration
 from reconciler.errors import UserError
+from reconciler.manifests.durations import decode_duration
 
 
 @pytest.mark.parametrize(

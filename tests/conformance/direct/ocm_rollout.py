@@ -5,7 +5,6 @@ from typing import cast
 
 from reconciler.dialects.ocm.rollout.cluster_status import ClusterRollout, RolloutStatus
 from reconciler.dialects.ocm.rollout.decision_groups import ClusterGroups, GroupKey
-from reconciler.dialects.ocm.rollout.durations import UNITS
 from reconciler.dialects.ocm.rollout.rollout import roll_out
 from reconciler.dialects.ocm.rollout.strategy import (
     BLOCKS,
@@ -14,6 +13,7 @@ from reconciler.dialects.ocm.rollout.strategy import (
     decode_strategy,
 )
 from reconciler.errors import UserError
+from reconciler.manifests.durations import UNITS
 from reconciler.model.identity import ClusterName
 from reconciler.model.moments import format_moment, parse_moment
 from tests.conformance.compare import first_difference

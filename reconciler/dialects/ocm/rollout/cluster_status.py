@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from reconciler.dialects.ocm.rollout.deadline import parse_deadline
 from reconciler.dialects.ocm.rollout.decision_groups import UNNAMED_FIRST, GroupKey
-from reconciler.dialects.ocm.rollout.durations import LONGEST, parse_deadline
 from reconciler.dialects.ocm.rollout.strategy import PlacementRollout, RolloutType
+from reconciler.manifests.durations import LONGEST
 from reconciler.model.identity import ClusterName
 from reconciler.model.moments import add, span
 

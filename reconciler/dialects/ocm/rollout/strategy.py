@@ -5,8 +5,8 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
-from reconciler.dialects.ocm.rollout.durations import decode_duration
 from reconciler.errors import UserError
+from reconciler.manifests.durations import decode_duration
 from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping_or_none, number, text
 
