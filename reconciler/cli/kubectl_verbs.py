@@ -65,6 +65,5 @@ ANSWERS: Mapping[str, str] = {
     "token": NO_SERVER,
     "unjoin": NO_CLUSTER,
     "unregister": NO_CLUSTER,
-    "wait": "reconciler get KIND NAME --watch follows an object",
 }
 """Verb to what does it here, which follows "there is no verb ...; " in a sentence."""

@@ -18,50 +18,12 @@ from types import FrameType
 
 import click
 
+from reconciler.cli.verb_groups import GROUPS, VERBS
 from reconciler.errors import ReconcilerError, UsageError
 from reconciler.shell.processes.garbage import collect_seldom
 from reconciler.shell.processes.held_signals import ENDING, handle_ending, is_main_thread
 from reconciler.shell.processes.machine_limits import limit_met
 from reconciler.version import __version__
-
-VERBS = {
-    "api-resources": "Print every kind that is read, its names, and who writes it.",
-    "blame": "Show whose commit put an object on each of its clusters.",
-    "check": "Try what the daemon needs: git, access, keys, clock, permissions.",
-    "completion": "Print the completion script of bash, zsh or fish.",
-    "cordon": "Keep clusters from taking anything new, by a taint in their files.",
-    "demo": "Show the main job on a scratch repository, step by step.",
-    "describe": "Print all that is known of an object: fields, conditions, decision, events.",
-    "events": "Print events as upstream records them, told from the commits.",
-    "explain": "Print what the fields of a kind mean, as its schema has them.",
-    "get": "Print objects of the repository: clusters, bindings, policies, rebalancers, ...",
-    "history": "Print what was decided about an object over time, and whose commit caused it.",
-    "import": "Write what kubectl prints of a live control plane into files.",
-    "init": "Write the files of a fleet: the example, or a part of it.",
-    "label": "Set or remove labels of objects in their files, and say what it would move.",
-    "plan": "Show what merging a branch would move, and why.",
-    "rebalance": "Write a WorkloadRebalancer, and say what it would move.",
-    "report": "Write the fleet as one page that can be read offline and sent along.",
-    "reconcile": "Run one pass: decide, commit, move the branch.",
-    "render": "Print the manifests that an object comes to on its clusters.",
-    "resume": "Let what was suspended be scheduled again.",
-    "run": "Run the daemon: a pass whenever the branch moves or a moment comes.",
-    "scale": "Set the replicas of workloads in their files, and say what it would move.",
-    "schema": "Print the JSON Schema of a kind, or of all, for editors.",
-    "serve": "Serve the page of a branch, for people to look at; it only reads.",
-    "simulate": "Show what would move if a cluster failed, a workload grew, ...",
-    "status": "Print how a repository stands: last pass, faults, suspended, rebalancers.",
-    "suspend": "Leave an object, or everything, where it is.",
-    "taint": "Set or remove taints of clusters in their files, and say what it would move.",
-    "top": "Print what clusters have, what is placed on them, what is free.",
-    "tree": "Print what hangs on a policy or a placement, down to the clusters.",
-    "uncordon": "Let clusters that were cordoned take something new again.",
-    "validate": "Check manifests, in a repository or in any folder.",
-    "verify": "Prove a history: compute each decision again, compare byte for byte.",
-    "version": "Print the version.",
-    "why": "Explain for each cluster why an object is there, or why not.",
-}
-"""Verb to its line in --help; its file in `cli/verbs` is loaded when the verb is used."""
 
 ELSEWHERE = {
     "adopt": "import",
@@ -72,10 +34,10 @@ ELSEWHERE = {
 }
 """What other commands call a verb, to ours."""
 
-BESIDE = {"resume": ("suspend", "resume"), "uncordon": ("edits.cordon", "uncordon")}
+BESIDE = {"resume": ("edits.suspend", "resume"), "uncordon": ("edits.cordon", "uncordon")}
 """Verbs that stand in the file of another, with their functions."""
 
-EDITS = ("cordon", "label", "scale", "taint")
+EDITS = ("cordon", "label", "rebalance", "scale", "suspend", "taint")
 """Verbs whose files are in `cli/verbs/edits`."""
 
 Handler = Callable[[int, FrameType | None], object] | int
@@ -130,10 +92,12 @@ class Verbs(click.Group):
         raise UsageError(f"there is no verb {shown(word)}; {ANSWERS.get(word, hint)}")
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the verbs without loading them."""
+        """List the verbs in their groups, without loading them."""
         del ctx
-        with formatter.section("Commands"):
-            formatter.write_dl(sorted(VERBS.items()))
+        widest = max(map(len, VERBS))
+        for title, verbs in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(verb.ljust(widest), line) for verb, line in verbs.items()])
 
 
 EPILOG = """\b

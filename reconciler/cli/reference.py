@@ -5,7 +5,8 @@ from collections.abc import Iterator
 
 import click
 
-from reconciler.cli.main import EPILOG, VERBS, cli
+from reconciler.cli.main import EPILOG, cli
+from reconciler.cli.verb_groups import GROUPS, VERBS
 
 HEAD = """\
 # The command line
@@ -20,7 +21,7 @@ def reference() -> str:
     """Return the whole page."""
     context = cli.make_context("reconciler", [], resilient_parsing=True)
     parts = [HEAD, *_described(f"{cli.help}\n\n{EPILOG}"), *_options(cli, context)]
-    parts.append("| verb | what it does |\n| --- | --- |\n" + _verbs())
+    parts += map(_group, GROUPS)
     for verb in sorted(VERBS):
         command = cli.get_command(context, verb)
         if command is not None:
@@ -28,10 +29,11 @@ def reference() -> str:
     return "\n".join(parts)
 
 
-def _verbs() -> str:
-    """Return the rows of the list of verbs."""
-    rows = (f"| [{verb}](#reconciler-{verb}) | {_cell(VERBS[verb])} |\n" for verb in sorted(VERBS))
-    return "".join(rows)
+def _group(title: str) -> str:
+    """Return the rows of a group of verbs."""
+    verbs = GROUPS[title].items()
+    rows = (f"| [{verb}](#reconciler-{verb}) | {_cell(line)} |\n" for verb, line in verbs)
+    return f"| {title} | |\n| --- | --- |\n{''.join(rows)}"
 
 
 def _verb(command: click.Command, context: click.Context) -> Iterator[str]:

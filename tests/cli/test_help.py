@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from reconciler.cli.main import VERBS, run
+from reconciler.cli.main import run
+from reconciler.cli.verb_groups import VERBS
 
 
 @pytest.mark.parametrize("verb", sorted(VERBS))

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from reconciler.cli.kubectl_verbs import ANSWERS
-from reconciler.cli.main import ELSEWHERE, VERBS
+from reconciler.cli.main import ELSEWHERE
+from reconciler.cli.verb_groups import VERBS
 from tests.cli.history import answer
 from tests.shell.repositories import Checkout
 

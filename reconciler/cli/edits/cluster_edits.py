@@ -1,12 +1,21 @@
 """The words of `cordon`, `uncordon` and `taint` as edits of clusters."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reconciler.audit.previews.edits import cluster_views, clusters_named
-from reconciler.cli.edits.object_edits import EditOptions, ObjectEdit, edit_objects, find_written
+from reconciler.cli.edits.object_edits import (
+    EditOptions,
+    ObjectEdit,
+    edit_objects,
+    find_written,
+    written_among,
+)
 from reconciler.cli.edits.workload_edits import split_words
+from reconciler.cli.objects.asked_kinds import AskedKind, asked_kinds, present_kinds
+from reconciler.cli.objects.object_selection import NamedOrChosen, matching
+from reconciler.cli.objects.object_words import all_objects
 from reconciler.core.dialects import CLUSTERS
 from reconciler.errors import UsageError
 from reconciler.manifests.edits.taint_changes import (
@@ -20,14 +29,28 @@ from reconciler.manifests.scope import DEFAULT_NAMESPACE
 
 if TYPE_CHECKING:
     from reconciler.model.identity import ObjectKey
+    from reconciler.model.known_kinds import Kind
     from reconciler.model.world import World
 
 ANY = ("cluster", "clusters")
 NODES = ("no", "node", "nodes")
 
 
-def cordon(directory: Path, /, *, words: Sequence[str], closes: bool, **options: Any) -> int:
+def cordon(
+    directory: Path,
+    /,
+    *,
+    words: Sequence[str],
+    selector: str | None,
+    closes: bool,
+    **options: Any,
+) -> int:
     """Keep clusters from taking anything new, or let them again."""
+    if not words and selector is None:
+        raise UsageError("name clusters, or choose among all of them with -l")
+    if words and selector is not None:
+        raise UsageError("-l chooses among all clusters; name none beside it")
+    chosen = _chosen((), selector) if selector is not None else None
     steps_for, views = (cordon_steps if closes else uncordon_steps), cluster_views()
 
     def wanted(world: "World") -> list[ObjectEdit]:
@@ -38,16 +61,29 @@ def cordon(directory: Path, /, *, words: Sequence[str], closes: bool, **options:
                 becomes="cordoned" if closes else "uncordoned",
                 is_already="is cordoned already" if closes else "is not cordoned",
             )
-            for key in _clusters(world, words)
+            for key in _clusters(world, words, chosen)
         ]
 
     verb = "Cordon" if closes else "Uncordon"
     return edit_objects(directory, EditOptions(**options), wanted, lambda names: f"{verb} {names}")
 
 
-def taint(directory: Path, /, *, words: Sequence[str], overwrite: bool, **options: Any) -> int:
+def taint(
+    directory: Path,
+    /,
+    *,
+    words: Sequence[str],
+    selector: str | None,
+    every: bool,
+    overwrite: bool,
+    **options: Any,
+) -> int:
     """Set and take away taints of clusters."""
     objects, changed = split_words(words, is_change, "taint", "key=value:NoSchedule or key-")
+    chosen = None
+    if selector is not None or every:
+        chosen = _chosen(objects, selector, every=every)
+        chosen.check()
     changes, views = parse_taint_changes(changed), cluster_views()
     said = " ".join(changed)
 
@@ -64,14 +100,57 @@ def taint(directory: Path, /, *, words: Sequence[str], overwrite: bool, **option
                 becomes=f"tainted {said}",
                 is_already="is tainted so already",
             )
-            for key in _clusters(world, objects)
+            for key in _clusters(world, all_objects(objects), chosen)
         ]
 
     to = EditOptions(**options)
     return edit_objects(directory, to, wanted, lambda names: f"Taint {names} {said}")
 
 
-def _clusters(world: "World", words: Sequence[str]) -> "list[ObjectKey]":
+def _chosen(words: Sequence[str], selector: str | None, *, every: bool = False) -> NamedOrChosen:
+    return NamedOrChosen(
+        words=tuple(words),
+        namespace="",
+        all_namespaces=True,
+        selector=selector,
+        every=every,
+    )
+
+
+def _clusters(
+    world: "World", words: Sequence[str], chosen: NamedOrChosen | None
+) -> "list[ObjectKey]":
+    """Return the clusters that are chosen, or else those that words name, each once.
+
+    Raises:
+        UsageError: There is none of them, or an object is of another kind.
+    """
+    return _named_clusters(world, words) if chosen is None else _chosen_clusters(world, chosen)
+
+
+def _chosen_clusters(world: "World", chosen: NamedOrChosen) -> "list[ObjectKey]":
+    """Return the clusters of a kind that are chosen; of all APIs for `cluster` or no word."""
+    (word,) = chosen.words or (ANY[0],)
+    if word.lower() in ANY:
+        asked = tuple(AskedKind(word, kind) for kind in CLUSTERS)
+    else:
+        asked = asked_kinds(world.known, present_kinds(world), (word,))
+        _check_kinds(one.kind for one in asked)
+    return written_among(world, matching(world, asked, chosen), chosen)
+
+
+def _check_kinds(kinds: "Iterable[Kind]") -> None:
+    """Refuse what is no cluster.
+
+    Raises:
+        UsageError: One of the kinds is none.
+    """
+    for kind in kinds:
+        if kind not in CLUSTERS:
+            raise UsageError(f"a {kind[1]} has no taints; name a cluster")
+
+
+def _named_clusters(world: "World", words: Sequence[str]) -> "list[ObjectKey]":
     """Return the clusters that words name, each once.
 
     A name alone means the clusters of that name in all APIs; `cluster/NAME` that of the kind
@@ -91,7 +170,6 @@ def _clusters(world: "World", words: Sequence[str]) -> "list[ObjectKey]":
         if kind.lower() in NODES:
             raise UsageError(f"nodes are the clusters' own; name a cluster, such as cluster/{name}")
         (key,) = find_written(world, [word], DEFAULT_NAMESPACE)
-        if (key.group, key.kind) not in CLUSTERS:
-            raise UsageError(f"a {key.kind} has no taints; name a cluster")
+        _check_kinds([key[:2]])
         found.append(key)
     return list(dict.fromkeys(found))

@@ -12,6 +12,13 @@ from reconciler.audit.printable import printable
 from reconciler.cli.edits.delivery import Delivery, commit_subject, delivery_options
 from reconciler.cli.edits.edited_world import Files, edited_world
 from reconciler.cli.edits.object_text import print_difference, text_around
+from reconciler.cli.objects.object_selection import (
+    NamedOrChosen,
+    ObjectSelection,
+    matching,
+    where_looked,
+)
+from reconciler.cli.objects.object_words import all_objects
 from reconciler.cli.options.layout import layout_options
 from reconciler.cli.options.options import output_option
 from reconciler.errors import UsageError
@@ -22,6 +29,7 @@ from reconciler.model.repository_layout import RepositoryLayout
 
 if TYPE_CHECKING:
     from reconciler.audit.previews.preview import Preview
+    from reconciler.cli.objects.asked_kinds import AskedKind
     from reconciler.model.body import Body
     from reconciler.model.world import World
 
@@ -84,6 +92,36 @@ def find_written(world: "World", words: Sequence[str], namespace: str) -> list[O
             raise UsageError(f"there is no {spelled(key)}{near(world, key)}")
         keys.append(key)
     return list(dict.fromkeys(keys))
+
+
+def find_chosen(world: "World", selection: NamedOrChosen) -> list[ObjectKey]:
+    """Return the objects that are named, or of those that people wrote the ones that are chosen.
+
+    Raises:
+        UsageError: One that is named is not there, or passes write it; or there is nothing.
+    """
+    from reconciler.cli.objects.asked_kinds import asked_kinds, present_kinds
+
+    selection.check()
+    if selection.is_named:
+        return find_written(world, all_objects(selection.words), selection.namespace)
+    asked = asked_kinds(world.known, present_kinds(world), selection.words)
+    return written_among(world, matching(world, asked, selection), selection)
+
+
+def written_among(
+    world: "World", found: "Mapping[AskedKind, Sequence[ObjectKey]]", selection: ObjectSelection
+) -> list[ObjectKey]:
+    """Return those of some objects that people wrote.
+
+    Raises:
+        UsageError: There is none.
+    """
+    keys = [key for listed in found.values() for key in listed if key in world.inputs]
+    if keys:
+        return keys
+    words = ", ".join(dict.fromkeys(one.word for one in found))
+    raise UsageError(f"no {words}{where_looked(world, next(iter(found)), selection)}")
 
 
 def edit_objects(

@@ -1,11 +1,12 @@
 """The words of `scale` and `label` as edits of objects."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reconciler.cli.edits.object_edits import EditOptions, ObjectEdit, edit_objects, find_written
-from reconciler.cli.objects.object_words import all_objects
+from reconciler.cli.edits.object_edits import EditOptions, ObjectEdit, edit_objects, find_chosen
+from reconciler.cli.objects.object_selection import NamedOrChosen
 from reconciler.errors import UsageError
 from reconciler.manifests.edits.label_changes import is_change, label_steps, parse_label_changes
 from reconciler.manifests.edits.replica_changes import replica_steps
@@ -19,8 +20,7 @@ def scale(
     directory: Path,
     /,
     *,
-    words: Sequence[str],
-    namespace: str,
+    selection: NamedOrChosen,
     replicas: int,
     current: int | None,
     **options: Any,
@@ -35,18 +35,17 @@ def scale(
                 becomes=f"scaled to {replicas}",
                 is_already=f"has {replicas} replicas already",
             )
-            for key in find_written(world, all_objects(words), namespace)
+            for key in find_chosen(world, selection)
         ]
 
     to = EditOptions(**options)
     return edit_objects(directory, to, wanted, lambda names: f"Scale {names} to {replicas}")
 
 
-def label(
-    directory: Path, /, *, words: Sequence[str], namespace: str, overwrite: bool, **options: Any
-) -> int:
+def label(directory: Path, /, *, selection: NamedOrChosen, overwrite: bool, **options: Any) -> int:
     """Set and take away labels of objects."""
-    objects, changed = split_words(words, is_change, "label", "tier=gold or tier-")
+    objects, changed = split_words(selection.words, is_change, "label", "tier=gold or tier-")
+    chosen = replace(selection, words=objects)
     changes = parse_label_changes(changed)
 
     def wanted(world: "World") -> list[ObjectEdit]:
@@ -57,7 +56,7 @@ def label(
                 becomes=f"labelled {' '.join(changed)}",
                 is_already="is labelled so already",
             )
-            for key in find_written(world, objects, namespace)
+            for key in find_chosen(world, chosen)
         ]
 
     to, said = EditOptions(**options), " ".join(changed)
@@ -66,8 +65,8 @@ def label(
 
 def split_words(
     words: Sequence[str], is_change: Callable[[str], bool], noun: str, example: str
-) -> tuple[list[str], list[str]]:
-    """Return the objects that words begin with, and the changes that follow.
+) -> tuple[tuple[str, ...], list[str]]:
+    """Return the words of objects that all begin with, and the changes that follow.
 
     Source: kubectl pkg/cmd/util/helpers.go `GetResourcesAndPairs`.
 
@@ -75,7 +74,7 @@ def split_words(
         UsageError: There are none of the one or the other, or an object stands behind a change.
     """
     first = next((at for at, word in enumerate(words) if is_change(word)), len(words))
-    objects, changes = list(words[:first]), list(words[first:])
+    objects, changes = tuple(words[:first]), list(words[first:])
     late = next((word for word in changes if not is_change(word)), None)
     if late is not None:
         raise UsageError(f"{shown(late)} stands behind a {noun}; name all objects before {noun}s")
@@ -83,4 +82,4 @@ def split_words(
         raise UsageError(f"name an object before its {noun}s, as KIND/NAME or KIND NAME")
     if not changes:
         raise UsageError(f"there is no {noun} to change; add one, such as {example}")
-    return all_objects(objects), changes
+    return objects, changes

@@ -12,7 +12,8 @@ from reconciler.cli.objects.get_output import print_found
 from reconciler.cli.objects.get_part import find_in_part
 from reconciler.cli.objects.get_watch import Watch
 from reconciler.cli.objects.kind_list import print_kinds
-from reconciler.cli.objects.query import Query, matching
+from reconciler.cli.objects.object_selection import ObjectSelection, matching, where_looked
+from reconciler.cli.objects.query import Query
 from reconciler.cli.objects.world import fleet_of, note_if_empty
 from reconciler.cli.options.template_format import is_template
 from reconciler.core.dialects import CLUSTERS
@@ -58,7 +59,7 @@ def run(
         return print_kinds(world, query)
     asked = asked_kinds(world.known, present_kinds(world), query.words)
     found = matching(world, asked, query)
-    missing = _say_what_is_missing(world, found, query)
+    missing = say_what_is_missing(world, found, query)
     if watch and name is not None:
         Watch(repository, loader, name, asked, query, watch_events).run(poll_seconds)
         return 0
@@ -74,28 +75,23 @@ def _revision(repository: Repository, branch: str | None, at: str | None) -> str
     return repository.head() if branch is None else repository.resolve(branch)
 
 
-def _say_what_is_missing(
-    world: World, found: Mapping[AskedKind, Sequence[ObjectKey]], query: Query
+def say_what_is_missing(
+    world: World, found: Mapping[AskedKind, Sequence[ObjectKey]], query: ObjectSelection
 ) -> bool:
     """Say what is not there; return whether any of it was named."""
     named = [one for one in found if one.name and not found[one]]
     for one in named:
         scope = query.namespace if world.known.scopes.get(one.kind) is not False else ""
         hint = near(world, ObjectKey(*one.kind, scope, one.name))
-        click.echo(f"no {one.word} named {one.name}{_where(world, one, query)}{hint}", err=True)
+        click.echo(
+            f"no {one.word} named {one.name}{where_looked(world, one, query)}{hint}", err=True
+        )
     if not named and not any(found.values()):
         first, *_ = found
         what = ", ".join(dict.fromkeys(one.word for one in found))
         hint = _other_clusters(world, first)
-        click.echo(f"no {what}{_where(world, first, query)}{hint}", err=True)
+        click.echo(f"no {what}{where_looked(world, first, query)}{hint}", err=True)
     return bool(named)
-
-
-def _where(world: World, asked: AskedKind, query: Query) -> str:
-    """Return where something was looked for."""
-    labels = "" if query.selector is None else f" with {query.selector}"
-    everywhere = query.all_namespaces or world.known.scopes.get(asked.kind) is False
-    return labels if everywhere else f"{labels} in namespace {query.namespace}"
 
 
 def _other_clusters(world: World, asked: AskedKind) -> str:

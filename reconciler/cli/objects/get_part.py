@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from reconciler.audit.fleet.assumed_outputs import needs_others
 from reconciler.cli.objects.asked_kinds import AskedKind, asked_kinds, present_kinds
-from reconciler.cli.objects.query import Query, matching
+from reconciler.cli.objects.object_selection import matching
+from reconciler.cli.objects.query import Query
 from reconciler.core.dialects import KINDS, PLACED
 from reconciler.errors import UsageError
 from reconciler.manifests.label_selector import parse_selector

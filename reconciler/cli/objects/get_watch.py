@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from reconciler.cli.objects.get_output import by_kind, layout_of, print_manifests
+from reconciler.cli.objects.object_selection import matching
 from reconciler.cli.objects.object_tables import (
     Table,
     rows_of,
@@ -16,7 +17,6 @@ from reconciler.cli.objects.object_tables import (
     table_of,
     typed_name,
 )
-from reconciler.cli.objects.query import matching
 from reconciler.cli.printing.table import aligned_line, table_lines, widths_of
 
 if TYPE_CHECKING:
@@ -50,15 +50,16 @@ class Watch:
         """Print until interrupted."""
         from reconciler.shell.daemon.watch import Wakeups
 
-        head, world = "", None
+        sources: tuple[str, str] | None = None
+        world: World | None = None
         # Watching begins before the first look, so that no commit is missed between them.
         with Wakeups(self.repository.common_dir, poll_seconds=poll_seconds) as wakeups:
             while True:
-                new = self.repository.resolve(self.branch)
-                if new != head:
-                    before, world = world, self.loader.load(new)
+                present = self.loader.sources_of(self.repository.resolve(self.branch))
+                if present != sources:
+                    before, world = world, self.loader.load(present[0])
                     self._show(world, before)
-                    head = new
+                    sources = present
                     sys.stdout.flush()
                 if not wakeups.wait():
                     return

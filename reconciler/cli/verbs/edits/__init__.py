@@ -1,1 +1,1 @@
-"""Verbs of kubectl that edit what people wrote: each a line of a file, and what it would move."""
+"""Verbs that write manifests or edit those of people: files to commit, and what they would move."""

@@ -1,0 +1,1 @@
+"""`wait`: what is waited for, and the wait itself."""

@@ -1,0 +1,1 @@
+"""Waiting for what passes bring, as users meet it."""
