@@ -7,6 +7,7 @@ also where the runner was started in the background by a shell that lets it igno
 nobody foresaw fails a test. Those of the fast loop (`quick.py`) start no process.
 """
 
+import gc
 import os
 import signal
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -21,6 +22,7 @@ from reconciler.dialects import object_boundary
 from tests import quick, strict
 from tests.slowness import slowness
 
+COLLECTIONS = gc.get_threshold()
 CPU_SECONDS = 10.0
 """What one test may take on a quiet machine, unless its mark `cpu_seconds` says more."""
 
@@ -94,8 +96,13 @@ def _cpu_seconds() -> float:
 
 @pytest.fixture(autouse=True)
 def own_process() -> None:
-    """Begin each test with Python's own handlers of signals, and with a log that is not set up."""
+    """Begin each test with Python's own handlers of signals, and with a log that is not set up.
+
+    Objects in circles are looked for as often as Python does by itself: a worker of the product
+    looks seldom, and what a thousand tests leave behind holds processes and files.
+    """
     _handle_signals()
+    gc.set_threshold(*COLLECTIONS)
     structlog.reset_defaults()
 
 
