@@ -11,13 +11,14 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
 import click
 
+from reconciler.cli.printing.progress import telling
 from reconciler.cli.verb_groups import GROUPS, VERBS
 from reconciler.errors import ReconcilerError, UsageError
 from reconciler.shell.processes.garbage import collect_seldom
@@ -174,7 +175,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
     previous = _end_politely() if is_main_thread() else {}
     try:
-        result = cli.main(args=arguments, prog_name="reconciler", standalone_mode=False)
+        with telling() if wants_colour() else nullcontext():
+            result = cli.main(args=arguments, prog_name="reconciler", standalone_mode=False)
     except click.exceptions.Exit as done:
         return done.exit_code
     except SystemExit as done:  # how click ends a completion

@@ -12,6 +12,7 @@ from reconciler.cli.options.options import Service
 from reconciler.cli.options.trust import Keys
 from reconciler.cli.printing.faults import print_faults, print_traces
 from reconciler.cli.printing.pass_report import print_pass
+from reconciler.cli.printing.progress import doing
 from reconciler.model.moments import format_moment
 from reconciler.shell.clock import Clock
 
@@ -29,7 +30,8 @@ def run(
     """Run one pass; return the exit code."""
     passes = open_passes(directory, service, keys)
     publish = service.remote is None or not no_push
-    report = passes.decide(at=now) if dry_run else passes.run(at=now, publish=publish)
+    with doing("Deciding"):
+        report = passes.decide(at=now) if dry_run else passes.run(at=now, publish=publish)
     note_if_empty(directory if service.remote is None else None, report.world)
     if now is not None and report.commit is not None:
         _warn_if_ahead(now, passes.clock)

@@ -113,7 +113,7 @@ def _list(kubectl: "Kubectl", world: "World", resources: Sequence[str], export: 
     from reconciler.imports.export import read_export
     from reconciler.shell.processes.kubectl import NotServed, ResourceForbidden
 
-    for resource in tracked(resources, len(resources), what="Asking kubectl", few=0):
+    for resource in tracked(resources, len(resources), what="Asking kubectl"):
         try:
             data = kubectl.get(resource)
         except NotServed:

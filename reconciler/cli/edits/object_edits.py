@@ -21,6 +21,7 @@ from reconciler.cli.objects.object_selection import (
 from reconciler.cli.objects.object_words import all_objects
 from reconciler.cli.options.layout import layout_options
 from reconciler.cli.options.options import output_option
+from reconciler.cli.printing.progress import PASSES, doing
 from reconciler.errors import UsageError
 from reconciler.manifests.edits.steps import Step, apply_steps
 from reconciler.model.enumeration import enumerated
@@ -216,7 +217,8 @@ def _preview(
         return None
     check_accepted(world, put(world, bodies))
     present = _decided_world(delivery, to, world)
-    return look_ahead(present, put(present, bodies), moment_in(present, None))
+    with doing(PASSES):
+        return look_ahead(present, put(present, bodies), moment_in(present, None))
 
 
 def _decided_world(delivery: Delivery, to: EditOptions, world: "World") -> "World":

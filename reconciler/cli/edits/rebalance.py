@@ -19,6 +19,7 @@ from reconciler.cli.objects.object_words import all_objects
 from reconciler.cli.objects.world import note_if_empty, open_loader
 from reconciler.cli.printing.preview import print_preview
 from reconciler.cli.printing.print_json import print_json
+from reconciler.cli.printing.progress import PASSES, doing
 from reconciler.core.changes import Change, WriteFile
 from reconciler.core.inputs.input_files import inputs_in
 from reconciler.core.reconcile import reconcile
@@ -100,9 +101,10 @@ def _plan(world: World, key: ObjectKey, body: Body) -> tuple[Preview, list[str]]
     changed = put(world, {key: body})
     last, clock = last_pass(world.outputs), SystemClock().now()
     now: datetime = clock if last is None else max(clock, add(last.at))
-    found = look_ahead(world, changed, now)
     path = output_path(world.output_root, key)
-    return found, _unmatched(reconcile(changed, now).changes, path)
+    with doing(PASSES):
+        found = look_ahead(world, changed, now)
+        return found, _unmatched(reconcile(changed, now).changes, path)
 
 
 def _unmatched(changes: Sequence[Change], path: str) -> list[str]:

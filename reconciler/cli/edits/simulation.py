@@ -16,7 +16,7 @@ from reconciler.cli.objects.world import load_world
 from reconciler.cli.options.workers import AskedWorkers
 from reconciler.cli.printing.preview import print_preview
 from reconciler.cli.printing.print_json import print_json
-from reconciler.cli.printing.progress import tracked
+from reconciler.cli.printing.progress import PASSES, doing, tracked
 from reconciler.cli.printing.table import print_table
 from reconciler.core.reconcile import reconcile
 from reconciler.errors import UsageError
@@ -26,7 +26,6 @@ from reconciler.model.repository_layout import RepositoryLayout
 from reconciler.model.world import World
 from reconciler.shell.work.failures import ENOUGH, assess_all
 
-FEW = 10  # so many clusters fail before a bar has appeared
 NAMED = 3
 LEGEND = """
 UNSCHEDULABLE: objects that would get fewer clusters than they ask for; WHO names them
@@ -66,8 +65,9 @@ def run(
     if fail_each:
         edits = [place, *said]
         return _fail_each(changed, revision, edits, happens, decided, output, workers)
-    baseline = reconcile(world, happens) if waits else None
-    found = look_ahead(world, changed, decided, baseline=baseline)
+    with doing(PASSES):
+        baseline = reconcile(world, happens) if waits else None
+        found = look_ahead(world, changed, decided, baseline=baseline)
     elapsed = f"{later} seconds later" if later or waits else ""
     told = ", ".join(filter(None, ("; ".join(said), elapsed)))
     heading = Heading("simulation", f"{place}: {told}")
@@ -95,7 +95,7 @@ def _fail_each(
     clusters = clusters_of(world)
     with asked.open(len(clusters), ENOUGH) as workers:
         impacts = assess_all(world, clusters, failed_at=failed_at, now=now, workers=workers)
-        found = ranked(tracked(impacts, len(clusters), what="Failing clusters", few=FEW))
+        found = ranked(tracked(impacts, len(clusters), what="Failing clusters"))
     if output == "json":
         told = {
             "of": "; ".join(said),

@@ -8,7 +8,7 @@ from reconciler.audit.findings import Finding, finding_of
 from reconciler.audit.references.check import check_kinds, check_references, is_complete
 from reconciler.audit.references.links import skipped_links
 from reconciler.cli.options.document_cache import document_cache
-from reconciler.cli.printing.progress import tracked
+from reconciler.cli.printing.progress import doing, tracked
 from reconciler.core.dialects import KINDS
 from reconciler.core.inputs.admissions import ADMISSIONS
 from reconciler.core.inputs.document_rules import Rules
@@ -97,7 +97,8 @@ def check(
         world = _world(index, source)
         unreadable = not is_complete(world)
         if not unreadable:
-            findings += check_references(world, texts)
+            with doing("Following references"):
+                findings += check_references(world, texts)
     asked = frozenset((*named.files, *named.links))
     return Checked(
         inspections=tuple(file for file in inspections if file.path in asked),

@@ -17,6 +17,7 @@ from reconciler.cli.objects.event_reader import EventReader
 from reconciler.cli.objects.shown_body import shown_body
 from reconciler.cli.objects.world import note_if_empty, open_revisions
 from reconciler.cli.printing.decision_words import by_whom, placed_text
+from reconciler.cli.printing.progress import HISTORY, doing
 from reconciler.errors import UsageError
 from reconciler.library.subject import Subject, subject_at
 from reconciler.manifests.columns import duration
@@ -45,9 +46,10 @@ def run(
         click.echo(f"there is no {spelled(key)}{near(world, key)}", err=True)
         return 1
     subject = _decided(revisions, head, word, namespace)
-    lines = [*_object(world, key), *_decision(subject)]
-    if events:
-        lines += _events(revisions, head, key, subject)
+    with doing(HISTORY):
+        lines = [*_object(world, key), *_decision(subject)]
+        if events:
+            lines += _events(revisions, head, key, subject)
     for line in aligned(lines):
         click.echo(line)
     return 0

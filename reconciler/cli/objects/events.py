@@ -16,6 +16,7 @@ from reconciler.cli.objects.event_reader import EventReader
 from reconciler.cli.objects.world import note_if_empty, open_revisions
 from reconciler.cli.printing.coming import coming_for, coming_in, coming_lines
 from reconciler.cli.printing.print_json import print_json, print_json_line
+from reconciler.cli.printing.progress import HISTORY, doing
 from reconciler.cli.printing.table import print_table
 from reconciler.core.dialects import KINDS
 from reconciler.errors import UsageError
@@ -54,7 +55,8 @@ def run(
     subject = None if word is None else subject_at(revisions, head, word, namespace, also=also)
     key = None if subject is None else subject.key
     reader = EventReader(revisions, key, warnings=warnings)
-    found, older = reader.read(head, after, limit)
+    with doing(HISTORY):
+        found, older = reader.read(head, after, limit)
     if older:
         click.echo(f"older events exist; --limit 0 shows all, not only {limit}", err=True)
     coming = () if watch or since else _coming(revisions, head, key)

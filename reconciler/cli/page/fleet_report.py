@@ -12,6 +12,7 @@ from reconciler.cli.objects.world import note_if_empty, open_fleet
 from reconciler.cli.page.merges import planned
 from reconciler.cli.page.one_object import object_detail
 from reconciler.cli.page.views import PageViews, new_memory
+from reconciler.cli.printing.progress import doing
 from reconciler.errors import ShellError, UsageError
 from reconciler.model.identity import ObjectKey
 from reconciler.model.repository_layout import RepositoryLayout
@@ -44,7 +45,8 @@ def run(
     if output == SVG:
         click.echo(_picture(views, plan), nl=False)
         return 0
-    text = _page(views, rev, plan)
+    with doing("Writing the page"):
+        text = _page(views, rev, plan)
     if output == "-":
         click.echo(text, nl=False)
         return 0

@@ -13,6 +13,7 @@ from reconciler.audit.short_id import short_id
 from reconciler.cli.objects.subject import SEVERAL, AskedObject, open_subject
 from reconciler.cli.printing.decision_words import by_whom, nothing_said
 from reconciler.cli.printing.print_json import print_json
+from reconciler.cli.printing.progress import HISTORY, doing
 from reconciler.cli.printing.table import print_table
 from reconciler.library.subject import Subject
 from reconciler.model.moments import format_moment
@@ -22,7 +23,8 @@ def run(directory: Path, asked: AskedObject) -> int:
     """Print who put an object on each of its clusters."""
     subject = open_subject(directory, asked)
     placed = placed_on(subject.world, subject.key)
-    found = blame_of(subject.events(first=SEVERAL), placed)
+    with doing(HISTORY):
+        found = blame_of(subject.events(first=SEVERAL), placed)
     if asked.output == "json":
         clusters = [_as_json(item) for item in found]
         print_json({"object": object_json(subject.key), "clusters": clusters})

@@ -3,6 +3,8 @@
 from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from reconciler.cli.printing.progress import PASSES, doing
+
 if TYPE_CHECKING:
     from datetime import datetime
 
@@ -30,7 +32,8 @@ def coming_in(
     """
     from reconciler.audit.previews.foresight import foresee
 
-    return foresee(world, _from_on(world), memo=memo, settled=settled)
+    with doing(PASSES):
+        return foresee(world, _from_on(world), memo=memo, settled=settled)
 
 
 def coming_for(world: "World", keys: "Collection[ObjectKey]") -> "tuple[Coming, ...]":
@@ -42,7 +45,8 @@ def coming_for(world: "World", keys: "Collection[ObjectKey]") -> "tuple[Coming, 
     from reconciler.core.dialects import KINDS, PLACED
 
     asked = {key for key in keys if key[:2] in PLACED or key[:2] in KINDS.removable}
-    return foresee_some(world, asked, _from_on(world))
+    with doing(PASSES):
+        return foresee_some(world, asked, _from_on(world))
 
 
 def _from_on(world: "World") -> "datetime":

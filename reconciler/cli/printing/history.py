@@ -12,6 +12,7 @@ from reconciler.audit.short_id import short_id
 from reconciler.cli.objects.subject import SEVERAL, AskedObject, open_subject
 from reconciler.cli.printing.decision_words import by_whom, nothing_said, placed_text
 from reconciler.cli.printing.print_json import print_json
+from reconciler.cli.printing.progress import HISTORY, doing
 from reconciler.cli.printing.table import print_table
 from reconciler.model.moments import format_moment
 
@@ -20,7 +21,8 @@ def run(directory: Path, asked: AskedObject, *, limit: int) -> int:
     """Print the decisions about an object."""
     subject = open_subject(directory, asked)
     events = subject.events(first=min(limit or SEVERAL, SEVERAL))
-    found = list(islice(events, limit or None))
+    with doing(HISTORY):
+        found = list(islice(events, limit or None))
     if asked.output == "json":
         decisions = [moved_json(event) for event in found]
         print_json({"object": object_json(subject.key), "decisions": decisions})

@@ -30,7 +30,7 @@ from reconciler.shell.work.branch_proof import BranchProof, prove_branches
 from reconciler.shell.work.proof_record import open_record
 from reconciler.shell.work.proofs import ENOUGH, prove_rest
 
-FEW = 50  # so many commits are proven before a bar has appeared
+FEW = 50  # so many commits are proven sooner than a record of them is read
 GLYPHS = {"proven": "✔", "other version": "?"}
 COLOURS = {"proven": "green", "other version": "yellow"}
 
@@ -60,7 +60,7 @@ def run(
         workers.open(sum(record.find(one) is None for one in commits), ENOUGH) as opened,
     ):
         proving = prove_rest(revisions, commits, workers=opened, record=record)
-        proven = list(tracked(proving, len(commits), what="Proving commits", few=FEW))
+        proven = list(tracked(proving, len(commits), what="Proving commits"))
     keys = {one.revision: one.key for one in signatures or () if not one.problem}
     proofs = list(held_to_places(proven, branch=branch, keys=keys))
     delivered = _delivered(revisions)

@@ -11,6 +11,7 @@ from reconciler.cli.objects.world import note_if_empty, open_fleet
 from reconciler.cli.options.fail_on import EXIT_FORBIDDEN, Forbidden, report_forbidden
 from reconciler.cli.printing.manifest_changes import print_manifest_changes
 from reconciler.cli.printing.preview import print_preview
+from reconciler.cli.printing.progress import PASSES, doing
 from reconciler.errors import ShellError, UsageError
 from reconciler.library.fleet import moment_of
 from reconciler.model.repository_layout import RepositoryLayout
@@ -42,8 +43,9 @@ def run(
         with open_fleet(directory, layout).sides(base=base or branch, head=head) as sides:
             note_if_empty(directory, sides.base, sides.merged)
             at = moment_of(sides, now)
-            found = look_ahead(sides.base, sides.merged, at, settled=sides.settled)
-            changed = manifest_changes(sides.base, sides.merged, at) if manifests else None
+            with doing(PASSES):
+                found = look_ahead(sides.base, sides.merged, at, settled=sides.settled)
+                changed = manifest_changes(sides.base, sides.merged, at) if manifests else None
     except UsageError as error:
         if detailed_exitcode:
             raise ShellError(str(error)) from error

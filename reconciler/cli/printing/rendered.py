@@ -12,6 +12,7 @@ from reconciler.audit.named_object import decided_key, find_object, near, spelle
 from reconciler.audit.printable import printable
 from reconciler.cli.objects.subject import AskedObject
 from reconciler.cli.objects.world import load_world
+from reconciler.cli.printing.progress import doing
 from reconciler.dialects.renderer import ClusterWork
 from reconciler.errors import UsageError
 from reconciler.manifests.secrets import without_secrets
@@ -25,7 +26,8 @@ def run(directory: Path, asked: AskedObject, *, cluster: str | None, carriers: b
     key = find_object(world, asked.word, asked.namespace)
     if key not in world.inputs and key not in world.outputs:
         raise UsageError(f"there is no {spelled(key)}{near(world, key)}")
-    found = [*rendered_in(world, key)] or [*rendered_in(world, decided_key(world, key))]
+    with doing("Rendering"):
+        found = [*rendered_in(world, key)] or [*rendered_in(world, decided_key(world, key))]
     works = _works(found, cluster)
     failed = [
         one for each in found for one in each.rendered.failed if cluster in (None, one.cluster)

@@ -20,6 +20,7 @@ from reconciler.cli.objects.world import note_if_empty
 from reconciler.cli.printing.coming import coming_in, sentences
 from reconciler.cli.printing.faults import fault_line
 from reconciler.cli.printing.print_json import print_json
+from reconciler.cli.printing.progress import doing
 from reconciler.cli.printing.suspended import suspender_sentences
 from reconciler.cli.printing.unaccepted import named_commit, unaccepted_commits, unaccepted_line
 from reconciler.core.memo import Memo
@@ -71,7 +72,8 @@ def run(
     since = list(takewhile(is_by_hand, commits))
     if world.apart:
         since += _inputs_since(revisions, world)
-    status = status_of(world, SystemClock().now(), changed=bool(since))
+    with doing("Adding up"):
+        status = status_of(world, SystemClock().now(), changed=bool(since))
     served = asked.branch or _branch(revisions)
     branch = asked.branch or (served if at == "HEAD" else at)
     unaccepted = unaccepted_commits(revisions, served, world.revision, commits)

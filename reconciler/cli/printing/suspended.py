@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from reconciler.cli.printing.progress import PASSES, doing
+
 if TYPE_CHECKING:
     from reconciler.audit.fleet.suspensions import Suspender
     from reconciler.core.memo import Memo
@@ -44,7 +46,8 @@ def suspender_sentences(
     from reconciler.core.record import next_moment
 
     memo, at = memo or Memo(), next_moment(world, now)
-    return [
-        printable(f"{one.words}: {resumed_text(resumed_moves(world, [one], at, memo))}")
-        for one in suspenders
-    ]
+    with doing(PASSES):
+        return [
+            printable(f"{one.words}: {resumed_text(resumed_moves(world, [one], at, memo))}")
+            for one in suspenders
+        ]

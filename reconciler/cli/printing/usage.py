@@ -9,6 +9,7 @@ from reconciler.audit.fleet.usage import Usage, usage_of
 from reconciler.audit.json_shapes import object_json
 from reconciler.cli.objects.world import load_world
 from reconciler.cli.printing.print_json import print_json
+from reconciler.cli.printing.progress import doing
 from reconciler.cli.printing.table import print_table
 from reconciler.model.quantity import canonical_binary, canonical_cpu, ceil_milli, ceil_units
 from reconciler.model.repository_layout import RepositoryLayout
@@ -30,7 +31,9 @@ def run(
 ) -> int:
     """Print the usage of clusters."""
     del what
-    found = sorted(usage_of(load_world(directory, at, layout)), key=_order(sort_by))
+    world = load_world(directory, at, layout)
+    with doing("Adding up"):
+        found = sorted(usage_of(world), key=_order(sort_by))
     if output == "json":
         print_json({"clusters": [_as_json(item) for item in found]})
         return 0

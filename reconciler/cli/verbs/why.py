@@ -37,11 +37,13 @@ def command(directory: Path, asked: AskedObject, *, cluster: str | None) -> int:
     \b
     Exit codes: 0 told, 1 nothing is decided about it, 2 no such kind, revision or cluster.
     """
+    from reconciler.cli.printing.progress import PASSES, doing
     from reconciler.cli.printing.why_text import why_text
     from reconciler.shell.clock import SystemClock
 
     subject = open_subject(directory, asked)
-    why = subject.why(SystemClock().now())
+    with doing(PASSES):
+        why = subject.why(SystemClock().now())
     if why.explanation is None:
         _print(asked.output, why, None)
         click.echo(_unanswered(subject, why), err=True)

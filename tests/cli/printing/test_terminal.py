@@ -48,12 +48,18 @@ def on_terminal(folder: Path, arguments: Sequence[str], variables: dict[str, str
         stderr=theirs,
     )
     os.close(theirs)
+    shown = read_all(ours)
+    assert 0 == process.wait(30)
+    return shown
+
+
+def read_all(terminal: int) -> str:
+    """Return all that comes out of a terminal until nobody writes to it any more; it is closed."""
     chunks = []
     with contextlib.suppress(OSError):  # Linux says EIO at the end of a terminal
-        while chunk := os.read(ours, 4096):
+        while chunk := os.read(terminal, 4096):
             chunks.append(chunk)
-    os.close(ours)
-    assert 0 == process.wait(30)
+    os.close(terminal)
     return b"".join(chunks).decode()
 
 
