@@ -8,6 +8,7 @@ import click
 
 from reconciler.audit.fleet.assumed_outputs import as_of
 from reconciler.audit.fleet.placed import placed_on
+from reconciler.audit.fleet.suspensions import Suspensions
 from reconciler.audit.named_object import find_object, near, spelled
 from reconciler.audit.printable import printable
 from reconciler.audit.short_id import short_id
@@ -18,6 +19,7 @@ from reconciler.cli.objects.shown_body import shown_body
 from reconciler.cli.objects.world import note_if_empty, open_revisions
 from reconciler.cli.printing.decision_words import by_whom, placed_text
 from reconciler.cli.printing.progress import HISTORY, doing
+from reconciler.cli.printing.suspended import suspender_sentences
 from reconciler.errors import UsageError
 from reconciler.library.subject import Subject, subject_at
 from reconciler.manifests.columns import duration
@@ -47,7 +49,7 @@ def run(
         return 1
     subject = _decided(revisions, head, word, namespace)
     with doing(HISTORY):
-        lines = [*_object(world, key), *_decision(subject)]
+        lines = [*_object(world, key), *_suspended(world, key), *_decision(subject)]
         if events:
             lines += _events(revisions, head, key, subject)
     for line in aligned(lines):
@@ -64,6 +66,12 @@ def _object(world: World, key: ObjectKey) -> Iterator[Line]:
     yield from (("File:" if i == 0 else "", path) for i, path in enumerate(sorted(places)))
     yield from description.fields(body)
     yield from description.conditions(body, now)
+
+
+def _suspended(world: World, key: ObjectKey) -> Iterator[Line]:
+    """Yield what suspends it, each with its file and with what a resume would move."""
+    told = suspender_sentences(world, Suspensions(world).of(key), SystemClock().now())
+    yield from (("Suspended:" if at == 0 else "", line) for at, line in enumerate(told))
 
 
 def _decided(revisions: GitRevisions, head: str, word: str, namespace: str) -> Subject | None:
@@ -113,10 +121,11 @@ def _events(
             item.told.type,
             item.told.reason,
             duration(now - item.at),
+            item.told.source,
             short_id(item.commit.revision),
             item.told.message,
         )
         for item in found
     ]
     yield "Events:" + (f"  (the newest {NEWEST_EVENTS})" if older else ""), None
-    yield from ruled(("Type", "Reason", "Age", "Commit", "Message"), rows)
+    yield from ruled(("Type", "Reason", "Age", "From", "Commit", "Message"), rows)

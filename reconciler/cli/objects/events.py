@@ -3,7 +3,9 @@
 import sys
 from collections.abc import Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
+from typing import Protocol
 
 import click
 
@@ -29,6 +31,13 @@ from reconciler.shell.clock import SystemClock
 from reconciler.shell.daemon.watch import Wakeups
 from reconciler.shell.git.revisions import resolve_revision
 from reconciler.shell.reading.revisions import GitRevisions
+
+
+class PrintEvents(Protocol):
+    """Prints events as they come, below their titles or not."""
+
+    def __call__(self, found: Sequence[Happening], *, headers: bool) -> None:
+        """Print them."""
 
 
 def run(
@@ -61,12 +70,13 @@ def run(
         click.echo(f"older events exist; --limit 0 shows all, not only {limit}", err=True)
     coming = () if watch or since else _coming(revisions, head, key)
     lines = watch and output == "json"
-    if output == "text" or lines:
-        _print(found, lines=lines, headers=True)
+    wide = output == "wide"
+    if output != "json" or lines:
+        _print(found, lines=lines, wide=wide, headers=True)
     else:
         told = [coming_json(one) for one in coming]
         print_json({"events": [_as_json(item) for item in found], "coming": told})
-    if output == "text":
+    if output != "json":
         _print_coming(coming)
     if not found and not watch:
         if subject is not None:
@@ -75,7 +85,8 @@ def run(
         click.echo("no event", err=True)
     if watch and name is not None:
         sys.stdout.flush()
-        _follow(reader, name, head, lines=lines, poll_seconds=poll_seconds, headers=not found)
+        print_new = partial(_print, lines=lines, wide=wide)
+        _follow(reader, name, head, print_new, poll_seconds=poll_seconds, headers=not found)
     return 0
 
 
@@ -104,8 +115,8 @@ def _follow(
     reader: EventReader,
     branch: str,
     head: str,
+    print_new: "PrintEvents",
     *,
-    lines: bool,
     poll_seconds: float,
     headers: bool,
 ) -> None:
@@ -116,25 +127,27 @@ def _follow(
             if new != head:
                 found, _ = reader.read(new, head)
                 head = new
-                _print(found, lines=lines, headers=headers)
+                print_new(found, headers=headers)
                 headers = headers and not found
                 sys.stdout.flush()
             if not wakeups.wait():
                 return
 
 
-def _print(found: Sequence[Happening], *, lines: bool, headers: bool) -> None:
+def _print(found: Sequence[Happening], *, lines: bool, wide: bool, headers: bool) -> None:
     """Print events as a table, or one a line for machines."""
     if lines:
         for item in found:
             print_json_line(_as_json(item))
     elif found:
         now = SystemClock().now()
-        titles = ["LAST SEEN", "TYPE", "REASON", "OBJECT", "MESSAGE", "COMMIT"]
-        print_table(titles, [_row(item, now) for item in found], headers=headers)
+        source = ["SOURCE"] if wide else []
+        titles = ["LAST SEEN", "TYPE", "REASON", "OBJECT", *source, "MESSAGE", "COMMIT"]
+        rows = [_row(item, now, wide=wide) for item in found]
+        print_table(titles, rows, headers=headers)
 
 
-def _row(item: Happening, now: datetime) -> list[str]:
+def _row(item: Happening, now: datetime, *, wide: bool) -> list[str]:
     """Return one event."""
     scope = f"{item.key.namespace}/" if item.key.namespace else ""
     return [
@@ -142,6 +155,7 @@ def _row(item: Happening, now: datetime) -> list[str]:
         item.told.type,
         item.told.reason,
         f"{scope}{item.key.name}",
+        *([item.told.source] if wide else []),
         item.told.message,
         short_id(item.commit.revision),
     ]

@@ -15,7 +15,7 @@ from reconciler.cli.options.options import output_option, poll_option, read_bran
 @click.command(name="events")
 @object_argument(required=False)
 @namespace_option
-@output_option("text", "json", says="How to print them; with --watch json is one object a line.")
+@output_option("text", "wide", "json", says="How to print them; with --watch json is one a line.")
 @click.option("-w", "--watch", is_flag=True, help="Go on with what the branch brings.")
 @click.option(
     "--since",
@@ -42,7 +42,7 @@ def command(directory: Path, /, **options: Any) -> int:
     They are told from the commits of passes: what each changed in the outputs. OBJECT is kind/name;
     a workload stands for its binding, a rebalancer or trigger for itself. Edits of outputs by hand
     are told, too. What passes will do by themselves is told below, but with --watch or
-    --since.
+    --since. -o wide adds which controller records it upstream.
 
     \b
     Examples:

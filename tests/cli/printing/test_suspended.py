@@ -40,7 +40,7 @@ def suspended_fleet(folder: Path, capsys: Capsys, word: str) -> Checkout:
 def test_each_verb_says_that_it_is_suspended(
     tmp_path: Path, capsys: Capsys, word: str, asked: str, by: str
 ) -> None:
-    """`why` and `tree` by which file, `get` in a column, `status` in a line."""
+    """`why`, `tree` and `describe` by which file, `get` in a column, `status` in a line."""
     fleet = suspended_fleet(tmp_path / "fleet", capsys, word)
     clause = "with everything (reconciler.yaml)" if word == "--all" else f"by {by}"
     kind, name = asked.split("/")
@@ -48,6 +48,7 @@ def test_each_verb_says_that_it_is_suspended(
     why = answer(fleet, capsys, "why", asked)[1].splitlines()
     tree = answer(fleet, capsys, "tree", asked)[1]
     status = answer(fleet, capsys, "status")[1]
+    described = answer(fleet, capsys, "describe", asked)[1]
     for more in ([], ["-o", "wide"]):
         head, row = answer(fleet, capsys, "get", kind, name, *more)[1].splitlines()
         shown = row[head.index("SUSPENDED") :].split()[0]
@@ -58,6 +59,8 @@ def test_each_verb_says_that_it_is_suspended(
     assert "suspended" in tree.splitlines()[0]
     assert f"Suspended:\n  {by}" in tree
     assert f"Suspended:   {by}" in status
+    (told,) = (line for line in described.splitlines() if line.startswith("Suspended:"))
+    assert told.removeprefix("Suspended:").strip().startswith(by)
 
 
 @pytest.mark.parametrize("word", ["pp/shop", "deployment/shop", "--all"])

@@ -111,7 +111,7 @@ def test_events_are_told_the_newest_last(fleet: Checkout, capsys: Capsys) -> Non
     """As `events` tells them, with kubectl's columns."""
     lines = described(fleet, capsys, "deploy/shop").partition("Events:\n")[2].splitlines()
 
-    assert ["Type", "Reason", "Age", "Commit", "Message"] == lines[0].split()
+    assert ["Type", "Reason", "Age", "From", "Commit", "Message"] == lines[0].split()
     assert ["Normal", "ScheduleBindingSucceed"] == lines[-1].split()[:2]
     assert lines[-1].endswith("Result: {backup1:5}")
 

@@ -50,6 +50,19 @@ def test_karmada_says_what_upstream_says(fleet: Checkout, capsys: Capsys) -> Non
     assert fleet.git("rev-parse", "--short=12", "HEAD") == lines[-1][5]
 
 
+def test_wide_tables_say_who_records_it_upstream(fleet: Checkout, capsys: Capsys) -> None:
+    """The scheduler what it decided, the controller that evicts what it took away."""
+    code, out, err = answer(fleet, capsys, "events", "deployment/shop", "-o", "wide")
+
+    lines = [re.split(r" {3,}", line) for line in out.splitlines()]
+    assert (0, "") == (code, err)
+    assert ["LAST SEEN", "TYPE", "REASON", "OBJECT", "SOURCE", "MESSAGE", "COMMIT"] == lines[0]
+    events = answer_json(fleet, capsys, ["events", "deployment/shop"])[1]["events"]
+    sources = [event["source"] for event in events]
+    assert sources == [line[4] for line in lines[1:]]
+    assert all(sources)
+
+
 def test_ocm_and_kubefleet_say_what_upstream_says(fleet: Checkout, capsys: Capsys) -> None:
     """Decisions of the one, stages of the other."""
     ocm = answer_json(fleet, capsys, ["events", "placement/reports"])[1]["events"]
