@@ -5,7 +5,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -111,10 +110,6 @@ def _command(limit: str, arguments: Sequence[str]) -> list[str]:
 def own(folder: Path) -> None:
     """Give files to the user that verbs run as."""
     if is_root():
-        top = Path(tempfile.gettempdir())
-        for parent in folder.parents:  # access(2) knows no capabilities
-            if parent.is_relative_to(top) and parent != top:
-                parent.chmod(0o711)
         subprocess.run(["chown", "-R", f"{USER}:{USER}", str(folder)], check=True)
 
 

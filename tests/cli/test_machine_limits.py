@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -78,9 +79,20 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def fleet(tmp_path: Path, made: Path) -> Path:
+def apart() -> Iterator[Path]:
+    """A folder that every user may pass through: those of pytest are closed to all but root.
+
+    Opening them does not help, since another run of pytest closes them again.
+    """
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o711)
+        yield Path(name)
+
+
+@pytest.fixture
+def fleet(apart: Path, made: Path) -> Path:
     """A copy of it, of the user that verbs run as."""
-    folder = tmp_path / "fleet"
+    folder = apart / "fleet"
     shutil.copytree(made, folder, symlinks=True)
     own(folder)
     return folder
@@ -149,14 +161,14 @@ def assert_sound_files(fleet: Path) -> None:
 
 
 @pytest.fixture
-def full_disk(tmp_path: Path, made: Path) -> Iterator[Path]:
+def full_disk(apart: Path, made: Path) -> Iterator[Path]:
     """A copy of the fleet on a disk that is full but for what `filler` beside it takes."""
-    with small_disk(tmp_path / "disk", "3m") as refused:
+    with small_disk(apart / "disk", "3m") as refused:
         if refused:
             pytest.skip(f"not run: no disk can be mounted: {refused}")
-        folder = tmp_path / "disk/fleet"
+        folder = apart / "disk/fleet"
         shutil.copytree(made, folder, symlinks=True)
-        own(tmp_path / "disk")
+        own(apart / "disk")
         fill(folder.parent / "filler")
         yield folder
 
