@@ -10,6 +10,7 @@ nobody foresaw fails a test. Those of the fast loop (`quick.py`) start no proces
 import gc
 import os
 import signal
+from collections import Counter
 from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
@@ -19,9 +20,11 @@ import structlog
 from hypothesis import HealthCheck, settings
 
 from reconciler.dialects import object_boundary
-from tests import quick, strict
+from tests import left_out, quick, strict
+from tests.left_out import is_left_out
 from tests.slowness import slowness
 
+NOT_WHOLE = f"not {left_out.MARK}"
 COLLECTIONS = gc.get_threshold()
 CPU_SECONDS = 10.0
 """What one test may take on a quiet machine, unless its mark `cpu_seconds` says more."""
@@ -50,18 +53,36 @@ def pytest_configure() -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Do not even load what `-m quick` leaves out."""
-    if config.option.markexpr != "quick" or collection_path.suffix != ".py":
+    """Do not even load what `-m quick` and `-m "not whole"` leave out."""
+    if collection_path.suffix != ".py":
         return None
     test = collection_path.relative_to(config.rootpath).as_posix()
-    return None if quick.is_quick(test) else True
+    if config.option.markexpr == "quick":
+        return None if quick.is_quick(test) else True
+    return True if config.option.markexpr == NOT_WHOLE and is_left_out(test) else None
 
 
 def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
-    """Mark the tests of the fast loop."""
+    """Mark the tests of the fast loop, and those that `make test` leaves out."""
     for item in items:
         if quick.is_quick(item.nodeid):
             item.add_marker("quick")
+        if is_left_out(item.nodeid):
+            item.add_marker(left_out.MARK)
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """Say in a line each what was skipped and why, and what was not even asked for."""
+    skipped = Counter(
+        report.longrepr[2].removeprefix("Skipped: ")
+        for report in terminalreporter.stats.get("skipped", ())
+    )
+    for reason, count in sorted(skipped.items()):
+        terminalreporter.write_line(f"skipped {count}: {reason}")
+    if config.option.markexpr == NOT_WHOLE:
+        terminalreporter.write_line(left_out.summary())
 
 
 @pytest.hookimpl(wrapper=True)

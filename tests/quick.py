@@ -1,8 +1,9 @@
 """The fast loop: which tests `make quick` runs, and what fails one of them that starts a process.
 
 Quick are the tests of some rooms, but for those named here: what starts a process or opens a socket
-(git, a server, the command itself), and what takes long. A test that is quick and starts one all
-the same fails, in `make test`, too: it is named here, or does without.
+(git, a server, the command itself), and what takes long; and but for what `make test` leaves out.
+A test that is quick and starts one all the same fails, in `make test`, too: it is named here, or
+does without.
 """
 
 import sys
@@ -13,6 +14,8 @@ from pathlib import PurePosixPath
 from typing import ParamSpec, TypeVar
 
 import pytest
+
+from tests.left_out import is_left_out
 
 ROOMS = (
     "tests/audit",
@@ -32,10 +35,7 @@ ROOMS = (
 )
 
 PROCESSES = (
-    "tests/audit/proofs/test_kept_history.py",
     "tests/audit/proofs/test_replay.py",
-    "tests/core/inputs/test_loader_law.py",
-    "tests/core/inputs/test_part_law.py",
     "tests/core/test_message.py::test_user_text_cannot_forge_anything",
     "tests/core/test_work_follows_changes.py",
     "tests/delivery/test_branch.py",
@@ -61,32 +61,12 @@ PROCESSES = (
 
 LONG = (
     "tests/audit/fleet/test_fleet_loads.py::test_following_is_reading_again",
-    "tests/audit/previews/test_foresight.py::test_what_is_foreseen_is_what_passes_do",
-    "tests/audit/previews/test_plan_law.py",
-    "tests/core/test_each_change_costs_alike.py",
-    "tests/core/test_law_causes.py",
-    "tests/core/test_law_causes_of_placements.py",
-    "tests/core/test_law_joined_demands.py",
-    "tests/core/test_law_joined_placements.py",
-    "tests/core/test_law_rebalanced.py",
-    "tests/core/test_laws.py",
-    "tests/core/test_memo_law.py",
-    "tests/core/test_next_world.py",
-    "tests/core/rebalances/test_extensions.py",
-    "tests/crds/test_rules.py",
     "tests/dialects/karmada/test_division.py::test_division_is_that_of_the_oracle",
-    "tests/dialects/karmada/test_laws.py",
-    "tests/dialects/kubefleet/test_laws.py",
     "tests/dialects/ocm/test_cel.py",
-    "tests/dialects/ocm/test_laws.py",
-    "tests/dialects/ocm/test_memo.py",
-    "tests/dialects/ocm/test_status_feedback.py",
-    "tests/house/test_caches.py",
     "tests/imports/test_adoption.py",
     "tests/manifests/test_secrets.py",
-    "tests/manifests/text/test_canonical.py",
 )
-"""Files and tests of these rooms that take seconds each: laws over drawn worlds, and extremes."""
+"""Files and tests of these rooms that take seconds each, and are not left out by `make test`."""
 
 SPAWN = "multiprocessing.spawn"  # ours: of its own way to start processes CPython tells nothing
 STARTING = frozenset(
@@ -130,7 +110,8 @@ def is_quick(test: str) -> bool:
     """Whether a test is in the fast loop, by its id, or any of a file may be, by its path."""
     path, _, name = test.partition("::")
     places = {path, f"{path}::{name.partition('[')[0]}", *map(str, PurePosixPath(path).parents)}
-    return not places.isdisjoint(ROOMS) and places.isdisjoint((*PROCESSES, *LONG))
+    is_kept = places.isdisjoint((*PROCESSES, *LONG)) and not is_left_out(test)
+    return is_kept and not places.isdisjoint(ROOMS)
 
 
 def _told(start: Callable[P, T]) -> Callable[P, T]:

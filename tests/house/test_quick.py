@@ -1,22 +1,28 @@
-"""The fast loop starts no process: what does in one of its tests fails it, whoever catches that."""
+"""Which tests run when; those of the fast loop start no process, whoever catches it if they do."""
 
 import os
 import re
 import socket
 import subprocess
+import sys
 from collections.abc import Callable
+from functools import partial
 from multiprocessing import get_context
+from pathlib import Path
 
 import pytest
 
-from tests import quick
+from tests import left_out, quick
 from tests.shell.fleet import ROOT
 
 WATCH = quick.Watch()
+NAMED = (*quick.ROOMS, *quick.PROCESSES, *quick.LONG, *sorted(left_out.PLACES))
 ONE = next(entry for entry in quick.PROCESSES if "::" in entry)
 
 
-@pytest.mark.parametrize("entry", [*quick.ROOMS, *quick.PROCESSES, *quick.LONG])
+@pytest.mark.parametrize(
+    "entry", [*quick.ROOMS, *quick.PROCESSES, *quick.LONG, *sorted(left_out.PLACES)]
+)
 def test_what_the_list_names_is_there(entry: str) -> None:
     """A room, a file, or a test of a file."""
     path, _, name = entry.partition("::")
@@ -28,7 +34,10 @@ def test_what_the_list_names_is_there(entry: str) -> None:
 def test_nothing_is_listed_twice() -> None:
     """Nor what is in no room of the fast loop anyway."""
     entries = (*quick.PROCESSES, *quick.LONG)
+    left = [place for places in left_out.LEFT_OUT.values() for place in places]
 
+    assert len(set(left)) == len(left)
+    assert [] == [one for one in entries if left_out.is_left_out(one)]
     assert len(set(entries)) == len(entries)
     assert [] == [one for one in entries if not one.startswith(quick.ROOMS)]
 
@@ -47,6 +56,39 @@ def test_nothing_is_listed_twice() -> None:
 def test_who_is_quick(test: str, expected: bool) -> None:  # noqa: FBT001  # a column
     """By room, file and name, whatever the parameters."""
     assert expected == quick.is_quick(test)
+
+
+@pytest.mark.parametrize(
+    ("test", "expected"),
+    [
+        pytest.param("tests/core/test_laws.py::test_settled", True, id="of-a-file"),
+        pytest.param("tests/crash/test_sample.py::test_it[a]", True, id="of-a-folder"),
+        pytest.param("tests/core", False, id="above-a-file"),
+        pytest.param("tests/core/test_brake.py::test_it", False, id="of-another-file"),
+    ],
+)
+def test_what_is_left_to_all(test: str, expected: bool) -> None:  # noqa: FBT001  # a column
+    """By folder and file."""
+    assert expected == left_out.is_left_out(test)
+
+
+def test_a_run_says_what_it_skips_and_leaves_out(tmp_path: Path) -> None:
+    """A line for each reason, and one for what was not asked for; all of it in `make test-all`."""
+    (tmp_path / "test_it.py").write_text(
+        "import pytest\n\n"
+        "@pytest.mark.parametrize('n', range(2))\n"
+        "def test_one(n): pytest.skip('not run: no moon')\n"
+    )
+    asked = (sys.executable, "-m", "pytest", "-q", "-p", "tests.conftest", "-p", "no:cacheprovider")
+    run = partial(subprocess.run, cwd=tmp_path, capture_output=True, text=True, check=False)
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    some = run([*asked, "-m", "not whole", "."], env=env).stdout
+    every = run([*asked, "."], env=env).stdout
+
+    assert "skipped 2: not run: no moon" in some
+    assert left_out.summary() in some
+    assert "skipped 2: not run: no moon" in every
+    assert "left to" not in every
 
 
 def listen() -> None:

@@ -1,0 +1,98 @@
+"""What `make test` leaves to `make test-all`, which CI runs, and why each part takes long."""
+
+from collections.abc import Mapping
+from pathlib import PurePosixPath
+
+LEFT_OUT: Mapping[str, tuple[str, ...]] = {
+    "laws over drawn worlds, at full length": (
+        "tests/audit/previews/test_foresight.py",
+        "tests/audit/previews/test_plan_law.py",
+        "tests/core/asked/test_alone.py",
+        "tests/core/inputs/test_loader_law.py",
+        "tests/core/inputs/test_part_law.py",
+        "tests/core/rebalances/test_extensions.py",
+        "tests/core/test_law_causes.py",
+        "tests/core/test_law_causes_of_placements.py",
+        "tests/core/test_law_every_round.py",
+        "tests/core/test_law_joined_demands.py",
+        "tests/core/test_law_joined_placements.py",
+        "tests/core/test_law_rebalanced.py",
+        "tests/core/test_laws.py",
+        "tests/core/test_memo_law.py",
+        "tests/core/test_next_world.py",
+        "tests/dialects/karmada/test_laws.py",
+        "tests/dialects/kubefleet/test_laws.py",
+        "tests/dialects/ocm/test_laws.py",
+        "tests/dialects/ocm/test_memo.py",
+        "tests/dialects/ocm/test_status_feedback.py",
+        "tests/manifests/text/test_canonical.py",
+    ),
+    "what each change costs in large fleets": (
+        "tests/core/test_each_change_costs_alike.py",
+        "tests/page/test_large_fleet.py",
+        "tests/page/test_many_objects.py",
+        "tests/shell/git/test_process_counts.py",
+        "tests/shell/reading/test_loader_memory.py",
+    ),
+    "limits of the machine and of fields": (
+        "tests/cli/test_machine_limits.py",
+        "tests/documents/test_limits.py",
+        "tests/shell/processes/test_disk.py",
+    ),
+    "histories and live hubs, whole": (
+        "tests/audit/proofs/test_kept_history.py",
+        "tests/conformance/test_adopted_vectors.py",
+        "tests/conformance/test_compared.py",
+        "tests/conformance/test_forgiven.py",
+        "tests/documents/test_adopt_page.py",
+        "tests/kube",
+    ),
+    "answers with each cache there, damaged and gone": (
+        "tests/cli/options/test_document_cache.py",
+        "tests/cli/test_fork.py",
+        "tests/cli/test_kept_answers.py",
+        "tests/house/test_caches.py",
+    ),
+    "kills at each step, and every field mutated": ("tests/crash", "tests/fuzz"),
+    "browsers, editors and releases": (
+        "tests/cli/test_ci_templates.py",
+        "tests/crds/test_rules.py",
+        "tests/deploy/test_release.py",
+        "tests/documents/test_installing.py",
+        "tests/editors",
+        "tests/page/test_browser.py",
+    ),
+    "daemons in trouble, of many roots, beside workers": (
+        "tests/page/test_roots_page.py",
+        "tests/shell/daemon/test_roots.py",
+        "tests/shell/daemon/test_run.py",
+        "tests/shell/daemon/test_run_remote.py",
+        "tests/shell/git/test_mirror_rebuilt.py",
+        "tests/shell/git/test_remote_troubles.py",
+        "tests/shell/git/test_upkeep.py",
+        "tests/shell/http/test_connection_places.py",
+        "tests/shell/passes/test_collectors.py",
+        "tests/shell/passes/test_exactly_once.py",
+        "tests/shell/passes/test_removal_waits.py",
+        "tests/shell/passes/test_trust_purpose.py",
+        "tests/shell/reading/test_file_names.py",
+        "tests/shell/reading/test_last_good.py",
+        "tests/shell/reports/test_proposals_of_others.py",
+        "tests/shell/work",
+    ),
+}
+"""What they are about, to their rooms and files."""
+
+PLACES = frozenset(place for places in LEFT_OUT.values() for place in places)
+MARK = "whole"
+
+
+def is_left_out(test: str) -> bool:
+    """Whether `make test` leaves out a test, by its id, or a file or a folder, by its path."""
+    path = PurePosixPath(test.partition("::")[0])
+    return not PLACES.isdisjoint(map(str, (path, *path.parents)))
+
+
+def summary() -> str:
+    """Return in a sentence what is left out."""
+    return f"left to make test-all: {'; '.join(LEFT_OUT)}"
