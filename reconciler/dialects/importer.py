@@ -74,11 +74,13 @@ class Adopted:
         left: Live objects that are not taken over, and why not.
         lacking: Live objects that are not taken over since another object is not in the repository:
             which one.
+        missing: What live decisions bring to clusters and the repository has not: whose they are.
     """
 
     outputs: Mapping[ObjectKey, Body] = field(default_factory=dict)
     left: Mapping[ObjectKey, str] = field(default_factory=dict)
     lacking: Mapping[ObjectKey, ObjectKey] = field(default_factory=dict)
+    missing: Mapping[ObjectKey, ObjectKey] = field(default_factory=dict)
 
 
 def _nothing(_world: World, _live: Mapping[ObjectKey, Body], _now: datetime) -> Adopted:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from reconciler.audit.fleet.placed import owner_of
+from reconciler.audit.named_object import spelled
 from reconciler.audit.previews.foresight import Coming, foresee_each
 from reconciler.core.changes import Outcome
 from reconciler.core.convergence import world_after
@@ -76,7 +77,8 @@ def adopt(
     adopted = adopted_by_all(world, live, now)
     found = adopted.outputs
     lacks = {key: _lacks(lacking, absence) for key, lacking in adopted.lacking.items()}
-    left = {**adopted.left, **lacks}
+    missing = {key: _misses(owner, key, absence) for key, owner in adopted.missing.items()}
+    left = {**adopted.left, **lacks, **missing}
     kept = frozenset(k for k, body in found.items() if _is_state(world, k, body))
     outputs = {key: _not_later(body, now) for key, body in found.items() if key not in kept}
     unfit = _unfit(world, outputs, rules)
@@ -116,6 +118,12 @@ def _not_later(body: Body, now: datetime) -> Body:
 def _lacks(key: ObjectKey, absence: Absence) -> str:
     """Return why a decision is left whose object is not in the repository."""
     return f"its {key.kind} is not in the repository: {absence.why(key)}"
+
+
+def _misses(owner: ObjectKey, key: ObjectKey, absence: Absence) -> str:
+    """Return what becomes of an object on clusters that the repository has not."""
+    taken = f"{spelled(owner)} has it on its clusters, where delivery would take it away"
+    return f"{taken}: it is not in the repository: {absence.why(key)}"
 
 
 def _kept_up(

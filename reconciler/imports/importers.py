@@ -47,12 +47,14 @@ def adopted_by_all(world: World, live: Mapping[ObjectKey, Body], now: datetime) 
     outputs: dict[ObjectKey, Body] = {}
     left: dict[ObjectKey, str] = {}
     lacking: dict[ObjectKey, ObjectKey] = {}
+    missing: dict[ObjectKey, ObjectKey] = {}
     for importer in IMPORTERS.values():
         adopted = importer.adopt(world, live, now)
         outputs |= adopted.outputs
         left |= adopted.left
         lacking |= adopted.lacking
-    return Adopted(outputs=outputs, left=left, lacking=lacking)
+        missing |= adopted.missing
+    return Adopted(outputs=outputs, left=left, lacking=lacking, missing=missing)
 
 
 def why_skipped(one: LiveObject, wanted: Wanted, known: KnownKinds) -> str:

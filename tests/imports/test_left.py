@@ -186,3 +186,16 @@ def test_a_decision_that_no_pass_could_read_is_left_with_all_of_its_placement() 
     (why,) = left({}, [*rest, {**placement, "status": status}, decision])
 
     assert why.startswith("no pass could read Placement apps-0000: /status/conditions/0/status: ")
+
+
+def test_what_clusters_would_lose_is_told() -> None:
+    """What a placement has on its clusters goes with the first delivery, if nobody imports it."""
+    hub = kubefleet_hub(1)
+    nothing, everything = Wanted(adopt=True), Wanted(workloads=frozenset({"deployments"}))
+    taken = "clusterresourceplacement/apps-0000 has it on its clusters, where delivery would take"
+
+    told = adopt_into({}, hub, nothing).left
+    (why,) = (why for key, why in told.items() if key.kind == "Deployment")
+
+    assert why.startswith(f"{taken} it away: it is not in the repository: ")
+    assert [] == [key for key in adopt_into({}, hub, everything).left if key.kind == "Deployment"]

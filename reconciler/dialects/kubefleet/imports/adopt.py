@@ -1,6 +1,6 @@
 """Live bindings and snapshots as state of ours, placement by placement."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 
 from reconciler.dialects.importer import Adopted
@@ -26,6 +26,7 @@ from reconciler.dialects.kubefleet.api.policy_snapshot import (
     decode_policy_status,
     encode_policy_status,
 )
+from reconciler.dialects.kubefleet.api.resource_snapshot import readable_entries, resource_key
 from reconciler.dialects.kubefleet.imports.adopted_bindings import adopted_binding
 from reconciler.dialects.kubefleet.plan import Fleets, KubeFleet
 from reconciler.dialects.kubefleet.snapshots.resource_snapshots import snapshot_resources
@@ -75,7 +76,23 @@ def adopt(world: World, live: Live, now: datetime) -> Adopted:
         outputs |= _placement(fleets, owner, live.get(owner, {}), parts[owner], now)
     for found in parts.values():
         left |= {key: _why_no_state(key, found) for key in found if key not in outputs}
-    return Adopted(outputs=outputs, left=left, lacking=lacking)
+    missing = {
+        resource: owner
+        for owner, found in sorted(parts.items())
+        for resource in _latest_resources(owner, found)
+        if resource not in world.inputs
+    }
+    return Adopted(outputs=outputs, left=left, lacking=lacking, missing=missing)
+
+
+def _latest_resources(owner: ObjectKey, parts: Live) -> Iterator[ObjectKey]:
+    """Yield what the latest snapshots of a placement hold, which is what its clusters have."""
+    kind = kinds_in(owner.namespace).resource_snapshot
+    latest = _latest(parts, kind, RESOURCE_INDEX)
+    index = None if latest is None else labels_of(parts[latest]).get(RESOURCE_INDEX)
+    for key, body in parts.items():
+        if key.kind == kind and index == labels_of(body).get(RESOURCE_INDEX):
+            yield from map(resource_key, readable_entries(body))
 
 
 def _why_no_state(key: ObjectKey, parts: Live) -> str:
