@@ -79,3 +79,31 @@ def parse_duration(text: str) -> int:
     if total > LONGEST:
         raise UserError(f'time: invalid duration "{text}"')
     return sign * total
+
+
+def format_duration(nanoseconds: int) -> str:
+    """Return a duration of no less than zero as Go writes it.
+
+    >>> format_duration(5400 * 10**9), format_duration(45 * 10**9), format_duration(0)
+    ('1h30m0s', '45s', '0s')
+    >>> format_duration(1500 * 10**6), format_duration(250 * 10**6), format_duration(7)
+    ('1.5s', '250ms', '7ns')
+
+    Source: go1.27 src/time/time.go `Duration.String`.
+    """
+    if 0 < nanoseconds < UNITS["s"]:
+        unit = next(name for name in ("ms", "\u00b5s", "ns") if nanoseconds >= UNITS[name])
+        return _decimal(nanoseconds, UNITS[unit]) + unit
+    minutes, rest = divmod(nanoseconds, UNITS["m"])
+    seconds = _decimal(rest, UNITS["s"]) + "s"
+    if not minutes:
+        return seconds
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}h{minutes}m{seconds}" if hours else f"{minutes}m{seconds}"
+
+
+def _decimal(number: int, unit: int) -> str:
+    """Return so many of a unit, without zeros at the end of the fraction."""
+    whole, rest = divmod(number, unit)
+    digits = str(rest).zfill(len(str(unit)) - 1).rstrip("0")
+    return f"{whole}.{digits}" if digits else str(whole)

@@ -24,6 +24,7 @@ from tests.conformance.direct.kubefleet_snapshots import (
     check_policysnapshot,
     check_resourcesnapshot,
 )
+from tests.conformance.direct.kubefleet_updaterun import check_updaterun
 from tests.conformance.direct.ocm import check_placement
 from tests.conformance.direct.ocm_events import check_events
 from tests.conformance.direct.ocm_rollout import check_rollout as check_ocm_rollout
@@ -111,6 +112,7 @@ FAMILIES: Mapping[str, Family] = {
     ),
     "kubefleet/rollout": Family(check_rollout),
     "kubefleet/schedule": Family(check_kubefleet_schedule, front_kubefleet.check_schedule),
+    "kubefleet/updaterun": Family(check_updaterun),
 }
 
 _INPUTS = {

@@ -10,7 +10,7 @@ from reconciler.dialects.kubefleet.api.override_admission import (
     refuse_other_placement,
     refuse_override,
 )
-from reconciler.dialects.kubefleet.api.update_admission import (
+from reconciler.dialects.kubefleet.api.updates.update_admission import (
     refuse_old_edit,
     refuse_run,
     refuse_stages,
@@ -104,14 +104,14 @@ JUDGED: Sequence[Answer] = (
         RUNS,
         "",
         ("size(self.metadata.name) < 64", "size(self.metadata.name) < 128"),
-        "kubefleet.api.update_admission.refuse_run",
+        "kubefleet.api.updates.update_admission.refuse_run",
         finds(refuse_run, "stage-run-name"),
     ),
     Answer(
         RUNS,
         "spec",
         (_moves("Initialize", "Stop"), _moves("Run", "Initialize"), _moves("Stop", "Initialize")),
-        "kubefleet.api.update_admission.refuse_transition",
+        "kubefleet.api.updates.update_admission.refuse_transition",
         _edit(refuse_transition, "spec"),
     ),
     *(
@@ -119,7 +119,7 @@ JUDGED: Sequence[Answer] = (
             RUNS,
             f"spec.{name}",
             (STAYS,),
-            "kubefleet.api.update_admission.refuse_transition",
+            "kubefleet.api.updates.update_admission.refuse_transition",
             _edit(refuse_transition, "spec", name),
         )
         for name in ("placementName", "stagedRolloutStrategyName", "resourceSnapshotIndex")
@@ -128,7 +128,7 @@ JUDGED: Sequence[Answer] = (
         RUNS,
         "spec",
         (STAYS,),
-        "kubefleet.api.update_admission.refuse_old_edit",
+        "kubefleet.api.updates.update_admission.refuse_old_edit",
         _edit(refuse_old_edit, "spec"),
     ),
     *(
@@ -136,7 +136,7 @@ JUDGED: Sequence[Answer] = (
             STRATEGIES,
             f"spec.stages[].{name}",
             expressions,
-            "kubefleet.api.update_admission.refuse_stages",
+            "kubefleet.api.updates.update_admission.refuse_stages",
             _below(refuse_stages, name, rule),
         )
         for name, rule, expressions in (

@@ -25,7 +25,10 @@ from reconciler.dialects.kubefleet.api.override_admission import (
     refuse_taken,
 )
 from reconciler.dialects.kubefleet.api.placement import decode_placement
-from reconciler.dialects.kubefleet.api.update_admission import refuse_old_edit, refuse_transition
+from reconciler.dialects.kubefleet.api.updates.update_admission import (
+    refuse_old_edit,
+    refuse_transition,
+)
 from reconciler.errors import Misconfigured
 from reconciler.manifests.schemas.violations import Violation
 from reconciler.shell.resources import load_schemas

@@ -22,7 +22,7 @@ from reconciler.dialects.kubefleet.api.selector_admission import (
     refuse_selectors,
 )
 from reconciler.dialects.kubefleet.api.strategy_admission import refuse_strategy
-from reconciler.dialects.kubefleet.api.update_admission import refuse_run, refuse_stages
+from reconciler.dialects.kubefleet.api.updates.update_admission import refuse_run, refuse_stages
 from reconciler.manifests.names import LONGEST_LABEL, is_subdomain, shown
 from reconciler.manifests.schemas.violations import Admission, Violation
 from reconciler.model.body import Body

@@ -12,6 +12,7 @@ from reconciler.dialects.kubefleet.api.names import NAMESPACE_ACCESSIBLE
 from reconciler.dialects.kubefleet.api.placement import Placement
 from reconciler.dialects.kubefleet.api.policy import PICK_ALL
 from reconciler.dialects.kubefleet.api.policy_snapshot import decode_policy_spec
+from reconciler.dialects.kubefleet.api.strategy import EXTERNAL
 from reconciler.dialects.kubefleet.snapshots.revision import is_latest
 from reconciler.errors import Misconfigured
 from reconciler.model.body import Body
@@ -20,7 +21,6 @@ from reconciler.model.fields import bodies, mapping, text
 ROLLOUT_TYPE = "reconciler.dev/rollout-type"
 REPORTING_SCOPE = "reconciler.dev/reporting-scope"
 POLICY = "reconciler.dev/policy"
-EXTERNAL = "External"
 
 
 def refuse_edit(record: Body, policies: Collection[Body], placement: Placement) -> None:

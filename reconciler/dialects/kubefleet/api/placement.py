@@ -6,7 +6,11 @@ from dataclasses import dataclass
 from reconciler.dialects.kubefleet.api.defaults import mutated
 from reconciler.dialects.kubefleet.api.names import PARENT, RESOURCE_HASH
 from reconciler.dialects.kubefleet.api.policy import PICK_ALL, PICK_FIXED, PICK_N
-from reconciler.dialects.kubefleet.api.strategy import RolloutStrategy, decode_strategy
+from reconciler.dialects.kubefleet.api.strategy import (
+    EXTERNAL,
+    RolloutStrategy,
+    decode_strategy,
+)
 from reconciler.dialects.kubefleet.snapshots.revision import annotations_of, is_latest, labels_of
 from reconciler.model import fields
 from reconciler.model.body import Body
@@ -41,6 +45,11 @@ class Placement:
     selectors: tuple[Body, ...]
     reporting_scope: str
     deleting: bool
+
+    @property
+    def is_external(self) -> bool:
+        """Whether staged update runs roll it out, instead of its own strategy."""
+        return self.strategy.type == EXTERNAL
 
 
 def decode_placement(body: Body, namespace: str = "") -> Placement:

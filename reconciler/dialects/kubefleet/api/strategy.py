@@ -7,6 +7,9 @@ from reconciler.dialects.kubefleet.scheduler.failure import as_integer
 from reconciler.model import fields
 from reconciler.model.body import Body
 
+EXTERNAL = "External"
+"""The type of a strategy that leaves the rollout to staged update runs."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RolloutStrategy:

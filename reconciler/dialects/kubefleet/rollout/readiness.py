@@ -69,6 +69,11 @@ def is_available(binding: Binding) -> bool:
     return _current(binding, AVAILABLE, "True") is not None
 
 
+def reported_difference(binding: Binding, status: str) -> bool:
+    """Return whether it is told, with this status, how the cluster differs from the resources."""
+    return _current(binding, DIFF_REPORTED, status) is not None
+
+
 def _current(binding: Binding, kind: str, status: str | None = None) -> Body | None:
     """Return a condition if it speaks of the binding's present generation, with this status."""
     for item in binding.conditions:

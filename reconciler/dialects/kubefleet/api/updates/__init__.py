@@ -1,0 +1,1 @@
+"""Staged update runs, their strategies and approval requests, as people and passes write them."""
