@@ -17,6 +17,7 @@ from reconciler.dialects.contract import RescheduleTrigger
 from reconciler.dialects.kubefleet.api.clusters import Members
 from reconciler.dialects.kubefleet.api.placement import Placement, decode_placement
 from reconciler.dialects.kubefleet.eviction.evictions import NO_EVICTIONS, Evictions
+from reconciler.dialects.kubefleet.updaterun.update_runs import NO_RUNS, UpdateRuns
 from reconciler.dialects.object_pass import Part
 from reconciler.manifests.suspension import is_suspended
 from reconciler.model.decision import Cause, CauseKind, Decision
@@ -32,6 +33,7 @@ class DemandedPlacement:
     demand: RescheduleTrigger | None
     members: Members
     evictions: Evictions
+    runs: UpdateRuns = NO_RUNS
     suspended: bool = False
 
 

@@ -80,8 +80,9 @@ def decide(asked: DemandedPlacement, files: PlacementFiles, now: datetime) -> Pa
     if isinstance(selection, UserError):  # only its status says so
         error, generation = selection.message, admitted.generation
         told = refused_file(manifest, generation, kept, status, error, now)
+        beside = {**asked.evictions.statuses, **asked.runs.statuses}
         return Part(
-            outputs={**files.left, **asked.evictions.statuses, key: told},
+            outputs={**files.left, **beside, key: told},
             faults=(unsettled(manifest, selection),),
         )
     owner = Owner(key.name, uid_of(key), admitted.generation, key.namespace)
@@ -119,9 +120,19 @@ def _settled(
     evicted = evict(asked.evictions, placement, repaired.present.bindings, now, reports)
     present = replace(repaired.present, bindings=evicted.bindings)
     converged = converge(
-        placement, owner, selection, present, members, now, reports, rebalanced=rebalanced
+        placement,
+        owner,
+        selection,
+        present,
+        members,
+        now,
+        reports,
+        runs=asked.runs,
+        rebalanced=rebalanced,
     )
     outputs = {**files_of(converged, key.namespace, now), **evicted.files}
+    for step in converged.runs:
+        outputs |= step.outputs(now)
     version = str(manifest.body["apiVersion"])
     listed = files.rules != WRITES_ASSUMED
     outputs[key] = placement_file(

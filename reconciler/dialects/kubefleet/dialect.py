@@ -7,7 +7,7 @@ from reconciler.dialects.contract import Dialect, DialectMemory
 from reconciler.dialects.importer import Importer
 from reconciler.dialects.kubefleet.api.groups import CLUSTER, CLUSTER_GROUP, PLACEMENT_GROUP
 from reconciler.dialects.renderer import Renderers
-from reconciler.manifests.schemas.violations import Admission
+from reconciler.manifests.schemas.violations import Admission, UpdateAdmission
 from reconciler.model.known_kinds import ApiKind, Kind, KnownKinds, Writer
 from reconciler.model.world import World
 
@@ -64,28 +64,53 @@ def _crds() -> Mapping[str, tuple[str, ...]]:
     return CRD_KINDS
 
 
-_JUDGED = (
-    ApiKind(group=PLACEMENT_GROUP, kind="ClusterStagedUpdateRun", short=("csur",), read=False),
-    ApiKind(group=PLACEMENT_GROUP, kind="ClusterStagedUpdateStrategy", short=("csus",), read=False),
+def _updates() -> Mapping[Kind, UpdateAdmission]:
+    from reconciler.dialects.kubefleet.api.updates.update_admission import RUN_UPDATES
+
+    return RUN_UPDATES
+
+
+_STAGED_UPDATES = (
     ApiKind(
-        group=PLACEMENT_GROUP, kind="StagedUpdateRun", namespaced=True, short=("sur",), read=False
+        group=PLACEMENT_GROUP,
+        kind="ClusterStagedUpdateRun",
+        writer=Writer.BOTH,
+        short=("csur",),
     ),
     ApiKind(
         group=PLACEMENT_GROUP,
-        kind="StagedUpdateStrategy",
+        kind="StagedUpdateRun",
         namespaced=True,
-        short=("sus",),
-        read=False,
+        writer=Writer.BOTH,
+        short=("sur",),
+    ),
+    ApiKind(group=PLACEMENT_GROUP, kind="ClusterStagedUpdateStrategy", short=("csus",)),
+    ApiKind(group=PLACEMENT_GROUP, kind="StagedUpdateStrategy", namespaced=True, short=("sus",)),
+    ApiKind(
+        group=PLACEMENT_GROUP,
+        kind="ClusterApprovalRequest",
+        writer=Writer.BOTH,
+        short=("careq",),
     ),
     ApiKind(
         group=PLACEMENT_GROUP,
-        kind="Work",
+        kind="ApprovalRequest",
         namespaced=True,
-        read=False,
-        reported_in="fleet-member-{}",
+        writer=Writer.BOTH,
+        short=("areq",),
     ),
 )
-"""Kinds that are held against their schemas and do nothing else."""
+"""Runs and what they need. Requests are made by passes; what people approve stands in their own
+files of the same names, whose status is input."""
+
+_WORK = ApiKind(
+    group=PLACEMENT_GROUP,
+    kind="Work",
+    namespaced=True,
+    read=False,
+    reported_in="fleet-member-{}",
+)
+"""It is held against its schema and does nothing else."""
 
 KUBEFLEET = Dialect(
     name="kubefleet",
@@ -154,7 +179,8 @@ KUBEFLEET = Dialect(
             writer=Writer.BOTH,
             short=("crpe",),
         ),
-        *_JUDGED,
+        *_STAGED_UPDATES,
+        _WORK,
     ),
     cluster=CLUSTER,
     placed=frozenset(
@@ -171,6 +197,7 @@ KUBEFLEET = Dialect(
         {(PLACEMENT_GROUP, "ClusterResourceEnvelope"), (PLACEMENT_GROUP, "ResourceEnvelope")}
     ),
     admissions=_admissions,
+    updates=_updates,
     view=_view,
     begin=_begin,
     reader=_reader,

@@ -16,6 +16,7 @@ from reconciler.dialects.kubefleet.followed_placements import PLACEMENT_FILES
 from reconciler.dialects.kubefleet.overrider.override_table import Overrides, OverrideTable
 from reconciler.dialects.kubefleet.rollout.work_table import work_table
 from reconciler.dialects.kubefleet.snapshots.selection_table import SelectionTable
+from reconciler.dialects.kubefleet.updaterun.update_runs import UpdateRuns
 from reconciler.dialects.object_pass import Part, has_news
 from reconciler.dialects.read_table import ReadTable
 from reconciler.model.identity import ObjectKey
@@ -32,6 +33,7 @@ class KubeFleetMemory:
         followed: The placements, and what is left of each.
         members: All clusters, as the last round had them.
         evictions: By the placement that they name, as the last round had them.
+        runs: Staged update runs by the placement that they name, as the last round had them.
         overrides: Overrides decoded.
         overrides_before: All of them, as the last round had them.
         placements: Placement decoded.
@@ -46,6 +48,7 @@ class KubeFleetMemory:
     followed: FollowedObjects = field(default_factory=partial(FollowedObjects, PLACEMENT_FILES))
     members: Members | None = None
     evictions: Mapping[ObjectKey, Evictions] = field(default_factory=dict)
+    runs: Mapping[ObjectKey, UpdateRuns] = field(default_factory=dict)
     overrides: OverrideTable = field(default_factory=OverrideTable)
     overrides_before: Overrides = ()
     placements: AnswerCache[ObjectKey, Placement] = field(default_factory=AnswerCache)

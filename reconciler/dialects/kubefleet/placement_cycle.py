@@ -23,7 +23,7 @@ from reconciler.dialects.kubefleet.rollout.availability import (
     without_assumed,
 )
 from reconciler.dialects.kubefleet.rollout.availability_reports import AvailabilityReports
-from reconciler.dialects.kubefleet.rollout.rollout import roll_out
+from reconciler.dialects.kubefleet.rollout.rollout import Rollout, roll_out
 from reconciler.dialects.kubefleet.scheduler.binding_groups import classify
 from reconciler.dialects.kubefleet.scheduler.failure import UnexpectedBehavior, as_count
 from reconciler.dialects.kubefleet.scheduler.schedule import Scheduled, reschedule, schedule
@@ -36,6 +36,15 @@ from reconciler.dialects.kubefleet.snapshots.policy_snapshots import snapshot_po
 from reconciler.dialects.kubefleet.snapshots.resource_selection import SelectedResources
 from reconciler.dialects.kubefleet.snapshots.resource_snapshots import snapshot_resources
 from reconciler.dialects.kubefleet.snapshots.revision import Owner
+from reconciler.dialects.kubefleet.updaterun.round_progress import Waits
+from reconciler.dialects.kubefleet.updaterun.run_cycle import (
+    RunStep,
+    RunTargets,
+    begin_runs,
+    go_on,
+    rounds_of,
+)
+from reconciler.dialects.kubefleet.updaterun.update_runs import NO_RUNS, UpdateRuns
 from reconciler.manifests.names import LONGEST_LABEL
 from reconciler.model.body import Body
 from reconciler.model.moments import earliest
@@ -69,6 +78,7 @@ class ConvergedPlacement:
         snapshot: The present policy snapshot with its new status.
         until: When time alone could change this, `None` if never.
         result: What the scheduler did, `None` if there was no reason to run it.
+        runs: How far the runs are that roll it out.
     """
 
     policies: Mapping[str, Body]
@@ -77,6 +87,7 @@ class ConvergedPlacement:
     snapshot: Snapshot
     until: datetime | None
     result: Scheduled | None
+    runs: tuple[RunStep, ...] = ()
 
 
 class RolledOut(NamedTuple):
@@ -87,12 +98,14 @@ class RolledOut(NamedTuple):
         until: When time alone makes ready what the rollout waits for, `None` if never.
         assumed_at: When more will be assumed, `None` if never.
         waits: Whether more would move as soon as more clusters are ready.
+        runs: How far the runs of the placement are.
     """
 
     bindings: Mapping[str, Binding]
     until: datetime | None
     assumed_at: datetime | None
     waits: bool
+    runs: tuple[RunStep, ...]
 
 
 def converge(
@@ -104,6 +117,7 @@ def converge(
     now: datetime,
     reports: AvailabilityReports,
     *,
+    runs: UpdateRuns = NO_RUNS,
     rebalanced: bool = False,
 ) -> ConvergedPlacement:
     """Bring one placement to where upstream's controllers would bring it by now.
@@ -141,19 +155,30 @@ def converge(
         result = schedule(snapshot, bindings.values(), members, now)
     snapshot, bindings = _take(snapshot, bindings, result)
     reports = replace(reports, snapshots=tuple(selected.snapshots.values()))
-    latest = latest_master(selected.snapshots.values(), placement.name)
-    rolled = _roll(placement, bindings, latest, now, reports)
+    policies = {
+        **revisions.snapshots,
+        revisions.latest: _with_status(body, encode_policy_status(snapshot.status)),
+    }
+    targets = RunTargets(
+        placement=placement,
+        policies=tuple(policies.values()),
+        resources=selected,
+        clusters={view.cluster.name: view.cluster.labels for view in members.views}
+        if runs.runs
+        else {},
+        reports=reports,
+        now=now,
+    )
+    rolled = _roll(bindings, targets, begin_runs(runs, now))
     bindings, until = _written(rolled, present.bindings, reports)
     return ConvergedPlacement(
-        policies={
-            **revisions.snapshots,
-            revisions.latest: _with_status(body, encode_policy_status(snapshot.status)),
-        },
+        policies=policies,
         resources=selected.snapshots,
         bindings=bindings,
         snapshot=snapshot,
         until=until,
         result=result,
+        runs=rolled.runs,
     )
 
 
@@ -217,11 +242,7 @@ def must_schedule(snapshot: Snapshot, bindings: Iterable[Binding], members: Memb
 
 
 def _roll(
-    placement: Placement,
-    bindings: Mapping[str, Binding],
-    latest: str | None,
-    now: datetime,
-    reports: AvailabilityReports,
+    bindings: Mapping[str, Binding], targets: RunTargets, runs: tuple[RunStep, ...]
 ) -> RolledOut:
     """Run rounds of the rollout until one changes nothing; a deleted binding is gone at once.
 
@@ -229,19 +250,34 @@ def _roll(
         UnexpectedBehavior: Two bindings of one cluster contradict each other.
     """
     until, assumed_at, waits = None, None, False
-    for _ in range(len(bindings) + SPARE_ROUNDS):
-        observed = {name: observe(item, now, reports) for name, item in bindings.items()}
+    each = 2 if runs else 1  # a run sees in another round what it began in one
+    for _ in range(each * len(bindings) + SPARE_ROUNDS + rounds_of(runs)):
+        observed = {n: observe(item, targets.now, targets.reports) for n, item in bindings.items()}
         before = {name: item for name, (item, _) in observed.items()}
-        result = roll_out(placement.strategy, placement.wanted, before.values(), latest, now)
-        if result.error is not None:
-            raise result.error
+        result = _roll_once(before, targets)
         until, waits = result.until, result.waits
         assumed_at = earliest(*(at for _, at in observed.values()))
         after = {name: item for name, item in result.bindings.items() if name not in result.deleted}
-        if after == before == bindings:
+        earlier = [one.made for one in runs]
+        runs, moved = go_on(runs, after, targets)
+        if moved == before == bindings and earlier == [one.made for one in runs]:
             break
-        bindings = after
-    return RolledOut(bindings, until, assumed_at, waits)
+        bindings = moved
+    until = earliest(until, *(one.until for one in runs))
+    waits = waits or any(one.waits is Waits.CLUSTERS for one in runs)
+    return RolledOut(bindings, until, assumed_at, waits, runs)
+
+
+def _roll_once(bindings: Mapping[str, Binding], targets: RunTargets) -> Rollout:
+    """Run one round of the rollout that the placement's own strategy does."""
+    placement = targets.placement
+    if placement is None:
+        return Rollout(bindings=bindings)
+    latest = latest_master(targets.resources.snapshots.values(), placement.name)
+    result = roll_out(placement.strategy, placement.wanted, bindings.values(), latest, targets.now)
+    if result.error is not None:
+        raise result.error
+    return result
 
 
 def _written(

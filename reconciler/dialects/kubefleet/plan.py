@@ -35,6 +35,13 @@ from reconciler.dialects.kubefleet.rollout.availability_reports import keys_of
 from reconciler.dialects.kubefleet.scheduler.failure import UnexpectedBehavior
 from reconciler.dialects.kubefleet.snapshots.resource_selection import SelectedResources as Selected
 from reconciler.dialects.kubefleet.snapshots.selection_table import PlacementQuestion
+from reconciler.dialects.kubefleet.updaterun import run_cycle
+from reconciler.dialects.kubefleet.updaterun.update_runs import (
+    NO_RUNS,
+    UpdateRuns,
+    runs_in,
+    stray_files,
+)
 from reconciler.dialects.kubefleet.view.binding_rendering import targets_in
 from reconciler.dialects.kubefleet.view.decision_record import (
     removals,
@@ -64,7 +71,7 @@ class Fleets:
     """KubeFleet before it plans: the placements, and what earlier passes left of each.
 
     `affected` are the placements to look at. `copies` are what clusters report. `evictions` are
-    those by the placement that they name. `overrides` are all of them.
+    those by the placement that they name, and so are `runs`. `overrides` are all of them.
     `clusters_before` are those of the last pass, `None` if they are the same.
     """
 
@@ -78,6 +85,7 @@ class Fleets:
     left: Mapping[ObjectKey, Mapping[ObjectKey, Body]]
     copies: CopyReports
     evictions: Mapping[ObjectKey, Evictions]
+    runs: Mapping[ObjectKey, UpdateRuns]
     overrides: Overrides
     memory: KubeFleetMemory
     clusters_before: Earlier[Members] | None
@@ -110,11 +118,12 @@ class Fleets:
         """Decide the placements that may move, each by itself."""
         followed = self.memory.followed
         stray = without_placement(self.evictions, self.placements, self.world, self.now)
+        idle = run_cycle.without_placement(self.runs, self.placements, self.world, self.now)
         decided = ObjectPass(
             triggers=triggers,
             asked=asked,
             waiting=held,
-            outputs=dict(stray.files),
+            outputs={**stray.files, **idle},
             faults=list(stray.faults),
             failed=list(self.inventory.failed.values()),
             decisions=list(removals(self.world, followed.gone, self.left)),
@@ -134,13 +143,15 @@ class Fleets:
         for manifest in self.world.outputs_of_kind((GROUP, EVICTION)):
             if manifest.key not in self.world.inputs:
                 yield manifest.key
+        yield from stray_files(self.world)
 
     def present(self, key: ObjectKey, /) -> Mapping[ObjectKey, Body]:
         """Return the files of a placement as the round found them."""
         own = self.world.outputs.get(key)
         status = {key: own.body} if own is not None else {}
         evictions = self.evictions.get(key, NO_EVICTIONS)
-        return {**self.left.get(key, {}), **status, **evictions.statuses}
+        runs = self.runs.get(key, NO_RUNS)
+        return {**self.left.get(key, {}), **status, **evictions.statuses, **runs.statuses}
 
     def held(self, key: ObjectKey, /) -> str:
         """Return why a placement stays as it is whatever happens, `""` if it does not."""
@@ -194,8 +205,9 @@ class Fleets:
     def decide(self, key: ObjectKey, demand: RescheduleTrigger | None, /) -> Part:
         """Decide a placement, and tell all that it took."""
         manifest, evictions = self.placements[key], self.evictions.get(key, NO_EVICTIONS)
+        runs = self.runs.get(key, NO_RUNS)
         question = DemandedPlacement(
-            manifest, self._placement(key), demand, self.members, evictions
+            manifest, self._placement(key), demand, self.members, evictions, runs
         )
         own = self.world.outputs.get(key)
         files = PlacementFiles(
@@ -242,7 +254,7 @@ class KubeFleet:
         there = memory.followed.there
         memory.selections.follow(world, touched - there.keys())
         copies = memory.copies.follow(world)
-        evictions = evictions_in(world)
+        evictions, runs = evictions_in(world), runs_in(world)
         admit = partial(admit_cluster, declared=declared)
         inventory = take_inventory(
             world, CLUSTER, memory.clusters, admit, under=(declared,), fault=unsettled
@@ -259,8 +271,9 @@ class KubeFleet:
             *memory.selections.stale,
             *memory.works.follow(world.feedback),
             *reads.changed_evictions(memory.evictions, evictions),
+            *reads.changed_runs(memory.runs, runs),
         }
-        memory.evictions, memory.members = evictions, members
+        memory.evictions, memory.runs, memory.members = evictions, runs, members
         memory.overrides_before = overrides
         if memory.is_otherwise((settings, world.known, world.frozen, inventory.failed)):
             own |= there.keys()
@@ -279,6 +292,7 @@ class KubeFleet:
             left=memory.followed.left,
             copies=copies,
             evictions=evictions,
+            runs=runs,
             overrides=overrides,
             memory=memory,
         )

@@ -16,6 +16,7 @@ from reconciler.dialects.kubefleet.api.policy import PICK_FIXED, SelectorTerm, d
 from reconciler.dialects.kubefleet.api.policy_snapshot import clusters_in
 from reconciler.dialects.kubefleet.eviction.evictions import NO_EVICTIONS, Evictions
 from reconciler.dialects.kubefleet.scheduler.eligibility import timeless
+from reconciler.dialects.kubefleet.updaterun.update_runs import NO_RUNS, UpdateRuns
 from reconciler.dialects.read_index import Question
 from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey
@@ -84,6 +85,17 @@ def changed_evictions(
     for key in {**before, **now}:
         was, known = before.get(key, NO_EVICTIONS), now.get(key, NO_EVICTIONS)
         if was.waiting != known.waiting or not same(_drawn_from(was), _drawn_from(known)):
+            yield key
+
+
+def changed_runs(
+    before: Mapping[ObjectKey, UpdateRuns], now: Mapping[ObjectKey, UpdateRuns]
+) -> Iterator[ObjectKey]:
+    """Yield the placements whose runs differ, in themselves or in what they name."""
+    for key in {**before, **now}:
+        was, known = before.get(key, NO_RUNS), now.get(key, NO_RUNS)
+        waiting = [[one.waiting for one in runs.runs] for runs in (was, known)]
+        if waiting[0] != waiting[1] or not same(was.bodies, known.bodies):
             yield key
 
 

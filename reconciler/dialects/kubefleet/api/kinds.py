@@ -22,12 +22,18 @@ class PlacementKinds:
         binding: One cluster of a placement.
         policy_snapshot: A frozen policy, and what was decided by it.
         resource_snapshot: Frozen resources, or a part of them.
+        run: Rolls a placement out, where that waits for it.
+        update_strategy: In which stages.
+        approval_request: That a person lets a stage begin, or end.
     """
 
     placement: str
     binding: str
     policy_snapshot: str
     resource_snapshot: str
+    run: str
+    update_strategy: str
+    approval_request: str
 
     @property
     def owned(self) -> tuple[str, ...]:
@@ -40,12 +46,18 @@ CLUSTER_SCOPED = PlacementKinds(
     binding="ClusterResourceBinding",
     policy_snapshot="ClusterSchedulingPolicySnapshot",
     resource_snapshot="ClusterResourceSnapshot",
+    run="ClusterStagedUpdateRun",
+    update_strategy="ClusterStagedUpdateStrategy",
+    approval_request="ClusterApprovalRequest",
 )
 NAMESPACED = PlacementKinds(
     placement="ResourcePlacement",
     binding="ResourceBinding",
     policy_snapshot="SchedulingPolicySnapshot",
     resource_snapshot="ResourceSnapshot",
+    run="StagedUpdateRun",
+    update_strategy="StagedUpdateStrategy",
+    approval_request="ApprovalRequest",
 )
 SCOPES = (CLUSTER_SCOPED, NAMESPACED)
 

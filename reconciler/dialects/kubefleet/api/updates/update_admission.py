@@ -1,14 +1,16 @@
 """What the CEL rules of KubeFleet refuse in staged update runs and their strategies."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 
+from reconciler.dialects.kubefleet.api.groups import PLACEMENT_GROUP
+from reconciler.dialects.kubefleet.api.updates.update_run import INITIALIZE, RUN, STOP
 from reconciler.errors import Misconfigured
 from reconciler.manifests.names import LONGEST_LABEL
-from reconciler.manifests.schemas.violations import Violation
+from reconciler.manifests.schemas.violations import UpdateAdmission, Violation
 from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, text
+from reconciler.model.known_kinds import Kind
 
-INITIALIZE, RUN, STOP = "Initialize", "Run", "Stop"
 IMPOSSIBLE = frozenset({(INITIALIZE, STOP), (RUN, INITIALIZE), (STOP, INITIALIZE)})
 LONGEST_OLD_NAME = 127  # apis/placement/v1alpha1/stagedupdate_types.go
 
@@ -96,3 +98,37 @@ def refuse_transition(before: Body, after: Body) -> None:
         given = before.get(name), after.get(name)
         if None not in given and given[0] != given[1]:
             raise Misconfigured(f"`{name}` must stay what it was", field=f"/spec/{name}")
+
+
+def _refused(judge: Callable[[Body, Body], None], before: Body, after: Body) -> list[Violation]:
+    """Return what a rule that compares two specs says of an edit."""
+    try:
+        judge(mapping(before, "spec"), mapping(after, "spec"))
+    except Misconfigured as error:
+        expected = "what it was, or an object of another name"
+        return [Violation(error.field, "update-immutable", error.message, expected)]
+    return []
+
+
+def refuse_run_update(before: Body, after: Body) -> tuple[Violation, ...]:
+    """Return what is wrong with an edit of a run, by the rules of the version it is written in."""
+    old = text(after, "apiVersion").endswith("/v1alpha1")
+    return tuple(_refused(refuse_old_edit if old else refuse_transition, before, after))
+
+
+def refuse_request_update(before: Body, after: Body) -> tuple[Violation, ...]:
+    """Return what is wrong with an edit of an approval: its spec must stay.
+
+    Source: kubefleet@e160c1c apis/placement/v1beta1/stageupdate_types.go `ClusterApprovalRequest`,
+    the CEL rule of its spec.
+    """
+    return tuple(_refused(refuse_old_edit, before, after))
+
+
+RUN_UPDATES: Mapping[Kind, UpdateAdmission] = {
+    (PLACEMENT_GROUP, "ClusterStagedUpdateRun"): refuse_run_update,
+    (PLACEMENT_GROUP, "StagedUpdateRun"): refuse_run_update,
+    (PLACEMENT_GROUP, "ClusterApprovalRequest"): refuse_request_update,
+    (PLACEMENT_GROUP, "ApprovalRequest"): refuse_request_update,
+}
+"""What is refused of an edit, by kind."""

@@ -1,0 +1,1 @@
+"""Staged update runs in passes."""
