@@ -38,7 +38,7 @@ ELSEWHERE = {
 BESIDE = {"resume": ("edits.suspend", "resume"), "uncordon": ("edits.cordon", "uncordon")}
 """Verbs that stand in the file of another, with their functions."""
 
-EDITS = ("cordon", "label", "rebalance", "scale", "suspend", "taint")
+EDITS = ("approve", "cordon", "label", "rebalance", "scale", "suspend", "taint")
 """Verbs whose files are in `cli/verbs/edits`."""
 
 Handler = Callable[[int, FrameType | None], object] | int

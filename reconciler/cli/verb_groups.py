@@ -35,6 +35,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     },
     "Change, by files to commit": {
         "rebalance": "Write a WorkloadRebalancer, and say what it would move.",
+        "approve": "Write what approves a stage of a staged update run.",
         "suspend": "Leave an object, or everything, where it is.",
         "resume": "Let what was suspended be scheduled again.",
         "scale": "Set the replicas of workloads in their files, and say what it would move.",

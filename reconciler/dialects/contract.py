@@ -129,6 +129,7 @@ class Dialect:
         crds: Returns group to kinds of all that upstream defines.
         content: Kinds of these that need no warning that they are not read: they control nothing
             upstream either, or a rule of the API tells of them.
+        approvable: Kinds whose objects may ask a person for approval.
         admissions: Returns what its webhooks would refuse, given all kinds that are known.
         updates: Returns what they would refuse of an edit.
         view: Returns what it answers about files.
@@ -151,6 +152,7 @@ class Dialect:
     domains: tuple[str, ...] = ()
     crds: Callable[[], Mapping[str, tuple[str, ...]]] = dict
     content: frozenset[Kind] = frozenset()
+    approvable: frozenset[Kind] = frozenset()
     admissions: Callable[[KnownKinds], Mapping[Kind, Admission]]
     updates: Callable[[], Mapping[Kind, UpdateAdmission]] = dict
     view: Callable[[], "View"]

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from reconciler.dialects.approval import Approval
 from reconciler.dialects.cluster_report import ClusterPlace, ClusterReport, labelled_place
 from reconciler.dialects.copy_status import Copies, no_copies
 from reconciler.dialects.merge_warning import MergeEffects, Warned
@@ -73,6 +74,7 @@ class View:
         cordon: The taint by which its own tool keeps a cluster from taking anything new.
         taint_effects: The effects that a taint of its clusters may have, the mildest first.
         unreachable: Returns a cluster that cannot be reached since a moment in RFC 3339.
+        approvals: Returns what an object asks a person to approve, in the order in which it does.
         warnings: Yields what to look at before a merge.
         categories: Words that mean several of its kinds at once, as kubectl has them.
         columns: By kind, what tables of its objects show.
@@ -102,6 +104,7 @@ class View:
     cordon: Body
     taint_effects: tuple[str, ...]
     unreachable: Callable[[Body, str], Body]
+    approvals: Callable[[World, ObjectKey], tuple[Approval, ...]] = _nothing
     warnings: Callable[[MergeEffects], Iterable[Warned]] = _nothing
     categories: Mapping[str, frozenset[Kind]] = field(default_factory=dict)
     columns: ColumnTable = field(default_factory=dict)

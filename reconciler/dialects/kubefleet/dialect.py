@@ -196,6 +196,9 @@ KUBEFLEET = Dialect(
     content=frozenset(
         {(PLACEMENT_GROUP, "ClusterResourceEnvelope"), (PLACEMENT_GROUP, "ResourceEnvelope")}
     ),
+    approvable=frozenset(
+        {(PLACEMENT_GROUP, "ClusterStagedUpdateRun"), (PLACEMENT_GROUP, "StagedUpdateRun")}
+    ),
     admissions=_admissions,
     updates=_updates,
     view=_view,

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from datetime import datetime
 
+from reconciler.dialects.approval import Approval
 from reconciler.dialects.copy_status import Copies
 from reconciler.dialects.kubefleet.api.kinds import SCOPES
 from reconciler.dialects.kubefleet.api.names import GROUP
@@ -21,6 +22,7 @@ from reconciler.dialects.kubefleet.view.references import dangling_in_kubefleet
 from reconciler.dialects.kubefleet.view.tree import tree_of
 from reconciler.dialects.view import View
 from reconciler.model.body import Body
+from reconciler.model.identity import ObjectKey
 from reconciler.model.world import Manifest, World
 
 
@@ -40,6 +42,12 @@ def _placements(world: World, now: datetime) -> Callable[[Manifest], Body]:
     from reconciler.dialects.kubefleet.view.assumed_status import assumed_placements
 
     return assumed_placements(world, now)
+
+
+def _approvals(world: World, key: ObjectKey) -> tuple[Approval, ...]:
+    from reconciler.dialects.kubefleet.view.approvals import approvals_of
+
+    return approvals_of(world, key)
 
 
 def _is_edited(body: Body) -> bool:
@@ -67,6 +75,7 @@ VIEW = View(
     cordon=CORDON,
     taint_effects=TAINT_EFFECTS,
     unreachable=unreachable,
+    approvals=_approvals,
     references=dangling_in_kubefleet,
     events=events_of,
     is_edited=_is_edited,
