@@ -2,7 +2,7 @@
 
 import difflib
 
-from reconciler.audit.fleet.placed import decision_on, owner_of
+from reconciler.audit.fleet.placed import decision_on, owner_of, placement_of
 from reconciler.audit.kind_words import resolve_kind
 from reconciler.core.dialects import PLACED
 from reconciler.errors import UsageError
@@ -85,6 +85,7 @@ def spelled(key: ObjectKey) -> str:
 
 
 def _parent(world: World, key: ObjectKey) -> ObjectKey | None:
-    """Return the placement whose decision an output is a part of."""
+    """Return the placement whose decision an output is a part of, or that an object is about."""
     manifest = world.outputs.get(key)
-    return None if manifest is None else owner_of(key, manifest.body)
+    owner = None if manifest is None else owner_of(key, manifest.body)
+    return owner or placement_of(world, key)

@@ -156,6 +156,7 @@ ERRORS: Mapping[str, str] = {
     "trigger-target": "A ScheduleTrigger must name something to reschedule",
     "workload-metadata": "Labels and annotations of an object must be text",
     "workload-replicas": "A workload's replicas must be a whole number",
+    "update-immutable": "What a run or an approval is about must stay what it was",
     "yaml-alias": "An alias must follow its anchor, and stand in workloads only",
     "yaml-alias-limit": "Aliases must not unfold without bounds",
     "yaml-ambiguous-scalar": "A scalar must mean the same in YAML 1.1 and 1.2",
@@ -177,6 +178,7 @@ ERRORS: Mapping[str, str] = {
 """What never takes effect as it is written."""
 
 WARNINGS: Mapping[str, str] = {
+    "approval-ignored": "An approval should be of a run that is there, by its uid",
     "cel-unusable": "An expression of a Placement should be one that CEL can compile",
     "feedback-cluster-unknown": "A cluster that reports should be there",
     "identity-kind-unknown": "A kind of ours should be spelled as it is read",
@@ -188,6 +190,7 @@ WARNINGS: Mapping[str, str] = {
     "placement-matches-nothing": "What a placement asks of clusters should fit one of them",
     "placement-names-empty": "PickFixed should name a cluster at least",
     "placement-prioritizer": "A Placement should ask for prioritizers that there are",
+    "placement-run-missing": "A placement that runs roll out should have one",
     "placement-selects-nothing": "A placement of KubeFleet should select something",
     "placement-set-missing": "A Placement should stand where a cluster set is bound",
     "placement-set-unbound": "A Placement should name sets that are bound to its namespace",
@@ -201,6 +204,7 @@ WARNINGS: Mapping[str, str] = {
     "policy-weight-idle": "Weights should be for clusters that the affinity means",
     "rebalancer-target-unknown": "A rebalancer should name what is there",
     "replica-set-placement": "A ManifestWorkReplicaSet should name placements that are there",
+    "run-reference-unknown": "A run should name a placement and a strategy that are there",
     "score-cluster-unknown": "Scores should stand in the namespace of a cluster",
     "score-expired": "Scores that a placement asks for should not have run out",
     "score-missing": "Scores that a placement asks for should be reported",

@@ -52,6 +52,8 @@ class View:
     Attributes:
         is_placed: Whether an output that a decision is about names a cluster.
         owner_of: Returns the placement that an output is a part of, `None` if it is of none.
+        placement_of: Returns the placement that an object is about which is no part of it, `None`
+            if it is about none.
         clusters_in: Yields the clusters that a decision is written for in an output, with the
             replicas there, 0 where there are none to count.
         requested_by: Returns what one replica of what such an output places asks for.
@@ -75,6 +77,7 @@ class View:
         taint_effects: The effects that a taint of its clusters may have, the mildest first.
         unreachable: Returns a cluster that cannot be reached since a moment in RFC 3339.
         approvals: Returns what an object asks a person to approve, in the order in which it does.
+        waiting: Yields what waits for a person to act, with a clause that says for what.
         warnings: Yields what to look at before a merge.
         categories: Words that mean several of its kinds at once, as kubectl has them.
         columns: By kind, what tables of its objects show.
@@ -87,6 +90,7 @@ class View:
 
     is_placed: Callable[[Manifest], bool]
     owner_of: Callable[[ObjectKey, Body], ObjectKey | None] = _none
+    placement_of: Callable[[World, ObjectKey], ObjectKey | None] = _none
     clusters_in: Callable[[Body], Iterable[tuple[str, int]]]
     requested_by: Callable[[Body], Resources] = _no_resources
     decision_on: Callable[[ObjectKey], ObjectKey | None] = _none
@@ -105,6 +109,7 @@ class View:
     taint_effects: tuple[str, ...]
     unreachable: Callable[[Body, str], Body]
     approvals: Callable[[World, ObjectKey], tuple[Approval, ...]] = _nothing
+    waiting: Callable[[World], Iterable[tuple[ObjectKey, str]]] = _nothing
     warnings: Callable[[MergeEffects], Iterable[Warned]] = _nothing
     categories: Mapping[str, frozenset[Kind]] = field(default_factory=dict)
     columns: ColumnTable = field(default_factory=dict)

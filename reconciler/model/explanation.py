@@ -83,6 +83,7 @@ class Explanation:
         clusters: Every cluster, ascending by name.
         steps: The selection and the division step by step, one sentence each, in order.
         judged: Whether scheduling asked; if not, the rest is what is kept, or what it would say.
+        rollout: How far it is rolled out and what that waits for, one sentence each.
     """
 
     key: ObjectKey
@@ -92,6 +93,7 @@ class Explanation:
     clusters: tuple[ClusterAnswer, ...]
     steps: tuple[str, ...] = ()
     judged: bool = True
+    rollout: tuple[str, ...] = ()
 
 
 Explain = Callable[[], Explanation]

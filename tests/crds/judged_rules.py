@@ -25,6 +25,7 @@ from tests.crds.rules import FLEET, Answer, Refuses
 BUDGETS = f"{FLEET} *DisruptionBudget"
 EVICTIONS = f"{FLEET} *Eviction"
 OVERRIDES = f"{FLEET} *ResourceOverride"
+REQUESTS = f"{FLEET} *ApprovalRequest"
 RUNS = f"{FLEET} *StagedUpdateRun"
 STRATEGIES = f"{FLEET} *StagedUpdateStrategy"
 
@@ -99,6 +100,13 @@ JUDGED: Sequence[Answer] = (
             _edit(refuse_other_eviction, "spec", name),
         )
         for name in ("placementName", "clusterName")
+    ),
+    Answer(
+        REQUESTS,
+        "spec",
+        (STAYS,),
+        "kubefleet.api.updates.update_admission.refuse_old_edit",
+        _edit(refuse_old_edit, "spec"),
     ),
     Answer(
         RUNS,

@@ -55,12 +55,11 @@ FLEET = "placement.kubernetes-fleet.io/*"
 NOT_READ = "We do not read this kind: it controls nothing, and is warned of."
 UNANSWERED: Sequence[Unanswered] = (
     Unanswered("placement.kubefleet.dev/* *", "*", NOT_READ),
-    Unanswered(f"{FLEET} *ApprovalRequest", "spec", NOT_READ),
     Unanswered(f"{FLEET} *ResourceOverrideSnapshot", "*", NOT_READ),
     Unanswered(
         f"{FLEET} *StagedUpdateRun",
         "status.*",
-        "The kind is judged and not read, so its status means nothing here.",
+        "Only passes write the status of a run; what a person writes there means nothing.",
     ),
     Unanswered("addon.open-cluster-management.io/* *", "*", NOT_READ),
     Unanswered(

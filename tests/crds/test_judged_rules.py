@@ -132,6 +132,12 @@ def run(version: str = "v1", name: str = "web", **spec: str) -> Body:
     return judged("ClusterStagedUpdateRun", named, version=version, name=name)
 
 
+def request(stage: str) -> Body:
+    """An approval of a stage."""
+    spec = {"parentStageRollout": "web", "targetStage": stage}
+    return judged("ClusterApprovalRequest", spec)
+
+
 def stage(**fields: object) -> Body:
     """A strategy of one stage."""
     return judged("ClusterStagedUpdateStrategy", {"stages": [fields]})
@@ -146,6 +152,7 @@ BROKEN: Sequence[tuple[Body, Body]] = (
     ({}, budget(minAvailable="101%")),
     (eviction("a", "b"), eviction("b", "b")),
     (eviction("a", "b"), eviction("a", "a")),
+    (request("canary"), request("prod")),
     ({}, run(name="a" * 64)),
     ({}, run("v1alpha1", name="a" * 128)),
     (run(state="Initialize"), run(state="Stop")),

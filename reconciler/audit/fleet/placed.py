@@ -115,6 +115,12 @@ def may_concern(
     return any(key.name.encode() in content for content in texts(blobs).values())
 
 
+def placement_of(world: World, key: ObjectKey) -> ObjectKey | None:
+    """Return the placement that an object is about, as a rollout is, `None` if about none."""
+    dialect = dialect_of(key.group)
+    return None if dialect is None else dialect.view().placement_of(world, key)
+
+
 def owner_of(key: ObjectKey, body: Body) -> ObjectKey | None:
     """Return the placement that an output is a part of, `None` if it is of none."""
     dialect = dialect_of(key.group)

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from reconciler.audit.fleet.delivered_copies import CopiesOf, CopyCounts, counted
 from reconciler.audit.fleet.suspensions import Suspensions
-from reconciler.core.dialects import PLACED
+from reconciler.core.dialects import DIALECTS, PLACED
 from reconciler.core.record import last_pass, recorded_faults
 from reconciler.delivery.record import recorded
 from reconciler.delivery.settings import decode_delivery
@@ -35,6 +35,7 @@ class RepositoryStatus:
         rebalancers: Those that demand a rebalance, sorted.
         delivered: Where decisions are delivered to, sorted, one sentence each.
         copies: How many copies there are in clusters, reported and healthy.
+        waiting: What waits for a person to act, with a clause that says for what, sorted.
     """
 
     last_at: datetime | None
@@ -48,6 +49,7 @@ class RepositoryStatus:
     rebalancers: tuple[ObjectKey, ...]
     delivered: tuple[str, ...]
     copies: CopyCounts
+    waiting: tuple[tuple[ObjectKey, str], ...] = ()
 
 
 def status_of(world: World, now: datetime, *, changed: bool) -> RepositoryStatus:
@@ -74,6 +76,7 @@ def status_of(world: World, now: datetime, *, changed: bool) -> RepositoryStatus
         rebalancers=tuple(sorted(k for k in world.inputs if k[:2] in world.known.removable)),
         delivered=tuple(_delivered(world)),
         copies=_copies(world, now),
+        waiting=tuple(sorted(one for api in DIALECTS for one in api.view().waiting(world))),
     )
 
 

@@ -9,7 +9,7 @@ from reconciler.audit.references.check import check_kinds, check_references, is_
 from reconciler.audit.references.links import skipped_links
 from reconciler.cli.options.document_cache import document_cache
 from reconciler.cli.printing.progress import doing, tracked
-from reconciler.core.dialects import KINDS
+from reconciler.core.dialects import DIALECTS, KINDS
 from reconciler.core.inputs.admissions import ADMISSIONS
 from reconciler.core.inputs.document_rules import Rules
 from reconciler.core.inputs.file_validation import FileValidation, validate_file
@@ -29,7 +29,8 @@ from reconciler.shell.resources import load_schemas
 from reconciler.shell.work.validators import file_validators
 from reconciler.shell.work.workers import processors
 
-RECORDS = tuple(sorted(folder_of(*kind) for kind in KINDS.removable))
+RECORDED = {*KINDS.removable, *(kind for api in DIALECTS for kind in api.approvable)}
+RECORDS = tuple(sorted(folder_of(*kind) for kind in RECORDED))
 """Folders of what became of the demands that people write."""
 
 
@@ -144,7 +145,7 @@ def _faults(index: InputIndex) -> list[Fault]:
 
 
 def _world(index: InputIndex, source: ManifestSource) -> World:
-    """Return the files as a world, with the records of rebalancers and triggers as its outputs."""
+    """Return the files as a world, with the records of those that files speak of as its outputs."""
     rules = Rules(load_schemas(), {}, KINDS, status_only=True)
     paths = [path for folder in RECORDS for path in source.records(folder)]
     records = [validate_file(path, "", data, rules) for path, data in source.contents(paths)]

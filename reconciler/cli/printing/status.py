@@ -12,6 +12,7 @@ from reconciler.audit.fleet.repository_status import RepositoryStatus, status_of
 from reconciler.audit.fleet.suspensions import Suspensions
 from reconciler.audit.history.revisions import Commit, is_by_hand
 from reconciler.audit.json_shapes import coming_json, commit_json, fault_json, object_json
+from reconciler.audit.named_object import spelled
 from reconciler.audit.printable import printable
 from reconciler.audit.short_id import short_id
 from reconciler.cli.objects.description import Line, aligned
@@ -103,6 +104,7 @@ def run(
         *_wrong(status),
         *_kept(edits),
         *_suspended(world, memo),
+        *_waiting(status),
         *_listed("Coming:", sentences(coming), "see reconciler events"),
         *(_listed("Delivery:", status.delivered, "") if status.delivered else ()),
         *_copies(status),
@@ -185,6 +187,13 @@ def _suspended(world: World, memo: Memo) -> Iterator[Line]:
     yield from _listed("Suspended:", told, "see status -o json")
 
 
+def _waiting(status: RepositoryStatus) -> Iterator[Line]:
+    """Yield what waits for a person to act."""
+    if status.waiting:
+        told = [printable(f"{spelled(key)} {clause}") for key, clause in status.waiting]
+        yield from _listed("Waiting:", told, "see status -o json")
+
+
 def _copies(status: RepositoryStatus) -> Iterator[Line]:
     """Yield how many copies clusters report, and how many count as healthy."""
     found = status.copies
@@ -255,6 +264,9 @@ def _as_json(
         "version": status.version,
         "since": [commit_json(commit) for commit in since],
         "faults": [fault_json(fault) for fault in status.faults],
+        "waiting": [
+            {"object": object_json(key), "waits": clause} for key, clause in status.waiting
+        ],
         "held": [
             {"path": one.path, "blob": one.blob, "objects": [object_json(k) for k in one.keys]}
             for one in status.held

@@ -64,6 +64,7 @@ def _explanation_json(told: Explanation, cluster: str | None) -> dict[str, objec
         "result": told.result,
         "clusters": [_answer_json(a) for a in told.clusters if cluster in (None, a.cluster)],
         "steps": list(told.steps),
+        "rollout": list(told.rollout),
     }
 
 

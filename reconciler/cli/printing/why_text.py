@@ -33,8 +33,16 @@ def why_text(why: Why, cluster: str | None) -> str:
     else:
         lines = [line for item in _only(told, cluster) for line in _detail(why, item)]
         blocks.append(lines or [f"{printable(cluster)}: {UNASKED}"])
+    blocks.append(_rollout(why))
     blocks += [_since(why, cluster), copies_lines(why.copies, cluster), coming_lines(why.later)]
     return "\n\n".join("\n".join(block) for block in blocks if block)
+
+
+def _rollout(why: Why) -> list[str]:
+    """Return how far the object is rolled out by now, as far as anything but time does that."""
+    told = why.now or why.then
+    lines = () if told is None else told.rollout
+    return ["Rollout:", *(f"  {printable(line)}" for line in lines)] if lines else []
 
 
 def _head(why: Why, told: Explanation) -> list[str]:

@@ -1,4 +1,4 @@
-"""What one placement reads: its files, what it may select, evictions, clusters and overrides."""
+"""What one placement reads: its files, what it may select, who acts on it, clusters, overrides."""
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
@@ -14,6 +14,7 @@ from reconciler.dialects.kubefleet.api.kinds import (
     OWNED,
     RESOURCE_SNAPSHOTS,
     is_placement,
+    kinds_in,
     placement_key,
 )
 from reconciler.dialects.kubefleet.api.names import GROUP, NAMESPACE
@@ -22,6 +23,7 @@ from reconciler.dialects.kubefleet.drift_repair import owner_of
 from reconciler.dialects.kubefleet.eviction.judgement import BUDGET, EVICTION
 from reconciler.dialects.kubefleet.overrider.override_table import OVERRIDES
 from reconciler.dialects.kubefleet.snapshots.selection_table import ENDPOINTS, SERVICE
+from reconciler.dialects.kubefleet.updaterun.update_runs import REQUESTS, RUNS, strategy_key
 from reconciler.errors import UserError
 from reconciler.model.body import Body
 from reconciler.model.content import at, mapping_of, mappings_of
@@ -30,20 +32,30 @@ from reconciler.model.known_kinds import Kind
 from reconciler.model.world import Manifest, World
 
 FROM = "from"
+OF_RUN = "of run"
 
 
 def _ways(key: ObjectKey, manifest: Manifest) -> Iterator[Hashable]:
-    """Yield how an object may be selected; of an eviction, from which placement it is."""
-    if key[:2] == (GROUP, EVICTION):
+    """Yield how an object may be selected; of an eviction or a run, which placement it names."""
+    if key[:2] == (GROUP, EVICTION) or key[:2] in RUNS:
         name = at(manifest.body, "spec").get("placementName")
-        yield FROM, placement_key("", str(name))
+        yield FROM, placement_key(key.namespace, str(name))
+    if key[:2] in REQUESTS:
+        yield _of_run(key, manifest)
     yield from object_reads.about(manifest)
+
+
+def _of_run(key: ObjectKey, manifest: Manifest) -> Hashable:
+    """Return by which run an approval request is found."""
+    return OF_RUN, key.namespace, str(at(manifest.body, "spec").get("parentStageRollout"))
 
 
 def _owners(key: ObjectKey, manifest: Manifest) -> Iterator[Hashable]:
     """Yield the placement that an output belongs to."""
     if key.group == GROUP and key.kind in OWNED:
         yield owner_of(key, manifest.body)
+    if key[:2] in REQUESTS:
+        yield _of_run(key, manifest)
 
 
 def _held(world: World, outputs: Iterable[ObjectKey]) -> Iterator[ObjectKey]:
@@ -84,21 +96,30 @@ class FleetPlacementReader:
         if world is None or not is_placement(key):
             return DependsOnOthers(f"nothing is decided about a {key.kind} by itself")
         self._inputs.follow(world.inputs)  # it reads the labels of every input
-        evictions = self._inputs.of((FROM, key))
-        inputs = {key, *evictions, ObjectKey(GROUP, BUDGET, "", key.name)}
+        acting = self._inputs.of((FROM, key))
+        runs = [one for one in acting if one[:2] in RUNS]
+        inputs = {key, *acting, ObjectKey(GROUP, BUDGET, "", key.name)}
+        for one in runs:
+            inputs.add(strategy_key(world.inputs[one]))
+            inputs |= self._inputs.of((OF_RUN, one.namespace, one.name))
         manifest = world.inputs.get(key)
         if manifest is not None:
             selectors = mappings_of(at(manifest.body, "spec").get("resourceSelectors"))
             inputs.update(self._selected(selectors, key.namespace))
         own = self._outputs.of(key)
         inputs.update(_held(world, own))
-        outputs = {key, *evictions, *own}
+        outputs = {key, *acting, *own}
+        for one in runs:
+            outputs |= self._outputs.of((OF_RUN, one.namespace, one.name))
         return Reads(frozenset(inputs), frozenset(outputs))
 
     def places(self, key: ObjectKey, /) -> Iterable[OutputPlace]:
-        """Return the places of its own file, of its parts by their names, and of all evictions."""
+        """Return the places of its own file, of its parts by their names, and of who acts on it."""
         yield OutputPlace(key[:2], key.namespace, key.name)
         yield OutputPlace((GROUP, EVICTION), "")
+        kinds = kinds_in(key.namespace)
+        for kind in (kinds.run, kinds.approval_request):
+            yield OutputPlace((GROUP, kind), key.namespace)
         for kind in sorted(OWNED):
             yield OutputPlace((GROUP, kind), key.namespace, key.name[:PLACEMENT_PART])
 

@@ -36,6 +36,7 @@ from reconciler.dialects.kubefleet.scheduler.failure import UnexpectedBehavior
 from reconciler.dialects.kubefleet.snapshots.resource_selection import SelectedResources as Selected
 from reconciler.dialects.kubefleet.snapshots.selection_table import PlacementQuestion
 from reconciler.dialects.kubefleet.updaterun import run_cycle
+from reconciler.dialects.kubefleet.updaterun.approvals import approvals_without_run
 from reconciler.dialects.kubefleet.updaterun.update_runs import (
     NO_RUNS,
     UpdateRuns,
@@ -124,7 +125,7 @@ class Fleets:
             asked=asked,
             waiting=held,
             outputs={**stray.files, **idle},
-            faults=list(stray.faults),
+            faults=[*stray.faults, *approvals_without_run(self.world)],
             failed=list(self.inventory.failed.values()),
             decisions=list(removals(self.world, followed.gone, self.left)),
             gone=set(self._gone()),

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from reconciler.dialects.kubefleet.api.kinds import kinds_in
-from reconciler.dialects.kubefleet.api.names import API_VERSION
+from reconciler.dialects.kubefleet.api.kinds import SCOPES, kinds_in
+from reconciler.dialects.kubefleet.api.names import API_VERSION, GROUP
 from reconciler.dialects.kubefleet.api.updates.approval_request import (
     AFTER,
     APPROVED,
@@ -17,8 +17,9 @@ from reconciler.dialects.kubefleet.updaterun.marks import found
 from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, number, text
 from reconciler.model.identity import ObjectKey
-from reconciler.model.world import Manifest
+from reconciler.model.world import Fault, Manifest, World
 
+IGNORED = "approval-ignored"
 FIRST_GENERATION = 1
 """Of every request: its spec never changes."""
 
@@ -64,7 +65,7 @@ def refusal_of(approval: Manifest, run: KnownRun | None) -> tuple[str, str]:
 
     Args:
         approval: A person's file.
-        run: The run that it names, `None` if there is none, or if it was not begun yet.
+        run: The run that it names, `None` if there is none.
 
     Source: ours; upstream's request is made by the run and approved in place.
     """
@@ -72,7 +73,7 @@ def refusal_of(approval: Manifest, run: KnownRun | None) -> tuple[str, str]:
     kind = kinds_in(approval.key.namespace).run
     wanted = text(spec, "parentStageRollout")
     if run is None:
-        return "/spec/parentStageRollout", f"no {kind} {wanted} has begun that could be approved"
+        return "/spec/parentStageRollout", f"there is no {kind} {wanted}"
     owners = bodies(mapping(approval.body, "metadata"), "ownerReferences")
     if not any(text(one, "uid") == run.uid for one in owners):
         told = f"it names no uid, or that of another run; the {kind} {wanted} has {run.uid}"
@@ -90,6 +91,30 @@ def refusal_of(approval: Manifest, run: KnownRun | None) -> tuple[str, str]:
         told = f"it is about the generation {generation} of the request, which has another"
         return "/status/conditions", told
     return "", ""
+
+
+def ignored(approval: Manifest, field: str, why: str) -> Fault:
+    """Return the fault of an approval that counts for nothing."""
+    return Fault(
+        path=approval.origin.path,
+        line=0,
+        column=0,
+        field=field,
+        rule=IGNORED,
+        message=f"{approval.key.name} approves nothing: {why}",
+        expected="what reconciler approve writes, or no such file",
+        subject=str(approval.key),
+    )
+
+
+def approvals_without_run(world: World) -> Iterator[Fault]:
+    """Yield the faults of approvals whose run is not there."""
+    for kinds in SCOPES:
+        for one in world.of_kind(GROUP, kinds.approval_request):
+            name = text(mapping(one.body, "spec"), "parentStageRollout")
+            run = ObjectKey(GROUP, kinds.run, one.key.namespace, name)
+            if run not in world.inputs and str(run) not in world.in_doubt:
+                yield ignored(one, *refusal_of(one, None))
 
 
 def with_approvals(

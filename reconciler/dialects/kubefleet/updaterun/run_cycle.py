@@ -5,7 +5,7 @@ request approved. Here each pass looks at all of that, and says at which moment 
 change something.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -34,8 +34,10 @@ from reconciler.dialects.kubefleet.snapshots.revision import SnapshotRevisions, 
 from reconciler.dialects.kubefleet.updaterun.approvals import (
     FIRST_GENERATION,
     KnownRun,
+    ignored,
     known_run,
     owner_reference,
+    refusal_of,
     with_approvals,
 )
 from reconciler.dialects.kubefleet.updaterun.marks import SUCCEEDED, status_of
@@ -48,7 +50,7 @@ from reconciler.model.body import Body
 from reconciler.model.fields import mapping, text
 from reconciler.model.identity import ClusterName, ObjectKey, uid_of
 from reconciler.model.moments import stamp
-from reconciler.model.world import World
+from reconciler.model.world import Fault, Manifest, World
 
 SPARE_ROUNDS = 8  # ours: rounds beyond two a binding and two a stage, for their ends and waits
 
@@ -258,6 +260,22 @@ def _with_overrides(status: RunStatus, bindings: Mapping[str, Binding]) -> RunSt
         return stage._replace(clusters=tuple(clusters))
 
     return status._replace(stages=tuple(map(told, status.stages)))
+
+
+def ignored_approvals(step: RunStep) -> Iterator[tuple[Manifest, str, str]]:
+    """Yield the approvals of a run that count for nothing: where in them, and why."""
+    if step.status.stages is not None:
+        for one in step.files.approvals:
+            where, why = refusal_of(one, step.known)
+            if why:
+                yield one, where, why
+
+
+def faults_of(steps: Iterable[RunStep]) -> Iterator[Fault]:
+    """Yield the faults of the approvals that count for nothing."""
+    for step in steps:
+        for found in ignored_approvals(step):
+            yield ignored(*found)
 
 
 def without_placement(

@@ -87,7 +87,7 @@ def runs_in(world: World) -> dict[ObjectKey, UpdateRuns]:
         for one in runs:
             spec = mapping(one.body, "spec")
             named = placement_key(one.key.namespace, text(spec, "placementName"))
-            strategy = _strategy_key(one)
+            strategy = strategy_key(one)
             own = world.outputs.get(one.key)
             written = world.inputs.get(strategy)
             waiting = str(named) in world.in_doubt or str(strategy) in world.in_doubt
@@ -107,7 +107,8 @@ def _place(run: Manifest) -> tuple[str, str]:
     return run.key.namespace, run.key.name
 
 
-def _strategy_key(run: Manifest) -> ObjectKey:
+def strategy_key(run: Manifest) -> ObjectKey:
+    """Return the key of the strategy that a run names."""
     name = text(mapping(run.body, "spec"), "stagedRolloutStrategyName")
     kind = kinds_in(run.key.namespace).update_strategy
     return ObjectKey(GROUP, kind, run.key.namespace, name)

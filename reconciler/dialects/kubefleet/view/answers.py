@@ -1,6 +1,6 @@
 """What KubeFleet answers about the files of a world, in one place."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 
 from reconciler.dialects.approval import Approval
@@ -17,6 +17,7 @@ from reconciler.dialects.kubefleet.view.placed import (
     is_placed,
     may_carry,
     owner_of,
+    placement_of,
 )
 from reconciler.dialects.kubefleet.view.references import dangling_in_kubefleet
 from reconciler.dialects.kubefleet.view.tree import tree_of
@@ -50,6 +51,12 @@ def _approvals(world: World, key: ObjectKey) -> tuple[Approval, ...]:
     return approvals_of(world, key)
 
 
+def _waiting(world: World) -> Iterable[tuple[ObjectKey, str]]:
+    from reconciler.dialects.kubefleet.view.run_progress import waiting_in
+
+    return waiting_in(world)
+
+
 def _is_edited(body: Body) -> bool:
     from reconciler.dialects.kubefleet.view.binding_rendering import is_edited
 
@@ -61,6 +68,7 @@ VIEW = View(
     columns=COLUMNS,
     is_placed=is_placed,
     owner_of=owner_of,
+    placement_of=placement_of,
     clusters_in=clusters_in,
     carriers=carriers,
     may_carry=may_carry,
@@ -76,6 +84,7 @@ VIEW = View(
     taint_effects=TAINT_EFFECTS,
     unreachable=unreachable,
     approvals=_approvals,
+    waiting=_waiting,
     references=dangling_in_kubefleet,
     events=events_of,
     is_edited=_is_edited,

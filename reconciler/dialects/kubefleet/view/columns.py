@@ -1,4 +1,4 @@
-"""The columns of clusters, placements, bindings and snapshots."""
+"""The columns of clusters, placements, runs, bindings and snapshots."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -9,6 +9,7 @@ from reconciler.dialects.kubefleet.api.kinds import SCOPES, PlacementKinds
 from reconciler.dialects.kubefleet.api.names import GROUP, MEMBER_AGENT, PARENT
 from reconciler.dialects.kubefleet.api.placement_status import decode_placement_status
 from reconciler.dialects.kubefleet.api.policy import PICK_ALL
+from reconciler.dialects.kubefleet.api.strategy import EXTERNAL
 from reconciler.dialects.kubefleet.eviction.judgement import EVICTION
 from reconciler.manifests.columns import (
     FILE,
@@ -54,9 +55,39 @@ def _available(overall: Callable[[Row], str], row: Row) -> str:
     return ASSUMED if found == "True" and any(ASSUMED in reason for reason in reasons) else found
 
 
+def _reason(scheduled: Callable[[Row], str], run: str, row: Row) -> str:
+    """Return why a placement is scheduled or not, and whether it is rolled out by runs only."""
+    external = text(mapping(spec_of(row), "strategy"), "type") == EXTERNAL
+    return f"{scheduled(row)}; rolled out by a {run}" if external else scheduled(row)
+
+
 _SNAPSHOT: Columns = (
     (("GEN", printed(".metadata.generation")), ("PLACEMENT", label(PARENT)), ("AGE", age)),
     (FILE,),
+)
+_RUN: Columns = (
+    (
+        ("PLACEMENT", printed(".spec.placementName")),
+        ("RESOURCE-SNAPSHOT-INDEX", printed(".spec.resourceSnapshotIndex")),
+        ("POLICY-SNAPSHOT-INDEX", printed(".status.policySnapshotIndexUsed")),
+        ("INITIALIZED", condition("Initialized")),
+        ("PROGRESSING", condition("Progressing")),
+        ("SUCCEEDED", condition("Succeeded")),
+        ("AGE", age),
+    ),
+    (
+        ("STRATEGY", printed(".spec.stagedRolloutStrategyName")),
+        ("REASON", condition("Progressing", "message")),
+    ),
+)
+_REQUEST: Columns = (
+    (
+        ("UPDATE-RUN", printed(".spec.parentStageRollout")),
+        ("STAGE", printed(".spec.targetStage")),
+        ("APPROVED", condition("Approved")),
+        ("AGE", age),
+    ),
+    (("ACCEPTED", condition("ApprovalAccepted")), FILE),
 )
 _BINDING: Columns = (
     (
@@ -94,10 +125,12 @@ def _of_scope(kinds: PlacementKinds) -> Iterator[tuple[Kind, Columns]]:
             (
                 ("WORK-SYNCHRONIZED", condition(synchronized)),
                 ("WORK-SYNCHRONIZED-GEN", condition(synchronized, "observedGeneration")),
-                ("REASON", condition(scheduled, "message")),
+                ("REASON", partial(_reason, condition(scheduled, "message"), kinds.run)),
             ),
         ),
     )
+    yield (GROUP, kinds.run), _RUN
+    yield (GROUP, kinds.approval_request), _REQUEST
     yield (GROUP, kinds.binding), _BINDING
     yield (GROUP, kinds.policy_snapshot), _SNAPSHOT
     yield (GROUP, kinds.resource_snapshot), _SNAPSHOT

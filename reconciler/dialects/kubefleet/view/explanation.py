@@ -8,6 +8,7 @@ from reconciler.dialects.kubefleet.api.binding import Binding
 from reconciler.dialects.kubefleet.api.clusters import Members
 from reconciler.dialects.kubefleet.api.kinds import subject_of
 from reconciler.dialects.kubefleet.api.names import BOUND, SCHEDULED, SCHEDULED_CONDITION
+from reconciler.dialects.kubefleet.api.placement import latest_master
 from reconciler.dialects.kubefleet.api.policy import PICK_ALL, PICK_FIXED, PICK_N
 from reconciler.dialects.kubefleet.placement_cycle import ConvergedPlacement
 from reconciler.dialects.kubefleet.scheduler.failure import UnexpectedBehavior
@@ -23,6 +24,13 @@ from reconciler.dialects.kubefleet.scheduler.ranked_cluster import (
 )
 from reconciler.dialects.kubefleet.scheduler.schedule import Scheduled, schedule
 from reconciler.dialects.kubefleet.snapshots.policy_snapshot import Snapshot
+from reconciler.dialects.kubefleet.updaterun.run_cycle import RunStep, ignored_approvals
+from reconciler.dialects.kubefleet.view.run_progress import (
+    is_behind,
+    is_over,
+    run_sentence,
+    wait_for_run,
+)
 from reconciler.model import fields
 from reconciler.model.body import Body
 from reconciler.model.explanation import ClusterAnswer, ClusterVerdict, Explanation, ScorePart
@@ -49,6 +57,8 @@ class AskedPlacement:
         bindings: Where the pass leaves the bindings.
         members: Everyone.
         now: Moment of the pass.
+        runs: How far the runs are that roll it out.
+        waits: What it waits for beside them, `""` for nothing.
     """
 
     key: ObjectKey
@@ -57,6 +67,8 @@ class AskedPlacement:
     bindings: Mapping[str, Binding]
     members: Members
     now: datetime
+    runs: tuple[RunStep, ...] = ()
+    waits: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +80,20 @@ class _Standing:
 
 
 def asked_of(
-    key: ObjectKey, converged: ConvergedPlacement, members: Members, now: datetime
+    key: ObjectKey,
+    converged: ConvergedPlacement,
+    members: Members,
+    now: datetime,
+    *,
+    external: bool = False,
 ) -> AskedPlacement:
-    """Return what the explanation of a converged placement is made of."""
+    """Return what the explanation of a converged placement is made of.
+
+    With `external` it is rolled out by runs only.
+    """
+    latest = latest_master(converged.resources.values(), key.name)
+    behind = any(is_behind(one, latest) for one in converged.bindings.values())
+    idle = external and behind and all(is_over(one.status) for one in converged.runs)
     return AskedPlacement(
         key=key,
         snapshot=converged.snapshot,
@@ -78,6 +101,8 @@ def asked_of(
         bindings=converged.bindings,
         members=members,
         now=now,
+        runs=converged.runs,
+        waits=f"It {wait_for_run(key.namespace)}." if idle else "",
     )
 
 
@@ -112,7 +137,21 @@ def explain(asked: AskedPlacement) -> Explanation:
         result=_result(asked),
         clusters=_fixed(asked) if policy.placement_type == PICK_FIXED else _ranked(asked, records),
         steps=tuple(steps),
+        rollout=tuple(_rollout(asked)),
     )
+
+
+def _rollout(asked: AskedPlacement) -> Iterable[str]:
+    """Return how far the runs of a placement are, and what is said of them to no effect."""
+    for step in asked.runs:
+        key = step.files.manifest.key
+        yield f"{key.kind} {key.name} {run_sentence(step.run, step.status, step.until)}."
+        if step.error:
+            yield f"It is tried again: {step.error}."
+        for approval, _, why in ignored_approvals(step):
+            yield f"{approval.origin.path} approves nothing: {why}."
+    if asked.waits:
+        yield asked.waits
 
 
 def _question(snapshot: Snapshot) -> str:

@@ -17,6 +17,7 @@ from reconciler.dialects.kubefleet.api.names import (
 )
 from reconciler.dialects.kubefleet.api.placement_status import decode_placement_status
 from reconciler.dialects.kubefleet.api.resource_snapshot import decode_resources
+from reconciler.dialects.kubefleet.updaterun.update_runs import RUNS
 from reconciler.manifests.identify import Identity, identify
 from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, text
@@ -37,6 +38,14 @@ def owner_of(key: ObjectKey, body: Body) -> ObjectKey | None:
         return None
     name = text(mapping(mapping(body, "metadata"), "labels"), PARENT)
     return placement_key(key.namespace, name) if name else None
+
+
+def placement_of(world: World, key: ObjectKey) -> ObjectKey | None:
+    """Return the placement that a staged update run rolls out."""
+    run = world.inputs.get(key)
+    if run is None or key[:2] not in RUNS:
+        return None
+    return placement_key(key.namespace, text(mapping(run.body, "spec"), "placementName"))
 
 
 def clusters_in(binding: Body) -> Iterator[tuple[str, int]]:

@@ -11,6 +11,7 @@ from reconciler.dialects.kubefleet.view.meant_clusters import (
     doubts_of_override,
     doubts_of_placement,
 )
+from reconciler.dialects.kubefleet.view.update_references import doubts_of_updates
 from reconciler.errors import UserError
 from reconciler.manifests.built_in import is_built_in
 from reconciler.manifests.doubtful_selectors import Labelled
@@ -56,6 +57,7 @@ def dangling_in_kubefleet(known: Known) -> Iterator[Dangling]:
         for manifest in known.of_kind(PLACEMENT_GROUP, kind):
             yield from doubts_of_override(manifest, labelled)
     yield from refused_beside_others(known)
+    yield from doubts_of_updates(known)
 
 
 def _selected(manifest: Manifest, known: Known) -> Iterator[Dangling]:

@@ -1,4 +1,4 @@
-"""What hangs on a placement: snapshots, bindings, clusters."""
+"""What hangs on a placement: snapshots, bindings, clusters, and the runs that roll it out."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,9 @@ from reconciler.dialects.kubefleet.api.names import (
     IS_LATEST,
     PARENT,
 )
-from reconciler.dialects.kubefleet.view.placed import owner_of
+from reconciler.dialects.kubefleet.api.updates.update_run import decode_run, decode_run_status
+from reconciler.dialects.kubefleet.view.placed import owner_of, placement_of
+from reconciler.dialects.kubefleet.view.run_progress import run_sentence
 from reconciler.dialects.tree_node import TreeNode, condition_facts, node_of, status_in
 from reconciler.model.fields import mapping, text
 from reconciler.model.identity import ObjectKey
@@ -19,7 +21,16 @@ from reconciler.model.world import Manifest, World
 def tree_of(world: World, key: ObjectKey) -> TreeNode:
     """Return the snapshots of a placement, with the bindings that use them and their clusters."""
     facts = condition_facts(status_in(world, key), prefix=key.kind, good={})
-    return node_of(key, facts, tuple(_snapshots(world, key)))
+    return node_of(key, facts, (*_snapshots(world, key), *_runs(world, key)))
+
+
+def _runs(world: World, key: ObjectKey) -> Iterator[TreeNode]:
+    """Yield the staged update runs that roll a placement out, and how far each is."""
+    for one in world.of_kind(GROUP, kinds_in(key.namespace).run):
+        if placement_of(world, one.key) == key:
+            run, own = decode_run(one.body, one.key.namespace), world.outputs.get(one.key)
+            status = decode_run_status({} if own is None else own.body)
+            yield node_of(one.key, {"run": run_sentence(run, status)})
 
 
 def _snapshots(world: World, key: ObjectKey) -> Iterator[TreeNode]:

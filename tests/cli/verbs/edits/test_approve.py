@@ -1,0 +1,204 @@
+"""`reconciler approve`: a staged run over real commits, and what approves it or does not."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.cli.history import answer
+from tests.shell.fleet import run_pass
+from tests.shell.repositories import Checkout, new_checkout
+
+Capsys = pytest.CaptureFixture[str]
+BY_ADA = ("--author", "Ada <ada@example.com>")
+GROUP = "placement.kubernetes-fleet.io"
+RUN = "policies/run.yaml"
+APPROVAL = "approvals/shop-v1-before-prod.yaml"
+
+
+def member(name: str, stage: str) -> str:
+    """A cluster of a stage."""
+    return f"""\
+apiVersion: cluster.kubernetes-fleet.io/v1beta1
+kind: MemberCluster
+metadata:
+  name: {name}
+  labels:
+    stage: {stage}
+spec:
+  identity:
+    kind: User
+    name: {name}
+"""
+
+
+FILES = {
+    "clusters/member1.yaml": member("member1", "canary"),
+    "clusters/member2.yaml": member("member2", "prod"),
+    "workloads/shop.yaml": "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: shop\n",
+    "policies/shop.yaml": f"""\
+apiVersion: {GROUP}/v1beta1
+kind: ClusterResourcePlacement
+metadata:
+  name: shop
+spec:
+  resourceSelectors:
+  - group: ""
+    version: v1
+    kind: Namespace
+    name: shop
+  strategy:
+    type: External
+---
+apiVersion: {GROUP}/v1beta1
+kind: ClusterStagedUpdateStrategy
+metadata:
+  name: careful
+spec:
+  stages:
+  - name: canary
+    labelSelector:
+      matchLabels:
+        stage: canary
+  - name: prod
+    labelSelector:
+      matchLabels:
+        stage: prod
+    beforeStageTasks:
+    - type: Approval
+""",
+    RUN: f"""\
+apiVersion: {GROUP}/v1beta1
+kind: ClusterStagedUpdateRun
+metadata:
+  name: shop-v1
+spec:
+  placementName: shop
+  stagedRolloutStrategyName: careful
+  state: Run
+""",
+}
+
+
+@pytest.fixture
+def fleet(tmp_path: Path) -> Checkout:
+    """A run that waits for an approval of its second stage."""
+    checkout = new_checkout(tmp_path / "fleet")
+    commit(checkout, FILES, "Roll shop out")
+    run_pass(checkout.folder, 0)
+    run_pass(checkout.folder, 60)
+    return checkout
+
+
+def commit(checkout: Checkout, files: Mapping[str, str | None], message: str) -> None:
+    """Commit files; `None` removes one."""
+    for path, data in files.items():
+        place = checkout.folder / path
+        if data is None:
+            place.unlink()
+        else:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(data)
+    checkout.git("add", "--all")
+    checkout.git("commit", "--quiet", f"--message={message}")
+
+
+def states(checkout: Checkout) -> dict[str, str]:
+    """Cluster to the state of its binding."""
+    found = {}
+    for path in sorted((checkout.folder / f"status/clusterresourcebindings.{GROUP}").iterdir()):
+        fields = dict(
+            line.strip().split(": ", 1) for line in path.read_text().splitlines() if ": " in line
+        )
+        found[fields["targetCluster"]] = fields["state"]
+    return found
+
+
+ASKED = {"member1": "Bound", "member2": "Scheduled"}
+BEGUN = {"member1": "Bound", "member2": "Bound"}
+
+
+def test_a_merge_lets_the_run_go_on(fleet: Checkout, capsys: Capsys) -> None:
+    """Until the branch is merged nothing happens; what it says is kept with what was decided."""
+    assert ASKED == states(fleet)
+    code, out, err = answer(
+        fleet, capsys, "approve", "shop-v1", "-m", "canary is quiet", "--branch=ok", *BY_ADA
+    )
+    assert (0, True) == (code, "message: canary is quiet" in out)
+    assert err.endswith("it takes effect once it is merged\n")
+    run_pass(fleet.folder, 70)
+    assert ASKED == states(fleet)
+
+    fleet.git("merge", "--quiet", "ok")
+    run_pass(fleet.folder, 80)
+    assert BEGUN == states(fleet)
+    _, _, err = answer(fleet, capsys, "approve", "shop-v1", "prod")
+    assert "prod of clusterstagedupdaterun/shop-v1 is approved already\n" == err
+
+
+def test_what_approved_an_earlier_run_is_told_and_ignored(fleet: Checkout, capsys: Capsys) -> None:
+    """A run of the same name is another one; `approve` writes the file anew."""
+    answer(fleet, capsys, "approve", "shop-v1")
+    commit(fleet, {}, "Approve prod")
+    run_pass(fleet.folder, 70)
+    run_pass(fleet.folder, 130)
+    commit(fleet, {RUN: None}, "Remove the run")
+    run_pass(fleet.folder, 140)
+    label = FILES["workloads/shop.yaml"].replace("shop\n", "shop\n  labels:\n    tier: new\n")
+    commit(fleet, {RUN: FILES[RUN], "workloads/shop.yaml": label}, "Roll it out once more")
+    run_pass(fleet.folder, 150)
+    run_pass(fleet.folder, 210)
+
+    _, status, _ = answer(fleet, capsys, "status")
+    assert APPROVAL in status
+    assert "clusterstagedupdaterun/shop-v1 waits for an approval of prod" in status
+    _, found, _ = answer(fleet, capsys, "validate")
+    assert "approves nothing: it names no uid, or that of another run" in found
+    _, why, _ = answer(fleet, capsys, "why", "clusterresourceplacement/shop")
+    assert f"{APPROVAL} approves nothing" in why
+
+    answer(fleet, capsys, "approve", "shop-v1")
+    commit(fleet, {}, "Approve prod again")
+    run_pass(fleet.folder, 220)
+    run_pass(fleet.folder, 280)
+    _, got, _ = answer(fleet, capsys, "get", "csur", "shop-v1", "-o", "wide")
+    assert "All stages are completed" in got
+
+
+def test_a_stage_is_approved_in_advance_by_its_name(fleet: Checkout, capsys: Capsys) -> None:
+    """What is not asked for yet has to be named; what never is, is refused with what is."""
+    run = FILES[RUN].replace("shop-v1", "shop-v2")
+    commit(fleet, {RUN: run}, "Another run")
+    run_pass(fleet.folder, 70)
+    code, _, err = answer(fleet, capsys, "approve", "shop-v2", "canary")
+
+    assert (2, True) == (code, 'asks for no approval of "canary"; of: prod' in err)
+    assert 0 == answer(fleet, capsys, "approve", "shop-v2", "prod", "--dry-run")[0]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        pytest.param(["nobody"], 'there is no "nobody" that could be approved', id="unknown"),
+        pytest.param(
+            ["clusterresourceplacement/shop"], "nothing of clusterresourceplacement/shop", id="kind"
+        ),
+    ],
+)
+def test_what_cannot_be_approved_is_refused(
+    fleet: Checkout, capsys: Capsys, words: list[str], told: str
+) -> None:
+    """With what could be."""
+    code, _, err = answer(fleet, capsys, "approve", *words)
+
+    assert (2, True) == (code, told in err)
+
+
+def test_a_placement_without_a_run_says_what_it_waits_for(fleet: Checkout, capsys: Capsys) -> None:
+    """In status, in why, and in validate."""
+    commit(fleet, {RUN: None}, "Remove the run")
+    run_pass(fleet.folder, 70)
+    waits = "waits for a ClusterStagedUpdateRun that names it"
+
+    for words in (["status"], ["validate"], ["why", "clusterresourceplacement/shop"]):
+        assert waits in answer(fleet, capsys, *words)[1]
