@@ -46,6 +46,7 @@ NO_EXAMPLE = {
     "removal-braked": "a change, not a state",
     "score-unreadable": "a guard: the schema refuses such a document first",
     "set-unreadable": "a guard: the schema refuses such a document first",
+    "update-immutable": "a change, not a state",
 }
 """Rules whose pages have no example, and why."""
 

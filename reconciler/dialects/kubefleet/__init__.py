@@ -17,6 +17,8 @@ In which order, for one placement (`plan.py`, `placement_cycle.py`):
    more is picked, in one go.
 4. The rollout binds scheduled bindings and lifts bound ones to the latest snapshot, no faster than
    maxUnavailable and maxSurge allow.
+   A placement whose strategy is External is rolled out by staged update runs instead, stage by
+   stage (`updaterun/`).
 5. 3 and 4 repeat until nothing changes; then the status is told, cluster by cluster.
 
 A placement is of the whole fleet or of one namespace; both are decided by the same code under other
@@ -27,9 +29,10 @@ deleted.
 
 Rooms answer to upstream's packages: `api/` to apis/placement, pkg/webhook and pkg/utils/validator,
 `scheduler/` to pkg/scheduler, `snapshots/` to pkg/controllers/placement, `rollout/` to
-pkg/controllers/rollout, `eviction/` to pkg/controllers/clusterresourceplacementeviction,
-`overrider/` to pkg/utils/overrider, `workgenerator/` to pkg/controllers/workgenerator, `view/` to
-the placement's status and pkg/utils/condition.
+pkg/controllers/rollout, `updaterun/` to pkg/controllers/updaterun, `eviction/` to
+pkg/controllers/clusterresourceplacementeviction, `overrider/` to pkg/utils/overrider,
+`workgenerator/` to pkg/controllers/workgenerator, `view/` to the placement's status and
+pkg/utils/condition.
 
 Beside the decision stands what it puts onto clusters (`workgenerator/`): the resources of the
 snapshot that each binding has reached, as the overrides leave them for its cluster.

@@ -34,6 +34,9 @@ NEWER = {
     ),
     "clusters/member3.yaml": EXAMPLE["clusters/member2.yaml"].replace("member2", "member3"),
     "policies/frontend.yaml": EXAMPLE["policies/frontend.yaml"].replace("spec:", "spec: 7 #"),
+    "placements/waits.yaml": EXAMPLE["placements/tools.yaml"]
+    .replace("name: tools", "name: waits", 1)
+    .replace("  policy:", "  strategy: {type: External}\n  policy:"),
 }
 QUIET = (
     "blame deploy/nope",

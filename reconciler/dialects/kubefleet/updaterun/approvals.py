@@ -19,7 +19,6 @@ from reconciler.model.fields import bodies, mapping, number, text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.world import Fault, Manifest, World
 
-IGNORED = "approval-ignored"
 FIRST_GENERATION = 1
 """Of every request: its spec never changes."""
 
@@ -100,7 +99,7 @@ def ignored(approval: Manifest, field: str, why: str) -> Fault:
         line=0,
         column=0,
         field=field,
-        rule=IGNORED,
+        rule="approval-ignored",
         message=f"{approval.key.name} approves nothing: {why}",
         expected="what reconciler approve writes, or no such file",
         subject=str(approval.key),

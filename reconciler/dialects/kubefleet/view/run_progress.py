@@ -116,8 +116,9 @@ def waiting_in(world: World) -> Iterator[tuple[ObjectKey, str]]:
             if one.key in running or is_suspended(one.body):
                 continue
             if decode_placement(one.body, one.key.namespace).is_external:
-                latest = _latest(world, one.key)
-                if any(is_behind(binding, latest) for binding in bindings.get(one.key, ())):
+                latest, placed = _latest(world, one.key), bindings.get(one.key, ())
+                behind = any(is_behind(binding, latest) for binding in placed)
+                if behind or one.key not in world.outputs:
                     yield one.key, wait_for_run(one.key.namespace)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from reconciler.dialects.kubefleet.api.kinds import SCOPES, PlacementKinds
 from reconciler.dialects.kubefleet.api.names import GROUP
 from reconciler.dialects.kubefleet.api.placement import decode_placement
-from reconciler.dialects.kubefleet.updaterun.approvals import IGNORED, refusal_of
+from reconciler.dialects.kubefleet.updaterun.approvals import refusal_of
 from reconciler.dialects.kubefleet.view.approvals import begun_run
 from reconciler.dialects.kubefleet.view.run_progress import wait_for_run
 from reconciler.manifests.names import shown
@@ -60,4 +60,4 @@ def _of_approval(one: Manifest, kinds: PlacementKinds, known: Known) -> Iterator
     if why:
         expected = "what reconciler approve writes, or no such file"
         message = f"{one.key.name} approves nothing: {why}"
-        yield Dangling(one.key, where, IGNORED, message, expected)
+        yield Dangling(one.key, where, "approval-ignored", message, expected)
