@@ -44,6 +44,12 @@ def decode_strategy(body: Body) -> RolloutStrategy:
     )
 
 
+def waits_for_runs(placement: Body) -> bool:
+    """Return whether a placement is rolled out by runs only, given its manifest."""
+    strategy = fields.mapping(fields.mapping(placement, "spec"), "strategy")
+    return fields.text(strategy, "type") == EXTERNAL
+
+
 def _share(body: Body, field: str) -> int | str:
     value = body.get(field)
     return value if isinstance(value, int | str) else DEFAULT_SHARE

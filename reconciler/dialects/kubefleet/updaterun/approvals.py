@@ -56,6 +56,12 @@ def owner_reference(run: ObjectKey, uid: str) -> Body:
     return {"apiVersion": API_VERSION, "kind": run.kind, "name": run.name, "uid": uid}
 
 
+def names_run(request: Body, uid: str) -> bool:
+    """Return whether a request, or what approves one, names a run by its uid."""
+    owners = bodies(mapping(request, "metadata"), "ownerReferences")
+    return any(text(one, "uid") == uid for one in owners)
+
+
 def refusal_of(approval: Manifest, run: KnownRun | None) -> tuple[str, str]:
     """Return what keeps an approval from counting: where in it, and why; both empty if it counts.
 
@@ -73,8 +79,7 @@ def refusal_of(approval: Manifest, run: KnownRun | None) -> tuple[str, str]:
     wanted = text(spec, "parentStageRollout")
     if run is None:
         return "/spec/parentStageRollout", f"there is no {kind} {wanted}"
-    owners = bodies(mapping(approval.body, "metadata"), "ownerReferences")
-    if not any(text(one, "uid") == run.uid for one in owners):
+    if not names_run(approval.body, run.uid):
         told = f"it names no uid, or that of another run; the {kind} {wanted} has {run.uid}"
         return "/metadata/ownerReferences", told
     request = run.requests.get(name)

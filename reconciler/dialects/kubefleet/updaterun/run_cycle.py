@@ -36,6 +36,7 @@ from reconciler.dialects.kubefleet.updaterun.approvals import (
     KnownRun,
     ignored,
     known_run,
+    names_run,
     owner_reference,
     refusal_of,
     with_approvals,
@@ -166,10 +167,16 @@ def begin_runs(runs: UpdateRuns, now: datetime) -> tuple[RunStep, ...]:
             generation=admitted.generation,
             metadata={**metadata, "uid": uid},
             status=decode_run_status(own or {}),
-            requests={one.name: one for one in map(decode_request, files.requests.values())},
+            requests=_own_requests(files, uid),
         )
         found.append((admitted.created_at, key, step))
     return tuple(step for _, _, step in sorted(found, key=lambda entry: entry[:2]))
+
+
+def _own_requests(files: RunFiles, uid: str) -> dict[str, ApprovalRequest]:
+    """Return the requests that a run made; those of one before it may stand where its did."""
+    own = (body for body in files.requests.values() if names_run(body, uid))
+    return {one.name: one for one in map(decode_request, own)}
 
 
 def rounds_of(steps: Iterable[RunStep]) -> int:

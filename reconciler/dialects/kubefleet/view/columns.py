@@ -9,7 +9,7 @@ from reconciler.dialects.kubefleet.api.kinds import SCOPES, PlacementKinds
 from reconciler.dialects.kubefleet.api.names import GROUP, MEMBER_AGENT, PARENT
 from reconciler.dialects.kubefleet.api.placement_status import decode_placement_status
 from reconciler.dialects.kubefleet.api.policy import PICK_ALL
-from reconciler.dialects.kubefleet.api.strategy import EXTERNAL
+from reconciler.dialects.kubefleet.api.strategy import waits_for_runs
 from reconciler.dialects.kubefleet.eviction.judgement import EVICTION
 from reconciler.manifests.columns import (
     FILE,
@@ -57,8 +57,8 @@ def _available(overall: Callable[[Row], str], row: Row) -> str:
 
 def _reason(scheduled: Callable[[Row], str], run: str, row: Row) -> str:
     """Return why a placement is scheduled or not, and whether it is rolled out by runs only."""
-    external = text(mapping(spec_of(row), "strategy"), "type") == EXTERNAL
-    return f"{scheduled(row)}; rolled out by a {run}" if external else scheduled(row)
+    found = scheduled(row)
+    return f"{found}; rolled out by a {run}" if waits_for_runs(row.body) else found
 
 
 _SNAPSHOT: Columns = (

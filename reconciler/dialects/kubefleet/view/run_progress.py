@@ -7,7 +7,8 @@ from datetime import datetime
 from reconciler.dialects.kubefleet.api.binding import Binding, decode_binding
 from reconciler.dialects.kubefleet.api.kinds import SCOPES, kinds_in, placement_key
 from reconciler.dialects.kubefleet.api.names import BOUND, GROUP
-from reconciler.dialects.kubefleet.api.placement import decode_placement, latest_master
+from reconciler.dialects.kubefleet.api.placement import latest_master
+from reconciler.dialects.kubefleet.api.strategy import waits_for_runs
 from reconciler.dialects.kubefleet.api.updates.update_run import (
     INITIALIZE,
     RunStatus,
@@ -32,7 +33,7 @@ from reconciler.model.body import Body
 from reconciler.model.fields import mapping, text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import format_moment
-from reconciler.model.world import World
+from reconciler.model.world import Manifest, World
 
 TOLD = {STUCK, "UpdateRunStopped", "UpdateRunStopping"}
 """Reasons whose message says it all."""
@@ -110,16 +111,21 @@ def waiting_in(world: World) -> Iterator[tuple[ObjectKey, str]]:
             stages = status.stages or ()
             if own is not None and (run.state == INITIALIZE or any(map(_is_asked, stages))):
                 yield one.key, run_sentence(run, status)
-    bindings = _bindings(world)
+    idle = [one for one in _external(world) if one.key not in running]
+    bindings = _bindings(world) if idle else {}
+    for one in idle:
+        latest, placed = _latest(world, one.key), bindings.get(one.key, ())
+        behind = any(is_behind(binding, latest) for binding in placed)
+        if behind or one.key not in world.outputs:
+            yield one.key, wait_for_run(one.key.namespace)
+
+
+def _external(world: World) -> Iterator[Manifest]:
+    """Yield the placements that are rolled out by runs only, and are not suspended."""
     for kinds in SCOPES:
         for one in world.of_kind(GROUP, kinds.placement):
-            if one.key in running or is_suspended(one.body):
-                continue
-            if decode_placement(one.body, one.key.namespace).is_external:
-                latest, placed = _latest(world, one.key), bindings.get(one.key, ())
-                behind = any(is_behind(binding, latest) for binding in placed)
-                if behind or one.key not in world.outputs:
-                    yield one.key, wait_for_run(one.key.namespace)
+            if waits_for_runs(one.body) and not is_suspended(one.body):
+                yield one
 
 
 def _is_asked(stage: StageStatus) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from reconciler.dialects.kubefleet.api.kinds import SCOPES, PlacementKinds
 from reconciler.dialects.kubefleet.api.names import GROUP
-from reconciler.dialects.kubefleet.api.placement import decode_placement
+from reconciler.dialects.kubefleet.api.strategy import waits_for_runs
 from reconciler.dialects.kubefleet.updaterun.approvals import refusal_of
 from reconciler.dialects.kubefleet.view.approvals import begun_run
 from reconciler.dialects.kubefleet.view.run_progress import wait_for_run
@@ -23,8 +23,7 @@ def doubts_of_updates(known: Known) -> Iterator[Dangling]:
             rolled.add((one.key.namespace, text(mapping(one.body, "spec"), "placementName")))
             yield from _of_run(one, kinds, known)
         for one in known.of_kind(GROUP, kinds.placement):
-            waits = decode_placement(one.body, one.key.namespace).is_external
-            if waits and (one.key.namespace, one.key.name) not in rolled:
+            if waits_for_runs(one.body) and (one.key.namespace, one.key.name) not in rolled:
                 message = f"the placement {wait_for_run(one.key.namespace)}; there is none"
                 expected = f"a {kinds.run}, or another strategy"
                 at = "/spec/strategy/type"

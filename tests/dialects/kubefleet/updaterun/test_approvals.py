@@ -112,3 +112,14 @@ def test_a_run_made_anew_is_not_approved_by_an_old_file() -> None:
 
     assert {BEFORE: []} == requests(told)
     assert ("False", "UpdateRunWaiting") == conditions(told)["Progressing"]
+
+
+def test_requests_of_a_run_whose_record_is_lost_do_not_count() -> None:
+    """It begins anew, as another run, and asks again."""
+    told = waiting()
+    told.put(approval(told, BEFORE, "prod")).run(70)
+    del told.files["status/clusterstagedupdateruns.placement.kubernetes-fleet.io/first.yaml"]
+    told.run(80)
+    told.run(140)
+
+    assert {BEFORE: []} == requests(told)
