@@ -22,7 +22,7 @@ from reconciler.dialects.kubefleet.rollout.availability_reports import (
 from reconciler.dialects.kubefleet.rollout.overridden import Overriding
 from reconciler.dialects.kubefleet.snapshots.resource_selection import SelectedResources as Selected
 from reconciler.dialects.kubefleet.snapshots.revision import Owner
-from reconciler.dialects.kubefleet.updaterun.run_cycle import faults_of
+from reconciler.dialects.kubefleet.updaterun.ignored_approvals import faults_of_approvals
 from reconciler.dialects.kubefleet.view.decision_record import (
     decision_on,
     known_problem,
@@ -154,7 +154,7 @@ def _settled(
         edited=tuple(
             ObjectKey(GROUP, owner.kinds.binding, key.namespace, name) for name in repaired.edited
         ),
-        faults=(*evicted.faults, *faults_of(converged.runs)),
+        faults=(*evicted.faults, *faults_of_approvals(converged.runs)),
         rescheduled=rebalanced,
         until=earliest(converged.until, evicted.until),
         explain=partial(

@@ -36,7 +36,7 @@ from reconciler.dialects.kubefleet.scheduler.failure import UnexpectedBehavior
 from reconciler.dialects.kubefleet.snapshots.resource_selection import SelectedResources as Selected
 from reconciler.dialects.kubefleet.snapshots.selection_table import PlacementQuestion
 from reconciler.dialects.kubefleet.updaterun import run_cycle
-from reconciler.dialects.kubefleet.updaterun.approvals import approvals_without_run
+from reconciler.dialects.kubefleet.updaterun.ignored_approvals import approvals_without_run
 from reconciler.dialects.kubefleet.updaterun.update_runs import (
     NO_RUNS,
     UpdateRuns,

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from reconciler.dialects.kubefleet.api.kinds import SCOPES, kinds_in
-from reconciler.dialects.kubefleet.api.names import API_VERSION, GROUP
+from reconciler.dialects.kubefleet.api.kinds import kinds_in
+from reconciler.dialects.kubefleet.api.names import API_VERSION
 from reconciler.dialects.kubefleet.api.updates.approval_request import (
     AFTER,
     APPROVED,
@@ -17,7 +17,7 @@ from reconciler.dialects.kubefleet.updaterun.marks import found
 from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, number, text
 from reconciler.model.identity import ObjectKey
-from reconciler.model.world import Fault, Manifest, World
+from reconciler.model.world import Manifest
 
 FIRST_GENERATION = 1
 """Of every request: its spec never changes."""
@@ -95,30 +95,6 @@ def refusal_of(approval: Manifest, run: KnownRun | None) -> tuple[str, str]:
         told = f"it is about the generation {generation} of the request, which has another"
         return "/status/conditions", told
     return "", ""
-
-
-def ignored(approval: Manifest, field: str, why: str) -> Fault:
-    """Return the fault of an approval that counts for nothing."""
-    return Fault(
-        path=approval.origin.path,
-        line=0,
-        column=0,
-        field=field,
-        rule="approval-ignored",
-        message=f"{approval.key.name} approves nothing: {why}",
-        expected="what reconciler approve writes, or no such file",
-        subject=str(approval.key),
-    )
-
-
-def approvals_without_run(world: World) -> Iterator[Fault]:
-    """Yield the faults of approvals whose run is not there."""
-    for kinds in SCOPES:
-        for one in world.of_kind(GROUP, kinds.approval_request):
-            name = text(mapping(one.body, "spec"), "parentStageRollout")
-            run = ObjectKey(GROUP, kinds.run, one.key.namespace, name)
-            if run not in world.inputs and str(run) not in world.in_doubt:
-                yield ignored(one, *refusal_of(one, None))
 
 
 def with_approvals(

@@ -5,7 +5,7 @@ request approved. Here each pass looks at all of that, and says at which moment 
 change something.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -25,8 +25,8 @@ from reconciler.dialects.kubefleet.api.updates.update_run import (
     StageStatus,
     UpdateRun,
     decode_run,
-    decode_run_status,
     encode_run_status,
+    readable_run_status,
 )
 from reconciler.dialects.kubefleet.api.updates.update_strategy import decode_stages, with_defaults
 from reconciler.dialects.kubefleet.rollout.availability_reports import AvailabilityReports
@@ -34,11 +34,9 @@ from reconciler.dialects.kubefleet.snapshots.revision import SnapshotRevisions, 
 from reconciler.dialects.kubefleet.updaterun.approvals import (
     FIRST_GENERATION,
     KnownRun,
-    ignored,
     known_run,
     names_run,
     owner_reference,
-    refusal_of,
     with_approvals,
 )
 from reconciler.dialects.kubefleet.updaterun.marks import SUCCEEDED, status_of
@@ -51,7 +49,7 @@ from reconciler.model.body import Body
 from reconciler.model.fields import mapping, text
 from reconciler.model.identity import ClusterName, ObjectKey, uid_of
 from reconciler.model.moments import stamp
-from reconciler.model.world import Fault, Manifest, World
+from reconciler.model.world import World
 
 SPARE_ROUNDS = 8  # ours: rounds beyond two a binding and two a stage, for their ends and waits
 
@@ -166,7 +164,7 @@ def begin_runs(runs: UpdateRuns, now: datetime) -> tuple[RunStep, ...]:
             run=replace(run, state=run.state or INITIALIZE),
             generation=admitted.generation,
             metadata={**metadata, "uid": uid},
-            status=decode_run_status(own or {}),
+            status=readable_run_status(own),
             requests=_own_requests(files, uid),
         )
         found.append((admitted.created_at, key, step))
@@ -267,22 +265,6 @@ def _with_overrides(status: RunStatus, bindings: Mapping[str, Binding]) -> RunSt
         return stage._replace(clusters=tuple(clusters))
 
     return status._replace(stages=tuple(map(told, status.stages)))
-
-
-def ignored_approvals(step: RunStep) -> Iterator[tuple[Manifest, str, str]]:
-    """Yield the approvals of a run that count for nothing: where in them, and why."""
-    if step.status.stages is not None:
-        for one in step.files.approvals:
-            where, why = refusal_of(one, step.known)
-            if why:
-                yield one, where, why
-
-
-def faults_of(steps: Iterable[RunStep]) -> Iterator[Fault]:
-    """Yield the faults of the approvals that count for nothing."""
-    for step in steps:
-        for found in ignored_approvals(step):
-            yield ignored(*found)
 
 
 def without_placement(

@@ -13,7 +13,7 @@ from reconciler.dialects.kubefleet.api.updates.approval_request import (
     decode_request,
     encode_spec,
 )
-from reconciler.dialects.kubefleet.api.updates.update_run import decode_run_status
+from reconciler.dialects.kubefleet.api.updates.update_run import readable_run_status
 from reconciler.dialects.kubefleet.updaterun.approvals import (
     FIRST_GENERATION,
     KnownRun,
@@ -33,7 +33,7 @@ def begun_run(world: World, key: ObjectKey) -> KnownRun | None:
     if own is None or key not in world.inputs:
         return None
     uid = text(mapping(own.body, "metadata"), "uid")
-    return known_run(key, uid, decode_run_status(own.body))
+    return known_run(key, uid, readable_run_status(own.body))
 
 
 def approvals_of(world: World, key: ObjectKey) -> tuple[Approval, ...]:

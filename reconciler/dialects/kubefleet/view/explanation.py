@@ -24,11 +24,11 @@ from reconciler.dialects.kubefleet.scheduler.ranked_cluster import (
 )
 from reconciler.dialects.kubefleet.scheduler.schedule import Scheduled, schedule
 from reconciler.dialects.kubefleet.snapshots.policy_snapshot import Snapshot
-from reconciler.dialects.kubefleet.updaterun.run_cycle import RunStep, ignored_approvals
+from reconciler.dialects.kubefleet.updaterun.run_cycle import RunStep
 from reconciler.dialects.kubefleet.view.run_progress import (
     is_behind,
     is_over,
-    run_sentence,
+    rollout_sentences,
     wait_for_run,
 )
 from reconciler.model import fields
@@ -137,21 +137,8 @@ def explain(asked: AskedPlacement) -> Explanation:
         result=_result(asked),
         clusters=_fixed(asked) if policy.placement_type == PICK_FIXED else _ranked(asked, records),
         steps=tuple(steps),
-        rollout=tuple(_rollout(asked)),
+        rollout=(*rollout_sentences(asked.runs), *filter(None, [asked.waits])),
     )
-
-
-def _rollout(asked: AskedPlacement) -> Iterable[str]:
-    """Return how far the runs of a placement are, and what is said of them to no effect."""
-    for step in asked.runs:
-        key = step.files.manifest.key
-        yield f"{key.kind} {key.name} {run_sentence(step.run, step.status, step.until)}."
-        if step.error:
-            yield f"It is tried again: {step.error}."
-        for approval, _, why in ignored_approvals(step):
-            yield f"{approval.origin.path} approves nothing: {why}."
-    if asked.waits:
-        yield asked.waits
 
 
 def _question(snapshot: Snapshot) -> str:

@@ -15,8 +15,9 @@ from reconciler.dialects.kubefleet.api.updates.update_run import (
     StageStatus,
     UpdateRun,
     decode_run,
-    decode_run_status,
+    readable_run_status,
 )
+from reconciler.dialects.kubefleet.updaterun.ignored_approvals import ignored_approvals
 from reconciler.dialects.kubefleet.updaterun.marks import (
     APPROVED,
     INITIALIZED,
@@ -27,6 +28,7 @@ from reconciler.dialects.kubefleet.updaterun.marks import (
     found,
     status_of,
 )
+from reconciler.dialects.kubefleet.updaterun.run_cycle import RunStep
 from reconciler.dialects.kubefleet.view.placed import owner_of
 from reconciler.manifests.suspension import is_suspended
 from reconciler.model.body import Body
@@ -70,6 +72,17 @@ def run_sentence(run: UpdateRun, status: RunStatus, until: datetime | None = Non
     return _present(run, status.stages or (), until)
 
 
+def rollout_sentences(steps: Iterable[RunStep]) -> Iterator[str]:
+    """Yield how far the runs of a placement are, and what is said of them to no effect."""
+    for step in steps:
+        key = step.files.manifest.key
+        yield f"{key.kind} {key.name} {run_sentence(step.run, step.status, step.until)}."
+        if step.error:
+            yield f"It is tried again: {step.error}."
+        for approval, _, why in ignored_approvals(step):
+            yield f"{approval.origin.path} approves nothing: {why}."
+
+
 def _present(run: UpdateRun, stages: Sequence[StageStatus], until: datetime | None) -> str:
     """Return what a run does in the stage that is not over yet."""
     stage = next((one for one in stages if not status_of(one.conditions, SUCCEEDED)), None)
@@ -104,7 +117,7 @@ def waiting_in(world: World) -> Iterator[tuple[ObjectKey, str]]:
     for kinds in SCOPES:
         for one in world.of_kind(GROUP, kinds.run):
             run, own = decode_run(one.body, one.key.namespace), world.outputs.get(one.key)
-            status = decode_run_status({} if own is None else own.body)
+            status = readable_run_status(None if own is None else own.body)
             if is_over(status):
                 continue
             running.add(placement_key(one.key.namespace, run.placement))

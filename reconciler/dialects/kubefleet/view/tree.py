@@ -9,7 +9,7 @@ from reconciler.dialects.kubefleet.api.names import (
     IS_LATEST,
     PARENT,
 )
-from reconciler.dialects.kubefleet.api.updates.update_run import decode_run, decode_run_status
+from reconciler.dialects.kubefleet.api.updates.update_run import decode_run, readable_run_status
 from reconciler.dialects.kubefleet.view.placed import owner_of, placement_of
 from reconciler.dialects.kubefleet.view.run_progress import run_sentence
 from reconciler.dialects.tree_node import TreeNode, condition_facts, node_of, status_in
@@ -29,7 +29,7 @@ def _runs(world: World, key: ObjectKey) -> Iterator[TreeNode]:
     for one in world.of_kind(GROUP, kinds_in(key.namespace).run):
         if placement_of(world, one.key) == key:
             run, own = decode_run(one.body, one.key.namespace), world.outputs.get(one.key)
-            status = decode_run_status({} if own is None else own.body)
+            status = readable_run_status(None if own is None else own.body)
             yield node_of(one.key, {"run": run_sentence(run, status)})
 
 

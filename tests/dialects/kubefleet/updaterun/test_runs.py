@@ -238,3 +238,20 @@ def test_a_run_made_anew_has_another_uid() -> None:
     told.put(run()).run(20)
 
     assert before != uid(told)
+
+
+def test_a_status_that_somebody_spoilt_stops_nothing_else() -> None:
+    """The run begins anew; what is there already is not rolled out twice."""
+    told = staged(stage("all"), a="all", b="all")
+    told.put(run(), run(name="lone", placementName="none")).run(0)
+    told.run(60)
+    for name in ("first", "lone"):
+        path = f"status/clusterstagedupdateruns.placement.kubernetes-fleet.io/{name}.yaml"
+        head, _, _ = told.files[path].partition("status:\n")
+        told.files[path] = f"{head}status:\n  conditions: 7\n"
+    outcome = told.run(70)
+
+    assert () == outcome.faults
+    assert {"a": "Bound", "b": "Bound"} == states(told)
+    told.run(130)
+    assert DONE == conditions(told)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from reconciler.dialects.kubefleet.api.placement_status import OVERRIDES
+from reconciler.errors import UserError
 from reconciler.model import fields
 from reconciler.model.body import Body
 
@@ -144,6 +145,20 @@ def decode_run_status(manifest: Body) -> RunStatus:
         stages=None if stages is None else tuple(map(_decode_stage, stages)),
         deletion=None if deletion is None else _decode_stage(deletion),
     )
+
+
+def readable_run_status(manifest: Body | None) -> RunStatus:
+    """Return the status of a run from its status file, an empty one if that cannot be read.
+
+    So a run whose status a person has spoilt begins anew, and nothing else waits for it.
+
+    Args:
+        manifest: The status file, `None` without one.
+    """
+    try:
+        return decode_run_status(manifest or {})
+    except UserError:
+        return RunStatus()
 
 
 def encode_run_status(status: RunStatus) -> Body:
