@@ -18,6 +18,8 @@ from tests.dialects.kubefleet.fleet import (
     placement,
     states,
 )
+from tests.dialects.kubefleet.updaterun.staged import run as staged_run
+from tests.dialects.kubefleet.updaterun.staged import stage, staged
 from tests.stories import Story, story
 
 WEB = "default/deployments.apps/web.yaml"
@@ -311,3 +313,25 @@ def test_a_namespace_that_is_missing_is_a_warning() -> None:
 def warnings_of(told: Story) -> list[str]:
     """What rendering warns of."""
     return [text for one in rendered_in(told.world()) for text in one.rendered.warnings]
+
+
+def test_what_a_cluster_gets_follows_a_staged_run() -> None:
+    """Nothing before the run reaches its stage, and of a new version nothing without a run."""
+    told = staged(stage("canary"), stage("prod"), a="canary", b="prod")
+    told.put(configuration(delivery=FOLDERS)).run(0)
+    assert [] == having_web(told)
+
+    told.put(staged_run()).run(10)
+    assert ["a"] == having_web(told)
+    told.run(70)
+    assert ["a", "b"] == having_web(told)
+
+    assert [] == written(told.put(deployment(labels=NEW)).run(200))
+    told.put(staged_run(name="second")).run(210)
+    assert ["a"] == having_web(told, "tier: new")
+
+
+def having_web(told: Story, text: str = "") -> list[str]:
+    """The clusters whose folders have web, with some text in it."""
+    files = {name: told.files.get(f"delivery/{name}/{WEB}") for name in "ab"}
+    return [name for name, data in files.items() if data is not None and text in data]
