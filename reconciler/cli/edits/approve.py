@@ -11,6 +11,7 @@ from reconciler.audit.previews.look_ahead import look_ahead
 from reconciler.cli.edits.delivery import commit_subject
 from reconciler.cli.edits.new_manifest import check_read, open_base, print_manifest
 from reconciler.cli.edits.what_if import moment_in
+from reconciler.cli.printing.progress import PASSES, doing
 from reconciler.core.dialects import DIALECTS
 from reconciler.dialects.approval import Approval
 from reconciler.errors import UsageError
@@ -56,7 +57,8 @@ def run(
             raise UsageError(f'"{path}" exists; move it away, or approve on a --branch')
     now = moment_in(world, None)
     body = approval.manifest(message or MESSAGE, format_moment(now))
-    preview = look_ahead(world, put(world, {approval.key: body}), now)
+    with doing(PASSES):
+        preview = look_ahead(world, put(world, {approval.key: body}), now)
     said = "nothing is written (--dry-run)"
     if not dry_run:
         subject = commit_subject(f"Approve {approval.stage} of {asking.name}")
