@@ -5,11 +5,9 @@ from typing import Any
 
 import click
 
-from reconciler.cli.edits.delivery import delivery_options
+from reconciler.cli.edits.manifest_options import manifest_options
 from reconciler.cli.objects import complete
-from reconciler.cli.options.layout import layout_options
 from reconciler.cli.options.namespace_option import namespace_option
-from reconciler.cli.options.options import output_option
 
 
 @click.command(name="approve")
@@ -17,19 +15,7 @@ from reconciler.cli.options.options import output_option
 @click.argument("stage", metavar="[STAGE]", required=False)
 @click.option("-m", "--message", metavar="TEXT", help="Why, for whoever reads it later.")
 @namespace_option
-@click.option("--dry-run", is_flag=True, help="Print the manifest and the plan, write nothing.")
-@click.option(
-    "--base",
-    metavar="REV",
-    shell_complete=complete.revisions,
-    envvar="RECONCILER_BRANCH",
-    default="HEAD",
-    show_default=True,
-    help="Branch that is served: what is approved there, and where a new branch begins.",
-)
-@output_option("text", "yaml", "json", says="How to print it; yaml is the manifest alone.")
-@delivery_options
-@layout_options
+@manifest_options
 @click.pass_obj
 def command(directory: Path, /, **options: Any) -> int:
     r"""Let a staged update run go on: write what approves its stage, and say what it would move.

@@ -5,10 +5,8 @@ from typing import Any
 
 import click
 
-from reconciler.cli.edits.delivery import delivery_options
+from reconciler.cli.edits.manifest_options import manifest_options
 from reconciler.cli.objects import complete
-from reconciler.cli.options.layout import layout_options
-from reconciler.cli.options.options import output_option
 
 
 @click.command(name="rebalance")
@@ -33,19 +31,7 @@ from reconciler.cli.options.options import output_option
     help="Remove the rebalancer so long after it has finished  [default: never]",
 )
 @click.option("--name", metavar="NAME", help="Its name  [default: made of the first target]")
-@click.option("--dry-run", is_flag=True, help="Print the manifest and the plan, write nothing.")
-@click.option(
-    "--base",
-    metavar="REV",
-    shell_complete=complete.revisions,
-    envvar="RECONCILER_BRANCH",
-    default="HEAD",
-    show_default=True,
-    help="Branch that is served: what is planned for, and where a new branch begins.",
-)
-@output_option("text", "yaml", "json", says="How to print it; yaml is the manifest alone.")
-@delivery_options
-@layout_options
+@manifest_options
 @click.pass_obj
 def command(directory: Path, /, **options: Any) -> int:
     r"""Have workloads scheduled afresh: write a WorkloadRebalancer, and say what it would move.
