@@ -6,7 +6,6 @@ ABORTED = "cannot continue the updateRun: "
 INVALID = f"{ABORTED}failed to validate the updateRun: "
 CLIENT = "failed to process the request due to a client error: "
 UNEXPECTED = "unexpected behavior which cannot be handled by the controller: "
-EXPECTED = "expected behavior which can be recovered by itself: "
 
 
 class RunAborted(UserError):
