@@ -59,8 +59,7 @@ def counted() -> Iterator[tuple[str, int]]:
 def _asked(place: Path) -> Iterator[tuple[str, int]]:
     """Yield what passes and questions cost in a repository with a policy for ten workloads.
 
-    Questions are asked a second time, after one file was changed. `status` asks for a whole pass
-    where the second start came over a second after the first pass: recorded is that, the larger.
+    Questions are asked a second time, after one file was changed.
     """
     folder, cache = place / "fleet", place / "cache"
     files = {**teams_of(CLUSTERS, WORKLOADS), "reconciler.yaml": CONFIGURATION.format(more="")}

@@ -93,7 +93,7 @@ def open_sides(
         )
         outputs = loader.sources_of(base_revision)[1] if layout.apart else None
         reports = repository.find_fetched
-        settled = None if commits is None else commits.load(loader)
+        settled = None if commits is None else commits.load(loader, of_present=True)
         yield Sides(
             base=loader.load(base_revision, outputs=outputs, reports=reports),
             merged=loader.load(tree, outputs=outputs, reports=reports),

@@ -1,4 +1,4 @@
-"""The last commit of a repository in which nothing was left to do, kept from question to question.
+"""The last commits of a repository in which nothing was left to do, kept from question to question.
 
 Whatever is wrong with the table costs time, never an answer: without it whole passes are asked.
 """
@@ -8,9 +8,11 @@ import re
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
+from typing import NamedTuple
 
 from reconciler.core.asked.affected_objects import SettledWorld, is_settled_after
 from reconciler.core.changes import Outcome
+from reconciler.core.record import next_moment
 from reconciler.model.moments import format_moment, parse_moment
 from reconciler.model.world import World
 from reconciler.shell.git.errors import GitError
@@ -23,11 +25,22 @@ MOST_BYTES = 1 << 20  # ours: an entry has a hundred bytes
 ENTRY = re.compile(r"([0-9a-f]{40}(?:[0-9a-f]{24})?) (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)", re.ASCII)
 
 
+class KeptCommit(NamedTuple):
+    """A commit as full hex id, and the moment from which on nothing moves in it."""
+
+    revision: str
+    at: datetime
+
+
 class SettledCommits:
-    """The commit, and the moment from which on nothing moves in it, as the same build saw it."""
+    """One commit in which nothing moves from its last pass on, and one in which a pass found so.
+
+    Most questions are about the moments after a last pass. A later pass that changes nothing says
+    nothing of these, so it never takes the place of what is known of them.
+    """
 
     def __init__(self, folder: Path, build: Callable[[], str], place: str) -> None:
-        """Remember where it is kept.
+        """Remember where they are kept.
 
         Args:
             folder: Ours alone; made if absent.
@@ -38,19 +51,25 @@ class SettledCommits:
         self._build = build
         self._place = place
 
-    def load(self, loader: Loader) -> SettledWorld | None:
-        """Return the world of the commit, `None` if none is known, or it is gone."""
-        key = self._key()
-        found = ENTRY.fullmatch(self._opened().read([key]).get(key, ""))
-        if found is None:
+    def load(self, loader: Loader, *, of_present: bool = False) -> SettledWorld | None:
+        """Return the world of a commit, `None` if none is known, or it is gone.
+
+        Args:
+            loader: Reads it.
+            of_present: Whether the question is about the present, so that what was found last
+                serves; else it is about the moments after a last pass.
+        """
+        kept = self._read()
+        if not kept:
             return None
+        revision, at = kept[-1 if of_present else 0]
         try:
-            return SettledWorld(world=loader.load(found[1]), at=parse_moment(found[2]))
-        except (GitError, ValueError):
+            return SettledWorld(world=loader.load(revision), at=at)
+        except GitError:
             return None
 
     def keep(self, world: World, revision: str, outcome: Outcome, now: datetime) -> None:
-        """Keep a commit instead of the last one, if nothing is left to do in it.
+        """Keep a commit, if nothing is left to do in it.
 
         Args:
             world: That a pass found.
@@ -59,9 +78,27 @@ class SettledCommits:
             now: Its moment.
         """
         large = len(world.inputs) + len(world.outputs) >= FEW
-        if large and not world.apart and is_settled_after(outcome):
-            entry = f"{revision} {format_moment(now)}"
-            self._opened().write([(self._key(), entry)])
+        if not large or world.apart or not is_settled_after(outcome):
+            return
+        kept = [KeptCommit(revision, now)]
+        since_its_last_pass = outcome.changes or now <= next_moment(world, now)
+        if not since_its_last_pass:
+            known = self._read()[:1]
+            if known and known[0].revision == revision:
+                return
+            kept = known + kept
+        text = "\n".join(f"{one.revision} {format_moment(one.at)}" for one in kept)
+        self._opened().write([(self._key(), text)])
+
+    def _read(self) -> list[KeptCommit]:
+        """Return what is kept: that which serves the earlier moments first."""
+        key = self._key()
+        lines = self._opened().read([key]).get(key, "").splitlines()
+        found = [ENTRY.fullmatch(line) for line in lines]
+        try:
+            return [KeptCommit(one[1], parse_moment(one[2])) for one in found if one is not None]
+        except ValueError:
+            return []
 
     def _opened(self) -> OptionalTable:
         """Return the table, opened."""
@@ -70,6 +107,6 @@ class SettledCommits:
         return self._table
 
     def _key(self) -> bytes:
-        """Return what the commit is filed under."""
+        """Return what they are filed under."""
         said = f"{self._build()}\0{self._place}".encode(errors="surrogateescape")
         return hashlib.blake2b(said, digest_size=16).digest()
