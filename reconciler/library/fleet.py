@@ -70,7 +70,8 @@ class FleetRepository:
         from reconciler.shell.reading.revisions import GitRevisions
 
         if not self._revisions:
-            self._revisions.append(GitRevisions(self.repository, self.new_loader()))
+            known = None if self.documents is None else self.documents.changed_paths
+            self._revisions.append(GitRevisions(self.repository, self.new_loader(), known))
         return self._revisions[0]
 
     @property

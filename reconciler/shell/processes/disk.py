@@ -3,11 +3,14 @@
 import errno
 import os
 import pwd
+import stat
+from pathlib import Path
 
 from reconciler.shell.processes.machine_limits import limit_met
 
 FULL = ("no space left on device", "out of diskspace", "disk quota exceeded")
 READ_ONLY = ("read-only file system",)
+OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 NO_TEMPORARY = "No usable temporary directory"  # Python, where each is full or read-only
 DENIED = ("permission denied", "insufficient permission for adding an object")
 UNSAID = ("couldn't write", "could not write", "unable to write")
@@ -78,3 +81,16 @@ def user_named(number: int) -> str:
         return f'user "{pwd.getpwuid(number).pw_name}"'
     except KeyError:
         return f"user {number}"
+
+
+def check_ours_alone(*places: Path) -> None:
+    """Check that nobody else may write some files or folders.
+
+    Raises:
+        PermissionError: Somebody else may.
+        OSError: One is not there, or cannot be looked at.
+    """
+    for one in places:
+        found = one.stat()
+        if found.st_uid != os.geteuid() or found.st_mode & OTHERS_WRITE:
+            raise PermissionError(f'"{one}" must be writable for its owner only')

@@ -7,6 +7,7 @@ disk) costs time, never an answer: what is not found there is read from the repo
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from reconciler.core.inputs.file_validation import FileValidation
 from reconciler.core.inputs.stored_validation import (
@@ -20,7 +21,11 @@ from reconciler.shell.reading.entry_table import TOGETHER
 from reconciler.shell.reading.file_index import FileIndex
 from reconciler.shell.reading.optional_table import OptionalTable
 
+if TYPE_CHECKING:
+    from reconciler.shell.git.changed_paths import ChangedPaths
+
 NAME = "documents.db"
+HISTORIES = "histories"
 INPUTS, OUTPUTS = "inputs", "outputs"  # names of rules
 FEW = 500  # ours: fewer files are parsed before a table would have been asked
 MOST_BYTES = 1 << 30  # ours: 100,000 manifests take some 200 MB
@@ -64,11 +69,21 @@ class DocumentCache:
         self._was_opened = False
         self._prefix = b""
         self._pending: list[tuple[bytes, FileValidation]] = []
+        self._changed_paths: ChangedPaths | None = None
 
     @property
     def problem(self) -> str:
         """Why a table is not used, `""` while all are."""
         return self._table.problem or (self.index.problem if self.index else "")
+
+    @property
+    def changed_paths(self) -> "ChangedPaths":
+        """Which commits changed a file, kept in a folder beside."""
+        from reconciler.shell.git.changed_paths import ChangedPaths  # noqa: PLC0415  # runs git
+
+        if self._changed_paths is None:
+            self._changed_paths = ChangedPaths(self.folder / HISTORIES)
+        return self._changed_paths
 
     def find(self, rules: str, pairs: Sequence[Pair]) -> Iterator[FileValidation]:
         """Yield what was found in those files that are known, without their texts.
@@ -124,6 +139,8 @@ class DocumentCache:
             self._table.write([(key, encode_validation(file)) for key, file in piece])
         if self.index is not None:
             self.index.save()
+        if self._changed_paths is not None:
+            self._changed_paths.save()
         return False
 
     def _opened(self, count: int) -> bool:

@@ -9,10 +9,11 @@ import contextlib
 import hashlib
 import os
 import sqlite3
-import stat
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+
+from reconciler.shell.processes.disk import check_ours_alone
 
 TABLE = "CREATE TABLE entry (key BLOB PRIMARY KEY, day INTEGER, content BLOB)"
 PATIENCE_SECONDS = 1.0  # for another process that is writing
@@ -20,7 +21,6 @@ TOGETHER = 500  # keys of one question; SQLite took at most 999 for long
 CHECK_BYTES = 16
 DAY_SECONDS = 86400
 LEFT_PERCENT = 75  # of the bound, once it was reached
-OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 class EntryTable:
@@ -43,10 +43,7 @@ class EntryTable:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         place = folder / name
         os.close(os.open(place, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o600))
-        for one in (folder, place):
-            found = one.stat()
-            if found.st_uid != os.geteuid() or found.st_mode & OTHERS_WRITE:
-                raise PermissionError(f'"{one}" must be writable for its owner only')
+        check_ours_alone(folder, place)
         connection = sqlite3.connect(place, timeout=PATIENCE_SECONDS, isolation_level=None)
         try:
             connection.execute("PRAGMA synchronous = OFF")

@@ -10,6 +10,7 @@ from reconciler.errors import ReconcilerError
 from reconciler.manifests.text.limits import Oversized
 from reconciler.model.repository_layout import RepositoryLayout
 from reconciler.model.world import World
+from reconciler.shell.git.changed_paths import ChangedPaths
 from reconciler.shell.git.history import CommitRecord, read_commits
 from reconciler.shell.git.objects import REGULAR, ChangedFile, changed_files, read_blobs
 from reconciler.shell.git.repository import EMPTY_TREES, Repository
@@ -34,10 +35,18 @@ MOST_BROUGHT = 3  # commits of one merge, told beside it
 
 @dataclass(slots=True)
 class GitRevisions:
-    """Answers from a repository; what it remembers only saves work."""
+    """Answers from a repository; what it remembers only saves work.
+
+    Attributes:
+        repository: That is asked.
+        loader: Reads its worlds.
+        changed_paths: Tells which commits changed a file, `None` where git looks into each.
+    """
 
     repository: Repository
     loader: Loader
+    changed_paths: ChangedPaths | None = None
+    _length: int = 0
     _changes: dict[str, tuple[FileChange, ...]] = field(default_factory=dict)
 
     @classmethod
@@ -69,17 +78,23 @@ class GitRevisions:
         self, head: str, *, but: str | None = None, paths: Sequence[str] = (), whole: bool = True
     ) -> "CommitLine":
         """Return the same commits, to be read when they are asked for."""
-        places = [self.repository.from_top(path) for path in paths]
+        places = tuple(self.repository.from_top(path) for path in paths)
         head, but = self.moved_at(head), None if but is None else self.moved_at(but)
         but = None if but in NOTHING else but
-        listed = (
-            []
-            if head in NOTHING
-            else list_range(self.repository, head, but=() if but is None else (but,), paths=places)
-        )
+        listed = [] if head in NOTHING else self._listed(head, but, places)
         if whole:
             check_whole(self.repository, listed)
         return CommitLine(self.repository, listed)
+
+    def _listed(self, head: str, but: str | None, places: tuple[str, ...]) -> list[str]:
+        """Return the commits that changed something at some places, of all if there are none."""
+        repository, excluded = self.repository, () if but is None else (but,)
+        if places and self.changed_paths is not None:
+            repository = self.changed_paths.of(repository, head, commits=self._length)
+        listed = list_range(repository, head, but=excluded, paths=places)
+        if not places:
+            self._length = len(listed)
+        return listed
 
     def moved_at(self, revision: str) -> str:
         """Return the commit of the branch that passes move, as at a revision of the inputs."""
