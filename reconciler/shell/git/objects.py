@@ -1,7 +1,7 @@
 """Reads in bulk from the object database; nothing is ever checked out."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import BinaryIO, NamedTuple
 
 from reconciler.manifests.names import shown
@@ -41,8 +41,7 @@ class TreeEntry(NamedTuple):
         return self.mode == GITLINK
 
 
-@dataclass(frozen=True, slots=True)
-class ChangedFile:
+class ChangedFile(NamedTuple):
     """A path that differs between two commits; `None` means absent on that side."""
 
     path: str

@@ -7,7 +7,7 @@ from typing import TypeVar
 from reconciler.core.step import FileTree
 from reconciler.manifests.file_names import is_manifest_name
 from reconciler.model.frozen import is_at_or_below
-from reconciler.model.versioned import Versioned, patched
+from reconciler.model.versioned import Versioned, differing_keys, patched
 from reconciler.shell.git.errors import GitError
 from reconciler.shell.git.objects import REGULAR, ChangedFile, TreeEntry
 from reconciler.shell.reading.trees import Trees
@@ -97,7 +97,7 @@ class Listings:
         if (old, new) not in self._differing:
             before, after = self.entries(old), self.entries(new)
             if (old, new) not in self._differing:  # they may just have been told by one another
-                paths = before.keys() | after.keys()
+                paths = differing_keys(after, before)
                 found = frozenset(path for path in paths if before.get(path) != after.get(path))
                 self._differing[old, new] = found
             _trim(self._differing)

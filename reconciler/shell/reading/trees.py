@@ -1,7 +1,7 @@
 """Where worlds are read from: the files of commits, what differs between commits, contents."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
 
 from reconciler.manifests.file_names import shown_path
@@ -65,4 +65,4 @@ class GitTrees:
 def shown_change(change: ChangedFile) -> ChangedFile:
     """Return a change with its path as it is shown."""
     path = shown_path(change.path)
-    return change if path is change.path else replace(change, path=path)
+    return change if path is change.path else change._replace(path=path)

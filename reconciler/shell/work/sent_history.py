@@ -5,7 +5,7 @@ a stretch lacks is `NotSent`, and must be proven beside the repository.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 from reconciler.audit.history.revisions import Commit, FileChange, UnreadableRevision, claim_of
@@ -104,7 +104,7 @@ def _steps(
     root = f"{repository.prefix}/" if repository.prefix else ""
     for revision in revisions[1:]:
         changed = (one for one in found.get(revision, ()) if one.path.startswith(root))
-        below = (replace(one, path=one.path.removeprefix(root)) for one in changed)
+        below = (one._replace(path=one.path.removeprefix(root)) for one in changed)
         yield revision, tuple(map(shown_change, below))
 
 
