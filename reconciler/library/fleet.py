@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from reconciler.shell.passes.branches import Branch
     from reconciler.shell.passes.one_pass import Passes
     from reconciler.shell.passes.pass_report import PassReport
+    from reconciler.shell.reading.counted_commits import CountedCommits
     from reconciler.shell.reading.merge_preview import Sides
     from reconciler.shell.reading.part_reader import PartReader
     from reconciler.shell.reading.revisions import GitRevisions
@@ -99,6 +100,15 @@ class FleetRepository:
         if self.documents is None:
             return None
         return SettledCommits(self.documents.folder, build_stamp, self._place)
+
+    @property
+    def counted_commits(self) -> "CountedCommits | None":
+        """Its last commit whose copies were counted, `None` where that is not kept."""
+        from reconciler.shell.reading.counted_commits import CountedCommits
+
+        if self.documents is None:
+            return None
+        return CountedCommits(self.documents.folder, build_stamp, self._place)
 
     @property
     def _place(self) -> str:

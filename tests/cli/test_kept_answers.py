@@ -35,7 +35,7 @@ QUESTIONS = (
 )
 PASS = ("reconcile", "--now", "2026-01-02T03:04:05Z")  # so ages are told in days
 LATER = ("reconcile", "--now", "2026-01-02T03:09:00Z")  # finds nothing to do
-TABLES = ("documents.db", "index.db", "settled.db")
+TABLES = ("documents.db", "index.db", "settled.db", "counted.db")
 
 
 @pytest.fixture(scope="module")
@@ -97,13 +97,25 @@ def test_what_is_kept_changes_no_answer(
     assert first[1] or first[2]
 
 
+@pytest.mark.parametrize(
+    ("table", "question"),
+    [
+        pytest.param("settled.db", PLAN, id="settled"),
+        pytest.param("counted.db", ("status", "-o", "json"), id="counted"),
+    ],
+)
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_damage_of_the_settled_commit_changes_no_answer(
-    kept: Path, tmp_path: Path, answer: Answer, damage: Callable[[Path], None]
+def test_damage_of_what_is_known_of_commits_changes_no_answer(
+    kept: Path,
+    tmp_path: Path,
+    answer: Answer,
+    damage: Callable[[Path], None],
+    table: str,
+    question: tuple[str, ...],
 ) -> None:
     """The other tables have tests of their own."""
     folder = tmp_path / "damaged"
     shutil.copytree(kept, folder)
-    damage(folder / "documents/settled.db")
+    damage(folder / "documents" / table)
 
-    assert answer("off", PLAN)[:2] == answer(folder, PLAN)[:2]
+    assert answer("off", question)[:2] == answer(folder, question)[:2]

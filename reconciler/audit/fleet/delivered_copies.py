@@ -4,7 +4,7 @@ One answer for all that show it. What should be delivered is rendered as deliver
 compared with the files that are there.
 """
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -20,7 +20,7 @@ from reconciler.delivery.pruning import PRUNING_HELD
 from reconciler.delivery.record import recorded
 from reconciler.delivery.refusals import without_refused
 from reconciler.delivery.settings import Destination, decode_delivery
-from reconciler.dialects.copy_status import FINE, Copies, CopyStatus, Report
+from reconciler.dialects.copy_status import FINE, Copies, CopyStatus
 from reconciler.dialects.object_boundary import Failed, FaultPlace, attempt
 from reconciler.dialects.renderer import NotRendered, Reach, Rendered, Renderer
 from reconciler.errors import UserError
@@ -255,34 +255,3 @@ class _Asked:
 
 def _place(key: ObjectKey) -> FaultPlace:
     return FaultPlace(key.name, str(key))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CopyCounts:
-    """How many copies there are that stay, and how many of them are how.
-
-    `unjudged` are those of kinds without any notion of health, that are reported.
-    """
-
-    healthy: int
-    unhealthy: int
-    unjudged: int
-    assumed: int
-    silent: int
-
-    @property
-    def copies(self) -> int:
-        """How many there are."""
-        return self.healthy + self.unhealthy + self.unjudged + self.assumed + self.silent
-
-
-def counted(statuses: Sequence[CopyStatus]) -> CopyCounts:
-    """Count copies, but for those that are left."""
-    found = Counter(one.report for one in statuses if not one.leaving)
-    return CopyCounts(
-        healthy=found[Report.HEALTHY],
-        unhealthy=found[Report.UNHEALTHY],
-        unjudged=found[Report.REPORTED],
-        assumed=found[Report.ASSUMED],
-        silent=found[Report.NONE],
-    )

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from reconciler.audit.fleet.delivered_copies import CopiesOf, CopyCounts, counted
+from reconciler.audit.fleet.copy_counts import CopyCounts, CountedWorld, count_copies
 from reconciler.audit.fleet.suspensions import Suspensions
-from reconciler.core.dialects import DIALECTS, PLACED
+from reconciler.core.dialects import DIALECTS
 from reconciler.core.record import last_pass, recorded_faults
 from reconciler.delivery.record import recorded
 from reconciler.delivery.settings import decode_delivery
@@ -52,7 +52,9 @@ class RepositoryStatus:
     waiting: tuple[tuple[ObjectKey, str], ...] = ()
 
 
-def status_of(world: World, now: datetime, *, changed: bool) -> RepositoryStatus:
+def status_of(
+    world: World, now: datetime, *, changed: bool, counted: CountedWorld | None = None
+) -> RepositoryStatus:
     """Return how a repository stands.
 
     Args:
@@ -60,6 +62,7 @@ def status_of(world: World, now: datetime, *, changed: bool) -> RepositoryStatus
         now: Moment of the question, aware UTC.
         changed: Whether people committed something since the last pass: then what that pass found
             wrong may be mended, and is left out.
+        counted: A world whose copies were counted, if one is known; it only saves work.
     """
     last = last_pass(world.outputs)
     record = world.outputs.get(RECORD)
@@ -75,7 +78,7 @@ def status_of(world: World, now: datetime, *, changed: bool) -> RepositoryStatus
         counts=dict(sorted(Counter((key.group, key.kind) for key in present).items())),
         rebalancers=tuple(sorted(k for k in world.inputs if k[:2] in world.known.removable)),
         delivered=tuple(_delivered(world)),
-        copies=_copies(world, now),
+        copies=count_copies(world, now, counted),
         waiting=tuple(sorted(one for api in DIALECTS for one in api.view().waiting(world))),
     )
 
@@ -99,13 +102,6 @@ def _delivered(world: World) -> Iterator[str]:
         waits = "" if one in had else "; nothing is delivered there yet"
         over = "" if one in wanted else "; it is switched off, and its files are kept"
         yield f"{one.transport} in {one.path}: {files}{waits}{over}"
-
-
-def _copies(world: World, now: datetime) -> CopyCounts:
-    """Return how many copies there are, whether delivered or not, as they are by now."""
-    asked = CopiesOf(world, now)
-    decided = (one.key for one in world.outputs_of(sorted(PLACED)))
-    return counted([status for key in decided for status in asked.statuses(key)])
 
 
 def _each_once(faults: tuple[Fault, ...]) -> tuple[Fault, ...]:

@@ -65,7 +65,8 @@ def run(
     at, layout = asked.at, fleet.layout
     revisions = fleet.revisions
     head = resolve_revision(revisions.repository, at)
-    known = fleet.settled_commits
+    counts, known = fleet.counted_commits, fleet.settled_commits
+    counted = None if counts is None else counts.load(revisions.loader)
     settled = None if known is None else known.load(revisions.loader)
     world = revisions.loader.load(head)
     note_if_empty(directory, world)
@@ -73,8 +74,11 @@ def run(
     since = list(takewhile(is_by_hand, commits))
     if world.apart:
         since += _inputs_since(revisions, world)
+    clock = SystemClock().now()
     with doing("Adding up"):
-        status = status_of(world, SystemClock().now(), changed=bool(since))
+        status = status_of(world, clock, changed=bool(since), counted=counted)
+    if counts is not None:
+        counts.keep(world, head, status.copies, clock)
     served = asked.branch or _branch(revisions)
     branch = asked.branch or (served if at == "HEAD" else at)
     unaccepted = unaccepted_commits(revisions, served, world.revision, commits)

@@ -54,16 +54,15 @@ def is_settled_after(outcome: Outcome) -> bool:
 
 
 def affected_since(
-    settled: SettledWorld, world: World, alone: AskedAlone
+    before: World, world: World, alone: AskedAlone
 ) -> frozenset[ObjectKey] | DependsOnOthers:
-    """Return the objects that may move or be told of in a world, or why that may be any of them.
+    """Return the objects that read or have anything that differs, or why that may be any of them.
 
     Args:
-        settled: Where nothing moves.
-        world: One of the same repository, at a moment that is not earlier.
+        before: A world, such as one in which nothing moves.
+        world: Another one of the same repository.
         alone: What knows which object reads what.
     """
-    before = settled.world
     if _differs_for_all(before, world):
         return ALL
     touched = _changed(before.inputs, world.inputs)

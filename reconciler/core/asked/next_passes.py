@@ -47,7 +47,7 @@ def passes_since(settled: SettledWorld, now: datetime, *worlds: World) -> list[P
         return None
     alone, keys = AskedAlone(), set[ObjectKey]()
     for world in worlds:
-        affected = affected_since(settled, world, alone)
+        affected = affected_since(settled.world, world, alone)
         if isinstance(affected, DependsOnOthers):
             return None
         keys |= affected

@@ -3,7 +3,6 @@
 Whatever is wrong with the table costs time, never an answer: without it whole passes are asked.
 """
 
-import hashlib
 import re
 from collections.abc import Callable
 from datetime import datetime
@@ -16,12 +15,11 @@ from reconciler.core.record import next_moment
 from reconciler.model.moments import format_moment, parse_moment
 from reconciler.model.world import World
 from reconciler.shell.git.errors import GitError
+from reconciler.shell.reading.kept_note import KeptNote
 from reconciler.shell.reading.load import Loader
-from reconciler.shell.reading.optional_table import OptionalTable
 
 NAME = "settled.db"
 FEW = 500  # ours: a pass over fewer objects is asked as soon
-MOST_BYTES = 1 << 20  # ours: an entry has a hundred bytes
 ENTRY = re.compile(r"([0-9a-f]{40}(?:[0-9a-f]{24})?) (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)", re.ASCII)
 
 
@@ -40,16 +38,8 @@ class SettledCommits:
     """
 
     def __init__(self, folder: Path, build: Callable[[], str], place: str) -> None:
-        """Remember where they are kept.
-
-        Args:
-            folder: Ours alone; made if absent.
-            build: Returns what stands for the code that decides: other code, another entry.
-            place: The repository, the root in it, and where passes write.
-        """
-        self._table = OptionalTable(folder, NAME, most_bytes=MOST_BYTES)
-        self._build = build
-        self._place = place
+        """Remember where they are kept; see `KeptNote`."""
+        self._note = KeptNote(folder, NAME, build, place)
 
     def load(self, loader: Loader, *, of_present: bool = False) -> SettledWorld | None:
         """Return the world of a commit, `None` if none is known, or it is gone.
@@ -87,26 +77,12 @@ class SettledCommits:
             if known and known[0].revision == revision:
                 return
             kept = known + kept
-        text = "\n".join(f"{one.revision} {format_moment(one.at)}" for one in kept)
-        self._opened().write([(self._key(), text)])
+        self._note.write([f"{one.revision} {format_moment(one.at)}" for one in kept])
 
     def _read(self) -> list[KeptCommit]:
         """Return what is kept: that which serves the earlier moments first."""
-        key = self._key()
-        lines = self._opened().read([key]).get(key, "").splitlines()
-        found = [ENTRY.fullmatch(line) for line in lines]
+        found = [ENTRY.fullmatch(line) for line in self._note.read()]
         try:
             return [KeptCommit(one[1], parse_moment(one[2])) for one in found if one is not None]
         except ValueError:
             return []
-
-    def _opened(self) -> OptionalTable:
-        """Return the table, opened."""
-        if not self._table.is_open:
-            self._table.open()
-        return self._table
-
-    def _key(self) -> bytes:
-        """Return what they are filed under."""
-        said = f"{self._build()}\0{self._place}".encode(errors="surrogateescape")
-        return hashlib.blake2b(said, digest_size=16).digest()

@@ -1,7 +1,8 @@
 """What clusters have of a decision: delivered, reported, waiting for what."""
 
+from reconciler.audit.fleet.copy_counts import count_copies
 from reconciler.audit.fleet.copy_wording import files_text, report_text
-from reconciler.audit.fleet.delivered_copies import CopiesOf, DeliveredCopy, counted
+from reconciler.audit.fleet.delivered_copies import CopiesOf, DeliveredCopy
 from reconciler.dialects.ocm.manifestworkreplicaset.set_record import decode_record
 from reconciler.model.identity import ObjectKey
 from tests.builders import (
@@ -242,8 +243,8 @@ def test_copies_are_counted_but_for_those_that_are_left() -> None:
     """By what is known of them."""
     told = report(karmada(), "a", 1)
     told.run()
-    found = counted(CopiesOf(told.world(), told.now).statuses(WEB))
-    left = counted(CopiesOf(evicted().world(), NOW).statuses(WEB))
+    found = count_copies(told.world(), told.now)
+    left = count_copies(evicted().world(), NOW)
 
     assert (2, 1, 1) == (found.copies, found.unhealthy, found.silent)
     assert 1 == left.copies

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
 
+from reconciler.audit.fleet.copy_counts import CountedWorld, count_copies, is_final
 from reconciler.audit.previews.foresight import foresee
 from reconciler.audit.previews.look_ahead import look_ahead
 from reconciler.core.asked.affected_objects import SettledWorld, is_settled_after
@@ -44,6 +45,10 @@ def hold_since(settled: SettledWorld, world: World, told: Story) -> bool:
     assert look_ahead(settled.world, world, told.now) == look_ahead(
         settled.world, world, told.now, settled=settled
     )
+    counts = count_copies(settled.world, told.now)
+    counted = CountedWorld(world=settled.world, counts=counts, at=told.now)
+    assert is_final(settled.world, counts)
+    assert count_copies(world, told.now) == count_copies(world, told.now, counted)
     if found is None:
         return False
     _, part = found[0][0]

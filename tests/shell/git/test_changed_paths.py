@@ -1,4 +1,4 @@
-"""An index of what commits changed: it saves time, and is never believed when something is wrong."""
+"""An index of what commits changed saves time, and is never believed when something is wrong."""
 
 import os
 from collections.abc import Callable

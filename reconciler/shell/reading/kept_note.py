@@ -1,0 +1,49 @@
+"""A few lines about a repository, kept from question to question as the same build saw it.
+
+Whatever is wrong with the table costs time, never an answer: nothing is kept then.
+"""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from reconciler.shell.reading.optional_table import OptionalTable
+
+MOST_BYTES = 1 << 20  # ours: a note has a hundred bytes
+
+
+class KeptNote:
+    """Lines, in a table of their own for each sort of note."""
+
+    def __init__(self, folder: Path, name: str, build: Callable[[], str], place: str) -> None:
+        """Remember where they are kept.
+
+        Args:
+            folder: Ours alone; made if absent.
+            name: Of the file.
+            build: Returns what stands for the code that decides: other code, another note.
+            place: The repository, the root in it, and where passes write.
+        """
+        self._table = OptionalTable(folder, name, most_bytes=MOST_BYTES)
+        self._build = build
+        self._place = place
+
+    def read(self) -> list[str]:
+        """Return the lines, none if none are kept."""
+        key = self._key()
+        return self._opened().read([key]).get(key, "").splitlines()
+
+    def write(self, lines: Sequence[str]) -> None:
+        """Keep these lines instead."""
+        self._opened().write([(self._key(), "\n".join(lines))])
+
+    def _opened(self) -> OptionalTable:
+        """Return the table, opened."""
+        if not self._table.is_open:
+            self._table.open()
+        return self._table
+
+    def _key(self) -> bytes:
+        """Return what they are filed under."""
+        said = f"{self._build()}\0{self._place}".encode(errors="surrogateescape")
+        return hashlib.blake2b(said, digest_size=16).digest()
