@@ -23,6 +23,8 @@ def with_past(world: World, scopes: Mapping[Kind, bool], read: Read) -> World:
     """
     past: dict[str, tuple[Manifest, ...]] = {}
     for dialect in DIALECTS:
+        if not any(map(world.outputs_of_kind, dialect.written)):
+            continue  # its answer need not be loaded
         for blob, path in dialect.past_blobs(world):
             found = None if blob in past else read(path, blob)
             if found is not None:

@@ -3,23 +3,25 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from reconciler.audit.history.revisions import FROM
 from reconciler.core.commit_purpose import CommitPurpose, Purpose
 from reconciler.errors import ShellError, UsageError
 from reconciler.model.repository_layout import RepositoryLayout
 from reconciler.model.world import World
-from reconciler.shell.git.checkout.kept_edits import KeptEdit
 from reconciler.shell.git.history import read_commits
 from reconciler.shell.git.publish import BranchMove
 from reconciler.shell.git.repository import COMMIT_ID, EMPTY_TREES, Repository, check_branch
 from reconciler.shell.git.revisions import is_ancestor, list_range
 from reconciler.shell.git.signing import CommitSigning, SigningKey
-from reconciler.shell.passes.branches import Branch
-from reconciler.shell.passes.trust import NothingTrusted, Trust
 from reconciler.shell.reading.load import Loader
 from reconciler.shell.reading.reported_trees import SourcesOf
+
+if TYPE_CHECKING:
+    from reconciler.shell.git.checkout.kept_edits import KeptEdit
+    from reconciler.shell.passes.branches import Branch
+    from reconciler.shell.passes.trust import Trust
 
 
 class Sources(NamedTuple):
@@ -67,9 +69,9 @@ class ServedBranches:
         trust: Tells which commits are decided from, `None` if all are.
     """
 
-    inputs: Branch
+    inputs: "Branch"
     layout: RepositoryLayout
-    trust: Trust | None = None
+    trust: "Trust | None" = None
 
     @property
     def repository(self) -> Repository:
@@ -101,7 +103,7 @@ class ServedBranches:
             return {}
         return {name: self.trust.accepted(name) for name in {self.inputs.name, self.moved}}
 
-    def _trusted(self, heads: Heads, trust: Trust, before: Mapping[str, str | None]) -> Heads:
+    def _trusted(self, heads: Heads, trust: "Trust", before: Mapping[str, str | None]) -> Heads:
         """Return the commits to decide from: those that are accepted."""
         line = trust.accept(self.inputs.name, heads.inputs, before[self.inputs.name])
         inputs, head = line.commit, heads.outputs
@@ -114,11 +116,11 @@ class ServedBranches:
         tip = None if line.refused is None else head
         return heads._replace(inputs=inputs, outputs=line.written, tip=tip)
 
-    def accepted_of(self, trust: Trust, branch: str, head: str) -> str | None:
+    def accepted_of(self, trust: "Trust", branch: str, head: str) -> str | None:
         """Return what counts of a branch before its head is looked at, `None` if nothing does."""
         return trust.accepted(branch) or self._begun(trust, head)
 
-    def _begun(self, trust: Trust, head: str) -> str | None:
+    def _begun(self, trust: "Trust", head: str) -> str | None:
         """Return where another branch begins at what was accepted of the served one, if it does."""
         accepted = trust.accepted(self.inputs.name)
         leads = accepted is not None and is_ancestor(self.repository, accepted, head)
@@ -133,6 +135,8 @@ class ServedBranches:
             return None
         if head is None or self.trust is None:
             return head or before  # whoever deletes it takes back nothing that was accepted
+        from reconciler.shell.passes.trust import NothingTrusted  # noqa: PLC0415  # few roots do
+
         try:
             served = name in (self.inputs.name, self.moved)
             purpose = Purpose.DECISIONS if served else Purpose.REPORTS
@@ -187,7 +191,7 @@ class ServedBranches:
                 self._accept_other(other)
         return moved
 
-    def publish(self, heads: Heads, new: str) -> tuple[KeptEdit, ...]:
+    def publish(self, heads: Heads, new: str) -> "tuple[KeptEdit, ...]":
         """Move the branch of the outputs, or raise `LostRace`; return the edits that stay."""
         if self.layout.apart:
             kept = self.inputs.publish_beside(self.moved, old=heads.old, new=new)
@@ -196,7 +200,7 @@ class ServedBranches:
         self._accept_own(heads, new)
         return kept
 
-    def publish_other(self, move: BranchMove) -> tuple[KeptEdit, ...]:
+    def publish_other(self, move: BranchMove) -> "tuple[KeptEdit, ...]":
         """Move a branch that is delivered to, or raise `LostRace`; return the edits that stay."""
         kept = self.inputs.publish_beside(move.name, old=move.old, new=move.new)
         self._accept_other(move)

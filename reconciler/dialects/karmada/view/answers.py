@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 
 from reconciler.dialects.copy_status import Copies
-from reconciler.dialects.karmada.api.admitted_cluster import taints_of
 from reconciler.dialects.karmada.api.work.binding_metadata import BINDINGS
 from reconciler.dialects.karmada.api.work.binding_spec import decode_spec
 from reconciler.dialects.karmada.detector.binding_draft import binding_key
@@ -26,12 +25,32 @@ from reconciler.dialects.karmada.view.placed import (
     requested_by,
     workload_of,
 )
-from reconciler.dialects.karmada.view.references import dangling_in_karmada
-from reconciler.dialects.karmada.view.tree import tree_of
 from reconciler.dialects.merge_warning import MergeEffects, Warned
+from reconciler.dialects.tree_node import TreeNode
 from reconciler.dialects.view import View
+from reconciler.manifests.references import Dangling, Known
 from reconciler.model.body import Body
+from reconciler.model.identity import ObjectKey
+from reconciler.model.settings import Settings
 from reconciler.model.world import Manifest, World
+
+
+def _taints(cluster: Body, settings: Settings, record: Body | None) -> tuple[Body, ...]:
+    from reconciler.dialects.karmada.api.admitted_cluster import taints_of
+
+    return taints_of(cluster, settings, record)
+
+
+def _tree(world: World, key: ObjectKey) -> TreeNode:
+    from reconciler.dialects.karmada.view.tree import tree_of
+
+    return tree_of(world, key)
+
+
+def _references(known: Known) -> Iterable[Dangling]:
+    from reconciler.dialects.karmada.view.references import dangling_in_karmada
+
+    return dangling_in_karmada(known)
 
 
 def _warnings(effects: MergeEffects) -> Iterable[Warned]:
@@ -69,17 +88,17 @@ VIEW = View(
     decision_on=binding_key,
     workload_of=workload_of,
     policy_of=claimant,
-    tree=tree_of,
+    tree=_tree,
     copies=_copies,
     assumed=dict.fromkeys(BINDINGS, _assumed),
     report_of=report_of,
     place_of=place_of,
-    taints_of=taints_of,
+    taints_of=_taints,
     cordon=CORDON,
     taint_effects=TAINT_EFFECTS,
     unreachable=unreachable,
     warnings=_warnings,
-    references=dangling_in_karmada,
+    references=_references,
     events=events_of,
     is_edited=_is_edited,
     may_hide_eviction=may_hide_eviction,
