@@ -24,6 +24,7 @@ SCALARS = frozenset({str, int, bool, float, type(None)})
 WORDS_1_1 = {"y", "n", "yes", "no", "on", "off", "true", "false", "null", "none"}  # any capitals
 ESCAPED = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 SURROGATE = re.compile("[\ud800-\udfff]")
+_in_quotes = json.JSONEncoder(ensure_ascii=False).encode  # `dumps` makes one for each text
 
 
 def encode(body: Mapping[str, object]) -> str:
@@ -166,7 +167,7 @@ def _escaped(text: str) -> str:
     """Return text in double quotes, with JSON's escapes: YAML knows them all."""
     if SURROGATE.search(text):
         raise ValueError("text must not have half of a surrogate pair")
-    return ESCAPED.sub(_escape, json.dumps(str.__str__(text), ensure_ascii=False))
+    return ESCAPED.sub(_escape, _in_quotes(str.__str__(text)))
 
 
 def _escape(match: re.Match[str]) -> str:
