@@ -67,8 +67,8 @@ class SettledCommits:
             outcome: Of the pass.
             now: Its moment.
         """
-        large = len(world.inputs) + len(world.outputs) >= FEW
-        if not large or world.apart or not is_settled_after(outcome):
+        objects = len(world.inputs) + len(world.outputs) + len(outcome.changes)
+        if objects < FEW or world.apart or not is_settled_after(outcome):
             return
         kept = [KeptCommit(revision, now)]
         since_its_last_pass = outcome.changes or now <= next_moment(world, now)

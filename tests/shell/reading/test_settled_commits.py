@@ -11,7 +11,7 @@ from reconciler.library.fleet import FleetRepository
 from reconciler.model.repository_layout import RepositoryLayout
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.reading.document_cache import DocumentCache
-from tests.builders import cluster, configuration, deployment, path_of, policy, selector, text
+from tests.builders import Body, cluster, configuration, deployment, path_of, policy, selector, text
 from tests.shell.repositories import NOW, Checkout, new_checkout
 
 WORKLOADS = 520  # from 500 objects on a settled commit is kept
@@ -21,18 +21,28 @@ HOUR = timedelta(hours=1)
 @pytest.fixture
 def checkout(tmp_path: Path) -> Checkout:
     """A fleet that nobody looked at yet."""
+    return checkout_of(tmp_path / "fleet", WORKLOADS, selector("Deployment", name="web-000"))
+
+
+def checkout_of(folder: Path, workloads: int, placed: Body) -> Checkout:
+    """A fleet of some workloads, of which those are placed that a selector chooses."""
     bodies = [
         configuration(feedback={"assumeAfterSeconds": None}),
         cluster("a"),
-        policy("p", selectors=[selector("Deployment", name="web-000")]),
-        *(deployment(f"web-{number:03}") for number in range(WORKLOADS)),
+        policy("p", selectors=[placed]),
+        *(deployment(f"web-{number:03}") for number in range(workloads)),
     ]
-    return new_checkout(tmp_path / "fleet", {path_of(body): text(body) for body in bodies})
+    return new_checkout(folder, {path_of(body): text(body) for body in bodies})
 
 
 @pytest.fixture
 def fleet(checkout: Checkout, tmp_path: Path) -> FleetRepository:
     """The same, asked with a cache of its own."""
+    return fleet_of(checkout, tmp_path)
+
+
+def fleet_of(checkout: Checkout, tmp_path: Path) -> FleetRepository:
+    """A repository that is asked with a cache of its own."""
     return FleetRepository(
         directory=checkout.folder,
         repository=Repository.open(checkout.folder),
@@ -59,6 +69,16 @@ def test_a_later_pass_that_changes_nothing_leaves_the_moment_of_the_one_that_wro
     assert fleet.reconcile(at=NOW + HOUR).commit is None
     assert (wrote.commit, NOW) == known(fleet)
     assert (wrote.commit, NOW) == known(fleet, of_present=True)
+
+
+def test_what_a_first_pass_writes_counts_among_the_objects(tmp_path: Path) -> None:
+    """So the pass that writes is known, and not only the one after it."""
+    checkout = checkout_of(tmp_path / "fleet", WORKLOADS // 2, selector("Deployment"))
+    fleet = fleet_of(checkout, tmp_path)
+    wrote = fleet.reconcile(at=NOW)
+    fleet.reconcile(at=NOW + HOUR)
+
+    assert (wrote.commit, NOW) == known(fleet)
 
 
 def test_a_commit_that_moves_nothing_serves_questions_about_the_present_only(
