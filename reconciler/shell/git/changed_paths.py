@@ -75,7 +75,9 @@ class ChangedPaths:
 def _write(repository: Repository, head: str, folder: Path, place: Path) -> None:
     """Write the graph of a repository, unless it is there up to a commit."""
     info = place / "info"
-    info.mkdir(parents=True, exist_ok=True, mode=0o700)
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    for one in (place, info):
+        one.mkdir(exist_ok=True, mode=0o700)
     check_ours_alone(folder, place, info)
     written_at = info / WRITTEN_AT
     with contextlib.suppress(FileNotFoundError):

@@ -6,9 +6,9 @@ from datetime import datetime
 from pathlib import Path
 
 from reconciler.audit.fleet.copy_counts import CopyCounts, CountedWorld, is_final
+from reconciler.errors import ReconcilerError
 from reconciler.model.moments import format_moment, parse_moment
 from reconciler.model.world import World
-from reconciler.shell.git.errors import GitError
 from reconciler.shell.reading.kept_note import KeptNote
 from reconciler.shell.reading.load import Loader
 
@@ -39,7 +39,7 @@ class CountedCommits:
         try:
             at = parse_moment(found[2])
             return CountedWorld(world=loader.load(found[1]), counts=counts, at=at)
-        except (GitError, ValueError):
+        except (ReconcilerError, ValueError):  # such as what the commit needs is lost
             return None
 
     def keep(self, world: World, revision: str, counts: CopyCounts, now: datetime) -> None:

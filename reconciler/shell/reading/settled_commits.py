@@ -12,9 +12,9 @@ from typing import NamedTuple
 from reconciler.core.asked.affected_objects import SettledWorld, is_settled_after
 from reconciler.core.changes import Outcome
 from reconciler.core.record import next_moment
+from reconciler.errors import ReconcilerError
 from reconciler.model.moments import format_moment, parse_moment
 from reconciler.model.world import World
-from reconciler.shell.git.errors import GitError
 from reconciler.shell.reading.kept_note import KeptNote
 from reconciler.shell.reading.load import Loader
 
@@ -55,7 +55,7 @@ class SettledCommits:
         revision, at = kept[-1 if of_present else 0]
         try:
             return SettledWorld(world=loader.load(revision), at=at)
-        except GitError:
+        except ReconcilerError:  # such as what the commit needs is lost
             return None
 
     def keep(self, world: World, revision: str, outcome: Outcome, now: datetime) -> None:
