@@ -201,6 +201,11 @@ def test_workloads_come_only_if_asked_for() -> None:
             id="rebalancer",
         ),
         pytest.param(
+            live("placement.kubernetes-fleet.io/v1beta1", "ClusterStagedUpdateRun", "r"),
+            "it would run once more; it belongs to the control plane that ran it",
+            id="staged-update",
+        ),
+        pytest.param(
             live("placement.kubernetes-fleet.io/v1beta1", "ClusterResourcePlacementEviction", "e"),
             "it would run once more; it belongs to the control plane that ran it",
             id="eviction",
