@@ -37,6 +37,14 @@ def _written_taints(cluster: Body, *_: object) -> tuple[Body, ...]:
     return bodies(mapping(cluster, "spec"), "taints")
 
 
+def _always(*_: object) -> bool:
+    return True
+
+
+def _no_problem(_: Body) -> str:
+    return ""
+
+
 def _no_resources(_: Body) -> Resources:
     return {}
 
@@ -61,6 +69,9 @@ class View:
             decides on no workloads of their own.
         workload_of: Returns apiVersion, kind, namespace and name of the workload that an output is
             about, as a rebalancer names it, `None` if it is about none.
+        problem_of: Returns why what such an output places lacks clusters, as the last pass wrote it
+            there; `""` if it lacks none.
+        may_wait: Whether a copy of what such an output places may wait; `copies` says for what.
         policy_of: Returns the policy that what such an output places belongs to, `None` if to none.
         carriers: Returns the placements that carry an object along, sorted.
         may_carry: Whether one of its placements may select a namespace with all that is in it.
@@ -95,6 +106,8 @@ class View:
     requested_by: Callable[[Body], Resources] = _no_resources
     decision_on: Callable[[ObjectKey], ObjectKey | None] = _none
     workload_of: Callable[[Body], Body | None] = _none
+    problem_of: Callable[[Body], str] = _no_problem
+    may_wait: Callable[[Body], bool] = _always
     policy_of: Callable[[Body], ObjectKey | None] = _none
     carriers: Callable[[World, ObjectKey], tuple[ObjectKey, ...]] = _nothing
     may_carry: Callable[[World, str], bool] = _never

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from reconciler.audit.fleet.placed_objects import PlacedObjects, changed_owners
+from reconciler.audit.history.commit_moves import ObjectMoves, differences
 from reconciler.core.dialects import dialect_of
 from reconciler.model.identity import ObjectKey
 from reconciler.model.quantity import Quantity
@@ -39,6 +40,7 @@ class FleetLoads:
         world: That was followed to last.
         placements: Where everything is in it.
         objects: How many bindings and placements are somewhere.
+        moved: What is elsewhere than in the world that was followed before it.
     """
 
     def __init__(self, world: World) -> None:
@@ -46,6 +48,7 @@ class FleetLoads:
         self.world = world
         self.placements = PlacedObjects(world)
         self.objects = 0
+        self.moved: tuple[ObjectMoves, ...] = ()
         self._loads: dict[str, ClusterLoad] = {}
         self._numbers: dict[Asked, int] = {}  # many ask the same
         self._asked: list[Asked] = []
@@ -57,9 +60,12 @@ class FleetLoads:
         changed = changed_owners(world, self.world)
         for key in changed:
             self._count(key, -1)
+        before = {key: self.placements.get(key, ()) for key in changed}
         self.placements, self.world = self.placements.followed(world, changed), world
         for key in changed:
             self._count(key, 1)
+        after = {key: self.placements.get(key, ()) for key in changed}
+        self.moved = differences(before, after)
         return self
 
     def on(self, cluster: str) -> ClusterLoad:

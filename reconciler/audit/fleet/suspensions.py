@@ -1,7 +1,7 @@
 """What is suspended, and by which file."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 
 from reconciler.audit.fleet.placed import decision_on
 from reconciler.audit.named_object import spelled
@@ -11,6 +11,7 @@ from reconciler.model.body import Body
 from reconciler.model.fields import text
 from reconciler.model.identity import ObjectKey, group_of
 from reconciler.model.settings import CONFIGURATION, settings_in
+from reconciler.model.versioned import differing_keys
 from reconciler.model.world import World
 
 ITSELF, EVERYTHING = "itself", "everything"
@@ -46,25 +47,36 @@ class Suspender:
 
 @dataclass(frozen=True, slots=True)
 class Suspensions:
-    """What suspends anything in a world, by key; asked about many objects of it."""
+    """What suspends anything in a world, by key; asked about many objects of it.
+
+    `before` are those of a world before it, `None` where none are known; they only save work.
+    """
 
     world: World
+    before: InitVar["Suspensions | None"] = None
     suspenders: Mapping[ObjectKey, Suspender] = field(init=False)
     everything: Suspender | None = field(init=False)
 
-    def __post_init__(self) -> None:
-        """Look at every manifest once."""
-        found = {
-            key: Suspender(key, manifest.origin.path)
-            for key, manifest in self.world.inputs.items()
-            if suspends(key[:2], manifest.body, KINDS)
-        }
-        whole = next((key for key in self.world.inputs if key[:2] == CONFIGURATION), None)
+    def __post_init__(self, before: "Suspensions | None") -> None:
+        """Look at every manifest once, or at those that differ from the world before."""
+        found: dict[ObjectKey, Suspender] = {} if before is None else {**before.suspenders}
+        inputs = self.world.inputs
+        changed = inputs if before is None else differing_keys(inputs, before.world.inputs)
+        for key in changed:
+            found.pop(key, None)
+            manifest = inputs.get(key)
+            if manifest is not None and suspends(key[:2], manifest.body, KINDS):
+                found[key] = Suspender(key, manifest.origin.path)
+        whole = next(iter(self.world.of_kind(*CONFIGURATION)), None)
         everything = None
         if whole is not None and settings_in(self.world).suspend:
-            everything = Suspender(whole, self.world.inputs[whole].origin.path)
+            everything = Suspender(whole.key, whole.origin.path)
         object.__setattr__(self, "suspenders", found)
         object.__setattr__(self, "everything", everything)
+
+    def followed(self, world: World) -> "Suspensions":
+        """Return those of another world."""
+        return Suspensions(world, self)
 
     def of(self, key: ObjectKey) -> tuple[Suspender, ...]:
         """Return all that suspends an object or what is decided about it, its own manifest first.

@@ -217,6 +217,11 @@ def of_cluster(found: Iterable[Coming], cluster: ObjectKey) -> tuple[datetime, s
     return first, _traffic([(then, later) for at, (_, then, later) in moves if at == first])
 
 
+def is_on_cluster(coming: Coming, cluster: str) -> bool:
+    """Return whether something leaves a cluster or comes to it."""
+    return any(name == cluster for name, _, _ in _moves(coming))
+
+
 def _moves(coming: Coming) -> Iterator[tuple[ClusterName, int | None, int | None]]:
     """Yield each cluster where something changes, with its part before and after."""
     then, later = dict(coming.before or ()), dict(coming.after or ())

@@ -6,6 +6,7 @@ from datetime import datetime
 from reconciler.dialects.copy_status import Copies
 from reconciler.dialects.karmada.api.work.binding_metadata import BINDINGS
 from reconciler.dialects.karmada.api.work.binding_spec import decode_spec
+from reconciler.dialects.karmada.api.work.binding_status import decode_status
 from reconciler.dialects.karmada.detector.binding_draft import binding_key
 from reconciler.dialects.karmada.detector.claim_marks import claimant
 from reconciler.dialects.karmada.view.categories import CATEGORIES
@@ -71,6 +72,16 @@ def _assumed(world: World, now: datetime) -> Callable[[Manifest], Body]:
     return assumed_in(world, now)
 
 
+def _problem_of(body: Body) -> str:
+    from reconciler.dialects.karmada.scheduler.reschedule_requests import known_problem
+
+    return known_problem(decode_status(body))
+
+
+def _may_wait(body: Body) -> bool:
+    return bool(decode_spec(body).tasks)
+
+
 def _is_edited(body: Body) -> bool:
     from reconciler.dialects.karmada.view.binding_rendering import is_edited
 
@@ -87,6 +98,8 @@ VIEW = View(
     requested_by=requested_by,
     decision_on=binding_key,
     workload_of=workload_of,
+    problem_of=_problem_of,
+    may_wait=_may_wait,
     policy_of=claimant,
     tree=_tree,
     copies=_copies,

@@ -57,6 +57,13 @@ def _waiting(world: World) -> Iterable[tuple[ObjectKey, str]]:
     return waiting_in(world)
 
 
+def _problem_of(body: Body) -> str:
+    from reconciler.dialects.kubefleet.api.placement_status import decode_placement_status
+    from reconciler.dialects.kubefleet.view.decision_record import known_problem
+
+    return known_problem(decode_placement_status(body))
+
+
 def _is_edited(body: Body) -> bool:
     from reconciler.dialects.kubefleet.view.binding_rendering import is_edited
 
@@ -70,6 +77,7 @@ VIEW = View(
     owner_of=owner_of,
     placement_of=placement_of,
     clusters_in=clusters_in,
+    problem_of=_problem_of,
     carriers=carriers,
     may_carry=may_carry,
     tree=tree_of,

@@ -29,6 +29,12 @@ def _assumed(world: World, now: datetime) -> Callable[[Manifest], Body]:
     return assumed_sets(world, now)
 
 
+def _problem_of(body: Body) -> str:
+    from reconciler.dialects.ocm.view.decision_record import known_problem
+
+    return known_problem(body)
+
+
 def _is_edited(body: Body) -> bool:
     from reconciler.dialects.ocm.decisions.placement_record import is_edited
 
@@ -40,6 +46,7 @@ VIEW = View(
     is_placed=is_placed,
     owner_of=owner_of,
     clusters_in=clusters_in,
+    problem_of=_problem_of,
     tree=tree_of,
     copies=_copies,
     assumed={(GROUP, KIND): _assumed},

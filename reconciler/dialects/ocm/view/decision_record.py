@@ -41,7 +41,7 @@ def decision_on(
     """
     before, after = placed(own), placed(verdict.grouped.objects)
     problem = _problem(verdict)
-    news = problem and problem != _known_problem(draft.status_file)
+    news = problem and problem != known_problem(draft.status_file)
     if before == after and not news and demand is None:
         return None
     names = hub.members.fleet.names
@@ -90,8 +90,8 @@ def _problem(verdict: SyncVerdict) -> str:
     )
 
 
-def _known_problem(status_file: Body | None) -> str:
-    """Return what the status complains about so far."""
+def known_problem(status_file: Body | None) -> str:
+    """Return what the status of a placement complains about so far, `""` for nothing."""
     for condition in bodies(mapping(status_file or {}, "status"), "conditions"):
         if condition.get("type") == SATISFIED and condition.get("status") == "False":
             return text(condition, "message")
