@@ -36,7 +36,6 @@ ROOMS = (
 
 PROCESSES = (
     "tests/audit/fleet/test_trouble.py",
-    "tests/audit/proofs/test_kept_history.py",
     "tests/audit/proofs/test_replay.py",
     "tests/core/test_message.py::test_user_text_cannot_forge_anything",
     "tests/core/test_work_follows_changes.py",

@@ -18,12 +18,25 @@ LEFT, RIGHT = 200, 520
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A cluster on one side, and how many parts leave it or come to it."""
+    """A cluster on one side, and how many parts leave it or come to it.
+
+    What starts leaves no cluster, and what stops comes to none: their bars are of a kind of their
+    own, and say only how many.
+    """
 
     name: str
     count: int
     y: int
     height: int
+
+    @property
+    def kind(self) -> str:
+        """What it stands for: `new`, `stop`, or `""` for a cluster."""
+        return {NEW: "new", GONE: "stop"}.get(self.name, "")
+
+    def text(self, sign: str) -> str:
+        """Return its name and number: of a cluster what it loses or gains, else how many."""
+        return f"{self.name} {self.count}" if self.kind else f"{self.name} {sign}{self.count}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +48,20 @@ class Flow:
     count: int
     path: str
     width: int
+
+    @property
+    def kind(self) -> str:
+        """Whether it is a move, `""`, or something that starts or stops: `new` or `stop`."""
+        return "new" if self.source == NEW else "stop" if self.target == GONE else ""
+
+    @property
+    def says(self) -> str:
+        """What it is, in words."""
+        if self.source == NEW:
+            return f"{self.count} start on {self.target}"
+        if self.target == GONE:
+            return f"{self.count} stop on {self.source}"
+        return f"{self.source} to {self.target}: {self.count}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,6 +27,26 @@ class Links:
         """Return where the view of an object is, `""` for nowhere."""
         return ""
 
+    def part(self, name: str, part: str) -> str:
+        """Return where a part of a view is, `""` for nowhere."""
+        found = self.view(name)
+        return f"{found.partition('#')[0]}#{part}" if found else ""
+
+    def manifest(self, key: ObjectKey, at: str = "") -> str:
+        """Return where the texts of an object are, as they were in a commit; `""` for nowhere."""
+        return self.view(
+            "manifest",
+            group=key.group,
+            kind=key.kind,
+            namespace=key.namespace,
+            name=key.name,
+            at=at,
+        )
+
+    def cluster(self, key: ObjectKey) -> str:
+        """Return where the view of a cluster is, `""` for nowhere."""
+        return self.view("cluster", kind=key.kind, name=key.name)
+
 
 class ServedLinks(Links):
     """Leads to the addresses of the served page: all of its views stand beside each other."""

@@ -1,17 +1,17 @@
 """Where everything runs as a view: objects down, clusters across, replicas where they meet."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import groupby
+from typing import NamedTuple
 
-from reconciler.audit.fleet.placed import workload_on
 from reconciler.audit.previews.wording import share
 from reconciler.core.dialects import dialect_of
-from reconciler.manifests.label_selector import parse_selector
 from reconciler.model.decision import Placed
-from reconciler.model.identity import ObjectKey
-from reconciler.model.labels import labels_of, matches
+from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.world import World
+from reconciler.page.chosen_objects import ObjectChoice, called, chosen, named, namespaces_of
+from reconciler.page.heat_map import level_of
 from reconciler.page.links import Anchor, Links
 from reconciler.page.pages import Page, page_of
 
@@ -22,38 +22,69 @@ UNCLAIMED = "no policy"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatrixQuery:
-    """What a person asks to see: only what matches all of it; `""` of each is all."""
+    """What a person asks to see, under which titles, and which page of rows and columns."""
 
-    namespace: str = ""
-    selector: str = ""
-    name: str = ""
-    cluster: str = ""
+    choice: ObjectChoice = field(default_factory=ObjectChoice)
     group: str = BY_NAMESPACE
     page: int = 1
     across: int = 1
 
 
-@dataclass(frozen=True, slots=True)
+class MatrixCell(NamedTuple):
+    """The part of an object on a cluster: in words, and how it looks; both `""` where it is not."""
+
+    text: str
+    look: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MatrixRow:
-    """One object: how people call it, where it is told, and its part on each cluster shown."""
+    """One object: how people call it, where it is told, and its part on each cluster shown.
+
+    `elsewhere` is its part on clusters of other pages, `""` if it has none there.
+    """
 
     anchor: Anchor
     namespace: str
-    cells: tuple[str, ...]
+    cells: tuple[MatrixCell, ...]
     clusters: int
     replicas: int
+    elsewhere: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatrixView:
-    """The view; `groups` are titles with rows, `columns` clusters, in pages both."""
+    """The view; all but `namespaces` is of one page of objects and one of clusters.
+
+    Attributes:
+        query: What is asked for.
+        namespaces: That can be chosen.
+        groups: Titles with their rows.
+        rows: The objects.
+        columns: The clusters, those of a region beside each other.
+        regions: The regions of these clusters in order, each with how many stand beside each other;
+            empty where no region is known.
+        totals: The replicas of these objects on each of these clusters.
+        total: Those in all.
+        total_elsewhere: Those on clusters of other pages.
+        form: Whether it can be asked for something else.
+    """
 
     query: MatrixQuery
     namespaces: Sequence[str]
     groups: Sequence[tuple[str, Sequence[MatrixRow]]]
     rows: Page[ObjectKey]
     columns: Page[str]
+    regions: Sequence[tuple[str, int]]
+    totals: Sequence[int]
+    total: int
+    total_elsewhere: int
     form: bool = True
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether there are clusters on other pages."""
+        return self.columns.total > len(self.columns.items)
 
 
 def matrix_view(
@@ -64,6 +95,7 @@ def matrix_view(
     *,
     rows: int = ROWS,
     columns: int = COLUMNS,
+    regions: Mapping[str, str] | None = None,
 ) -> MatrixView:
     """Return the view.
 
@@ -74,76 +106,52 @@ def matrix_view(
         links: Where views lead.
         rows: How many objects a page has.
         columns: How many clusters a page has.
+        regions: Cluster to its region, `None` where that is of no interest.
 
     Raises:
         UsageError: The selector is none.
     """
     title = _titles(world, query.group)
-    keys = sorted(_matching(world, placements, query), key=lambda key: (title(key), key))
+    keys = sorted(chosen(world, placements, query.choice), key=lambda key: (title(key), key))
     shown = page_of(keys, query.page, rows, lambda n: _link(links, replace(query, page=n)))
     there = {name for key in shown.items for name, _ in placements[key]}
-    names = sorted(there) if not query.cluster else [query.cluster]
+    known = regions or {}
+    names = sorted(there, key=lambda name: (known.get(name, ""), name))
     across = page_of(
         [str(name) for name in names],
         query.across,
         columns,
         lambda n: _link(links, replace(query, across=n)),
     )
+    shares = [dict(placements[key]) for key in shown.items]
+    most = max((count for share in shares for count in share.values()), default=0)
+    totals = [sum(share.get(ClusterName(name), 0) for share in shares) for name in across.items]
+    total = sum(count for share in shares for count in share.values())
     return MatrixView(
         query=query,
-        namespaces=sorted({key.namespace for key in placements if key.namespace}),
+        namespaces=namespaces_of(placements),
         groups=[
-            (name, [_row(world, key, placements[key], across.items, links) for key in group])
+            (name, [_row(world, key, placements[key], across.items, most, links) for key in group])
             for name, group in groupby(shown.items, key=title)
         ],
         rows=shown,
         columns=across,
+        regions=_regions(across.items, known),
+        totals=totals,
+        total=total,
+        total_elsewhere=total - sum(totals),
     )
-
-
-def named(world: World, key: ObjectKey) -> ObjectKey:
-    """Return the object that people mean by what is decided: of a binding its workload."""
-    return workload_on(world, key) or key
-
-
-def called(key: ObjectKey) -> str:
-    """Return an object as people call it."""
-    return f"{key.kind.lower()}/{key.name}"
 
 
 def _link(links: Links, query: MatrixQuery) -> str:
     """Return where other pages of the same question are."""
     return links.view(
         "matrix",
-        namespace=query.namespace,
-        selector=query.selector,
-        name=query.name,
-        cluster=query.cluster,
+        **query.choice.words,
         group=query.group,
         page=query.page,
         across=query.across,
     )
-
-
-def _matching(
-    world: World, placements: Mapping[ObjectKey, Placed], query: MatrixQuery
-) -> list[ObjectKey]:
-    """Return the objects that are asked for."""
-    selector = parse_selector(query.selector) if query.selector.strip() else None
-    found = []
-    for key in placements:
-        if query.namespace not in ("", key.namespace):
-            continue
-        if query.cluster and all(query.cluster != name for name, _ in placements[key]):
-            continue
-        if query.name and query.name not in called(named(world, key)):
-            continue
-        if selector is not None:
-            person = world.inputs.get(named(world, key))
-            if person is None or not matches(selector, labels_of(person.body)):
-                continue
-        found.append(key)
-    return found
 
 
 def _titles(world: World, group: str) -> Callable[[ObjectKey], str]:
@@ -160,15 +168,32 @@ def _policy(world: World, key: ObjectKey) -> str:
     return UNCLAIMED if found is None else called(found)
 
 
+def _regions(columns: Sequence[str], known: Mapping[str, str]) -> Sequence[tuple[str, int]]:
+    """Return the regions of clusters that stand beside each other."""
+    found = [
+        (name, len(list(group))) for name, group in groupby(columns, lambda c: known.get(c, ""))
+    ]
+    return found if any(name for name, _ in found) else ()
+
+
 def _row(
-    world: World, key: ObjectKey, placed: Placed, columns: Sequence[str], links: Links
+    world: World, key: ObjectKey, placed: Placed, columns: Sequence[str], most: int, links: Links
 ) -> MatrixRow:
-    """Return one object."""
+    """Return one object; `most` is the greatest part that is shown."""
     there = {str(name): count for name, count in placed}
+    away = [count for name, count in there.items() if name not in columns]
     return MatrixRow(
         anchor=Anchor(called(named(world, key)), links.object(key)),
         namespace=key.namespace,
-        cells=tuple(share(there[name]) if name in there else "" for name in columns),
+        cells=tuple(_cell(there.get(name), most) for name in columns),
         clusters=len(placed),
         replicas=sum(there.values()),
+        elsewhere=f"{sum(away) or ''} on {len(away)}".strip() if away else "",
     )
+
+
+def _cell(count: int | None, most: int) -> MatrixCell:
+    """Return the part of an object on a cluster."""
+    if count is None:
+        return MatrixCell("", "")
+    return MatrixCell(share(count), f"use-{level_of(90 * count // most) if most and count else 1}")

@@ -1,5 +1,6 @@
 """One object as a view: where it is, why, cluster by cluster, what comes, what happened."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,13 +13,25 @@ from reconciler.audit.previews.foresight import Coming
 from reconciler.audit.previews.resumption import Suspension
 from reconciler.audit.reasons import Shift, against
 from reconciler.audit.short_id import short_id
+from reconciler.dialects.copy_status import Report
 from reconciler.model.decision import Placed
 from reconciler.model.explanation import ClusterAnswer, Explanation
 from reconciler.model.identity import ObjectKey
 from reconciler.model.world import Fault
-from reconciler.page.links import anchor_of
+from reconciler.page.links import Anchor, Links, anchor_of
+from reconciler.page.room import Amount
+from reconciler.page.states import PLACED, WAITING, State, Tone
 
 LEAVING = "leaves"
+MOST_CLUSTERS = 30  # that are told one by one; more are told by what is said of them
+HEALTH = {
+    Report.HEALTHY: State("healthy", Tone.GOOD),
+    Report.ASSUMED: State("assumed healthy", Tone.GOOD),
+    Report.REPORTED: State("reported", Tone.GOOD),
+    Report.UNHEALTHY: State("unhealthy", Tone.BAD),
+    Report.NONE: State("no report yet", Tone.PLAIN),
+}
+"""What a cluster says of its copy, as a state."""
 PICKED, PASSED, AWAY = "chosen", "passed", "turned away"
 
 
@@ -35,10 +48,15 @@ class ClusterLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CopyLine:
-    """What one cluster has: its part, what is delivered, what it reports, what it waits for."""
+    """What one cluster has: its part, what is delivered, what it reports, what it waits for.
 
-    cluster: str
+    `share` is how much of all replicas that is, `None` where there are none to count.
+    """
+
+    cluster: Anchor
     replicas: str
+    share: Amount | None
+    health: State
     delivered: str
     reported: str
     waits: str
@@ -59,10 +77,22 @@ class HistoryLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObjectView:
-    """The view; `then` is whether the explanation is of the pass that decided, not of today."""
+    """The view; `then` is whether the explanation is of the pass that decided, not of today.
+
+    `named` is the object as people call it, `states` are its own, `why` says why it lacks clusters
+    or waits. `policy` is what it belongs to, `None` where it belongs to none. `steps_on` is what a
+    person may do next, `again` where the same is asked again.
+    """
 
     anchor: str
     title: str
+    named: ObjectKey
+    states: Sequence[State]
+    why: str
+    policy: Anchor | None
+    manifest: Anchor
+    steps_on: Sequence[Anchor]
+    again: str
     placed: Placed
     question: str
     result: str
@@ -78,6 +108,17 @@ class ObjectView:
     faults: Sequence[Fault] = ()
     note: str = ""
     suspension: Suspension | None = None
+    most: int = MOST_CLUSTERS
+
+    @property
+    def alike(self) -> Sequence[tuple[str, Sequence[str]]]:
+        """The clusters that are not listed, by what is said of them, what most have first."""
+        found: dict[str, list[str]] = defaultdict(list)
+        for one in self.clusters[self.most :]:
+            said = "; ".join(one.why)
+            verdict = one.verdict.partition(",")[0]
+            found[f"{verdict}, {said}" if said else verdict].append(one.cluster)
+        return sorted(found.items(), key=lambda item: (-len(item[1]), item[0]))
 
 
 def object_view(
@@ -111,23 +152,56 @@ def object_view(
     )
 
 
-def copy_lines(placed: Placed, copies: Sequence[DeliveredCopy]) -> list[CopyLine]:
+def copy_lines(placed: Placed, copies: Sequence[DeliveredCopy], links: Links) -> list[CopyLine]:
     """Return what each cluster has; where copies are unknown, only where the object is."""
     if not copies:
+        total = sum(count for _, count in placed)
         return [
-            CopyLine(cluster=str(name), replicas=_count(count), delivered="", reported="", waits="")
+            CopyLine(
+                cluster=Anchor(str(name), links.view("cluster", name=str(name))),
+                replicas=_count(count),
+                share=_share(count, total),
+                health=PLACED,
+                delivered="",
+                reported="",
+                waits="",
+            )
             for name, count in placed
         ]
+    total = sum(one.status.replicas for one in copies if not one.status.leaving)
     return [
         CopyLine(
-            cluster=str(one.status.cluster),
+            cluster=Anchor(
+                str(one.status.cluster), links.view("cluster", name=str(one.status.cluster))
+            ),
             replicas=LEAVING if one.status.leaving else _count(one.status.replicas),
+            share=None if one.status.leaving else _share(one.status.replicas, total),
+            health=_health(one),
             delivered="; ".join(f"{each.transport}: {files_text(each)}" for each in one.files),
             reported=report_text(one.status),
             waits=one.status.waits_for,
         )
         for one in copies
     ]
+
+
+def _share(count: int, total: int) -> Amount | None:
+    """Return which part of all replicas a cluster has."""
+    if not count or not total:
+        return None
+    percent = round(100 * count / total)
+    return Amount(
+        resource="its replicas", used=str(count), all=str(total), free="", over="", percent=percent
+    )
+
+
+def _health(copy: DeliveredCopy) -> State:
+    """Return how a copy is."""
+    if copy.status.leaving:
+        return State("leaving", Tone.WARN)
+    if copy.status.waits_for:
+        return WAITING
+    return HEALTH[copy.status.report]
 
 
 def history_line(event: Event) -> HistoryLine:

@@ -7,6 +7,7 @@ from typing import Generic, TypeVar
 from reconciler.page.links import Anchor
 
 T = TypeVar("T")
+U = TypeVar("U")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +27,16 @@ class Page(Generic[T]):
     total: int
     earlier: Anchor | None = None
     later: Anchor | None = None
+
+    def of(self, items: Sequence[U]) -> "Page[U]":
+        """Return the page with other things in the place of its items."""
+        return Page(
+            items=items,
+            first=self.first,
+            total=self.total,
+            earlier=self.earlier,
+            later=self.later,
+        )
 
 
 def page_of(items: Sequence[T], number: int, size: int, link: Callable[[int], str]) -> Page[T]:

@@ -14,6 +14,17 @@ from reconciler.page.matrix import MatrixView
 MOST_MOVES = 40
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundCommit:
+    """A commit of the branch, and whether a pass wrote it."""
+
+    revision: str
+    at: datetime
+    subject: str
+    author: str
+    is_pass: bool
+
+
 @dataclass(frozen=True, slots=True)
 class MovedObject:
     """An object and the clusters where its part became another one."""
@@ -34,6 +45,7 @@ class PassStep:
         anchor: Where the fleet is shown as it was then.
         moved: What it moved, the first of many.
         rest: How many more it moved; `None` where they were too many to be read.
+        every: All that it moved.
         drawing: The moves as flows, `None` if there are none.
     """
 
@@ -43,6 +55,7 @@ class PassStep:
     anchor: Anchor
     moved: Sequence[MovedObject] = ()
     rest: int | None = 0
+    every: Sequence[ObjectMoves] = ()
     drawing: Drawing | None = None
 
 

@@ -100,9 +100,14 @@ class Browser:
             if one["impact"] in ("serious", "critical")
         ]
 
-    def prefer_dark(self) -> None:
-        """Prefer dark colours, as the system's setting does."""
-        scheme = {"name": "prefers-color-scheme", "value": "dark"}
+    def resize(self, width: int) -> None:
+        """Have a window of a width, as that of a telephone or of a large screen."""
+        size = {"width": width, "height": 1000, "deviceScaleFactor": 1, "mobile": width < 500}
+        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+
+    def prefer(self, theme: str) -> None:
+        """Prefer `light` or `dark` colours, as the system's setting does."""
+        scheme = {"name": "prefers-color-scheme", "value": theme}
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
 
 

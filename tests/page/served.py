@@ -17,6 +17,13 @@ from reconciler.shell.http.page_endpoints import PageEndpoints
 PATIENCE_SECONDS = 120.0  # only ends what hangs
 VIEWS = (
     "/",
+    "/clusters",
+    "/clusters?sort=-taken",
+    "/cluster?name=member1",
+    "/objects",
+    "/objects?state=unplaced",
+    "/search?q=shop",
+    "/manifest?group=apps&kind=Deployment&namespace=default&name=shop",
     "/matrix",
     "/matrix?group=policy",
     "/timeline",

@@ -48,7 +48,7 @@ def replicas(fleet: Checkout) -> dict[str, int]:
 
 def regions(shown: str) -> dict[str, tuple[int, int]]:
     """Region to clusters and replicas, as a view of the fleet shows them."""
-    rows = re.findall(r'<tr><th scope="row">(r\d)</th>(.*?)</tr>', shown)
+    rows = re.findall(r'<tr><th scope="row">(?:<a [^>]*>)?(r\d)(?:</a>)?</th>(.*?)</tr>', shown)
     numbers = {name: re.findall(r"<td[^>]*>(\d+)</td>", cells) for name, cells in rows}
     return {name: (int(found[0]), int(found[-1])) for name, found in numbers.items()}
 
@@ -68,8 +68,8 @@ def test_the_page_shows_every_cluster_and_replica(fleet: Checkout) -> None:
         matrix = page.get("/matrix?q=w007").text
         found = page.get("/object?group=apps&kind=Deployment&namespace=default&name=w007").text
 
-    assert f"<b>{CLUSTERS}</b>clusters" in shown
-    assert f"<b>{WORKLOADS}</b>objects placed" in shown
+    assert f'<b>{CLUSTERS}</b><a href="clusters">clusters</a>' in shown
+    assert f'<b>{WORKLOADS}</b><a href="objects">objects placed</a>' in shown
     assert expected_regions(fleet) == regions(shown)
     for name in replicas_of(fleet, "w007"):
         assert name in matrix

@@ -5,12 +5,15 @@ from pathlib import Path
 
 import pytest
 
+from reconciler.audit.fleet.trouble import Trouble
 from reconciler.cli.page.answers import LINKS, PageAnswer, PageAnswers
 from reconciler.cli.page.one_object import object_detail
 from reconciler.cli.page.views import ON_ITS_WAY, PageViews, new_memory
 from reconciler.core.dialects import PLACED
 from reconciler.library.fleet import open_repository
+from reconciler.page.chosen_objects import ObjectChoice
 from reconciler.page.matrix import MatrixQuery
+from reconciler.page.states import ObjectStates
 from tests.builders import rebalancer, target, text
 from tests.cli.history import told_fleet
 from tests.shell.fleet import new_fleet, run_pass
@@ -47,7 +50,7 @@ def test_an_object_is_told_with_its_past_by_itself(tmp_path: Path) -> None:
     assert (200, False) == (shown.status, shown.lacks)
     assert '<th scope="row">member1</th>' in shown.html
     assert "Why, for each cluster" in shown.html
-    assert "Decided at" in shown.html
+    assert "<p>Decided " in shown.html
     assert "<h2>History</h2>" in shown.html
 
 
@@ -61,7 +64,14 @@ def test_what_is_told_of_an_object_alone_is_what_whole_passes_tell(tmp_path: Pat
     for key in keys:
         alone, whole = (
             object_detail(
-                revisions, new_memory(revisions).replay, fleet.head(), world, key, unknown=unknown
+                revisions,
+                new_memory(revisions).replay,
+                fleet.head(),
+                world,
+                key,
+                LINKS,
+                states=ObjectStates(Trouble()),
+                unknown=unknown,
             )
             for unknown in ("left out", "")
         )
@@ -151,6 +161,6 @@ def test_the_rows_of_the_matrix_are_asked_about_together(tmp_path: Path) -> None
     revisions = open_repository(fleet.folder).revisions
     memory = new_memory(revisions)
     views = PageViews(revisions, fleet.head(), LINKS, memory)
-    views.matrix(MatrixQuery(name="shop"))
+    views.matrix(MatrixQuery(choice=ObjectChoice(name="shop")))
 
     assert ["shop-deployment"] == [key.name for key in memory.replay.together]

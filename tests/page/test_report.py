@@ -14,7 +14,7 @@ from tests.shell.fleet import new_fleet, run_pass
 from tests.shell.repositories import Checkout
 
 Capsys = pytest.CaptureFixture[str]
-VIEWS = ("fleet", "matrix", "objects", "timeline", "coming", "rebalancers", "faults")
+VIEWS = ("fleet", "clusters", "matrix", "objects", "timeline", "coming", "rebalancers", "faults")
 
 
 @pytest.fixture(scope="module")

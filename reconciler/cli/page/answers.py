@@ -1,36 +1,39 @@
 """Answers of the served page: an address and its query become a whole page."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from reconciler.audit.short_id import short_id
+from reconciler.cli.page.queries import (
+    Query,
+    cluster_query,
+    matrix_query,
+    number_in,
+    object_query,
+    only,
+)
 from reconciler.cli.page.views import PageMemory, PageViews
 from reconciler.errors import ReconcilerError, UsageError
+from reconciler.model.identity import ObjectKey
 from reconciler.model.world import Kinds
+from reconciler.page.chosen_objects import called
+from reconciler.page.commands import KEY, command_for, object_command
 from reconciler.page.links import Anchor, ServedLinks
+from reconciler.page.menu import TITLES, menu_of, titled
+from reconciler.page.notice import Notice
 from reconciler.page.rendering import Frame, PagePart, render
+from reconciler.page.states import ObjectStates
+from reconciler.shell.clock import SystemClock
 
 if TYPE_CHECKING:
     from reconciler.library.fleet import FleetRepository
-    from reconciler.model.identity import ObjectKey
     from reconciler.model.world import World
-    from reconciler.page.matrix import MatrixQuery
+    from reconciler.page.object_detail import ObjectView
 
-Query = Mapping[str, str]
 LOAD = "load"
+BRIEF = "to ask why took too long, so this is what is known without that"
 LINKS = ServedLinks()
-TITLES = {
-    "fleet": "Fleet",
-    "matrix": "Matrix",
-    "timeline": "Timeline",
-    "coming": "Coming",
-    "rebalancers": "Rebalancers",
-    "faults": "Faults",
-    "plan": "Plan",
-    "what-if": "What if",
-}
-"""The views in the menu, by name."""
 
 
 class PageAnswer(NamedTuple):
@@ -43,31 +46,17 @@ class PageAnswer(NamedTuple):
 
 
 class AnsweredView(NamedTuple):
-    """A title and the parts of a page; see `PageAnswer`."""
+    """A title and the parts of a page; see `PageAnswer`.
+
+    `trail` is what it is a part of, the widest first, `command` what says the same.
+    """
 
     title: str
     parts: Sequence[PagePart]
     lacks: bool = False
     brief: bool = False
-
-
-class AskPlan(NamedTuple):
-    """The form that asks for a plan."""
-
-    branch: str
-    branches: Sequence[str]
-    problem: str
-
-
-class AskWhatIf(NamedTuple):
-    """The form that asks what if."""
-
-    fail: str
-    cordon: str
-    scale: str
-    namespace: str
-    clusters: Sequence[str]
-    problem: str
+    trail: Sequence[Anchor] = ()
+    command: str = ""
 
 
 @dataclass(slots=True, eq=False)
@@ -100,15 +89,16 @@ class PageAnswers:
             if view == LOAD:
                 self._load(head)
                 return PageAnswer(200, "")
-            title, parts, lacks, brief = self._parts(head, problem)[view](query)
+            found = self._parts(head, problem)[view](query)
+            html = self._page(view, query, found, head)
         except ReconcilerError as error:
-            return PageAnswer(400, self._page(view, "Cannot be shown", self._notice(error), ""))
-        return PageAnswer(200, self._page(view, title, parts, head), lacks, brief)
+            return PageAnswer(400, self._refused(view, query, error))
+        return PageAnswer(200, html, found.lacks, found.brief)
 
     def _load(self, head: str) -> None:
         """Read what views are told from; later commits follow from it."""
         views = self._at(head)
-        views.usage  # noqa: B018  # what is found out is kept
+        views.trouble  # noqa: B018  # what is found out is kept
         self.memory.replay.alone.follow(views.world)
         bare = replace(views.world, outputs={}, output_kinds=Kinds())  # as little as of the past
         self.memory.replay.alone_then.follow(bare)
@@ -116,16 +106,30 @@ class PageAnswers:
     def mistake(self, view: str, error: Exception) -> PageAnswer:
         """Return the page that says that a view failed for a mistake of ours."""
         says = UsageError(f"a mistake of the reconciler itself: {type(error).__name__}")
-        return PageAnswer(500, self._page(view, "Cannot be shown", self._notice(says), ""))
+        return PageAnswer(500, self._refused(view, {}, says))
 
-    def _page(self, view: str, title: str, parts: Sequence[PagePart], head: str) -> str:
-        menu = [(Anchor("Roots", self.home), False)] if self.home else []
-        menu += [(Anchor(text, LINKS.view(name)), name == view) for name, text in TITLES.items()]
-        line = f"{self.branch} at {short_id(head)}" if head else ""
-        return render(Frame(title=title, line=line, menu=menu, live=head), parts)
+    def _page(self, view: str, query: Query, found: AnsweredView, head: str) -> str:
+        """Return a whole page at a commit."""
+        views = self._at(head)
+        frame = Frame(
+            title=found.title,
+            line=f"{self.branch} at {short_id(head)}",
+            menu=menu_of(LINKS, view, self.home),
+            live=head,
+            wrong=views.wrong(),
+            found=query.get("q", ""),
+            trail=found.trail,
+            command=found.command or command_for(view, query, self.branch),
+            passed=views.passed_at,
+            now=SystemClock().now(),
+        )
+        return render(frame, found.parts)
 
-    def _notice(self, error: Exception) -> list[PagePart]:
-        return [PagePart("notice", "notice.html", str(error))]
+    def _refused(self, view: str, query: Query, error: Exception) -> str:
+        """Return the page that says why something cannot be shown."""
+        menu = menu_of(LINKS, view, self.home)
+        frame = Frame(title="Cannot be shown", menu=menu, found=query.get("q", ""))
+        return render(frame, [PagePart("notice", "notice.html", Notice(str(error)))])
 
     def _at(self, head: str) -> PageViews:
         """Return the views at a commit: those of the question before, if it is the same."""
@@ -143,29 +147,87 @@ class PageAnswers:
             found[name] = answer
 
         found: dict[str, Callable[[Query], AnsweredView]] = {
+            "cluster": lambda query: self._cluster(views, query),
             "object": lambda query: self._object(views, query, problem),
+            "objects": lambda query: self._objects(views, query),
+            "manifest": lambda query: self._manifest(views, query),
+            "search": lambda query: self._search(views, query),
             "coming": lambda _: self._coming(views, problem),
             "rebalancers": lambda _: self._rebalancers(views, problem),
             "timeline": lambda query: self._timeline(views, query, problem),
             "plan": lambda query: self._plan(views, query),
             "what-if": lambda query: self._what_if(views, query),
         }
-        simply("fleet", lambda query: views.fleet(page=_number(query, "page")))
-        simply("matrix", lambda query: views.matrix(_matrix_query(query)))
-        simply("faults", lambda _: views.wrong())
+        simply("fleet", lambda _: views.fleet())
+        simply("clusters", lambda query: views.clusters(cluster_query(query)))
+        simply("matrix", lambda query: views.matrix(matrix_query(query)))
+        simply("faults", lambda _: views.fault_list())
         return found
+
+    def _objects(self, views: PageViews, query: Query) -> AnsweredView:
+        """Return the list of objects."""
+        parts = [PagePart("objects", "objects_list.html", views.objects(object_query(query)))]
+        return AnsweredView(TITLES["objects"], parts)
+
+    def _search(self, views: PageViews, query: Query) -> AnsweredView:
+        """Return what words name."""
+        from reconciler.page.search import search_view
+
+        words = query.get("q", "")
+        found = search_view(views.world, words, views.passes.commits(), LINKS)
+        return AnsweredView("Find", [PagePart("search", "search.html", found)])
+
+    def _manifest(self, views: PageViews, query: Query) -> AnsweredView:
+        """Return the texts of one object."""
+        from reconciler.cli.page.manifest_texts import manifest_view
+
+        key = ObjectKey(*(query.get(name, "") for name in KEY))
+        found = manifest_view(views, key, query.get("at", ""))
+        parts = [PagePart("manifest", "manifest.html", found)]
+        trail = [found.object] if found.object is not None else []
+        command = f"{object_command('get', key)} -o yaml"
+        return AnsweredView(f"Manifest of {called(key)}", parts, trail=trail, command=command)
+
+    def _cluster(self, views: PageViews, query: Query) -> AnsweredView:
+        """Return the view of one cluster."""
+        name = query.get("name", "")
+        found = views.cluster(query.get("kind", ""), name, number_in(query, "page"))
+        trail = [titled("clusters", LINKS)]
+        if region := found.usage.region:
+            trail.append(Anchor(region, LINKS.view("clusters", region=region)))
+        return AnsweredView(name, [PagePart("cluster", "cluster.html", found)], trail=trail)
 
     def _object(self, views: PageViews, query: Query, problem: str) -> AnsweredView:
         """Return the view of one object: what is decided, or a workload of which that is told."""
-        from reconciler.cli.page.one_object import object_detail
+        from reconciler.cli.page.one_object import object_detail, object_outline
 
         key = _key(views.world, query)
         unknown = "" if views.is_whole else views.unknown(problem)
-        found, lacks, brief = object_detail(
-            views.revisions, self.memory.replay, views.head, views.world, key, unknown=unknown
+        states = ObjectStates(views.trouble)
+        if query.get("brief"):
+            return self._told(object_outline(views.world, key, LINKS, states, BRIEF))
+        told = object_detail(
+            views.revisions,
+            self.memory.replay,
+            views.head,
+            views.world,
+            key,
+            LINKS,
+            unknown=unknown,
+            states=states,
         )
+        return self._told(told.view, lacks=told.lacks, brief=told.brief)
+
+    def _told(
+        self, found: "ObjectView", *, lacks: bool = False, brief: bool = False
+    ) -> AnsweredView:
+        """Return the page of an object."""
+        trail = [titled("objects", LINKS)]
+        if scope := found.named.namespace:
+            trail.append(Anchor(scope, LINKS.view("objects", namespace=scope)))
         parts = [PagePart("object", "object.html", found)]
-        return AnsweredView(found.title, parts, lacks, brief)
+        command = object_command("why", found.named)
+        return AnsweredView(found.title, parts, lacks, brief, trail, command)
 
     def _coming(self, views: PageViews, problem: str) -> AnsweredView:
         """Return what the next passes do."""
@@ -174,108 +236,47 @@ class PageAnswers:
 
     def _rebalancers(self, views: PageViews, problem: str) -> AnsweredView:
         """Return every rebalancer, and what comes of them."""
-        found = views.rebalancers(problem)
+        from reconciler.cli.page.rebalancer_views import rebalancers_view
+
+        found = rebalancers_view(views, problem)
         parts = [PagePart("rebalancers", "rebalancers.html", found)]
         return AnsweredView("Rebalancers", parts, bool(found.coming.note))
 
     def _timeline(self, views: PageViews, query: Query, problem: str) -> AnsweredView:
         """Return the passes, and the fleet as it was after one of them."""
         unknown = "" if views.is_whole else views.unknown(problem)
-        found = views.passes.view(**_only(query, TIMELINE), unknown=unknown)
+        found = views.passes.view(**only(query, TIMELINE), unknown=unknown)
         parts = [PagePart("timeline", "timeline.html", found)]
         return AnsweredView("Timeline", parts, bool(found.note))
 
     def _plan(self, views: PageViews, query: Query) -> AnsweredView:
         """Return what merging a branch would move, or the form that asks for it."""
+        from reconciler.cli.page.asked_plans import plan_parts
+
         branch = query.get("branch", "")
-        problem, parts = "", []
-        if branch:
-            try:
-                parts = [PagePart("moves", "plan.html", self._planned(views.head, branch))]
-            except ReconcilerError as error:
-                problem = str(error)
-        form = AskPlan(branch, self.fleet.repository.branches(), problem)
-        title = f"Plan of {branch}" if parts else TITLES["plan"]
-        return AnsweredView(title, [PagePart("plan", "ask_plan.html", form), *parts])
-
-    def _planned(self, head: str, branch: str) -> object:
-        from reconciler.cli.page.merges import planned
-        from reconciler.page.plan import plan_view
-
-        return plan_view(*planned(self.fleet, (self.branch, head), branch))
+        parts = plan_parts(self.fleet, (self.branch, views.head), branch)
+        return AnsweredView(f"Plan of {branch}" if len(parts) > 1 else TITLES["plan"], parts)
 
     def _what_if(self, views: PageViews, query: Query) -> AnsweredView:
         """Return what would move if something happened, or the form that asks for it."""
-        from reconciler.audit.previews.resilience import clusters_of
+        from reconciler.cli.page.asked_plans import what_if_parts
 
-        asked = {name: query.get(name, "").strip() for name in ASKED}
-        namespace = query.get("namespace", "") or "default"
-        problem, parts = "", []
-        if any(asked.values()):
-            try:
-                parts = [PagePart("moves", "plan.html", _simulated(views.world, asked, namespace))]
-            except UsageError as error:
-                problem = str(error)
-        names = sorted({key.name for key in clusters_of(views.world)})
-        form = AskWhatIf(**asked, namespace=namespace, clusters=names, problem=problem)
-        parts = [PagePart("what-if", "ask_what_if.html", form), *parts]
-        return AnsweredView(TITLES["what-if"], parts)
+        return AnsweredView(TITLES["what-if"], what_if_parts(views.world, query))
 
 
-ASKED = ("fail", "cordon", "scale")
 TIMELINE = ("at", "newest", "step", "since")
 
 
-def _simulated(world: "World", asked: Mapping[str, str], namespace: str) -> object:
-    """Return what would move, as `simulate` says it."""
-    from reconciler.audit.previews.look_ahead import look_ahead
-    from reconciler.audit.previews.wording import Heading
-    from reconciler.cli.edits.what_if import AFTER_FAILURE_SECONDS, WhatIf, edited, moment_in
-    from reconciler.model.moments import add, span
-    from reconciler.page.plan import plan_view
-
-    happens = moment_in(world, None)
-    fail, cordon, scale = ([asked[name]] if asked[name] else [] for name in ASKED)
-    what_if = WhatIf(fail=fail, cordon=cordon, scale=scale)
-    changed, said = edited(world, what_if, namespace, happens)
-    later = AFTER_FAILURE_SECONDS if asked["fail"] else 0
-    found = look_ahead(world, changed, add(happens, span(seconds=later)))
-    elapsed = [f"{later} seconds later"] if later else []
-    return plan_view(found, Heading("simulation", ", ".join([*said, *elapsed])))
-
-
-def _key(world: "World", query: Query) -> "ObjectKey":
+def _key(world: "World", query: Query) -> ObjectKey:
     """Return what is decided about the object that an address names.
 
     Raises:
         UsageError: There is no such object.
     """
     from reconciler.audit.named_object import decided_key
-    from reconciler.model.identity import ObjectKey
 
-    parts = [query.get(name, "") for name in ("group", "kind", "namespace", "name")]
-    named = ObjectKey(*parts)
+    named = ObjectKey(*(query.get(name, "") for name in KEY))
     key = decided_key(world, named)
     if key not in world.outputs and named not in world.inputs:
         raise UsageError(f"there is no {named} at this commit")
     return key
-
-
-def _matrix_query(query: Query) -> "MatrixQuery":
-    from reconciler.page.matrix import BY_NAMESPACE, MatrixQuery
-
-    words = _only(query, ("namespace", "selector", "name", "cluster"))
-    group = query.get("group", "") or BY_NAMESPACE
-    return MatrixQuery(
-        **words, group=group, page=_number(query, "page"), across=_number(query, "across")
-    )
-
-
-def _only(query: Query, names: Sequence[str]) -> dict[str, str]:
-    return {name: query.get(name, "") for name in names}
-
-
-def _number(query: Query, name: str) -> int:
-    """Return a number of a query, 1 if it is none."""
-    text = query.get(name, "")
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 7 else 1

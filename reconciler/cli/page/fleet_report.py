@@ -11,22 +11,25 @@ from reconciler.audit.short_id import short_id
 from reconciler.cli.objects.world import note_if_empty, open_fleet
 from reconciler.cli.page.merges import planned
 from reconciler.cli.page.one_object import object_detail
+from reconciler.cli.page.rebalancer_views import rebalancers_view
 from reconciler.cli.page.views import PageViews, new_memory
 from reconciler.cli.printing.progress import doing
 from reconciler.errors import ShellError, UsageError
 from reconciler.model.identity import ObjectKey
 from reconciler.model.repository_layout import RepositoryLayout
+from reconciler.page.cluster_list import ClusterQuery
 from reconciler.page.links import Anchor, ReportLinks
 from reconciler.page.matrix import MatrixQuery
 from reconciler.page.pages import Page
 from reconciler.page.plan import plan_svg, plan_view
 from reconciler.page.rendering import Frame, PagePart, render, render_alone
+from reconciler.page.states import ObjectStates
 from reconciler.page.timeline import TimelineView
 from reconciler.shell.git.revisions import resolve_revision
 
 MOST_OBJECTS = 40  # that are told in full
 ROWS, COLUMNS, CLUSTERS, PASSES = 500, 60, 1000, 20
-VIEWS = ("fleet", "matrix", "objects", "timeline", "coming", "rebalancers", "faults")
+VIEWS = ("fleet", "clusters", "matrix", "objects", "timeline", "coming", "rebalancers", "faults")
 SVG = "svg"
 
 
@@ -77,6 +80,8 @@ def _page(views: PageViews, rev: str, plan: tuple[Preview, Heading] | None) -> s
         title="Fleet report",
         line=f"as at {rev} ({short_id(views.head)})",
         menu=[(Anchor(text, f"#{name}"), False) for name, text in names.items()],
+        wrong=views.wrong(),
+        passed=views.passed_at,
         single=True,
         scripted=True,
     )
@@ -89,18 +94,23 @@ def _parts(views: PageViews, told: Sequence[ObjectKey]) -> list[PagePart]:
 
     replay = views.memory.replay
     replay.together = frozenset(told)
+    states = ObjectStates(views.trouble)
     objects = [
-        object_detail(views.revisions, replay, views.head, views.world, k).view for k in told
+        object_detail(
+            views.revisions, replay, views.head, views.world, k, views.links, states=states
+        ).view
+        for k in told
     ]
     matrix = views.matrix(MatrixQuery(), rows=ROWS, columns=COLUMNS)
     steps = views.passes.window(views.head, PASSES)
     contents: dict[str, object] = {
-        "fleet": views.fleet(size=CLUSTERS),
+        "fleet": views.fleet(),
+        "clusters": replace(views.clusters(ClusterQuery(), size=CLUSTERS), form=False),
         "matrix": replace(matrix, form=False),
         "objects": Page(items=objects, first=1, total=len(views.placements)),
         "timeline": TimelineView(steps=steps, chosen=max(0, len(steps) - 1)),
         "coming": views.coming(),
-        "rebalancers": views.rebalancers(),
-        "faults": views.wrong(),
+        "rebalancers": rebalancers_view(views),
+        "faults": views.fault_list(),
     }
     return [PagePart(name, f"{name}.html", content) for name, content in contents.items()]

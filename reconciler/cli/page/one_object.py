@@ -2,14 +2,19 @@
 
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from reconciler.audit.fleet.delivered_copies import CopiesOf
+from reconciler.audit.fleet.placed import placed_on
 from reconciler.cli.objects.event_reader import EventReader
+from reconciler.core.dialects import dialect_of
 from reconciler.dialects.copy_status import Report
 from reconciler.library.subject import Subject
 from reconciler.model.settings import settings_in
-from reconciler.page.matrix import called, named
+from reconciler.page.chosen_objects import called, named
+from reconciler.page.links import Anchor, Links
 from reconciler.page.object_detail import ObjectView, copy_lines, history_line, object_view
+from reconciler.page.states import ObjectStates
 from reconciler.shell.clock import SystemClock
 from reconciler.shell.reading.branch_files import branch_files
 
@@ -40,7 +45,9 @@ def object_detail(
     head: str,
     world: "World",
     key: "ObjectKey",
+    links: Links,
     *,
+    states: ObjectStates,
     unknown: str = "",
 ) -> ToldObject:
     """Return all that is known of one object.
@@ -51,6 +58,8 @@ def object_detail(
         head: Full hex id of the commit that is looked at.
         world: Its files.
         key: What decisions about the object bear.
+        links: Where views lead.
+        states: How objects are.
         unknown: Why whole passes are not computed here, `""` if they are.
     """
     depending: list[str] = []
@@ -69,7 +78,7 @@ def object_detail(
         why.explanation,
         question=why.question,
         suspension=why.suspension,
-        copies=copy_lines(why.placed, why.copies),
+        copies=copy_lines(why.placed, why.copies, links),
         coming=why.later,
         faults=why.faults,
         then=why.then is not None,
@@ -78,10 +87,64 @@ def object_detail(
         history=[history_line(event) for event in events],
         events=told[::-1],
         note=note,
+        **_around(world, key, links, states),
     )
     awaits = settings_in(world).assume_after_seconds is not None
     is_brief = awaits and any(one.status.report is Report.NONE for one in why.copies)
     return ToldObject(view, bool(depending), is_brief)
+
+
+def object_outline(
+    world: "World", key: "ObjectKey", links: Links, states: ObjectStates, note: str
+) -> ObjectView:
+    """Return what is known of one object without asking why it is where it is.
+
+    Args:
+        world: That has it.
+        key: What decisions about the object bear.
+        links: Where views lead.
+        states: How objects are.
+        note: Why no more is told.
+    """
+    placed = placed_on(world, key)
+    copies = CopiesOf(world, SystemClock().now())(key)
+    return object_view(
+        key,
+        _title(named(world, key)),
+        placed,
+        None,
+        copies=copy_lines(placed, copies, links),
+        note=note,
+        **{**_around(world, key, links, states), "again": _again(named(world, key), links)},
+    )
+
+
+def _again(person: "ObjectKey", links: Links) -> str:
+    """Return where an object is asked about once more, though that took too long before."""
+    found = links.object(person)
+    return f"{found}&again=1" if found else ""
+
+
+def _around(world: "World", key: "ObjectKey", links: Links, states: ObjectStates) -> dict[str, Any]:
+    """Return what an object belongs to, how it is, and what a person may ask next."""
+    person, output, dialect = named(world, key), world.outputs.get(key), dialect_of(key.group)
+    policy = None
+    if output is not None and dialect is not None:
+        policy = dialect.view().policy_of(output.body)
+    placed = placed_on(world, key)
+    steps = [
+        Anchor(f"What if {name} fails?", links.view("what-if", fail=str(name)))
+        for name, _ in placed[:3]
+    ]
+    return {
+        "named": person,
+        "states": states.of(key, person, placed),
+        "why": states.why(key),
+        "policy": None if policy is None else Anchor(called(policy), links.manifest(policy)),
+        "manifest": Anchor("its manifest and outputs", links.manifest(person)),
+        "steps_on": [one for one in steps if one.href],
+        "again": links.object(person),
+    }
 
 
 def _subject(

@@ -9,9 +9,17 @@ from reconciler.audit.history.commit_events import needed
 from reconciler.audit.history.commit_moves import differences, moves_of_commit
 from reconciler.audit.history.revisions import UnreadableRevision, pass_of
 from reconciler.errors import UsageError
+from reconciler.page.chosen_objects import called, named
 from reconciler.page.links import Anchor, Links
-from reconciler.page.matrix import MatrixQuery, called, matrix_view, named
-from reconciler.page.timeline import PassStep, TimelineView, drawn, moved_objects
+from reconciler.page.matrix import MatrixQuery, matrix_view
+from reconciler.page.timeline import (
+    MOST_MOVES,
+    FoundCommit,
+    PassStep,
+    TimelineView,
+    drawn,
+    moved_objects,
+)
 
 if TYPE_CHECKING:
     from reconciler.audit.history.commit_moves import ObjectMoves
@@ -23,6 +31,7 @@ if TYPE_CHECKING:
 WINDOW = 20  # passes on one slider
 LOOKED_AT = 400  # commits in which they are looked for
 MOST_BLOBS = 400  # versions of outputs that are read for what one pass moved
+MORE_BLOBS = 1200  # where what it moved is what is asked for
 
 
 @dataclass(slots=True, eq=False)
@@ -35,9 +44,40 @@ class PassLine:
     links: Links
     known: dict[str, PassStep]
 
-    def newest(self, count: int) -> list[PassStep]:
-        """Return the newest passes with what they moved, the newest first."""
-        return [self._step(commit) for commit in self._passes(self.head, count)]
+    def newest(self, count: int, most_blobs: int = MOST_BLOBS) -> list[PassStep]:
+        """Return the newest passes with what they moved, the newest first.
+
+        Args:
+            count: How many.
+            most_blobs: How many versions of outputs may be read for one of them.
+        """
+        return [self._step(commit, most_blobs) for commit in self._passes(self.head, count)]
+
+    def learn(self, since: str, moved: "Sequence[ObjectMoves]") -> None:
+        """Take what moved between an older head and this one, if one pass did that."""
+        line = self.revisions.lineage(self.head, whole=False)
+        between = [line[i] for i in range(min(len(line.revisions), LOOKED_AT))]
+        ids = [commit.revision for commit in between]
+        if since not in ids:
+            return
+        passes = [commit for commit in between[: ids.index(since)] if pass_of(commit) is not None]
+        if len(passes) == 1:
+            self.known[passes[0].revision] = self._moving(self._bare(passes[0]), moved)
+
+    def commits(self) -> list[FoundCommit]:
+        """Return the newest commits, the newest first."""
+        line = self.revisions.lineage(self.head, whole=False)
+        found = (line[position] for position in range(min(len(line.revisions), LOOKED_AT)))
+        return [
+            FoundCommit(
+                revision=commit.revision,
+                at=commit.committed_at,
+                subject=commit.subject,
+                author=commit.author,
+                is_pass=pass_of(commit) is not None,
+            )
+            for commit in found
+        ]
 
     def window(self, newest: str, count: int) -> list[PassStep]:
         """Return passes with what they moved, the oldest first, back from a commit."""
@@ -143,17 +183,18 @@ class PassLine:
             anchor=Anchor(commit.subject, self.links.view("timeline", at=commit.revision)),
         )
 
-    def _step(self, commit: "Commit") -> PassStep:
+    def _step(self, commit: "Commit", most_blobs: int = MOST_BLOBS) -> PassStep:
         """Return a pass with what it moved."""
-        if commit.revision not in self.known:
-            self.known[commit.revision] = self._read(commit)
-        return self.known[commit.revision]
+        found = self.known.get(commit.revision)
+        if found is None or (found.rest is None and most_blobs > MOST_BLOBS):
+            found = self.known[commit.revision] = self._read(commit, most_blobs)
+        return found
 
-    def _read(self, commit: "Commit") -> PassStep:
+    def _read(self, commit: "Commit", most_blobs: int) -> PassStep:
         """Return a pass with what it moved, told from its files."""
         changes = self.revisions.changes(commit)
         blobs = list(needed(changes, self.revisions.layout))
-        if len(blobs) > MOST_BLOBS:
+        if len(blobs) > most_blobs:
             return replace(self._bare(commit), rest=None)
         texts = self.revisions.texts(blobs)
         found = moves_of_commit(changes, texts, self.revisions.layout)
@@ -161,9 +202,10 @@ class PassLine:
 
     def _moving(self, step: PassStep, found: "Sequence[ObjectMoves]") -> PassStep:
         """Return a step with what was moved."""
-        names: dict[ObjectKey, str] = {one.key: called(named(self.world, one.key)) for one in found}
+        shown = found[:MOST_MOVES]
+        names: dict[ObjectKey, str] = {one.key: called(named(self.world, one.key)) for one in shown}
         moved, rest = moved_objects(found, names, self.links)
-        return replace(step, moved=moved, rest=rest, drawing=drawn(found))
+        return replace(step, moved=moved, rest=rest, every=tuple(found), drawing=drawn(found))
 
 
 def _chosen(steps: Sequence[PassStep], at: str, step: str) -> int:

@@ -1,29 +1,35 @@
 """The views of the page at one commit: asked of the audit, laid out for the templates."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from reconciler.audit.fleet.fleet_loads import FleetLoads
 from reconciler.audit.fleet.repository_status import faults_of
-from reconciler.audit.fleet.suspensions import Suspensions
+from reconciler.audit.fleet.trouble import PlacementTrouble, Trouble, trouble_of
 from reconciler.audit.fleet.usage import Usage, usage_of
 from reconciler.audit.history.revisions import is_by_hand
-from reconciler.audit.printable import printable
-from reconciler.cli.objects.object_tables import Layout, rows_of, suspended_kinds, table_of
-from reconciler.cli.page.passes import PassLine
-from reconciler.cli.printing.coming import coming_cell, coming_in
-from reconciler.core.dialects import KINDS
-from reconciler.manifests.text.emitter import encode
-from reconciler.model.fields import mapping
-from reconciler.model.settings import settings_in
-from reconciler.page.fleet import PAGE, FleetView, fleet_view
-from reconciler.page.links import Links
+from reconciler.audit.previews.wording import later_text
+from reconciler.cli.page.passes import MORE_BLOBS, PassLine
+from reconciler.cli.printing.coming import coming_in
+from reconciler.core.record import last_pass
+from reconciler.errors import UsageError
+from reconciler.model.moments import span
+from reconciler.page.chosen_objects import called, named
+from reconciler.page.cluster_detail import ClusterView, cluster_view
+from reconciler.page.cluster_list import ClusterListView, ClusterQuery, cluster_list_view
+from reconciler.page.fleet import FleetView, fleet_view
+from reconciler.page.links import Anchor, Links
 from reconciler.page.matrix import COLUMNS, ROWS, MatrixQuery, MatrixView, matrix_view
+from reconciler.page.object_list import ObjectListView, ObjectQuery, object_list_view
+from reconciler.page.wrong import WrongView, objects_told, wrong_view
 from reconciler.shell.clock import SystemClock
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
+    from reconciler.audit.fleet.suspensions import Suspender
     from reconciler.audit.previews.foresight import Coming
     from reconciler.audit.proofs.replay import Replay
     from reconciler.model.decision import Placed
@@ -35,16 +41,9 @@ if TYPE_CHECKING:
 KEPT_PASSES = 4  # of 5,000 bindings on 55 clusters each a pass is some 100 MB
 FEW_PLACED = 300  # objects; whole passes over so many take no longer than one over each alone
 ON_ITS_WAY = "it is being computed over all objects, and appears here by itself"
-UNKNOWN = "not computed yet"
 NEWEST = 5  # passes that the fleet shows
-
-
-class RebalancerRow(NamedTuple):
-    """One rebalancer: its columns, its name, the lines of its status."""
-
-    cells: Sequence[str]
-    name: str
-    status: Sequence[str]
+OVERDUE = span(seconds=60)  # ours: a daemon is there within seconds, a first reading aside
+FRESH = span(seconds=10)  # how long it stands what time alone may change
 
 
 class FaultsView(NamedTuple):
@@ -52,8 +51,7 @@ class FaultsView(NamedTuple):
 
     faults: "Sequence[Fault]"
     held: "Sequence[HeldFile]"
-    suspended: "Sequence[ObjectKey]"
-    all_suspended: bool
+    suspended: "Sequence[tuple[Suspender, Anchor]]"
 
 
 class ComingView(NamedTuple):
@@ -61,13 +59,6 @@ class ComingView(NamedTuple):
 
     found: "Sequence[Coming]"
     note: str = ""
-
-
-class RebalancersView(NamedTuple):
-    """All of them, a table each kind, and what comes of them."""
-
-    tables: Sequence[tuple[str, Sequence[str], Sequence[RebalancerRow]]]
-    coming: ComingView
 
 
 @dataclass(slots=True, eq=False)
@@ -78,6 +69,8 @@ class PageMemory:
         replay: What computes passes again.
         steps: What passes moved, as far as it was read; commits never change.
         loads: What is on each cluster, `None` as long as it was not asked.
+        trouble: Which objects lack clusters or wait, `None` as long as it was not asked.
+        head: Full hex id of the commit that `loads` is of, `""` for none.
         most: Over how many objects whole passes are computed here, `None` for any number; over more
             they are left to somebody else.
     """
@@ -85,6 +78,8 @@ class PageMemory:
     replay: "Replay"
     steps: "dict[str, PassStep]" = field(default_factory=dict)
     loads: FleetLoads | None = None
+    trouble: PlacementTrouble | None = None
+    head: str = ""
     most: int | None = None
 
 
@@ -112,6 +107,7 @@ class PageViews:
     head: str
     links: Links
     memory: PageMemory
+    _trouble: "tuple[datetime, Trouble] | None" = None
 
     @cached_property
     def world(self) -> "World":
@@ -121,8 +117,11 @@ class PageViews:
     @cached_property
     def loads(self) -> FleetLoads:
         """What is where; it follows that of the commit before, which is of no use then."""
-        known = self.memory.loads
+        known, since = self.memory.loads, self.memory.head
         self.memory.loads = FleetLoads(self.world) if known is None else known.follow(self.world)
+        self.memory.head = self.head
+        if since:
+            self.passes.learn(since, self.memory.loads.moved)
         return self.memory.loads
 
     @property
@@ -164,76 +163,123 @@ class PageViews:
         changed = bool(line.revisions) and is_by_hand(line[0])
         return faults_of(self.world, changed=changed)
 
-    def wrong(self) -> FaultsView:
-        """Return what is wrong, and what is held or suspended."""
-        world = self.world
-        return FaultsView(
-            faults=self.faults,
-            held=world.held,
-            suspended=sorted(Suspensions(world).suspenders),
-            all_suspended=settings_in(world).suspend,
-        )
+    @cached_property
+    def _troubled(self) -> PlacementTrouble:
+        """Which objects lack clusters or wait; it follows that of the commit before."""
+        known = self.memory.trouble
+        found = PlacementTrouble(self.world) if known is None else known.follow(self.world)
+        self.memory.trouble = found
+        return found
+
+    @property
+    def trouble(self) -> Trouble:
+        """What is wrong, as of a moment ago at most."""
+        now = SystemClock().now()
+        if self._trouble is None or now - self._trouble[0] > FRESH:
+            self._trouble = (
+                now,
+                trouble_of(self.usage, self._troubled, now, faults=self.faults),
+            )
+        return self._trouble[1]
+
+    @property
+    def passed_at(self) -> "datetime | None":
+        """Moment of the last pass, `None` before the first one."""
+        last = last_pass(self.world.outputs)
+        return None if last is None else last.at
+
+    def wrong(self) -> WrongView:
+        """Return what is wrong, as counts that lead to lists."""
+        trouble = self.trouble
+        people = {key: named(self.world, key) for key in objects_told(trouble)}
+        anchors = {
+            key: Anchor(called(person), self.links.object(person)) for key, person in people.items()
+        }
+        return wrong_view(trouble, self.links, anchors, self._late())
+
+    def _late(self) -> str:
+        """Return why a pass is overdue, `""` if none is, or where that is not known at once."""
+        line = self.revisions.lineage(self.head, whole=False)
+        if not self._foresees or not line.revisions or not self.world.outputs:
+            return ""
+        came = line[0].committed_at
+        due = (one for one in self.foreseen if SystemClock().now() - max(one.at, came) > OVERDUE)
+        first = next(due, None)
+        return "" if first is None else later_text(first)
+
+    def fault_list(self) -> FaultsView:
+        """Return what is wrong with files, and what is held or suspended."""
+        trouble = self.trouble
+        suspended = [
+            (one, Anchor("everything" if one.is_configuration else called(one.key), self._at(one)))
+            for one in trouble.suspended
+        ]
+        return FaultsView(faults=trouble.faults, held=trouble.held, suspended=suspended)
+
+    def _at(self, one: "Suspender") -> str:
+        return "" if one.is_configuration else self.links.manifest(one.key)
 
     @cached_property
     def passes(self) -> PassLine:
         """The passes that led to the commit."""
         return PassLine(self.revisions, self.head, self.world, self.links, self.memory.steps)
 
-    def fleet(self, *, page: int = 1, size: int = PAGE) -> FleetView:
-        """Return the clusters; what comes is told where it takes no time, or was computed."""
-        few = len(self.placements) <= FEW_PLACED or "foreseen" in vars(self)
+    @property
+    def _foresees(self) -> bool:
+        """Whether what comes is told here: it takes no time, or was computed."""
+        return len(self.placements) <= FEW_PLACED or "foreseen" in vars(self)
+
+    def fleet(self) -> FleetView:
+        """Return the fleet; what comes is told where it takes no time, or was computed."""
         return fleet_view(
             self.usage,
             self.links,
+            wrong=self.wrong(),
+            leaving=self.trouble.leaving,
             objects=self.loads.objects,
-            faults=len(self.faults),
             steps=self.passes.newest(NEWEST),
-            coming=self.foreseen if few else None,
-            page=page,
-            size=size,
+            coming=self.foreseen if self._foresees else None,
         )
+
+    def clusters(self, query: ClusterQuery, **more: int) -> ClusterListView:
+        """Return the clusters that are asked for."""
+        coming = self.foreseen if self._foresees else ()
+        return cluster_list_view(self.usage, query, self.links, coming, **more)
+
+    def cluster(self, kind: str, name: str, page: int = 1) -> ClusterView:
+        """Return one cluster.
+
+        Raises:
+            UsageError: There is none of that name.
+        """
+        found = [one for one in self.usage if one.key.name == name and kind in ("", one.key.kind)]
+        if not found:
+            raise UsageError(f"there is no cluster {name} at this commit")
+        return cluster_view(
+            self.world,
+            found[0],
+            self.placements,
+            self.trouble,
+            self.links,
+            coming=self.foreseen if self._foresees else None,
+            steps=self.passes.newest(NEWEST, MORE_BLOBS),
+            page=page,
+        )
+
+    def objects(self, query: ObjectQuery) -> ObjectListView:
+        """Return the objects that are asked for, in pages."""
+        return object_list_view(self.world, self.placements, self.trouble, query, self.links)
 
     def matrix(self, query: MatrixQuery, *, rows: int = ROWS, columns: int = COLUMNS) -> MatrixView:
         """Return what is where; its objects are those that a person asks about next."""
         found = matrix_view(
-            self.world, self.placements, query, self.links, rows=rows, columns=columns
+            self.world,
+            self.placements,
+            query,
+            self.links,
+            rows=rows,
+            columns=columns,
+            regions={one.key.name: one.region for one in self.usage},
         )
         self.memory.replay.together = frozenset(found.rows.items)
         return found
-
-    def rebalancers(self, problem: str = "") -> RebalancersView:
-        """Return every rebalancer with its progress, and its next run; see `unknown`."""
-        kinds: dict[tuple[str, str], list[ObjectKey]] = {}
-        for key in sorted(key for key in self.world.inputs if key[:2] in KINDS.removable):
-            kinds.setdefault((key.group, key.kind), []).append(key)
-        every = [key for keys in kinds.values() for key in keys]
-        coming = self.coming(problem) if every else ComingView(())
-        comes: dict[ObjectKey, list[Coming]] = {key: [] for key in every}
-        for one in coming.found:
-            comes.get(one.key, []).append(one)
-        rows = {
-            key: replace(row, coming=UNKNOWN if coming.note else coming_cell(comes[key]))
-            for key, row in rows_of(self.world, every, SystemClock().now()).items()
-        }
-        tables = []
-        for kind, keys in kinds.items():
-            namespaced = any(key.namespace for key in keys)
-            layout = Layout(wide=True, namespaces=True, suspended=suspended_kinds(rows))
-            table = table_of(kind, layout, namespaced=namespaced)
-            found = [
-                RebalancerRow(table.cells(key, rows[key]), key.name, self._progress(key))
-                for key in keys
-            ]
-            tables.append((kind[1], table.titles, found))
-        told = [one for one in coming.found if one.key in comes]
-        return RebalancersView(tables, ComingView(told, coming.note))
-
-    def _progress(self, key: "ObjectKey") -> list[str]:
-        """Return the status of a rebalancer, line by line, `[]` if no pass has seen it."""
-        ours = self.world.outputs.get(key)
-        status = {} if ours is None else mapping(ours.body, "status")
-        return (
-            [printable(f"|{line}")[1:] for line in encode(dict(status)).splitlines()]
-            if status
-            else []
-        )

