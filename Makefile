@@ -49,7 +49,7 @@ browser: $(AXE)
 
 axe: $(AXE)
 
-# docs/pictures, as the page shows the example repository here and now.
+# docs/pictures, as the page shows a fleet of some size here and now.
 pictures: $(INSTALLED)
 	$(BIN)/python -m tests.page.pictures
 

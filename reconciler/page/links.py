@@ -27,6 +27,12 @@ class Links:
         """Return where the view of an object is, `""` for nowhere."""
         return ""
 
+    def ask(self, verb: str, key: ObjectKey) -> str:
+        """Return where what a verb would do with an object is composed, `""` for nowhere."""
+        return self.view(
+            verb, group=key.group, kind=key.kind, namespace=key.namespace, name=key.name
+        )
+
     def part(self, name: str, part: str) -> str:
         """Return where a part of a view is, `""` for nowhere."""
         found = self.view(name)
@@ -59,9 +65,7 @@ class ServedLinks(Links):
 
     def object(self, key: ObjectKey) -> str:
         """Return the address of an object's view."""
-        return self.view(
-            "object", group=key.group, kind=key.kind, namespace=key.namespace, name=key.name
-        )
+        return self.ask("object", key)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,13 @@ TITLES = {
 }
 """The views in the menu, by name."""
 
-BELOW = {"cluster": "clusters", "object": "objects", "manifest": "objects", "rebalance": "objects"}
+BELOW = {
+    "cluster": "clusters",
+    "object": "objects",
+    "manifest": "objects",
+    "rebalance": "objects",
+    "suspend": "objects",
+}
 """Views that are not in the menu, and the one that they belong to."""
 
 

@@ -1,5 +1,6 @@
 """A preview as a view: what moves, from where to where, drawn and listed."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,11 +13,15 @@ from reconciler.page.rendering import Frame, PagePart, render, render_alone
 
 @dataclass(frozen=True, slots=True)
 class PlanEntry:
-    """One object of a preview, with what is said of it in a line, and why."""
+    """One object of a preview, with what is said of it in a line, and why.
+
+    `rejected` are the clusters that turned it away, by the reason, that of most clusters first.
+    """
 
     entry: PreviewEntry
     heading: str
     why: str
+    rejected: Sequence[tuple[str, Sequence[str]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,4 +81,8 @@ def _drawing(preview: Preview) -> Drawing | None:
 
 
 def _entry(entry: PreviewEntry) -> PlanEntry:
-    return PlanEntry(entry, f"{entry.subject}: {summary(entry)}", reason(entry))
+    rejected: dict[str, list[str]] = defaultdict(list)
+    for name, why in entry.rejected.items():
+        rejected[why].append(name)
+    ordered = sorted(rejected.items(), key=lambda item: (-len(item[1]), item[0]))
+    return PlanEntry(entry, f"{entry.subject}: {summary(entry)}", reason(entry), ordered)

@@ -9,7 +9,7 @@ from reconciler.core.dialects import CLUSTERS, PLACED
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import format_moment
 from reconciler.model.world import World
-from reconciler.page.chosen_objects import called
+from reconciler.page.chosen_objects import called, named
 from reconciler.page.links import Anchor, Links
 from reconciler.page.timeline import FoundCommit
 
@@ -51,7 +51,7 @@ def search_view(
     groups: dict[str, list[tuple[tuple[int, str], Anchor, str]]] = {}
     for key, path in _objects(world) if asked else ():
         told = f"{key.kind.lower()}/{key.name} {key.namespace} {path.lower()}"
-        if all(word in told.lower() for word in asked):
+        if all(word in told.lower() for word in asked) and not _is_twin(world, key):
             title, anchor, says = _told(world, key, path, links)
             groups.setdefault(title, []).append((_order(key, asked), anchor, says))
     found = [_group(title, groups[title]) for title in TITLES if title in groups]
@@ -77,6 +77,11 @@ def _objects(world: World) -> Iterator[tuple[ObjectKey, str]]:
     for key, manifest in world.outputs.items():
         if key[:2] in PLACED and key not in world.inputs:
             yield key, manifest.origin.path
+
+
+def _is_twin(world: World, key: ObjectKey) -> bool:
+    """Return whether an output is about a workload that is found by itself."""
+    return key not in world.inputs and named(world, key) in world.inputs
 
 
 def _told(world: World, key: ObjectKey, path: str, links: Links) -> tuple[str, Anchor, str]:

@@ -1,29 +1,97 @@
-"""Makes docs/pictures: the page over the example repository, as a browser shows it.
+"""Makes docs/pictures: the page over a fleet of some size, as a browser shows it.
 
-`python -m tests.page.pictures` makes a fleet with three passes, and writes small PNGs.
+`python -m tests.page.pictures` makes a fleet with a few passes, and writes small PNGs.
 """
 
 import io
 import tempfile
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from PIL import Image
 
-from tests.cli.history import told_fleet
-from tests.page.browser import chromium
-from tests.page.served import VIEWS, served_page
-from tests.shell.fleet import ROOT
+from tests.builders import DYNAMIC, cluster, cluster_status, deployment, policy, selector, text
+from tests.page.browser import Browser, chromium
+from tests.page.served import ServedPage, served_page
+from tests.shell.fleet import ROOT, Clock, new_passes
+from tests.shell.repositories import Checkout, new_checkout
 
 FOLDER = ROOT / "docs/pictures"
-SIZE = "1180,980"
-COLOURS = 64
+SIZE = "1280,900"
+COLOURS = 96
+OBJECT = "/object?group=apps&kind=Deployment&namespace=shop&name=cart"
 PICTURES = {
-    "fleet": "/",
-    "matrix": "/matrix",
-    "object": VIEWS[-1],
-    "timeline": "/timeline",
-    "what-if": "/what-if?fail=member2",
+    "fleet": ("/", "light"),
+    "fleet-dark": ("/", "dark"),
+    "cluster": ("/cluster?name=eu-west-11", "light"),
+    "objects": ("/objects?sort=-replicas", "light"),
+    "object": (OBJECT, "light"),
+    "matrix": ("/matrix", "light"),
+    "timeline": ("/timeline", "light"),
+    "what-if": ("/what-if?fail=us-east-11", "light"),
+    "rebalance": (OBJECT.replace("/object", "/rebalance"), "light"),
 }
+REGIONS = ("eu-west", "eu-north", "us-east", "ap-south")
+NAMES = {
+    "shop": ("cart", "checkout", "catalog", "search", "reviews"),
+    "media": ("images", "video", "thumbnails", "streams"),
+    "billing": ("invoices", "ledger", "payments"),
+}
+
+
+def manifest(region: str, number: int, ready: str = "True") -> str:
+    """Return a cluster, some of them small."""
+    status = cluster_status(ready, cpu=str(8 + 7 * number % 40))
+    return text(cluster(f"{region}-{number:02}", region=f"{region}", status=status))
+
+
+def pictured_fleet(folder: Path) -> Checkout:
+    """Make a fleet: placed, scaled, then off a cluster that failed, with a thing that is wrong."""
+    files = {f"clusters/{r}-{n}.yaml": manifest(r, n) for r in REGIONS for n in range(1, 13)}
+    for space, names in NAMES.items():
+        most = 3 * len(names)
+        spread = [{"spreadByField": "cluster", "minGroups": 2, "maxGroups": most}]
+        placement = {"replicaScheduling": DYNAMIC, "spreadConstraints": spread}
+        claim = policy("spread", namespace=space, placement=placement)
+        files[f"policies/{space}.yaml"] = text(claim)
+        files |= {
+            f"workloads/{name}.yaml": text(
+                deployment(name, namespace=space, replicas=6 + 5 * at, cpu="900m")
+            )
+            for at, name in enumerate(names)
+        }
+    fleet = new_checkout(folder, files)
+    now = datetime.now(UTC).replace(microsecond=0)
+
+    def run(minutes: int) -> None:
+        new_passes(fleet.folder, Clock(now - timedelta(minutes=minutes))).run()
+
+    run(190)
+    fleet.commit(
+        {
+            "workloads/cart.yaml": text(
+                deployment("cart", namespace="shop", replicas=24, cpu="900m")
+            )
+        },
+        "Scale the cart",
+    )
+    run(95)
+    lost = policy(
+        "export",
+        namespace="billing",
+        selectors=[selector(name="export")],
+        placement={"clusterAffinity": {"clusterNames": ["eu-central-01"]}},
+    )
+    fleet.commit(
+        {
+            "clusters/eu-west-11.yaml": manifest("eu-west", 11, "False"),
+            "workloads/export.yaml": text(deployment("export", namespace="billing")),
+            "policies/export.yaml": text(lost),
+        },
+        "Report that eu-west-11 has no power",
+    )
+    run(12)
+    return fleet
 
 
 def small(png: bytes) -> bytes:
@@ -34,18 +102,24 @@ def small(png: bytes) -> bytes:
     return out.getvalue()
 
 
-def main() -> None:
+def take(page: ServedPage, person: Browser) -> None:
     """Write the pictures."""
+    for title, (path, theme) in PICTURES.items():
+        person.prefer(theme)
+        person.open(f"{page.address}{path}")
+        png = small(person.driver.get_screenshot_as_png())
+        (FOLDER / f"{title}.png").write_bytes(png)
+        print(f"{title}.png: {len(png)} bytes")
+
+
+def main() -> None:
+    """Make the fleet and its pictures."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="reconciler-pictures-") as name:
-        fleet = told_fleet(Path(name) / "fleet")
+        fleet = pictured_fleet(Path(name) / "fleet")
         profile = Path(name) / "profile"
         with served_page(fleet.folder) as page, chromium(profile, size=SIZE) as person:
-            for title, path in PICTURES.items():
-                person.open(f"{page.address}{path}")
-                png = small(person.driver.get_screenshot_as_png())
-                (FOLDER / f"{title}.png").write_bytes(png)
-                print(f"{title}.png: {len(png)} bytes")
+            take(page, person)
 
 
 if __name__ == "__main__":

@@ -33,6 +33,8 @@ VIEWS = (
     "/plan",
     "/what-if",
     "/what-if?cordon=member2",
+    "/rebalance?group=apps&kind=Deployment&namespace=default&name=shop",
+    "/suspend?group=apps&kind=Deployment&namespace=default&name=shop",
     "/plan?branch=main",
     "/object?group=apps&kind=Deployment&namespace=default&name=shop",
 )
@@ -77,6 +79,15 @@ class ServedPage:
             found = connection.getresponse()
             told = {name.lower(): value for name, value in found.getheaders()}
             return Answer(found.status, told, found.read().decode())
+        finally:
+            connection.close()
+
+    def raw(self, path: str, headers: Mapping[str, str]) -> bytes:
+        """Ask for a path, and return the bytes that come."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_SECONDS)
+        try:
+            connection.request("GET", path, headers=dict(headers))
+            return connection.getresponse().read()
         finally:
             connection.close()
 

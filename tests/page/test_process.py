@@ -1,12 +1,19 @@
 """The processes that answer the page: their limits, and that a plan delays no view."""
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 
 from reconciler.errors import ShellError
+from reconciler.shell.http.endpoints import page_app
 from reconciler.shell.http.kept_process import PageQuestion
+from reconciler.shell.http.listener import Address, Listener
+from reconciler.shell.http.page_access import NO_ACCESS
+from reconciler.shell.http.page_endpoints import PageEndpoints
+from reconciler.shell.http.page_news import PageNews
 from reconciler.shell.http.page_process import PageBusy, PageProcesses
 
 VIEW = PageQuestion("fleet", (), "0" * 40)
@@ -97,3 +104,47 @@ def test_memory_is_bounded(tmp_path: Path) -> None:
 
     with pytest.raises(ShellError, match="more memory than it may have"):
         found.ask(PLAN)
+
+
+SLOW = """\
+import json, signal, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    if asked["view"] not in ("load", "fleet") and not asked["query"].get("brief"):
+        signal.pause()
+    print(json.dumps({"status": 200, "html": f"brief {asked['view']}"}), flush=True)
+"""
+SHOP = "/object?group=apps&kind=Deployment&name=shop&namespace=default"
+
+
+@pytest.fixture
+def slow(tmp_path: Path) -> Iterator[httpx.Client]:
+    """A page whose process answers nothing but the fleet and what is asked briefly."""
+    news = PageNews()
+    news.tell("0" * 40)
+    found = processes(tmp_path, SLOW, view_seconds=0.5)
+    app = page_app(PageEndpoints(found, news, NO_ACCESS, answer_seconds=60))
+    with Listener(Address("127.0.0.1", 0), app, connection_seconds=60) as listener:
+        address = f"http://127.0.0.1:{listener.address.port}"
+        with httpx.Client(base_url=address, timeout=60) as client:
+            yield client
+    found.close()
+
+
+def test_an_object_is_answered_though_why_takes_too_long(slow: httpx.Client) -> None:
+    """By what is known of it; the second time at once."""
+    first, second = slow.get(SHOP), slow.get(SHOP)
+
+    assert [(200, "brief object")] * 2 == [(one.status_code, one.text) for one in (first, second)]
+    assert second.elapsed.total_seconds() < 0.5
+
+
+def test_what_cannot_be_answered_leads_on(slow: httpx.Client) -> None:
+    """With the menu, the reason, a way to ask again, and the command that answers."""
+    shown = slow.get("/clusters?sort=-taken")
+
+    assert 503 == shown.status_code
+    assert "it took more than 0.5 seconds, and was ended" in shown.text
+    assert '<nav aria-label="Views">' in shown.text
+    assert '<a href="clusters?sort=-taken">ask again</a>' in shown.text
+    assert "<code>reconciler top clusters</code>" in shown.text

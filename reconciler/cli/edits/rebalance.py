@@ -54,7 +54,7 @@ def run(
         delivery.check()
         if branch is None and (directory / path).exists():
             raise UsageError(f'"{path}" exists; give another --name')
-    preview, unmatched = _plan(world, key, body)
+    preview, unmatched = plan_rebalance(world, key, body)
     said = "nothing is written (--dry-run)"
     if not dry_run:
         said = delivery.deliver({path: encode(body).encode()}, _subject(asked))
@@ -64,7 +64,7 @@ def run(
     return 0
 
 
-def _plan(world: World, key: ObjectKey, body: Body) -> tuple[Preview, list[str]]:
+def plan_rebalance(world: World, key: ObjectKey, body: Body) -> tuple[Preview, list[str]]:
     """Return what the rebalancer would move, and what it would not find."""
     changed = put(world, {key: body})
     last, clock = last_pass(world.outputs), SystemClock().now()

@@ -111,7 +111,7 @@ def hold(
     delivery.check()
     world, files = edited_world(delivery, layout)
     note_if_empty(directory, world)
-    held = _held(world, files, word, namespace, suspend=suspend)
+    held = suspension_edit(world, files, word, namespace, suspend=suspend)
     said = f"{held.name} is {'suspended already' if suspend else 'not suspended'}"
     if held.before != held.after:
         verb = "Suspend" if suspend else "Resume"
@@ -123,10 +123,21 @@ def hold(
     return 0
 
 
-def _held(
+def suspension_edit(
     world: "World", files: Files, word: str | None, namespace: str, *, suspend: bool
 ) -> SuspensionEdit:
-    """Return the edit."""
+    """Return the edit that suspends or resumes what a person names.
+
+    Args:
+        world: That has it.
+        files: What files hold.
+        word: `KIND/NAME`, `None` for the whole repository.
+        namespace: Of a namespaced kind.
+        suspend: Whether it is suspended, or resumed.
+
+    Raises:
+        UsageError: There is no such object, it cannot be suspended, or its file cannot be edited.
+    """
     from reconciler.core.dialects import PLACED
     from reconciler.model.settings import CONFIGURATION, CONFIGURATION_PATH
 

@@ -157,6 +157,8 @@ class PageAnswers:
             "timeline": lambda query: self._timeline(views, query, problem),
             "plan": lambda query: self._plan(views, query),
             "what-if": lambda query: self._what_if(views, query),
+            "rebalance": lambda query: self._composed(views, query, "rebalance"),
+            "suspend": lambda query: self._composed(views, query, "suspend"),
         }
         simply("fleet", lambda _: views.fleet())
         simply("clusters", lambda query: views.clusters(cluster_query(query)))
@@ -256,6 +258,17 @@ class PageAnswers:
         branch = query.get("branch", "")
         parts = plan_parts(self.fleet, (self.branch, views.head), branch)
         return AnsweredView(f"Plan of {branch}" if len(parts) > 1 else TITLES["plan"], parts)
+
+    def _composed(self, views: PageViews, query: Query, verb: str) -> AnsweredView:
+        """Return what a verb would write about an object, and what that would move."""
+        from reconciler.cli.page.composed import composed_change
+
+        key = ObjectKey(*(query.get(name, "") for name in KEY))
+        title, parts = composed_change(
+            self.fleet, views.world, (self.branch, views.head), verb, key
+        )
+        trail = [titled("objects", LINKS), Anchor(called(key), LINKS.object(key))]
+        return AnsweredView(title, parts, trail=trail)
 
     def _what_if(self, views: PageViews, query: Query) -> AnsweredView:
         """Return what would move if something happened, or the form that asks for it."""

@@ -14,7 +14,7 @@ from reconciler.model.settings import settings_in
 from reconciler.page.chosen_objects import called, named
 from reconciler.page.links import Anchor, Links
 from reconciler.page.object_detail import ObjectView, copy_lines, history_line, object_view
-from reconciler.page.states import ObjectStates
+from reconciler.page.states import SUSPENDED, ObjectStates
 from reconciler.shell.clock import SystemClock
 from reconciler.shell.reading.branch_files import branch_files
 
@@ -132,13 +132,18 @@ def _around(world: "World", key: "ObjectKey", links: Links, states: ObjectStates
     if output is not None and dialect is not None:
         policy = dialect.view().policy_of(output.body)
     placed = placed_on(world, key)
+    found = states.of(key, person, placed)
     steps = [
+        Anchor("Rebalance it", links.ask("rebalance", person)),
+        Anchor("Resume it" if SUSPENDED in found else "Suspend it", links.ask("suspend", person)),
+    ]
+    steps += [
         Anchor(f"What if {name} fails?", links.view("what-if", fail=str(name)))
         for name, _ in placed[:3]
     ]
     return {
         "named": person,
-        "states": states.of(key, person, placed),
+        "states": found,
         "why": states.why(key),
         "policy": None if policy is None else Anchor(called(policy), links.manifest(policy)),
         "manifest": Anchor("its manifest and outputs", links.manifest(person)),

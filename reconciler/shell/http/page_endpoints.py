@@ -44,6 +44,8 @@ PATHS = {
             "faults",
             "plan",
             "what-if",
+            "rebalance",
+            "suspend",
         )
     },
 }

@@ -19,7 +19,7 @@ VIEW_SECONDS = 60.0
 WHOLE_SECONDS = 900.0
 ALONE_SECONDS = 120.0
 MEMORY_BYTES = 4 * 1024**3
-ALONE = frozenset({"plan", "what-if"})
+ALONE = frozenset({"plan", "what-if", "rebalance", "suspend"})
 WHOLE = "--whole"  # what tells a process to compute whole passes
 
 
