@@ -38,7 +38,11 @@ def _workload(number: int) -> QUERY:
 
 
 VIEWS: dict[str, tuple[str, QUERY]] = {
-    "next clusters": ("fleet", (("page", "2"),)),
+    "next clusters": ("clusters", (("page", "2"),)),
+    "clusters by use": ("clusters", (("sort", "-taken"),)),
+    "a cluster": ("cluster", (("name", "member-00001"),)),
+    "objects by replicas": ("objects", (("sort", "-replicas"),)),
+    "search": ("search", (("q", "web-00001"),)),
     "matrix": ("matrix", ()),
     "matrix by policy": ("matrix", (("group", "policy"),)),
     "matrix by labels": ("matrix", (("selector", "app=web"),)),

@@ -1,7 +1,8 @@
 """Anything that a word names: clusters, objects, policies and commits, as one list of results."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from heapq import nsmallest
 
 from reconciler.audit.fleet.placed import decision_on
 from reconciler.audit.short_id import short_id
@@ -9,7 +10,7 @@ from reconciler.core.dialects import CLUSTERS, PLACED
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import format_moment
 from reconciler.model.world import World
-from reconciler.page.chosen_objects import called, named
+from reconciler.page.chosen_objects import called
 from reconciler.page.links import Anchor, Links
 from reconciler.page.timeline import FoundCommit
 
@@ -48,13 +49,10 @@ def search_view(
         links: Where views lead.
     """
     asked = words.lower().split()
-    groups: dict[str, list[tuple[tuple[int, str], Anchor, str]]] = {}
-    for key, path in _objects(world) if asked else ():
-        told = f"{key.kind.lower()}/{key.name} {key.namespace} {path.lower()}"
-        if all(word in told.lower() for word in asked) and not _is_twin(world, key):
-            title, anchor, says = _told(world, key, path, links)
-            groups.setdefault(title, []).append((_order(key, asked), anchor, says))
-    found = [_group(title, groups[title]) for title in TITLES if title in groups]
+    groups: dict[str, list[tuple[ObjectKey, str]]] = {}
+    for title, key, path in _matching(world, asked) if asked else ():
+        groups.setdefault(title, []).append((key, path))
+    found = [_group(title, groups[title], asked, links) for title in TITLES if title in groups]
     lines = [one for one in commits if asked and _is_asked(one, asked)]
     if lines:
         found.append(
@@ -67,50 +65,61 @@ def search_view(
     return SearchView(words=words, groups=found, looked=len(commits))
 
 
-TITLES = ("clusters", "objects", "policies and the rest")
+CLUSTERS_TITLE, OBJECTS_TITLE, REST_TITLE = TITLES = (
+    "clusters",
+    "objects",
+    "policies and the rest",
+)
 
 
-def _objects(world: World) -> Iterator[tuple[ObjectKey, str]]:
-    """Yield all that people wrote, and what is decided about what no file of theirs is."""
+def _matching(world: World, asked: Sequence[str]) -> Iterator[tuple[str, ObjectKey, str]]:
+    """Yield what is asked for: among what it is told, its key, its file.
+
+    What is decided about an object that is found by itself is not found once more.
+    """
+    decided = set()
     for key, manifest in world.inputs.items():
-        yield key, manifest.origin.path
+        if _says(key, manifest.origin.path, asked):
+            about = key if key[:2] in PLACED else decision_on(key)
+            is_decided = about is not None and about in world.outputs
+            decided |= {about} if is_decided else set()
+            title = OBJECTS_TITLE if is_decided else REST_TITLE
+            yield CLUSTERS_TITLE if key[:2] in CLUSTERS else title, key, manifest.origin.path
     for key, manifest in world.outputs.items():
-        if key[:2] in PLACED and key not in world.inputs:
-            yield key, manifest.origin.path
+        is_alone = key[:2] in PLACED and key not in decided and key not in world.inputs
+        if is_alone and _says(key, manifest.origin.path, asked):
+            yield OBJECTS_TITLE, key, manifest.origin.path
 
 
-def _is_twin(world: World, key: ObjectKey) -> bool:
-    """Return whether an output is about a workload that is found by itself."""
-    return key not in world.inputs and named(world, key) in world.inputs
+def _says(key: ObjectKey, path: str, asked: Sequence[str]) -> bool:
+    """Return whether each word stands in a kind, a name, a namespace or a file."""
+    told = f"{key.kind}/{key.name} {key.namespace} {path}".lower()
+    return all(word in told for word in asked)
 
 
-def _told(world: World, key: ObjectKey, path: str, links: Links) -> tuple[str, Anchor, str]:
-    """Return among what an object is told, where it leads, and more about it."""
-    where = f"in {key.namespace}, {path}" if key.namespace else path
-    if key[:2] in CLUSTERS:
-        return TITLES[0], Anchor(key.name, links.cluster(key)), path
-    decided = key if key[:2] in PLACED else decision_on(key)
-    if decided is not None and decided in world.outputs:
-        return TITLES[1], Anchor(called(key), links.object(key)), where
-    return TITLES[2], Anchor(called(key), links.manifest(key)), where
+def _group(
+    title: str, found: Sequence[tuple[ObjectKey, str]], asked: Sequence[str], links: Links
+) -> FoundGroup:
+    """Return the results of one sort: exact names, those that begin so, the others."""
 
+    def order(one: tuple[ObjectKey, str]) -> tuple[int, str, str]:
+        name = one[0].name.lower()
+        near = 0 if name in asked else 1 if any(map(name.startswith, asked)) else 2
+        return near, name, one[0].namespace
 
-def _order(key: ObjectKey, asked: Sequence[str]) -> tuple[int, str]:
-    """Return the order of results: exact names, then those that begin so, then the others."""
-    name = key.name.lower()
-    if name in asked:
-        return 0, name
-    return (1 if any(name.startswith(word) for word in asked) else 2), name
-
-
-def _group(title: str, found: Iterable[tuple[tuple[int, str], Anchor, str]]) -> FoundGroup:
-    """Return the results of one sort, in order."""
-    ordered = sorted(found, key=lambda one: (one[0], one[2]))
     return FoundGroup(
         title=title,
-        found=[(anchor, says) for _, anchor, says in ordered[:MOST]],
-        rest=max(0, len(ordered) - MOST),
+        found=[_told(title, key, path, links) for key, path in nsmallest(MOST, found, key=order)],
+        rest=max(0, len(found) - MOST),
     )
+
+
+def _told(title: str, key: ObjectKey, path: str, links: Links) -> tuple[Anchor, str]:
+    """Return where a result leads, and more about it."""
+    if title == CLUSTERS_TITLE:
+        return Anchor(key.name, links.cluster(key)), path
+    href = links.object(key) if title == OBJECTS_TITLE else links.manifest(key)
+    return Anchor(called(key), href), f"in {key.namespace}, {path}" if key.namespace else path
 
 
 def _is_asked(commit: FoundCommit, asked: Sequence[str]) -> bool:
