@@ -47,3 +47,18 @@ def test_many_clusters_are_drawn_as_few() -> None:
     assert MOST + 1 == len(drawing.sources) == len(drawing.targets)
     assert REST in {bar.name for bar in drawing.sources}
     assert 5050 == sum(flow.count for flow in drawing.flows)
+
+
+def test_what_starts_or_stops_is_no_loss_and_no_gain() -> None:
+    """It has a kind of its own, and a number without a sign."""
+    found = flows_of([[move("a", 1, 4)], [move("b", 2, None)]])
+    drawing = drawing_of(found)
+
+    assert drawing is not None
+    assert {"b": ("", "b -2"), NEW: ("new", f"{NEW} 3")} == {
+        bar.name: (bar.kind, bar.text("-")) for bar in drawing.sources
+    }
+    assert {"a": ("", "a +3"), GONE: ("stop", f"{GONE} 2")} == {
+        bar.name: (bar.kind, bar.text("+")) for bar in drawing.targets
+    }
+    assert ["3 start on a", "2 stop on b"] == [flow.says for flow in drawing.flows]
