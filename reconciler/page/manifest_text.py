@@ -15,12 +15,16 @@ MOST_LINES = 2000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownText:
-    """One file or document: its path, its lines, how many more there are, whether it is a diff."""
+    """One file or document: its path, its lines, how many more there are, whether it is a diff.
+
+    `is_here` is whether the file is on the branch that is shown, and as it is there.
+    """
 
     title: str
     lines: Sequence[str]
     rest: int = 0
     is_difference: bool = False
+    is_here: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,10 +46,17 @@ class ManifestView:
     chosen: str
 
 
-def shown_text(path: str, body: Body) -> ShownText:
-    """Return a document as YAML; the values of Secrets are hidden."""
+def shown_text(path: str, body: Body, *, is_here: bool) -> ShownText:
+    """Return a document as YAML; the values of Secrets are hidden.
+
+    Args:
+        path: Of its file.
+        body: It.
+        is_here: See `ShownText`.
+    """
     lines = _lines(body)
-    return ShownText(title=path, lines=lines[:MOST_LINES], rest=max(0, len(lines) - MOST_LINES))
+    rest = max(0, len(lines) - MOST_LINES)
+    return ShownText(title=path, lines=lines[:MOST_LINES], rest=rest, is_here=is_here)
 
 
 def shown_difference(path: str, before: Body | None, after: Body | None) -> ShownText | None:

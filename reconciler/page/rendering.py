@@ -18,6 +18,7 @@ from reconciler.audit.short_id import short_id
 from reconciler.manifests.columns import duration
 from reconciler.model.decision import placed_text
 from reconciler.model.moments import format_moment
+from reconciler.page.forge import NO_FORGE, ForgeLinks
 from reconciler.page.links import Anchor
 from reconciler.page.wrong import WrongView
 
@@ -49,6 +50,7 @@ class Frame:
         passed: Moment of the last pass, `None` if there was none, or it is not told.
         now: Moment of which elapsed time is told; `None` where the page is kept, and moments are
             told as they are.
+        forge: Where commits and files are for people.
         single: Whether the page stands by itself: nothing is loaded from anywhere.
         scripted: Whether a page that stands by itself has the script.
     """
@@ -63,6 +65,7 @@ class Frame:
     command: str = ""
     passed: datetime | None = None
     now: datetime | None = None
+    forge: ForgeLinks = NO_FORGE
     single: bool = False
     scripted: bool = False
 
@@ -82,6 +85,7 @@ def render(frame: Frame, parts: Sequence[PagePart]) -> str:
             frame=frame,
             parts=parts,
             now=frame.now,
+            forge=frame.forge,
             logo=Markup(asset("logo.svg").replace(XMLNS, "")),  # noqa: S704  # ours
             style=Markup(style()) if frame.single else "",  # noqa: S704  # ours
             script=Markup(asset("script.js")) if frame.scripted else "",  # noqa: S704  # ours

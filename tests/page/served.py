@@ -99,9 +99,11 @@ class ServedPage:
 
 
 @contextmanager
-def served_page(folder: Path, access: PageAccess = NO_ACCESS) -> Iterator[ServedPage]:
+def served_page(
+    folder: Path, access: PageAccess = NO_ACCESS, forge: tuple[str, str] | None = None
+) -> Iterator[ServedPage]:
     """Serve the page of a checkout's branch while the block lasts."""
-    with open_page(folder, "main", RepositoryLayout(), access) as endpoints:
+    with open_page(folder, "main", RepositoryLayout(), access, forge=forge) as endpoints:
         endpoints.answer_seconds = PATIENCE_SECONDS
         address = Address("127.0.0.1", 0)
         app = page_app(endpoints)

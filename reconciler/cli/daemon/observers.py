@@ -42,7 +42,7 @@ def operated(
             for of_one in metrics.values():
                 of_one.settings_refused_if(lambda: bool(settings.problem))
         if operation.listen is not None:
-            page = _page(operation.listen, secrets, roots, observers, stack)
+            page = _page(operation, secrets, roots, observers, stack)
             _listen(operation.listen, secrets, roots, health, metrics, page, stack)
             for name, of_one in metrics.items():
                 observers[name].append(of_one)
@@ -115,7 +115,7 @@ def _service_manager(health: "JointHealth", secrets: OperationSecrets) -> "Servi
 
 
 def _page(
-    listen: str,
+    operation: Operation,
     secrets: OperationSecrets,
     roots: "Sequence[ServedRoot]",
     observers: "Mapping[str, list[Observer]]",
@@ -127,7 +127,8 @@ def _page(
     from reconciler.shell.http.listener import parse_address
     from reconciler.shell.http.page_roots import PageOfRoots, RootPage
 
-    if not secrets.page.is_guarded and not is_loopback(parse_address(listen).host):
+    host = parse_address(operation.listen or "").host
+    if not secrets.page.is_guarded and not is_loopback(host):
         return None
     mask, pages = mask_of(secrets.texts), {}
     for root in roots:
@@ -135,7 +136,15 @@ def _page(
         home = RootPage.home_of(root.name) if len(roots) > 1 else ""
         place, below = branch.repository.top, branch.repository.prefix
         page = stack.enter_context(
-            open_page(place, branch.name, layout, secrets.page, below=below, home=home)
+            open_page(
+                place,
+                branch.name,
+                layout,
+                secrets.page,
+                forge=operation.page.page_forge,
+                below=below,
+                home=home,
+            )
         )
         head = partial(branch.repository.find, branch.name)
         pages[root.name] = RootPage(page, head, partial(_ails, root.health, mask), root.worker)

@@ -15,6 +15,7 @@ from reconciler.shell.http.page_access import PageAccess
 from reconciler.shell.http.trusted_proxies import Network
 
 PAGE_TOKEN = "RECONCILER_PAGE_TOKEN"  # noqa: S105  # the name of a variable
+FORGES = ("github", "gitlab", "gitea")
 HEADER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,63}")
 OF_EVERYBODY = frozenset(
     {
@@ -79,11 +80,12 @@ class AddressRange(click.ParamType[Network]):
 
 @dataclass(frozen=True, slots=True)
 class PageOptions:
-    """Who may see the page, as options say it."""
+    """Who may see the page, and where its commits are for people, as options say it."""
 
     page_token_file: Path | None
     page_user_header: str | None
     page_trusted_proxy: tuple[Network, ...]
+    page_forge: tuple[str, str] | None
 
 
 PAGE_OPTIONS = (
@@ -105,6 +107,13 @@ PAGE_OPTIONS = (
         type=AddressRange(),
         multiple=True,
         help="Address or range from which that proxy connects; may be repeated.",
+    ),
+    click.option(
+        "--page-forge",
+        metavar="KIND URL",
+        envvar="RECONCILER_PAGE_FORGE",
+        type=(click.Choice(FORGES), str),
+        help="Repository at github, gitlab or gitea to which the page links commits and files.",
     ),
 )
 

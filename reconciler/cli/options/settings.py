@@ -144,8 +144,9 @@ def read_settings(ctx: click.Context, file: Path) -> dict[str, Any]:
 def _value(ctx: click.Context, option: click.Parameter, value: Any, place: str) -> Any:
     """Return a value as the option takes it."""
     plain = _plain(value)
-    if option.multiple != isinstance(plain, list):
-        raise UsageError(f"{place} must be {'a list' if option.multiple else 'a single value'}")
+    takes_list = option.multiple or option.nargs > 1
+    if takes_list != isinstance(plain, list):
+        raise UsageError(f"{place} must be {'a list' if takes_list else 'a single value'}")
     try:
         option.type_cast_value(ctx, plain)
     except click.BadParameter as error:

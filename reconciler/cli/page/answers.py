@@ -19,6 +19,7 @@ from reconciler.model.identity import ObjectKey
 from reconciler.model.world import Kinds
 from reconciler.page.chosen_objects import called
 from reconciler.page.commands import KEY, command_for, object_command
+from reconciler.page.forge import NO_FORGE, ForgeLinks
 from reconciler.page.links import Anchor, ServedLinks
 from reconciler.page.menu import TITLES, menu_of, titled
 from reconciler.page.notice import Notice
@@ -68,12 +69,14 @@ class PageAnswers:
         branch: Name of the branch, as people call it.
         memory: What questions left to be used again.
         home: Where the list of the roots is, `""` where there is none.
+        forge: Where commits and files are for people.
     """
 
     fleet: "FleetRepository"
     branch: str
     memory: PageMemory
     home: str = ""
+    forge: ForgeLinks = NO_FORGE
     _views: PageViews | None = field(default=None)
 
     def answer(self, view: str, query: Query, head: str, problem: str = "") -> PageAnswer:
@@ -122,6 +125,7 @@ class PageAnswers:
             command=found.command or command_for(view, query, self.branch),
             passed=views.passed_at,
             now=SystemClock().now(),
+            forge=self.forge,
         )
         return render(frame, found.parts)
 

@@ -46,7 +46,12 @@ def manifest_view(views: "PageViews", key: "ObjectKey", at: str) -> ManifestView
     else:
         documents = [world.inputs.get(key), own, *outputs]
         seen = {one.origin: one for one in documents if one is not None}
-        texts = [shown_text(one.origin.path, one.body) for one in seen.values()]
+        texts = [
+            shown_text(
+                one.origin.path, one.body, is_here=not world.apart or one.key in world.inputs
+            )
+            for one in seen.values()
+        ]
     told = decided is not None and decided in world.outputs
     return ManifestView(
         key=key,

@@ -39,7 +39,7 @@ def run(
     repository.resolve(name)
     with (
         Wakeups(repository.common_dir, poll_seconds=POLL_SECONDS) as wakeups,
-        open_page(directory, name, layout, access) as served,
+        open_page(directory, name, layout, access, forge=page.page_forge) as served,
         Listener(address, page_app(served), proxies=access.proxies) as listener,
     ):
 

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from reconciler.shell.http.page_endpoints import PageEndpoints
 
 
+OPTION = "--page-forge"
+
+
 @contextmanager
 def open_page(
     directory: Path,
@@ -22,6 +25,7 @@ def open_page(
     layout: RepositoryLayout,
     access: "PageAccess",
     *,
+    forge: tuple[str, str] | None = None,
     below: str = "",
     home: str = "",
 ) -> "Iterator[PageEndpoints]":
@@ -32,6 +36,7 @@ def open_page(
         branch: Name of the branch, as people call it.
         layout: Where the outputs are.
         access: Who may see it.
+        forge: Kind and address of the forge to which it links, `None` for none.
         below: Folder of it that matters, from there; it need not be there yet.
         home: Where the list of the roots is, as the page sees it; `""` where there is none.
     """
@@ -39,11 +44,18 @@ def open_page(
     from reconciler.shell.http.page_news import PageNews
     from reconciler.shell.http.page_process import PageProcesses
 
+    if forge is not None:
+        from reconciler.shell.reports.forges import open_forge
+
+        open_forge(
+            *forge, "", branch=branch, option=OPTION
+        )  # an address that is none is told at once
     words = [sys.executable, "-m", "reconciler.cli.page.worker", "-C", str(directory.resolve())]
     words += ["--branch", branch, "--below", below, "--home", home]
     words += ["--output-root", layout.output_root]
     words += ["--output-branch", apart] if (apart := layout.output_branch) else []
     words += ["--cache-dir", cache] if (cache := chosen_cache()) else []
+    words += ["--forge", *forge] if forge is not None else []
     processes = PageProcesses(words)
     try:
         yield PageEndpoints(processes, PageNews(), access)

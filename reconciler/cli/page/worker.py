@@ -24,6 +24,7 @@ from reconciler.shell.processes.garbage import collect_seldom
 @click.option("--cache-dir")
 @click.option("--branch", required=True)
 @click.option("--whole", is_flag=True)
+@click.option("--forge", type=(str, str))
 @click.option("--memory-bytes", type=int, required=True)
 @layout_options
 @click.pass_context
@@ -36,6 +37,7 @@ def command(
     cache_dir: str | None,
     branch: str,
     whole: bool,
+    forge: tuple[str, str] | None,
     memory_bytes: int,
     layout: RepositoryLayout,
 ) -> int:
@@ -48,14 +50,22 @@ def command(
     from reconciler.cli.page.answers import PageAnswers
     from reconciler.cli.page.views import FEW_PLACED, new_memory
     from reconciler.dialects.object_boundary import trace_of
+    from reconciler.page.forge import NO_FORGE, forge_links
     from reconciler.shell.git.repository import Repository
+    from reconciler.shell.reports.forges import open_forge
 
     repository = Repository.open(directory)
     if below:
         repository = repository.below(below)
+    links = NO_FORGE
+    if forge is not None:
+        commits = open_forge(*forge, "", branch=branch).commits
+        links = forge_links(
+            forge[0], commits, branch, repository.prefix and f"{repository.prefix}/"
+        )
     fleet = fleet_of(directory / below, repository, layout)
     answers = PageAnswers(
-        fleet, branch, new_memory(fleet.revisions, None if whole else FEW_PLACED), home
+        fleet, branch, new_memory(fleet.revisions, None if whole else FEW_PLACED), home, links
     )
     for line in sys.stdin:
         question = json.loads(line)

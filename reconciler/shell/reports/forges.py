@@ -83,7 +83,9 @@ class Forge:
         )
 
 
-def open_forge(kind: str, address: str, token: str, *, branch: str) -> Forge:
+def open_forge(
+    kind: str, address: str, token: str, *, branch: str, option: str = "--report"
+) -> Forge:
     """Return how statuses are posted for a repository.
 
     Args:
@@ -91,14 +93,15 @@ def open_forge(kind: str, address: str, token: str, *, branch: str) -> Forge:
         address: Of the repository, as in a browser.
         token: Of an account that may write statuses.
         branch: The branch that is served; GitLab shows a status at one branch.
+        option: That names the address, for the message of an error.
 
     Raises:
         UsageError: The address is not one of a repository.
     """
-    origin, path = split_address(address)
+    origin, path = split_address(address, option)
     folders = path.removesuffix(".git").strip("/").split("/")
     if len(folders) < 2 or not all(folders):
-        raise UsageError(f'--report {kind} "{address}" must name a repository: {origin}/OWNER/NAME')
+        raise UsageError(f'{option} {kind} "{address}" must name a repository: {origin}/OWNER/NAME')
     quoted = [quote(folder, safe="") for folder in folders]
     project, tail = "%2F".join(quoted), "/".join(quoted[-2:])
     base = "/".join((origin, *quoted[:-2]))
@@ -138,7 +141,7 @@ def open_forge(kind: str, address: str, token: str, *, branch: str) -> Forge:
     )
 
 
-def split_address(address: str) -> tuple[str, str]:
+def split_address(address: str, option: str = "--report") -> tuple[str, str]:
     """Return origin and path of an address that may be sent credentials.
 
     Raises:
@@ -148,9 +151,9 @@ def split_address(address: str) -> tuple[str, str]:
     host = parts.hostname or ""
     safe = parts.scheme == "https" or (parts.scheme == "http" and _is_loopback(host))
     if not safe or not host or not address.isprintable():
-        raise UsageError("the URL of --report must be https://HOST/PATH")
+        raise UsageError(f"the URL of {option} must be https://HOST/PATH")
     if parts.username is not None or parts.query or parts.fragment:
-        raise UsageError("the URL of --report must have no credentials, query or fragment")
+        raise UsageError(f"the URL of {option} must have no credentials, query or fragment")
     return f"{parts.scheme}://{parts.netloc}", parts.path
 
 

@@ -28,12 +28,14 @@ def test_options_stand_in_the_file_by_their_names(tmp_path: Path) -> None:
     text = (
         "poll-seconds: 30\nroot: [teams/a, teams/b]\nauthor: bot <bot@example.com>\n"
         "report: [[github, https://github.com/acme/fleet]]\n"
+        "page-forge: [github, https://github.com/acme/fleet]\n"
     )
     expected = {
         "poll_seconds": "30",
         "roots": ["teams/a", "teams/b"],
         "author": "bot <bot@example.com>",
         "report": [["github", "https://github.com/acme/fleet"]],
+        "page_forge": ["github", "https://github.com/acme/fleet"],
     }
 
     assert expected == settings_of(tmp_path, text)
@@ -79,6 +81,7 @@ def test_what_is_given_or_in_the_environment_counts_instead(
         pytest.param("poll-seconds: soon", "`poll-seconds`: 'soon' is not a valid", id="type"),
         pytest.param("branch: [a, b]", "`branch` must be a single value", id="one"),
         pytest.param("root: a", "`root` must be a list", id="many"),
+        pytest.param("page-forge: github", "`page-forge` must be a list", id="pair"),
     ],
 )
 def test_a_broken_file_is_told_with_its_line(tmp_path: Path, text: str, message: str) -> None:
