@@ -1,6 +1,6 @@
 "use strict";
 // None of this is needed to read a page: the slider, a live page and its news, keys that lead to the
-// search, a button that copies, and moments that grow older.
+// search, and a button that copies.
 const slider = () => {
   for (const form of document.querySelectorAll("form.slider")) {
     const input = form.querySelector("input[type=range]");
