@@ -11,7 +11,7 @@ from pathlib import Path
 
 from reconciler import __version__
 from release.locked import read_pins
-from release.sbom import bill_of_materials
+from release.sbom import DISTRIBUTION, bill_of_materials
 
 ROOT = Path(__file__).parent.parent
 SUMS = "SHA256SUMS"
@@ -62,7 +62,9 @@ def build_release(root: Path, folder: Path, *, seconds: int, attempt: int = 0) -
     pins = read_pins((root / "deploy/requirements.txt").read_text(encoding="utf-8"))
     built_at = datetime.fromtimestamp(seconds, UTC)
     bill = bill_of_materials(__version__, pins, built_at=built_at)
-    (folder / f"reconciler-{__version__}.cdx.json").write_text(bill, encoding="utf-8")
+    (folder / f"{DISTRIBUTION.replace('-', '_')}-{__version__}.cdx.json").write_text(
+        bill, encoding="utf-8"
+    )
     files = sorted(path for path in folder.iterdir() if path.suffix != ".gitignore")
     lines = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in files]
     (folder / SUMS).write_text("".join(lines), encoding="utf-8")

@@ -16,6 +16,9 @@ from release.locked import Pin
 
 NAMESPACE = uuid.UUID("6a1f7f0e-5d0c-5c0a-9a52-3d0f0b6f2d11")
 
+DISTRIBUTION = "fleet-reconciler"
+"""The name of `pyproject.toml`; files of a release have it with an underscore."""
+
 
 def bill_of_materials(version: str, pins: Sequence[Pin], *, built_at: datetime) -> str:
     """Return the bill as text.
@@ -27,11 +30,11 @@ def bill_of_materials(version: str, pins: Sequence[Pin], *, built_at: datetime) 
         built_at: Aware UTC.
     """
     ours = Component(
-        name="reconciler",
+        name=DISTRIBUTION,
         version=version,
         type=ComponentType.APPLICATION,
-        bom_ref=BomRef(f"pkg:pypi/reconciler@{version}"),
-        purl=PackageURL("pypi", name="reconciler", version=version),
+        bom_ref=BomRef(f"pkg:pypi/{DISTRIBUTION}@{version}"),
+        purl=PackageURL("pypi", name=DISTRIBUTION, version=version),
         licenses=[LicenseExpression("Apache-2.0")],
     )
     components = [_component(pin) for pin in pins]

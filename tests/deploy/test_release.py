@@ -31,13 +31,13 @@ def test_two_builds_have_the_same_bytes(tmp_path: Path) -> None:
 
     assert first == second
     assert {
-        f"reconciler-{__version__}-py3-none-any.whl",
-        f"reconciler-{__version__}.tar.gz",
-        f"reconciler-{__version__}.cdx.json",
+        f"fleet_reconciler-{__version__}-py3-none-any.whl",
+        f"fleet_reconciler-{__version__}.tar.gz",
+        f"fleet_reconciler-{__version__}.cdx.json",
     } == listed.keys()
     for name, digest in listed.items():
         assert digest == hashlib.sha256((tmp_path / "0" / name).read_bytes()).hexdigest()
-    with tarfile.open(tmp_path / "0" / f"reconciler-{__version__}.tar.gz") as sdist:
+    with tarfile.open(tmp_path / "0" / f"fleet_reconciler-{__version__}.tar.gz") as sdist:
         names = {name.partition("/")[2] for name in sdist.getnames()}
     assert {"reconciler/__init__.py", "deploy/requirements.txt", "release/sbom.py"} <= names
 

@@ -19,8 +19,8 @@ from tests.shell.fleet import ROOT
 SHOWN = ("README.md", "docs", "deploy", "example-repo", "reconciler", "Makefile", ".ci")
 INSTALLS = re.compile(r"(?:pip|pipx|uv tool|uv pip)\s+install\b(?P<what>[^`\n|;&]*)")
 WITH_VALUE = {"--requirement", "-r", "--only-binary"}
-BARE = re.compile(r"""["']?reconciler""")
-WHEEL = "https://example.org/reconciler-1.0-py3-none-any.whl#sha256=" + "0" * 64
+BARE = re.compile(r"""["']?(fleet-)?reconciler""")
+WHEEL = "https://example.org/fleet_reconciler-1.0-py3-none-any.whl#sha256=" + "0" * 64
 
 
 def installed() -> Iterator[tuple[str, str]]:
@@ -63,7 +63,8 @@ def installing() -> list[str]:
 
 @pytest.mark.parametrize("script", installing())
 @pytest.mark.parametrize(
-    "wanted", ["", "reconciler", "reconciler==1.0", WHEEL.partition("#")[0], "http" + WHEEL[5:]]
+    "wanted",
+    ["", "reconciler", "fleet-reconciler==1.0", WHEEL.partition("#")[0], "http" + WHEEL[5:]],
 )
 def test_a_pipeline_stops_where_it_is_not_told_what_to_install(
     tmp_path: Path, script: str, wanted: str
