@@ -90,9 +90,9 @@ class Heard:
             self.moments[key].append(now)
         return verdict
 
-    def converge(self, real: Any, *args: Any, rebalanced: bool) -> Any:
+    def converge(self, real: Any, *args: Any, rebalanced: bool, **options: Any) -> Any:
         """Listen to KubeFleet's."""
-        settled = real(*args, rebalanced=rebalanced)
+        settled = real(*args, rebalanced=rebalanced, **options)
         if rebalanced:
             self.moments[placement_key(args[0].namespace, args[0].name)].append(args[5])
         return settled

@@ -41,6 +41,8 @@ def test_columns_and_admissions_are_of_its_own_kinds(dialect: Dialect) -> None:
 def test_outputs_stand_where_they_always_stood() -> None:
     """A folder that is renamed would lose what was decided."""
     expected = [
+        "approvalrequests.placement.kubernetes-fleet.io",
+        "clusterapprovalrequests.placement.kubernetes-fleet.io",
         "clusterresourcebindings.placement.kubernetes-fleet.io",
         "clusterresourcebindings.work.karmada.io",
         "clusterresourceplacementevictions.placement.kubernetes-fleet.io",
@@ -48,6 +50,7 @@ def test_outputs_stand_where_they_always_stood() -> None:
         "clusterresourcesnapshots.placement.kubernetes-fleet.io",
         "clusters.cluster.karmada.io",
         "clusterschedulingpolicysnapshots.placement.kubernetes-fleet.io",
+        "clusterstagedupdateruns.placement.kubernetes-fleet.io",
         "managedclusters.cluster.open-cluster-management.io",
         "manifestworkreplicasets.work.open-cluster-management.io",
         "placementdecisions.cluster.open-cluster-management.io",
@@ -58,6 +61,7 @@ def test_outputs_stand_where_they_always_stood() -> None:
         "resourcesnapshots.placement.kubernetes-fleet.io",
         "scheduletriggers.policy.karmada.io",
         "schedulingpolicysnapshots.placement.kubernetes-fleet.io",
+        "stagedupdateruns.placement.kubernetes-fleet.io",
         "workloadrebalancers.apps.karmada.io",
     ]
 

@@ -37,6 +37,16 @@ def test_the_daemon_lives(tmp_path: Path) -> None:
 
 
 REGRESSIONS = [
+    (
+        "fixtures/kubefleet/staged/5-approved",
+        "status/clusterstagedupdateruns.placement.kubernetes-fleet.io/shop-v1.yaml",
+        "0/status/conditions=deep",
+    ),
+    (
+        "fixtures/kubefleet/staged/4-asked",
+        "status/clusterstagedupdateruns.placement.kubernetes-fleet.io/shop-v1.yaml",
+        "0/status/conditions/1/reason=wide",
+    ),
     ("docs/rules/policy-override-missing.md:1", "mutated.yaml", "1/spec=path"),
     ("docs/rules/identity-kind-unknown.md:0", "mutated.yaml", "0/spec/resourceSelectors=empty"),
     (

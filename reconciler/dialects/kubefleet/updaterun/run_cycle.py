@@ -16,8 +16,8 @@ from reconciler.dialects.kubefleet.api.names import API_VERSION, BOUND, GROUP, R
 from reconciler.dialects.kubefleet.api.placement import Placement, decode_placement
 from reconciler.dialects.kubefleet.api.updates.approval_request import (
     ApprovalRequest,
-    decode_request,
     encode_spec,
+    readable_request,
 )
 from reconciler.dialects.kubefleet.api.updates.update_run import (
     INITIALIZE,
@@ -174,7 +174,7 @@ def begin_runs(runs: UpdateRuns, now: datetime) -> tuple[RunStep, ...]:
 def _own_requests(files: RunFiles, uid: str) -> dict[str, ApprovalRequest]:
     """Return the requests that a run made; those of one before it may stand where its did."""
     own = (body for body in files.requests.values() if names_run(body, uid))
-    return {one.name: one for one in map(decode_request, own)}
+    return {one.name: one for one in map(readable_request, own) if one is not None}
 
 
 def rounds_of(steps: Iterable[RunStep]) -> int:

@@ -10,8 +10,8 @@ from reconciler.dialects.kubefleet.api.updates.approval_request import (
     ACCEPTED,
     APPROVED,
     ApprovalRequest,
-    decode_request,
     encode_spec,
+    readable_request,
 )
 from reconciler.dialects.kubefleet.api.updates.update_run import readable_run_status
 from reconciler.dialects.kubefleet.updaterun.approvals import (
@@ -47,7 +47,8 @@ def _approvals(world: World, run: KnownRun) -> Iterator[Approval]:
     for request in run.requests.values():
         key = ObjectKey(GROUP, kind, run.key.namespace, request.name)
         made, said = world.outputs.get(key), world.inputs.get(key)
-        accepted = made is not None and decode_request(made.body).holds(ACCEPTED)
+        known = None if made is None else readable_request(made.body)
+        accepted = known is not None and known.holds(ACCEPTED)
         is_said = said is not None and refusal_of(said, run) == ("", "")
         yield Approval(
             key=key,

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from reconciler.dialects.kubefleet.api.binding import resource_snapshot_of, state_of, target_of
-from reconciler.dialects.kubefleet.api.kinds import kinds_in
+from reconciler.dialects.kubefleet.api.kinds import PLACEMENTS, kinds_in
 from reconciler.dialects.kubefleet.api.names import (
     GROUP,
     IS_LATEST,
@@ -19,18 +19,31 @@ from reconciler.model.world import Manifest, World
 
 
 def tree_of(world: World, key: ObjectKey) -> TreeNode:
-    """Return the snapshots of a placement, with the bindings that use them and their clusters."""
-    facts = condition_facts(status_in(world, key), prefix=key.kind, good={})
+    """Return the snapshots of a placement, with the bindings that use them and their clusters.
+
+    Of a run it is how far that is. What else there is has no conditions that anybody judged.
+    """
+    if key.kind == kinds_in(key.namespace).run:
+        return _run(world, key) or node_of(key)
+    placed = key.kind in PLACEMENTS
+    facts = condition_facts(status_in(world, key), prefix=key.kind, good={}) if placed else {}
     return node_of(key, facts, (*_snapshots(world, key), *_runs(world, key)))
 
 
 def _runs(world: World, key: ObjectKey) -> Iterator[TreeNode]:
     """Yield the staged update runs that roll a placement out, and how far each is."""
     for one in world.of_kind(GROUP, kinds_in(key.namespace).run):
-        if placement_of(world, one.key) == key:
-            run, own = decode_run(one.body, one.key.namespace), world.outputs.get(one.key)
-            status = readable_run_status(None if own is None else own.body)
-            yield node_of(one.key, {"run": run_sentence(run, status)})
+        if placement_of(world, one.key) == key and (node := _run(world, one.key)):
+            yield node
+
+
+def _run(world: World, key: ObjectKey) -> TreeNode | None:
+    """Return how far a run is, `None` if nobody wrote it."""
+    written, own = world.inputs.get(key), world.outputs.get(key)
+    if written is None:
+        return None
+    status = readable_run_status(None if own is None else own.body)
+    return node_of(key, {"run": run_sentence(decode_run(written.body, key.namespace), status)})
 
 
 def _snapshots(world: World, key: ObjectKey) -> Iterator[TreeNode]:

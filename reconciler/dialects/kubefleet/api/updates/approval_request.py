@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from reconciler.dialects.kubefleet.api.updates.conditions import conditions_in
+from reconciler.errors import UserError
 from reconciler.model import fields
 from reconciler.model.body import Body
 from reconciler.model.labels import labels_of
@@ -61,8 +63,16 @@ def decode_request(body: Body) -> ApprovalRequest:
         stage=fields.text(spec, "targetStage"),
         labels=dict(labels_of(body)),
         generation=fields.number(metadata, "generation"),
-        conditions=fields.bodies(fields.mapping(body, "status"), "conditions"),
+        conditions=conditions_in(fields.mapping(body, "status")),
     )
+
+
+def readable_request(manifest: Body) -> ApprovalRequest | None:
+    """Return a request from its status file, `None` if that cannot be read: it is made anew."""
+    try:
+        return decode_request(manifest)
+    except UserError:
+        return None
 
 
 def encode_spec(request: ApprovalRequest) -> Body:

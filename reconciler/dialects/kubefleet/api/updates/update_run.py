@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from reconciler.dialects.kubefleet.api.placement_status import OVERRIDES
+from reconciler.dialects.kubefleet.api.updates.conditions import conditions_in, moment_in
 from reconciler.errors import UserError
 from reconciler.model import fields
 from reconciler.model.body import Body
@@ -136,7 +137,7 @@ def decode_run_status(manifest: Body) -> RunStatus:
     stages = fields.bodies_or_none(status, "stagesStatus")
     deletion = fields.mapping_or_none(status, "deletionStageStatus")
     return RunStatus(
-        conditions=fields.bodies(status, "conditions"),
+        conditions=conditions_in(status),
         apply_strategy=fields.mapping_or_none(status, "appliedStrategy"),
         policy_index=fields.text(status, "policySnapshotIndexUsed"),
         cluster_count=fields.number(status, "policyObservedClusterCount"),
@@ -181,9 +182,9 @@ def _decode_stage(body: Body) -> StageStatus:
         clusters=tuple(map(_decode_cluster, fields.bodies(body, "clusters"))),
         before=tuple(map(_decode_task, fields.bodies(body, "beforeStageTaskStatus"))),
         after=tuple(map(_decode_task, fields.bodies(body, "afterStageTaskStatus"))),
-        conditions=fields.bodies(body, "conditions"),
-        started_at=fields.text(body, "startTime"),
-        ended_at=fields.text(body, "endTime"),
+        conditions=conditions_in(body),
+        started_at=moment_in(body, "startTime"),
+        ended_at=moment_in(body, "endTime"),
     )
 
 
@@ -203,7 +204,7 @@ def _decode_cluster(body: Body) -> ClusterUpdate:
     return ClusterUpdate(
         cluster=fields.text(body, "clusterName"),
         overrides={name: body[name] for name in LISTS if name in body},
-        conditions=fields.bodies(body, "conditions"),
+        conditions=conditions_in(body),
     )
 
 
@@ -216,7 +217,7 @@ def _decode_task(body: Body) -> TaskStatus:
     return TaskStatus(
         type=fields.text(body, "type"),
         request=fields.text(body, "approvalRequestName"),
-        conditions=fields.bodies(body, "conditions"),
+        conditions=conditions_in(body),
     )
 
 
