@@ -181,7 +181,7 @@ def test_the_page_has_the_berths(harbor: Harbor) -> None:
         query = f"object?group={GROUP}&kind=Berth&namespace=default&name=ferry"
         ferry = page(address + query)
 
-    assert "<b>2</b>clusters" in fleet
+    assert re.search("<b>2</b><a [^>]*>clusters</a>", fleet)
     assert ">berth/ferry</a>" in matrix
     assert MISSING in wrong
     assert "<h1>berth/ferry" in ferry
