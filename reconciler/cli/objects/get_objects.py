@@ -12,7 +12,12 @@ from reconciler.cli.objects.get_output import print_found
 from reconciler.cli.objects.get_part import find_in_part
 from reconciler.cli.objects.get_watch import Watch
 from reconciler.cli.objects.kind_list import print_kinds
-from reconciler.cli.objects.object_selection import ObjectSelection, matching, where_looked
+from reconciler.cli.objects.object_selection import (
+    ObjectSelection,
+    matching,
+    named_key,
+    where_looked,
+)
 from reconciler.cli.objects.query import Query
 from reconciler.cli.objects.world import fleet_of, note_if_empty
 from reconciler.cli.options.template_format import is_template
@@ -81,8 +86,7 @@ def say_what_is_missing(
     """Say what is not there; return whether any of it was named."""
     named = [one for one in found if one.name and not found[one]]
     for one in named:
-        scope = query.namespace if world.known.scopes.get(one.kind) is not False else ""
-        hint = near(world, ObjectKey(*one.kind, scope, one.name))
+        hint = near(world, named_key(world, one, query.namespace))
         click.echo(
             f"no {one.word} named {one.name}{where_looked(world, one, query)}{hint}", err=True
         )

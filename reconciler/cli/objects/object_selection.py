@@ -37,6 +37,11 @@ class ObjectSelection:
     selector: str | None
     field_selector: str | None = None
 
+    @property
+    def is_named(self) -> bool:
+        """Whether names say which objects are meant."""
+        return len(self.words) > 1 or any("/" in word for word in self.words)
+
     def check_selection(self) -> None:
         """Refuse selectors that cannot be read, and those beside a name.
 
@@ -53,7 +58,16 @@ class ObjectSelection:
             chooses = "--field-selector"
             parse_field_selector(self.field_selector)
         if chooses:
-            check_no_name(self.words, chooses)
+            self.check_no_name(chooses)
+
+    def check_no_name(self, chooses: str) -> None:
+        """Refuse names beside what chooses among all objects of a kind.
+
+        Raises:
+            UsageError: There is one.
+        """
+        if self.is_named:
+            raise UsageError(f"{chooses} chooses among all objects of a kind; name none beside it")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,11 +75,6 @@ class NamedOrChosen(ObjectSelection):
     """Objects that are named, or chosen by a selector, or with `--all` all of a kind."""
 
     every: bool
-
-    @property
-    def is_named(self) -> bool:
-        """Whether names say which objects are meant."""
-        return len(self.words) > 1 or any("/" in word for word in self.words)
 
     def check(self) -> None:
         """Refuse a kind without anything that says which of its objects are meant.
@@ -77,7 +86,7 @@ class NamedOrChosen(ObjectSelection):
         if self.every and (self.selector is not None or self.field_selector is not None):
             raise UsageError("--all means all; leave the selector out")
         if self.every:
-            check_no_name(self.words, "--all")
+            self.check_no_name("--all")
         elif self.selector is None and self.field_selector is None and not self.is_named:
             word = self.words[0] if self.words else "KIND"
             raise UsageError(
@@ -85,14 +94,12 @@ class NamedOrChosen(ObjectSelection):
             )
 
 
-def check_no_name(words: Sequence[str], chooses: str) -> None:
-    """Refuse names beside what chooses among all objects of a kind.
+def named_key(world: "World", asked: "AskedKind", namespace: str) -> "ObjectKey":
+    """Return the key of an object that is named, whether it is there or not."""
+    from reconciler.model.identity import ObjectKey
 
-    Raises:
-        UsageError: There is one.
-    """
-    if len(words) > 1 or any("/" in word for word in words):
-        raise UsageError(f"{chooses} chooses among all objects of a kind; name none beside it")
+    scope = "" if world.known.scopes.get(asked.kind) is False else namespace
+    return ObjectKey(*asked.kind, scope, asked.name)
 
 
 def where_looked(world: "World", asked: "AskedKind", selection: ObjectSelection) -> str:

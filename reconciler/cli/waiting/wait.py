@@ -9,9 +9,9 @@ import click
 
 from reconciler.audit.fleet.assumed_outputs import as_of
 from reconciler.audit.printable import printable
-from reconciler.cli.objects.asked_kinds import AskedKind, asked_kinds, present_kinds
+from reconciler.cli.objects.asked_kinds import asked_kinds, present_kinds
 from reconciler.cli.objects.get_objects import say_what_is_missing
-from reconciler.cli.objects.object_selection import NamedOrChosen, matching
+from reconciler.cli.objects.object_selection import NamedOrChosen, matching, named_key
 from reconciler.cli.objects.object_tables import typed_name
 from reconciler.cli.objects.shown_body import shown_body
 from reconciler.cli.objects.world import fleet_of, note_if_empty
@@ -75,7 +75,7 @@ def _awaited_keys(
     """Return the objects that are waited for, `None` if one that has to be there is not."""
     asked = asked_kinds(world.known, present_kinds(world), selection.words)
     if isinstance(awaited, AwaitedPresence) and selection.is_named:
-        return [_key(world, one, selection.namespace) for one in asked]
+        return [named_key(world, one, selection.namespace) for one in asked]
     found = matching(world, asked, selection)
     keys = list(dict.fromkeys(key for listed in found.values() for key in listed))
     if isinstance(awaited, AwaitedPresence) or not say_what_is_missing(world, found, selection):
@@ -83,12 +83,6 @@ def _awaited_keys(
         return keys if keys or gone else None
     click.echo("--for=create waits until an object comes", err=True)
     return None
-
-
-def _key(world: World, asked: AskedKind, namespace: str) -> ObjectKey:
-    """Return the key of an object that is named, whether it is there or not."""
-    scope = "" if world.known.scopes.get(asked.kind) is False else namespace
-    return ObjectKey(*asked.kind, scope, asked.name)
 
 
 @dataclass(slots=True)
