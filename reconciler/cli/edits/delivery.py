@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from reconciler.audit.short_id import short_id
+from reconciler.cli.options.option_group import with_options
 from reconciler.errors import UsageError
 
 if TYPE_CHECKING:
@@ -33,9 +34,7 @@ DELIVERY_OPTIONS = (
 
 def delivery_options(function: Callable[..., int]) -> Callable[..., int]:
     """Add the options that say where the change goes."""
-    for option in reversed(DELIVERY_OPTIONS):
-        function = option(function)
-    return function
+    return with_options(function, DELIVERY_OPTIONS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,7 @@ import click
 from reconciler.cli.edits.delivery import delivery_options
 from reconciler.cli.objects import complete
 from reconciler.cli.options.layout import layout_options
+from reconciler.cli.options.option_group import with_options
 from reconciler.cli.options.options import output_option
 
 
@@ -29,6 +30,4 @@ def manifest_options(function: Callable[..., int]) -> Callable[..., int]:
         delivery_options,
         layout_options,
     )
-    for option in reversed(options):
-        function = option(function)
-    return function
+    return with_options(function, options)

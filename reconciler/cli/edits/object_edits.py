@@ -20,6 +20,7 @@ from reconciler.cli.objects.object_selection import (
 )
 from reconciler.cli.objects.object_words import all_objects
 from reconciler.cli.options.layout import layout_options
+from reconciler.cli.options.option_group import with_options
 from reconciler.cli.options.options import output_option
 from reconciler.cli.printing.progress import PASSES, doing
 from reconciler.errors import UsageError
@@ -73,9 +74,7 @@ def edit_options(function: Callable[..., int]) -> Callable[..., int]:
         delivery_options,
         layout_options,
     )
-    for option in reversed(options):
-        function = option(function)
-    return function
+    return with_options(function, options)
 
 
 def find_written(world: "World", words: Sequence[str], namespace: str) -> list[ObjectKey]:

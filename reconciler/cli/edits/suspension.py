@@ -16,6 +16,7 @@ from reconciler.cli.edits.object_text import print_difference, text_around
 from reconciler.cli.objects.object_words import object_argument
 from reconciler.cli.options.layout import layout_options
 from reconciler.cli.options.namespace_option import namespace_option
+from reconciler.cli.options.option_group import with_options
 from reconciler.errors import UsageError
 from reconciler.manifests.suspension import SUSPEND
 from reconciler.model.identity import ObjectKey
@@ -79,9 +80,7 @@ def holding_options(function: Callable[..., int]) -> Callable[..., int]:
         delivery_options,
         layout_options,
     )
-    for option in reversed(options):
-        function = option(function)
-    return function
+    return with_options(function, options)
 
 
 def hold(

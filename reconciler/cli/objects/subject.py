@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from reconciler.cli.objects.object_words import object_argument
 from reconciler.cli.options.layout import layout_options
 from reconciler.cli.options.namespace_option import namespace_option
-from reconciler.cli.options.option_group import Option
+from reconciler.cli.options.option_group import Option, with_options
 from reconciler.cli.options.options import at_option, output_option
 from reconciler.model.repository_layout import RepositoryLayout
 
@@ -53,10 +53,7 @@ def about_object(*formats: str, metavar: str = "OBJECT", behind: str | None = No
             at_option,
             layout_options,
         ]
-        decorated: Callable[..., int] = verb
-        for option in reversed([object_argument(metavar, behind=behind), *options]):
-            decorated = option(decorated)
-        return decorated
+        return with_options(verb, [object_argument(metavar, behind=behind), *options])
 
     return decorate
 

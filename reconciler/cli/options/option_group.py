@@ -26,7 +26,11 @@ def gathered(
         values = {field.name: named.pop(field.name) for field in fields(kind)}  # type: ignore[arg-type]
         return function(*arguments, **{name: kind(**values)}, **named)
 
-    found: Callable[..., int] = verb
+    return with_options(verb, options)
+
+
+def with_options(function: Callable[..., int], options: Sequence[Option]) -> Callable[..., int]:
+    """Add options to a verb, in the order in which `--help` lists them."""
     for option in reversed(options):
-        found = option(found)
-    return found
+        function = option(function)
+    return function
