@@ -104,8 +104,10 @@ def sized_figures(clusters: int = CLUSTERS, workloads: int = WORKLOADS) -> Itera
             took = spent(ask)
             yield Figure(f"{name}, second call, {workloads:,} workloads", took, Unit.SECONDS)
         complete = partial(command, folder=folder, cache=cache, variables=COMPLETION)
-        title = f"completion of a name, {workloads:,} workloads"
-        yield Figure(title, spent(complete), Unit.SECONDS)
+        change(folder, team_workload(CHANGED, 1))
+        for which in ("first Tab at a commit", "next Tab"):
+            title = f"completion of a name, {which}, {workloads:,} workloads"
+            yield Figure(title, spent(complete), Unit.SECONDS)
         yield _over_a_history(folder, cache, workloads)
 
 

@@ -71,7 +71,8 @@ def _asked(place: Path) -> Iterator[tuple[str, int]]:
         _command(folder, cache, *words)
         change(folder, team_workload(CHANGED, 3 + number))
         yield f"{name}, second call", _command(folder, cache, *words)
-    yield "completion of a name", _command(folder, cache, **COMPLETION)
+    for which in ("first Tab at a commit", "next Tab"):
+        yield f"completion of a name, {which}", _command(folder, cache, **COMPLETION)
     yield "a change after a start", _command(folder, cache, "reconcile")
     yield "verify of two passes", _command(folder, cache, "verify")
 

@@ -17,6 +17,7 @@ from reconciler.shell.git.identity import CommitIdentity
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.git.revisions import resolve_revision
 from reconciler.shell.reading.document_cache import DocumentCache
+from reconciler.shell.reading.kept.kept_note import place_of
 from reconciler.shell.reading.load import Loader
 from reconciler.shell.reading.sources import ServedBranches, finding_sources
 from reconciler.shell.reading.tree_cache import Track, untracked
@@ -34,11 +35,11 @@ if TYPE_CHECKING:
     from reconciler.shell.passes.branches import Branch
     from reconciler.shell.passes.one_pass import Passes
     from reconciler.shell.passes.pass_report import PassReport
-    from reconciler.shell.reading.counted_commits import CountedCommits
+    from reconciler.shell.reading.kept.counted_commits import CountedCommits
+    from reconciler.shell.reading.kept.settled_commits import SettledCommits
     from reconciler.shell.reading.merge_preview import Sides
     from reconciler.shell.reading.part_reader import PartReader
     from reconciler.shell.reading.revisions import GitRevisions
-    from reconciler.shell.reading.settled_commits import SettledCommits
 
 AUTHOR = CommitIdentity("reconciler", "reconciler@localhost")
 
@@ -95,7 +96,7 @@ class FleetRepository:
     @property
     def settled_commits(self) -> "SettledCommits | None":
         """Its last commit in which nothing moved, `None` where that is not kept."""
-        from reconciler.shell.reading.settled_commits import SettledCommits
+        from reconciler.shell.reading.kept.settled_commits import SettledCommits
 
         if self.documents is None:
             return None
@@ -104,7 +105,7 @@ class FleetRepository:
     @property
     def counted_commits(self) -> "CountedCommits | None":
         """Its last commit whose copies were counted, `None` where that is not kept."""
-        from reconciler.shell.reading.counted_commits import CountedCommits
+        from reconciler.shell.reading.kept.counted_commits import CountedCommits
 
         if self.documents is None:
             return None
@@ -113,7 +114,7 @@ class FleetRepository:
     @property
     def _place(self) -> str:
         """What the short forms of its files, and notes about it, are kept under."""
-        return f"{self.repository.common_dir} {self.repository.prefix} {self.layout}"
+        return place_of(self.repository, self.layout)
 
     def new_loader(self) -> Loader:
         """Return what loads worlds and has seen none yet."""

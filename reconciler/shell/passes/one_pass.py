@@ -33,8 +33,8 @@ from reconciler.shell.passes.pass_report import PassReport
 from reconciler.shell.passes.step_times import StepTimes
 from reconciler.shell.passes.trust import RefusedCommit
 from reconciler.shell.processes.freed_memory import give_back
+from reconciler.shell.reading.kept.settled_commits import SettledCommits
 from reconciler.shell.reading.load import Loader
-from reconciler.shell.reading.settled_commits import SettledCommits
 from reconciler.shell.reading.sources import Heads, ServedBranches
 from reconciler.shell.work.divided_pass import decide_divided
 

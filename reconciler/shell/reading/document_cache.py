@@ -17,9 +17,9 @@ from reconciler.core.inputs.stored_validation import (
 )
 from reconciler.manifests.file_names import is_escaped
 from reconciler.model.known_kinds import KnownKinds
-from reconciler.shell.reading.entry_table import TOGETHER
 from reconciler.shell.reading.file_index import FileIndex
-from reconciler.shell.reading.optional_table import OptionalTable
+from reconciler.shell.reading.kept.entry_table import TOGETHER
+from reconciler.shell.reading.kept.optional_table import OptionalTable
 
 if TYPE_CHECKING:
     from reconciler.shell.git.changed_paths import ChangedPaths

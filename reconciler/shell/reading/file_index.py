@@ -13,7 +13,7 @@ from pathlib import Path
 from reconciler.core.inputs.file_head import FileHead, decode_heads, encode_head
 from reconciler.core.inputs.file_validation import FileValidation
 from reconciler.manifests.file_names import is_escaped
-from reconciler.shell.reading.optional_table import OptionalTable
+from reconciler.shell.reading.kept.optional_table import OptionalTable
 
 INDEX = "index.db"
 FEW = 500  # ours: fewer files are parsed before an index would have been asked

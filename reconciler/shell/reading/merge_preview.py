@@ -12,8 +12,8 @@ from reconciler.shell.git.repository import Repository
 from reconciler.shell.git.revisions import resolve_revision
 from reconciler.shell.git.scratch import merge_trees, scratch
 from reconciler.shell.reading.document_cache import DocumentCache
+from reconciler.shell.reading.kept.settled_commits import SettledCommits
 from reconciler.shell.reading.load import Loader
-from reconciler.shell.reading.settled_commits import SettledCommits
 from reconciler.shell.reading.sources import finding_sources
 from reconciler.shell.reading.tree_cache import Track, untracked
 from reconciler.shell.reading.trees import GitTrees

@@ -20,6 +20,11 @@ class PresentKeys(NamedTuple):
     inputs: frozenset[ObjectKey]
     outputs: frozenset[ObjectKey]
 
+    @property
+    def every(self) -> frozenset[ObjectKey]:
+        """All of them."""
+        return self.inputs | self.outputs
+
 
 def keys_of(world: World) -> PresentKeys:
     """Return the objects of a world."""

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,8 +10,12 @@ from click.shell_completion import get_completion_class
 
 from reconciler.cli.main import cli, run
 from reconciler.cli.verbs.completion import VARIABLE
+from reconciler.shell.reading.load import Loader
+from reconciler.shell.reading.part_reader import PartReader
+from tests.builders import deployment, path_of, text
 from tests.cli.history import told_fleet
 from tests.shell.fleet import process_environment
+from tests.shell.reading.table_damage import DAMAGES
 from tests.shell.repositories import Checkout
 
 SHELLS = ("bash", "zsh", "fish")
@@ -25,15 +30,17 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     return told
 
 
-def offered(folder: Path, line: str, shell: str = "bash") -> list[str]:
+def offered(
+    folder: Path, line: str, shell: str = "bash", cache: str | Path | None = None
+) -> list[str]:
     """Return what click's completion of a shell offers for the last word of a line."""
     *words, incomplete = line.split(" ")
     found = get_completion_class(shell)
     assert found is not None
     complete = found(cli, {}, "reconciler", VARIABLE)
-    return [
-        item.value for item in complete.get_completions(["-C", str(folder), *words], incomplete)
-    ]
+    kept = () if cache is None else ("--cache-dir", str(cache))
+    typed = ["-C", str(folder), *kept, *words]
+    return [item.value for item in complete.get_completions(typed, incomplete)]
 
 
 @pytest.mark.parametrize("shell", SHELLS)
@@ -75,6 +82,70 @@ def offered(folder: Path, line: str, shell: str = "bash") -> list[str]:
 def test_words_are_offered(fleet: Checkout, shell: str, line: str, expected: list[str]) -> None:
     """Kinds, names, clusters, namespaces, branches and revisions, in every shell."""
     assert sorted(expected) == sorted(offered(fleet.folder, line, shell))
+
+
+KEPT = (
+    "get ",
+    "get deploy ",
+    "get Deployment ",
+    "get deploy,rb ",
+    "get deploy -n ",
+    "get -A all ",
+    "why deploy shop ",
+    "get gizmos ",
+)
+
+
+def keep(fleet: Checkout, cache: Path) -> None:
+    """Ask once, so that the commit's answers are kept."""
+    for line in KEPT:
+        offered(fleet.folder, line, cache=cache)
+
+
+@pytest.mark.parametrize("line", KEPT)
+def test_the_next_tab_offers_the_same_and_reads_no_file(
+    fleet: Checkout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str
+) -> None:
+    """What a commit has to offer is kept with the first Tab."""
+    keep(fleet, tmp_path)
+    without = offered(fleet.folder, line, cache="off")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Loader, "load", lambda *_: pytest.fail("files were read"))
+        patched.setattr(PartReader, "known_heads", lambda *_: pytest.fail("files were listed"))
+        assert without == offered(fleet.folder, line, cache=tmp_path)
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_damage_of_what_is_kept_offers_the_same(
+    fleet: Checkout, tmp_path: Path, damage: Callable[[Path], None]
+) -> None:
+    """Whatever happened to the table."""
+    keep(fleet, tmp_path)
+    damage(tmp_path / "documents" / "offers.db")
+
+    assert ["frontend", "shop"] == offered(fleet.folder, "get deploy ", cache=tmp_path)
+
+
+def test_another_commit_offers_its_own(tmp_path: Path) -> None:
+    """An object that a commit adds is offered at once."""
+    grown = told_fleet(tmp_path / "fleet")
+    keep(grown, tmp_path / "cache")
+    added = deployment("web")
+    grown.commit({path_of(added): text(added)}, "Add")
+
+    names = offered(grown.folder, "get deploy ", cache=tmp_path / "cache")
+
+    assert ["frontend", "shop", "web"] == names
+
+
+def test_outputs_on_a_branch_of_their_own_are_looked_at_each_time(
+    fleet: Checkout, tmp_path: Path
+) -> None:
+    """That branch may move while the commit of the inputs stays."""
+    offered(fleet.folder, "get --output-branch topic ", cache=tmp_path)
+
+    assert not (tmp_path / "documents" / "offers.db").exists()
 
 
 def test_objects_are_those_of_the_revision(fleet: Checkout) -> None:

@@ -15,8 +15,8 @@ from reconciler.model.world import World
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.reading.commit_part import Names
 from reconciler.shell.reading.document_cache import DocumentCache
-from reconciler.shell.reading.entry_table import EntryTable
 from reconciler.shell.reading.file_index import INDEX
+from reconciler.shell.reading.kept.entry_table import EntryTable
 from reconciler.shell.reading.load import Loader
 from reconciler.shell.reading.part_reader import PartReader
 from reconciler.shell.reading.present_keys import keys_of, present_keys

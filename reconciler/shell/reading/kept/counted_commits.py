@@ -9,7 +9,7 @@ from reconciler.audit.fleet.copy_counts import CopyCounts, CountedWorld, is_fina
 from reconciler.errors import ReconcilerError
 from reconciler.model.moments import format_moment, parse_moment
 from reconciler.model.world import World
-from reconciler.shell.reading.kept_note import KeptNote
+from reconciler.shell.reading.kept.kept_note import KeptNote
 from reconciler.shell.reading.load import Loader
 
 NAME = "counted.db"

@@ -7,9 +7,16 @@ import hashlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from reconciler.shell.reading.optional_table import OptionalTable
+from reconciler.model.repository_layout import RepositoryLayout
+from reconciler.shell.git.repository import Repository
+from reconciler.shell.reading.kept.optional_table import OptionalTable
 
 MOST_BYTES = 1 << 20  # ours: a note has a hundred bytes
+
+
+def place_of(repository: Repository, layout: RepositoryLayout) -> str:
+    """Return what is kept about a root is kept under: where it is, and where passes write."""
+    return f"{repository.common_dir} {repository.prefix} {layout}"
 
 
 class KeptNote:
@@ -22,7 +29,7 @@ class KeptNote:
             folder: Ours alone; made if absent.
             name: Of the file.
             build: Returns what stands for the code that decides: other code, another note.
-            place: The repository, the root in it, and where passes write.
+            place: See `place_of`.
         """
         self._table = OptionalTable(folder, name, most_bytes=MOST_BYTES)
         self._build = build

@@ -5,7 +5,7 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from reconciler.shell.reading.entry_table import EntryTable, remove_table
+from reconciler.shell.reading.kept.entry_table import EntryTable, remove_table
 
 
 class OptionalTable:

@@ -15,7 +15,7 @@ from reconciler.core.record import next_moment
 from reconciler.errors import ReconcilerError
 from reconciler.model.moments import format_moment, parse_moment
 from reconciler.model.world import World
-from reconciler.shell.reading.kept_note import KeptNote
+from reconciler.shell.reading.kept.kept_note import KeptNote
 from reconciler.shell.reading.load import Loader
 
 NAME = "settled.db"

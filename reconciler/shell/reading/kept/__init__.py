@@ -1,0 +1,1 @@
+"""What is kept on disk from one question to the next; nothing depends on it."""
