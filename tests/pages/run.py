@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -82,13 +83,14 @@ class Reader:
                 return
         raise AssertionError("it does not come to rest")
 
-    def let_time_pass(self) -> None:
-        """Let two seconds go by."""
-        pass_time(self._clock, 2)
+    def let_time_pass(self, seconds: int = 2) -> None:
+        """Let some seconds go by."""
+        pass_time(self._clock, seconds)
 
     def start(self, command: str) -> subprocess.CompletedProcess[bytes]:
-        """Run a command, and return how it ended."""
-        return subprocess.run(
+        """Run a command, and return how it ended; the time that it took has gone by then."""
+        began = time.monotonic()
+        finished = subprocess.run(
             ["bash", "-c", command],
             cwd=self.folder,
             env=self.environment(),
@@ -97,6 +99,8 @@ class Reader:
             timeout=PATIENCE_SECONDS,
             check=False,
         )
+        self.let_time_pass(int(time.monotonic() - began))
+        return finished
 
     def environment(self) -> dict[str, str]:
         """Return what commands find."""

@@ -40,7 +40,7 @@ class ServedReader(Reader):
                 )
         eventually(self._rests, "the daemon")
 
-    def let_time_pass(self) -> None:
+    def let_time_pass(self, seconds: int = 2) -> None:
         """Do nothing: it goes by."""
 
     def _rests(self) -> bool:
