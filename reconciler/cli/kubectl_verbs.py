@@ -34,11 +34,6 @@ ANSWERS: Mapping[str, str] = {
         "remove its file, or its document in the file, and commit; "
         "reconciler plan says first what that would move"
     ),
-    "drain": (
-        "reconciler taint cluster NAME KEY:NoExecute, or KEY:NoSelect where its API has that, "
-        "moves all away, docs/operations.md says what else an API has; "
-        "reconciler simulate --fail NAME says first what would move"
-    ),
     "edit": (
         "open its file, which reconciler describe names, and commit it; "
         "reconciler plan --worktree says what that would move"

@@ -35,10 +35,10 @@ ELSEWHERE = {
 }
 """What other commands call a verb, to ours."""
 
-BESIDE = {"resume": ("edits.suspend", "resume"), "uncordon": ("edits.cordon", "uncordon")}
+BESIDE = {"resume": ("edits.suspend", "resume"), "uncordon": ("edits.cordon", "uncordon_command")}
 """Verbs that stand in the file of another, with their functions."""
 
-EDITS = ("approve", "cordon", "label", "rebalance", "scale", "suspend", "taint")
+EDITS = ("approve", "cordon", "drain", "label", "rebalance", "scale", "scores", "suspend", "taint")
 """Verbs whose files are in `cli/verbs/edits`."""
 
 Handler = Callable[[int, FrameType | None], object] | int

@@ -41,7 +41,9 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "scale": "Set the replicas of workloads in their files, and say what it would move.",
         "label": "Set or remove labels of objects in their files, and say what it would move.",
         "cordon": "Keep clusters from taking anything new, by a taint in their files.",
-        "uncordon": "Let clusters that were cordoned take something new again.",
+        "drain": "Move everything away from clusters, and say what is left on them.",
+        "uncordon": "Let clusters that were cordoned or drained take something new again.",
+        "scores": "Write scores of clusters from a table, or from what is free on them.",
         "taint": "Set or remove taints of clusters in their files, and say what it would move.",
     },
     "Run": {

@@ -7,7 +7,9 @@ from datetime import datetime
 from reconciler.dialects.approval import Approval
 from reconciler.dialects.cluster_report import ClusterPlace, ClusterReport, labelled_place
 from reconciler.dialects.copy_status import Copies, no_copies
+from reconciler.dialects.draining import Draining
 from reconciler.dialects.merge_warning import MergeEffects, Warned
+from reconciler.dialects.scoring import Scoring
 from reconciler.dialects.tree_node import TreeNode
 from reconciler.manifests.columns import ColumnTable
 from reconciler.manifests.references import Dangling, Known
@@ -85,7 +87,9 @@ class View:
         taints_of: Returns the taints of a cluster that scheduling uses: those that are written,
             and those that follow from what it reports.
         cordon: The taint by which its own tool keeps a cluster from taking anything new.
+        draining: Returns how a cluster is emptied.
         taint_effects: The effects that a taint of its clusters may have, the mildest first.
+        scoring: Returns how scores of its clusters are written, `None` if it has none.
         unreachable: Returns a cluster that cannot be reached since a moment in RFC 3339.
         approvals: Returns what an object asks a person to approve, in the order in which it does.
         waiting: Yields what waits for a person to act, with a clause that says for what.
@@ -119,7 +123,9 @@ class View:
     place_of: Callable[[Body], ClusterPlace] = labelled_place
     taints_of: Callable[[Body, Settings, Body | None], tuple[Body, ...]] = _written_taints
     cordon: Body
+    draining: Callable[[], Draining]
     taint_effects: tuple[str, ...]
+    scoring: Callable[[], Scoring | None] = _none
     unreachable: Callable[[Body, str], Body]
     approvals: Callable[[World, ObjectKey], tuple[Approval, ...]] = _nothing
     waiting: Callable[[World], Iterable[tuple[ObjectKey, str]]] = _nothing

@@ -1,13 +1,13 @@
 """The words of `cordon`, `uncordon` and `taint` as edits of clusters."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reconciler.audit.previews.edits import cluster_views, clusters_named
+from reconciler.cli.edits.file_edits import Edit, ObjectEdit, RemovedObject
 from reconciler.cli.edits.object_edits import (
     EditOptions,
-    ObjectEdit,
     edit_objects,
     find_written,
     written_among,
@@ -17,6 +17,7 @@ from reconciler.cli.objects.asked_kinds import AskedKind, asked_kinds, present_k
 from reconciler.cli.objects.object_selection import NamedOrChosen, matching
 from reconciler.cli.objects.object_words import all_objects
 from reconciler.core.dialects import CLUSTERS
+from reconciler.dialects.draining import drained_by
 from reconciler.errors import UsageError
 from reconciler.manifests.edits.taint_changes import (
     cordon_steps,
@@ -36,36 +37,61 @@ ANY = ("cluster", "clusters")
 NODES = ("no", "node", "nodes")
 
 
-def cordon(
-    directory: Path,
-    /,
-    *,
-    words: Sequence[str],
-    selector: str | None,
-    closes: bool,
-    **options: Any,
-) -> int:
-    """Keep clusters from taking anything new, or let them again."""
+def clusters_asked(
+    words: Sequence[str], selector: str | None
+) -> "Callable[[World], list[ObjectKey]]":
+    """Return what finds the clusters that words name, or that a selector chooses among all.
+
+    Raises:
+        UsageError: There are neither, or both.
+    """
     if not words and selector is None:
         raise UsageError("name clusters, or choose among all of them with -l")
     if words and selector is not None:
         raise UsageError("-l chooses among all clusters; name none beside it")
     chosen = _chosen((), selector) if selector is not None else None
-    steps_for, views = (cordon_steps if closes else uncordon_steps), cluster_views()
+    return lambda world: _clusters(world, words, chosen)
+
+
+def cordon(directory: Path, /, *, words: Sequence[str], selector: str | None, **to: Any) -> int:
+    """Keep clusters from taking anything new."""
+    asked, views = clusters_asked(words, selector), cluster_views()
 
     def wanted(world: "World") -> list[ObjectEdit]:
         return [
             ObjectEdit(
                 key=key,
-                steps=steps_for(world.inputs[key].body, views[key.group, key.kind].cordon),
-                becomes="cordoned" if closes else "uncordoned",
-                is_already="is cordoned already" if closes else "is not cordoned",
+                steps=cordon_steps(world.inputs[key].body, views[key.group, key.kind].cordon),
+                becomes="cordoned",
+                is_already="is cordoned already",
             )
-            for key in _clusters(world, words, chosen)
+            for key in asked(world)
         ]
 
-    verb = "Cordon" if closes else "Uncordon"
-    return edit_objects(directory, EditOptions(**options), wanted, lambda names: f"{verb} {names}")
+    return edit_objects(directory, EditOptions(**to), wanted, lambda names: f"Cordon {names}")
+
+
+def uncordon(directory: Path, /, *, words: Sequence[str], selector: str | None, **to: Any) -> int:
+    """Let clusters take something new again: what a cordon or a drain wrote goes."""
+    asked, views = clusters_asked(words, selector), cluster_views()
+
+    def wanted(world: "World") -> list[Edit]:
+        edits: list[Edit] = []
+        for key in asked(world):
+            view = views[key.group, key.kind]
+            taints = (view.cordon, view.draining().taint)
+            edits.append(
+                ObjectEdit(
+                    key=key,
+                    steps=uncordon_steps(world.inputs[key].body, taints),
+                    becomes="uncordoned",
+                    is_already="is not cordoned",
+                )
+            )
+            edits += (RemovedObject(key=one) for one in drained_by(world, key, view.draining()))
+        return edits
+
+    return edit_objects(directory, EditOptions(**to), wanted, lambda names: f"Uncordon {names}")
 
 
 def taint(

@@ -69,8 +69,8 @@ class Delivery:
         elif self.repository.find(check_branch(self.branch)) is not None:
             raise UsageError(f'there is a branch "{self.branch}" already; name a new one')
 
-    def deliver(self, files: Mapping[str, bytes], message: str) -> str:
-        """Write the files, and return in words what to do next."""
+    def deliver(self, files: Mapping[str, bytes | None], message: str) -> str:
+        """Write files, remove those without content, and return in words what to do next."""
         from reconciler.cli.options.options import parse_author
         from reconciler.shell.clock import SystemClock
         from reconciler.shell.passes.user_files import branch_off, write_files
@@ -81,7 +81,9 @@ class Delivery:
             paths, later = f"{named} are", "they take effect once they are merged"
         if self.branch is None:
             write_files(self.directory, files)
-            return f"{paths} written, not committed; {later}"
+            gone = [path for path, content in files.items() if content is None]
+            done = "removed" if len(gone) == len(files) else "written"
+            return f"{paths} {done}, not committed; {later}"
         commit = branch_off(
             self.repository,
             self.branch,

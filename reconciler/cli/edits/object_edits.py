@@ -10,8 +10,16 @@ import click
 from reconciler.audit.named_object import find_object, near, spelled
 from reconciler.audit.printable import printable
 from reconciler.cli.edits.delivery import Delivery, commit_subject, delivery_options
-from reconciler.cli.edits.edited_world import Files, edited_world
-from reconciler.cli.edits.object_text import print_difference, text_around
+from reconciler.cli.edits.edited_world import edited_world
+from reconciler.cli.edits.file_edits import (
+    Edit,
+    ObjectEdit,
+    RemovedObject,
+    edited_bodies,
+    edited_files,
+    path_of,
+)
+from reconciler.cli.edits.object_text import print_difference
 from reconciler.cli.objects.object_selection import (
     NamedOrChosen,
     ObjectSelection,
@@ -24,7 +32,6 @@ from reconciler.cli.options.option_group import with_options
 from reconciler.cli.options.options import output_option
 from reconciler.cli.printing.progress import PASSES, doing
 from reconciler.errors import UsageError
-from reconciler.manifests.edits.steps import Step, apply_steps
 from reconciler.model.enumeration import enumerated
 from reconciler.model.identity import ObjectKey
 from reconciler.model.repository_layout import RepositoryLayout
@@ -32,27 +39,9 @@ from reconciler.model.repository_layout import RepositoryLayout
 if TYPE_CHECKING:
     from reconciler.audit.previews.preview import Preview
     from reconciler.cli.objects.asked_kinds import AskedKind
-    from reconciler.model.body import Body
     from reconciler.model.world import World
 
 NAMED = 3  # objects that a subject names
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ObjectEdit:
-    """What is to become of one object that people wrote.
-
-    Attributes:
-        key: Which.
-        steps: How its document changes, none if it is as it is to be.
-        becomes: What it is afterwards, such as `scaled to 5`.
-        is_already: What it is if there are no steps.
-    """
-
-    key: ObjectKey
-    steps: tuple[Step, ...]
-    becomes: str
-    is_already: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,8 +116,9 @@ def written_among(
 def edit_objects(
     directory: Path,
     to: EditOptions,
-    wanted: "Callable[[World], Sequence[ObjectEdit]]",
+    wanted: "Callable[[World], Sequence[Edit]]",
     subject: Callable[[str], str],
+    told: "Callable[[World, World], Sequence[str]]" = lambda _before, _after: (),
 ) -> int:
     """Edit objects, say what was edited and what it would move; return the exit code.
 
@@ -137,6 +127,8 @@ def edit_objects(
         to: Where the edits go.
         wanted: Returns what is to become of which objects of a world.
         subject: Returns the subject of the commit, given the names of what it edits.
+        told: Returns lines that are printed behind the plan, given the world as it was decided,
+            without the edits and with them.
     """
     from reconciler.cli.objects.world import note_if_empty
     from reconciler.shell.git.repository import Repository
@@ -150,74 +142,56 @@ def edit_objects(
     world, files = edited_world(delivery, to.layout)
     note_if_empty(directory, world)
     edits = wanted(world)
-    before, after = _edited_files(world, files, edits)
+    before, after = edited_files(world, files, edits)
     changed = {path: data for path, data in after.items() if data != before[path]}
-    preview = _preview(delivery, to, world, _bodies(world, edits, after))
-    said = [f"{spelled(one.key)} {one.is_already}" for one in edits if not one.steps]
+    sides = _sides(delivery, to, world, edits, after) if changed else None
+    known = (one for one in edits if isinstance(one, ObjectEdit) and not one.changes)
+    said = [f"{spelled(one.key)} {one.is_already}" for one in known]
     if changed and to.dry_run:
         said.append("nothing is written (--dry-run)")
     elif changed:
-        keys = (one.key for one in edits if one.steps)
+        keys = (one.key for one in edits if isinstance(one, ObjectEdit) and one.changes)
         names = enumerated((f"{key.kind.lower()}/{key.name}" for key in keys), NAMED)
         said.append(delivery.deliver(changed, commit_subject(subject(names))))
-    _print(world, to, edits, {path: (before[path], after[path]) for path in changed}, preview)
+    shown = {path: (before[path], data or b"") for path, data in changed.items()}
+    _print(world, to, edits, shown, sides, told)
     for line in said:
         click.echo(printable(line), err=True)
     return 0
 
 
-def _edited_files(
-    world: "World", files: Files, edits: Sequence[ObjectEdit]
-) -> tuple[dict[str, bytes], dict[str, bytes]]:
-    """Return the files of some objects as they are, and edited."""
-    before: dict[str, bytes] = {}
-    after: dict[str, bytes] = {}
-    for edit in edits:
-        origin = world.inputs[edit.key].origin
-        path = origin.path
-        before[path] = text_around(world.inputs[edit.key], spelled(edit.key), files)
-        data = after.get(path, before[path])
-        try:
-            after[path] = apply_steps(data, path, origin.index, edit.steps)
-        except ValueError as error:
-            raise UsageError(f"{path} cannot be edited for you: {error}; edit it by hand") from None
-    return before, after
+@dataclass(frozen=True, slots=True)
+class _Sides:
+    """The world as it was decided, without the edits and with them, and what they move."""
+
+    before: "World"
+    after: "World"
+    preview: "Preview"
 
 
-def _bodies(
-    world: "World", edits: Sequence[ObjectEdit], files: Mapping[str, bytes]
-) -> "dict[ObjectKey, Body]":
-    """Return the objects that change as they are in the edited files."""
-    from reconciler.manifests.text.reader import read
-
-    read_files = {path: read(data, path).documents for path, data in files.items()}
-    found = {}
-    for edit in edits:
-        origin = world.inputs[edit.key].origin
-        if edit.steps:
-            documents = read_files[origin.path]
-            found[edit.key] = next(d.body for d in documents if d.index == origin.index)
-    return found
-
-
-def _preview(
-    delivery: Delivery, to: EditOptions, world: "World", bodies: "Mapping[ObjectKey, Body]"
-) -> "Preview | None":
-    """Return what objects would move once they are as they shall be, `None` if none changes.
+def _sides(
+    delivery: Delivery,
+    to: EditOptions,
+    world: "World",
+    edits: Sequence[Edit],
+    files: Mapping[str, bytes | None],
+) -> _Sides:
+    """Return what objects would move once they are as they shall be.
 
     Raises:
         UsageError: An object would not be accepted so.
     """
-    from reconciler.audit.previews.edits import put
+    from reconciler.audit.previews.edits import put, remove
     from reconciler.audit.previews.look_ahead import look_ahead
     from reconciler.cli.edits.what_if import check_accepted, moment_in
 
-    if not bodies:
-        return None
+    bodies = edited_bodies(world, edits, files)
+    gone = [edit.key for edit in edits if isinstance(edit, RemovedObject)]
     check_accepted(world, put(world, bodies))
     present = _decided_world(delivery, to, world)
+    merged = remove(gone)(put(present, bodies))
     with doing(PASSES):
-        return look_ahead(present, put(present, bodies), moment_in(present, None))
+        return _Sides(present, merged, look_ahead(present, merged, moment_in(present, None)))
 
 
 def _decided_world(delivery: Delivery, to: EditOptions, world: "World") -> "World":
@@ -240,9 +214,10 @@ def _decided_world(delivery: Delivery, to: EditOptions, world: "World") -> "Worl
 def _print(
     world: "World",
     to: EditOptions,
-    edits: Sequence[ObjectEdit],
+    edits: Sequence[Edit],
     changed: Mapping[str, tuple[bytes, bytes]],
-    preview: "Preview | None",
+    sides: _Sides | None,
+    told: "Callable[[World, World], Sequence[str]]",
 ) -> None:
     """Print the edits, and what they would move."""
     from reconciler.audit.json_shapes import object_json
@@ -253,20 +228,22 @@ def _print(
 
     heading = Heading("plan", f"with {', '.join(sorted(changed))} edited")
     if to.output == "json":
-        told = [
+        objects = [
             {
                 "object": object_json(edit.key),
-                "path": world.inputs[edit.key].origin.path,
+                "path": path_of(world, edit),
                 "becomes": edit.becomes,
-                "changes": bool(edit.steps),
+                "changes": edit.changes,
             }
             for edit in edits
         ]
-        plan = None if preview is None else preview_json(preview, heading)
-        print_json({"objects": told, "files": sorted(changed), "plan": plan})
+        plan = None if sides is None else preview_json(sides.preview, heading)
+        print_json({"objects": objects, "files": sorted(changed), "plan": plan})
         return
     for path, (old, new) in sorted(changed.items()):
         print_difference(path, old, new)
-    if preview is not None:
+    if sides is not None:
         click.echo()
-        print_preview(preview, heading, "text")
+        print_preview(sides.preview, heading, "text")
+        for line in told(sides.before, sides.after):
+            click.echo(line)

@@ -5,7 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reconciler.cli.edits.object_edits import EditOptions, ObjectEdit, edit_objects, find_chosen
+from reconciler.cli.edits.file_edits import ObjectEdit
+from reconciler.cli.edits.object_edits import EditOptions, edit_objects, find_chosen
 from reconciler.cli.objects.object_selection import NamedOrChosen
 from reconciler.errors import UsageError
 from reconciler.manifests.edits.label_changes import is_change, label_steps, parse_label_changes

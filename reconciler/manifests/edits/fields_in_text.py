@@ -23,6 +23,9 @@ INDENTED_LIST = re.compile(r"^( *)[^\s#-][^\n]*:[ ]*(?:#[^\n]*)?\r?\n(\1 +)- ", 
 Parts = Sequence[str | int]
 """Keys from the root to a field; a number is the place in a list."""
 
+Item = Mapping[str, str | int]
+"""An item of a list: a mapping whose values are plain."""
+
 
 def set_field(data: bytes, path: str, index: int, parts: Parts, value: object) -> bytes:
     """Return the file with a field of one document set, its parents made where they are absent.
@@ -32,7 +35,7 @@ def set_field(data: bytes, path: str, index: int, parts: Parts, value: object) -
         path: Its name, which says whether it is JSON.
         index: The document's place in it, as `Document.index` has it.
         parts: Keys from the root to the field.
-        value: Text, a number, a boolean, or a list of mappings to texts.
+        value: Text, a number, a boolean, or a list of mappings to texts and numbers.
 
     Raises:
         ValueError: The file is written in a way that cannot be edited without touching the rest.
@@ -64,9 +67,7 @@ def drop_field(data: bytes, path: str, index: int, parts: Parts) -> bytes:
     return _checked(data, edited, path, index, lambda body: _lacking(body, gone))
 
 
-def append_item(
-    data: bytes, path: str, index: int, parts: Sequence[str], item: Mapping[str, str]
-) -> bytes:
+def append_item(data: bytes, path: str, index: int, parts: Sequence[str], item: Item) -> bytes:
     """Return the file with an item behind the last one of a list, which is made if it is absent.
 
     Raises:
@@ -97,7 +98,7 @@ def append_item(
     return _checked(data, edited, path, index, change)
 
 
-def _behind_last(text: str, node: Node, item: Mapping[str, str]) -> str:
+def _behind_last(text: str, node: Node, item: Item) -> str:
     """Return the text with one more item of a list, written as the last one is."""
     last = (node.entries or ())[-1]
     if node.flow:
@@ -113,7 +114,7 @@ def _behind_last(text: str, node: Node, item: Mapping[str, str]) -> str:
     return _with_lines(text, last.end, lines)
 
 
-def _item_lines(item: Mapping[str, str], indent: int) -> list[str]:
+def _item_lines(item: Item, indent: int) -> list[str]:
     """Return an item of a list in lines of its own."""
     pairs = [f"{encode_scalar(name)}: {_on_line(value)}" for name, value in item.items()]
     first, *rest = pairs
@@ -127,10 +128,10 @@ def _on_line(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _in_braces(text: str) -> str:
-    """Return a text as it may stand between braces."""
-    written = encode_scalar(text)
-    return json.dumps(text, ensure_ascii=False) if re.search(r"[,:\[\]{}]", text) else written
+def _in_braces(value: str | int) -> str:
+    """Return a text or a number as it may stand between braces."""
+    special = isinstance(value, str) and re.search(r"[,:\[\]{}]", value)
+    return json.dumps(value, ensure_ascii=False) if special else encode_scalar(value)
 
 
 def _set(text: str, node: Node, parts: list[str | int], value: object) -> str:

@@ -1,9 +1,15 @@
 """Single changes of an object, as values: what a verb wants is a list of them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from reconciler.manifests.edits.fields_in_text import Parts, append_item, drop_field, set_field
+from reconciler.manifests.edits.fields_in_text import (
+    Item,
+    Parts,
+    append_item,
+    drop_field,
+    set_field,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +32,7 @@ class AppendItem:
     """A list, which may be absent, gets one more item at its end."""
 
     parts: tuple[str, ...]
-    item: Mapping[str, str]
+    item: Item
 
 
 Step = SetField | DropField | AppendItem

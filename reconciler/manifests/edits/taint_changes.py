@@ -147,11 +147,16 @@ def cordon_steps(body: Body, cordon: Body) -> tuple[Step, ...]:
     return () if there else tuple(_set(word))
 
 
-def uncordon_steps(body: Body, cordon: Body) -> tuple[Step, ...]:
-    """Return how such a cluster takes something new again; nothing if it does already."""
-    word = _word(cordon)
+def uncordon_steps(body: Body, closing: Sequence[Body]) -> tuple[Step, ...]:
+    """Return how such a cluster takes something new again; nothing if it does already.
+
+    Args:
+        body: The cluster.
+        closing: The taints that go.
+    """
+    words = [_word(taint) for taint in closing]
     taints = bodies(mapping(body, "spec"), "taints")
-    found = [number for number, taint in enumerate(taints) if word.fits(taint)]
+    found = [n for n, taint in enumerate(taints) if any(word.fits(taint) for word in words)]
     return tuple(DropField((*TAINTS, number)) for number in reversed(found))
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 
-from reconciler.core.changes import WriteFile
+from reconciler.core.changes import DeleteFile, WriteFile
 from reconciler.errors import UsageError
 from reconciler.shell.git.checkout.worktree import advance
 from reconciler.shell.git.commits import check_path, write_commit
@@ -22,25 +22,28 @@ from reconciler.shell.git.repository import Repository, check_branch
 NEW_FILE_MODE = 0o644
 
 
-def write_files(directory: Path, files: Mapping[str, bytes]) -> None:
+def write_files(directory: Path, files: Mapping[str, bytes | None]) -> None:
     """Write files into a checkout; each is replaced whole or not at all.
 
     Args:
         directory: The root.
-        files: Root-relative POSIX path to content.
+        files: Root-relative POSIX path to content, `None` for a file that goes.
 
     Raises:
         UsageError: A path leads through a symbolic link, or to something that is no plain file.
     """
     places = {path: _place(directory, path) for path in files}
     for path, content in files.items():
-        _replace(places[path], content)
+        if content is None:
+            places[path].unlink(missing_ok=True)
+        else:
+            _replace(places[path], content)
 
 
 def branch_off(
     repository: Repository,
     branch: str,
-    files: Mapping[str, bytes],
+    files: Mapping[str, bytes | None],
     *,
     base: str,
     message: str,
@@ -52,7 +55,7 @@ def branch_off(
     Args:
         repository: Where the branch is made.
         branch: Name without `refs/heads/`; there must not be such a branch.
-        files: Root-relative POSIX path to content, UTF-8.
+        files: Root-relative POSIX path to content, UTF-8, `None` for a file that goes.
         base: Full hex id of the commit that the branch begins at.
         message: Subject, and a body if there is one.
         author: Author and committer.
@@ -65,7 +68,10 @@ def branch_off(
     taken = UsageError(f'there is a branch "{branch}" already; name a new one')
     if repository.find(check_branch(branch)) is not None:
         raise taken
-    changes = [WriteFile(path, content.decode("utf-8")) for path, content in files.items()]
+    changes = [
+        DeleteFile(path) if content is None else WriteFile(path, content.decode("utf-8"))
+        for path, content in files.items()
+    ]
     with repository.held as held:
         commit = write_commit(
             repository, changes, parent=base, message=message, at=at, author=author

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from reconciler.dialects.cluster_report import ClusterReport
+from reconciler.dialects.draining import Draining
 from reconciler.dialects.tree_node import TreeNode, node_of, status_in
 from reconciler.dialects.view import View
 from reconciler.manifests.columns import NONE, ColumnTable, Row, status_of, taints
@@ -57,6 +58,9 @@ VIEW = View(
     tree=_tree,
     report_of=lambda _: ClusterReport(ready="Unknown", capacity=None),
     cordon={"key": "closed", "effect": "NoSchedule"},
+    draining=lambda: Draining(
+        taint={"key": "closed", "effect": "NoExecute"}, stays=lambda _world, _key, _cluster: ""
+    ),
     taint_effects=("NoSchedule", "NoExecute"),
     unreachable=_unreachable,
     columns=COLUMNS,

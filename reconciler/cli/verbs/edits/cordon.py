@@ -34,7 +34,7 @@ def command(directory: Path, /, **asked: Any) -> int:
     """
     from reconciler.cli.edits.cluster_edits import cordon
 
-    return cordon(directory, closes=True, **asked)
+    return cordon(directory, **asked)
 
 
 @click.command(name="uncordon")
@@ -42,11 +42,11 @@ def command(directory: Path, /, **asked: Any) -> int:
 @cluster_selector_option
 @edit_options
 @click.pass_obj
-def uncordon(directory: Path, /, **asked: Any) -> int:
-    r"""Let clusters that were cordoned take something new again.
+def uncordon_command(directory: Path, /, **asked: Any) -> int:
+    r"""Let clusters that were cordoned or drained take something new again.
 
-    CLUSTER is a name or kind/name, as for cordon; the taint is taken out of its file. It takes
-    effect once it is merged.
+    CLUSTER is a name or kind/name, as for cordon. What cordon and drain wrote goes, and nothing
+    else: their taints in its file, and evictions. It takes effect once it is merged.
 
     \b
     Examples:
@@ -56,6 +56,6 @@ def uncordon(directory: Path, /, **asked: Any) -> int:
     \b
     Exit codes: 0 done, 1 it cannot be written, 2 no such cluster.
     """
-    from reconciler.cli.edits.cluster_edits import cordon
+    from reconciler.cli.edits.cluster_edits import uncordon
 
-    return cordon(directory, closes=False, **asked)
+    return uncordon(directory, **asked)

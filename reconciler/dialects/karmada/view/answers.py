@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 
 from reconciler.dialects.copy_status import Copies
+from reconciler.dialects.draining import Draining
 from reconciler.dialects.karmada.api.work.binding_metadata import BINDINGS
 from reconciler.dialects.karmada.api.work.binding_spec import decode_spec
 from reconciler.dialects.karmada.api.work.binding_status import decode_status
@@ -89,6 +90,12 @@ def _is_edited(body: Body) -> bool:
     return is_edited(body, spec.placed, spec.resource)
 
 
+def _draining() -> Draining:
+    from reconciler.dialects.karmada.view.draining import DRAINING
+
+    return DRAINING
+
+
 VIEW = View(
     categories=CATEGORIES,
     columns=COLUMNS,
@@ -108,6 +115,7 @@ VIEW = View(
     place_of=place_of,
     taints_of=_taints,
     cordon=CORDON,
+    draining=_draining,
     taint_effects=TAINT_EFFECTS,
     unreachable=unreachable,
     warnings=_warnings,

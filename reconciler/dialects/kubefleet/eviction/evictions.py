@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from reconciler.dialects.kubefleet.api.binding import Binding
+from reconciler.dialects.kubefleet.api.eviction_request import decode_request
 from reconciler.dialects.kubefleet.api.kinds import placement_key
 from reconciler.dialects.kubefleet.api.names import GROUP
 from reconciler.dialects.kubefleet.api.placement import Placement, decode_placement
@@ -20,7 +21,7 @@ from reconciler.manifests.admission import Admitted, admit
 from reconciler.manifests.paths import is_frozen
 from reconciler.model.body import Body
 from reconciler.model.conditions import set_condition
-from reconciler.model.fields import bodies, mapping, text
+from reconciler.model.fields import bodies, mapping
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import earliest, stamp
 from reconciler.model.world import Fault, Manifest, World
@@ -78,7 +79,7 @@ def evictions_in(world: World) -> dict[ObjectKey, Evictions]:
     """
     found: dict[ObjectKey, list[Manifest]] = {}
     for one in world.of_kind(GROUP, EVICTION):
-        name = text(mapping(one.body, "spec"), "placementName")
+        name = decode_request(one.body).placement
         if not is_frozen(world, one.key):
             found.setdefault(placement_key("", name), []).append(one)
     return {key: _evictions(key, manifests, world) for key, manifests in found.items()}

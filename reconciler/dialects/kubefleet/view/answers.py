@@ -5,6 +5,7 @@ from datetime import datetime
 
 from reconciler.dialects.approval import Approval
 from reconciler.dialects.copy_status import Copies
+from reconciler.dialects.draining import Draining
 from reconciler.dialects.kubefleet.api.kinds import SCOPES
 from reconciler.dialects.kubefleet.api.names import GROUP
 from reconciler.dialects.kubefleet.view.categories import CATEGORIES
@@ -70,6 +71,12 @@ def _is_edited(body: Body) -> bool:
     return is_edited(body)
 
 
+def _draining() -> Draining:
+    from reconciler.dialects.kubefleet.view.draining import DRAINING
+
+    return DRAINING
+
+
 VIEW = View(
     categories=CATEGORIES,
     columns=COLUMNS,
@@ -89,6 +96,7 @@ VIEW = View(
     assumed_beside=frozenset((GROUP, kinds.placement) for kinds in SCOPES),
     report_of=report_of,
     cordon=CORDON,
+    draining=_draining,
     taint_effects=TAINT_EFFECTS,
     unreachable=unreachable,
     approvals=_approvals,

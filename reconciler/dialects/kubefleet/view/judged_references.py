@@ -7,6 +7,7 @@ from reconciler.dialects.kubefleet.api.disruption_admission import (
     refuse_budget_for,
     refuse_eviction,
 )
+from reconciler.dialects.kubefleet.api.eviction_request import decode_request
 from reconciler.dialects.kubefleet.api.groups import PLACEMENT_GROUP
 from reconciler.dialects.kubefleet.api.override_admission import (
     CLUSTER_SCOPED,
@@ -20,7 +21,6 @@ from reconciler.dialects.kubefleet.api.override_admission import (
 from reconciler.manifests.references import Dangling, Known
 from reconciler.manifests.schemas.violations import Violation
 from reconciler.model.body import Body
-from reconciler.model.fields import mapping, text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.world import Manifest
 
@@ -37,7 +37,7 @@ def refused_beside_others(known: Known) -> Iterator[Dangling]:
         if placement is not None:
             yield from _told(budget.key, refuse_budget_for(budget.body, placement))
     for eviction in known.of_kind(PLACEMENT_GROUP, f"{PLACEMENT}Eviction"):
-        name = text(mapping(eviction.body, "spec"), "placementName")
+        name = decode_request(eviction.body).placement
         if name in placements:
             yield from _told(eviction.key, refuse_eviction(eviction.body, placements[name]))
 

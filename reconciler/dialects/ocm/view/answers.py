@@ -4,6 +4,7 @@ from collections.abc import Callable
 from datetime import datetime
 
 from reconciler.dialects.copy_status import Copies
+from reconciler.dialects.draining import Draining
 from reconciler.dialects.ocm.api.condition_taints import taints_of
 from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import GROUP, KIND
 from reconciler.dialects.ocm.view.cluster import CORDON, TAINT_EFFECTS, report_of, unreachable
@@ -12,6 +13,7 @@ from reconciler.dialects.ocm.view.events import events_of
 from reconciler.dialects.ocm.view.placed import clusters_in, is_placed, owner_of
 from reconciler.dialects.ocm.view.references import dangling_in_ocm
 from reconciler.dialects.ocm.view.tree import tree_of
+from reconciler.dialects.scoring import Scoring
 from reconciler.dialects.view import View
 from reconciler.model.body import Body
 from reconciler.model.world import Manifest, World
@@ -41,6 +43,18 @@ def _is_edited(body: Body) -> bool:
     return is_edited(body)
 
 
+def _draining() -> Draining:
+    from reconciler.dialects.ocm.view.draining import DRAINING
+
+    return DRAINING
+
+
+def _scoring() -> Scoring:
+    from reconciler.dialects.ocm.api.placement_score import SCORING
+
+    return SCORING
+
+
 VIEW = View(
     columns=COLUMNS,
     is_placed=is_placed,
@@ -54,7 +68,9 @@ VIEW = View(
     report_of=report_of,
     taints_of=taints_of,
     cordon=CORDON,
+    draining=_draining,
     taint_effects=TAINT_EFFECTS,
+    scoring=_scoring,
     unreachable=unreachable,
     references=dangling_in_ocm,
     events=events_of,

@@ -1,0 +1,191 @@
+"""What is left on clusters: which objects, when each goes by itself, or why it does not.
+
+No rule is written here: passes are computed as in a foresight, and what is there is looked at again
+after each.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+
+from reconciler.audit.fleet.placed import placed_on
+from reconciler.audit.fleet.placed_objects import PlacedObjects
+from reconciler.audit.previews.edits import cluster_views
+from reconciler.audit.previews.step_words import cause_words
+from reconciler.core.asked.next_passes import MOMENTS
+from reconciler.core.changes import Outcome
+from reconciler.core.dialects import dialect_of
+from reconciler.core.memo import Memo
+from reconciler.core.next_world import next_world
+from reconciler.core.reconcile import reconcile
+from reconciler.dialects.draining import is_drained
+from reconciler.dialects.view import View
+from reconciler.model.decision import Placed
+from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.model.world import World
+
+UNASKED = "nothing asks it to leave"
+KEPT = "its decision keeps it there"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftThere:
+    """One object that a cluster still has.
+
+    Attributes:
+        key: What decisions about it bear.
+        replicas: How many it has there, 0 where there are none to count.
+        why: Why it is there until it goes, a clause.
+        at: When it goes by itself, aware UTC, `None` if never.
+        lost: How many replicas, or clusters where there are none to count, it has less once it is
+            gone: nothing replaces them.
+    """
+
+    key: ObjectKey
+    replicas: int
+    why: str
+    at: datetime | None = None
+    lost: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOnCluster:
+    """A cluster, whether it is drained, and what is left there, sorted by key."""
+
+    cluster: ObjectKey
+    drained: bool
+    left: tuple[LeftThere, ...]
+
+
+class _Present(NamedTuple):
+    """How an object is on a cluster: decided for it, or with a copy there that is to go.
+
+    `waits_for` says for what that copy waits, `None` where the object is decided for the cluster.
+    """
+
+    replicas: int
+    waits_for: str | None
+
+
+class _Passed(NamedTuple):
+    """A pass: its moment, what it decided, and the world that it leaves."""
+
+    at: datetime
+    outcome: Outcome
+    world: World
+
+
+def left_on(world: World, clusters: Sequence[ObjectKey], now: datetime) -> list[LeftOnCluster]:
+    """Return what clusters have: what is decided for them, and copies that wait for their end.
+
+    Args:
+        world: As it is.
+        clusters: Some that people wrote.
+        now: Moment of the next pass.
+    """
+    passes = list(_passes(world, now))
+    return [_left_on(world, cluster, now, passes) for cluster in clusters]
+
+
+def _passes(world: World, now: datetime) -> Iterator[_Passed]:
+    """Yield the passes that come, as many as are foreseen."""
+    memo, at = Memo(), now
+    for _ in range(MOMENTS):
+        outcome = reconcile(world, at, memo=memo)
+        world = next_world(world, outcome)
+        yield _Passed(at, outcome, world)
+        if outcome.recheck_at is None:
+            return
+        at = max(outcome.recheck_at, at)
+
+
+def _left_on(
+    world: World, cluster: ObjectKey, now: datetime, passes: Sequence[_Passed]
+) -> LeftOnCluster:
+    """Return what one cluster has."""
+    drained = is_drained(world.inputs[cluster].body, _view(cluster).draining())
+    began = _present(world, cluster, now, _decided_by(world, cluster))
+    later = [_present(one.world, cluster, one.at, began) for one in passes]
+    last = passes[-1].world
+    left = []
+    for key in sorted(began):
+        ends = next((n for n, there in enumerate(later) if key not in there), None)
+        if ends is None:
+            why = _stays(world, cluster, key, began[key], drained=drained)
+        else:
+            why = _leaves(key, began[key], list(zip(passes, later, strict=True))[: ends + 1])
+        left.append(
+            LeftThere(
+                key=key,
+                replicas=began[key].replicas,
+                why=why,
+                at=None if ends is None else passes[ends].at,
+                lost=0 if ends is None else _lost(placed_on(world, key), placed_on(last, key)),
+            )
+        )
+    return LeftOnCluster(cluster=cluster, drained=drained, left=tuple(left))
+
+
+def _view(cluster: ObjectKey) -> View:
+    return cluster_views()[cluster.group, cluster.kind]
+
+
+def _decided_by(world: World, cluster: ObjectKey) -> list[ObjectKey]:
+    """Return the objects that the API of a cluster decides about."""
+    dialect = dialect_of(cluster.group)
+    return [key for key in PlacedObjects(world) if dialect_of(key.group) is dialect]
+
+
+def _present(
+    world: World, cluster: ObjectKey, at: datetime, keys: Iterable[ObjectKey]
+) -> dict[ObjectKey, _Present]:
+    """Return which of some objects are on a cluster, and how."""
+    name, copies = ClusterName(cluster.name), _view(cluster).copies(world, at)
+    objects, found = PlacedObjects(world), {}
+    for key in keys:
+        placed = dict(objects.get(key, ()))
+        if name in placed:
+            found[key] = _Present(placed[name], None)
+            continue
+        for copy in copies(key) if key in objects else ():
+            if copy.leaving and copy.cluster == name:
+                found[key] = _Present(copy.replicas, copy.waits_for)
+    return found
+
+
+def _leaves(
+    key: ObjectKey,
+    began: _Present,
+    until: Sequence[tuple[_Passed, Mapping[ObjectKey, _Present]]],
+) -> str:
+    """Return why an object is there until the last of some passes, after which it is gone."""
+    if began.waits_for is not None:
+        return _waits(began.waits_for)
+    decided = (one for one, there in until if key not in there or there[key].waits_for is not None)
+    causes = {one.key: cause_words(one) for one in next(decided).outcome.decisions}
+    waiting = [there[key].waits_for for _, there in until if key in there]
+    copies = [_waits(one) for one in waiting if one]
+    return "; then ".join((causes.get(key, KEPT), *copies[:1]))
+
+
+def _stays(
+    world: World, cluster: ObjectKey, key: ObjectKey, began: _Present, *, drained: bool
+) -> str:
+    """Return why an object does not go by itself."""
+    if began.waits_for is not None:
+        return _waits(began.waits_for)
+    if not drained:
+        return UNASKED
+    return _view(cluster).draining().stays(world, key, ClusterName(cluster.name)) or KEPT
+
+
+def _waits(what: str) -> str:
+    return f"its copy waits for {what}" if what else "its copy is to go"
+
+
+def _lost(before: Placed, after: Placed) -> int:
+    """Return how many replicas, or clusters if none are counted, are gone without another."""
+    if any(count for _, count in before):
+        return max(sum(count for _, count in before) - sum(count for _, count in after), 0)
+    return max(len(before) - len(after), 0)

@@ -1,0 +1,232 @@
+"""`reconciler drain`: clusters of each API are emptied, and what is left on them is told."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.builders import Body, cluster, configuration, deployment, path_of, policy, text
+from tests.cli.history import answer, answer_json
+from tests.dialects.kubefleet.fleet import budget, member, namespaced_placement, placement
+from tests.shell.fleet import EXAMPLE, new_fleet, run_pass
+from tests.shell.repositories import Checkout, new_checkout
+
+Capsys = pytest.CaptureFixture[str]
+BY_ADA = ("--author", "Ada <ada@example.com>")
+OF_EACH_API = ("member1", "edge2", "fleet1")
+FOR_EVER: Body = {"key": "reconciler.dev/drained", "operator": "Exists", "effect": "NoExecute"}
+
+
+@pytest.fixture
+def fleet(tmp_path: Path) -> Checkout:
+    """The example after a pass: something is on a cluster of each API."""
+    checkout = new_fleet(tmp_path / "fleet")
+    run_pass(checkout.folder, 0)
+    return checkout
+
+
+def fleet_of(folder: Path, *bodies: Body) -> Checkout:
+    """A repository of these objects after a pass."""
+    checkout = new_checkout(folder / "fleet", {path_of(body): text(body) for body in bodies})
+    run_pass(checkout.folder, 0)
+    return checkout
+
+
+def drained(fleet: Checkout, capsys: Capsys, *clusters: str) -> str:
+    """Drain clusters, merge that and let a pass run; return what the verb printed."""
+    code, out, _ = answer(fleet, capsys, "drain", *clusters)
+    assert 0 == code
+    fleet.git("add", "--all")
+    fleet.git("commit", "--quiet", "--message=Drain")
+    run_pass(fleet.folder, 60)
+    return out
+
+
+def left(fleet: Checkout, capsys: Capsys, name: str) -> list[tuple[str, str | None, str]]:
+    """Return what is left on a cluster: what it is called, when it goes, and why it is there."""
+    code, found = answer_json(fleet, capsys, ("drain", name, "--status"))
+    (told,) = found["clusters"]
+    assert (1 if told["left"] else 0) == code
+    return [(one["called"], one["goes"], one["why"]) for one in told["left"]]
+
+
+def test_a_drain_empties_clusters_of_each_api(fleet: Checkout, capsys: Capsys) -> None:
+    """Taints, and an eviction where a taint takes nothing away; the next passes do the rest."""
+    code, before, _ = answer(fleet, capsys, "drain", *OF_EACH_API, "--status")
+    out = drained(fleet, capsys, *OF_EACH_API)
+    waiting = left(fleet, capsys, "member1")
+    run_pass(fleet.folder, 900)
+    code_after, after, _ = answer(fleet, capsys, "drain", *OF_EACH_API, "--status")
+
+    assert (1, 3) == (code, before.count(" is not drained: "))
+    assert "+  - key: reconciler.dev/drained\n+    effect: NoExecute\n" in out
+    assert "+  - key: reconciler.dev/drained\n+    effect: NoSelect\n" in out
+    assert "+  placementName: tools\n+  clusterName: fleet1\n" in out
+    ((called, goes, why),) = waiting
+    assert ("deployment/shop", True) == (called, goes is not None)
+    assert "its copy waits for it to be healthy on backup1" == why
+    assert (
+        "cluster/member1 is drained: nothing is left\n\n"
+        "managedcluster/edge2 is drained: nothing is left\n\n"
+        "membercluster/fleet1 is drained: nothing is left\n"
+    ) == after
+    assert 0 == code_after
+
+
+def test_what_nothing_replaces_is_told_before_the_merge(fleet: Checkout, capsys: Capsys) -> None:
+    """Duplicated workloads and PickAll are on each cluster already."""
+    _, out, _ = answer(fleet, capsys, "drain", "member1", "--dry-run")
+
+    assert out.endswith(
+        "\nnot replaced: resourcebinding/settings-configmap in namespace default "
+        "loses its place on member1\n"
+    )
+    assert "" == fleet.status()
+
+
+@pytest.mark.parametrize("name", OF_EACH_API)
+def test_uncordon_takes_back_what_a_drain_wrote_and_nothing_else(
+    fleet: Checkout, capsys: Capsys, name: str
+) -> None:
+    """Every byte of the files, an eviction's own file, and no taint of a person's."""
+    mine = (
+        "taint",
+        "cluster",
+        name,
+        "mine=yes:NoSelect" if name == "edge2" else "mine=yes:NoSchedule",
+    )
+    answer(fleet, capsys, *mine)
+    fleet.git("commit", "--quiet", "--all", "--message=Taint")
+    files = fleet.git("ls-tree", "-r", "HEAD", "--", "clusters", "evictions")
+    drained(fleet, capsys, name)
+    changed = fleet.git("ls-tree", "-r", "HEAD", "--", "clusters", "evictions")
+    code, _, err = answer(fleet, capsys, "uncordon", name, "--branch", "back", *BY_ADA)
+
+    assert (0, True) == (code, "committed on the new branch back" in err)
+    assert files == fleet.git("ls-tree", "-r", "back", "--", "clusters", "evictions") != changed
+
+
+def test_a_second_drain_has_nothing_to_do(fleet: Checkout, capsys: Capsys) -> None:
+    """While the first one's eviction waits for its pass, too."""
+    answer(fleet, capsys, "drain", "fleet1")
+    code, out, err = answer(fleet, capsys, "drain", "fleet1")
+
+    assert (0, "", "membercluster/fleet1 is drained already\n") == (code, out, err)
+
+
+def test_a_budget_blocks_an_eviction_and_a_second_drain_asks_again(
+    tmp_path: Path, capsys: Capsys
+) -> None:
+    """An eviction is judged once; what blocked it is told."""
+    checkout = fleet_of(
+        tmp_path, member("a"), member("b"), placement(), budget({"minAvailable": 2})
+    )
+    drained(checkout, capsys, "a")
+    ((called, goes, why),) = left(checkout, capsys, "a")
+    answer(checkout, capsys, "drain", "a")
+
+    assert ("clusterresourceplacement/web", None) == (called, goes)
+    assert why.startswith("drain-a-web did not evict it: Eviction is blocked by specified")
+    assert ["drain-a-web-2.yaml", "drain-a-web.yaml"] == sorted(
+        one.name for one in (checkout.folder / "evictions").iterdir()
+    )
+
+
+FIXED = placement({"placementType": "PickFixed", "clusterNames": ["a"]})
+ENDLESS = [{"key": "cordon-key", "operator": "Exists"}]
+STAYS = [
+    pytest.param(
+        [cluster("a"), deployment(), policy(placement={"clusterTolerations": [FOR_EVER]})],
+        "it tolerates reconciler.dev/drained:NoExecute without an end",
+        id="tolerated",
+    ),
+    pytest.param(
+        [
+            cluster("a"),
+            deployment(),
+            policy(),
+            configuration(karmada={"failover": {"enabled": False}}),
+        ],
+        "spec.karmada.failover.enabled is false in reconciler.yaml, so no taint takes anything "
+        "away",
+        id="no-failover",
+    ),
+    pytest.param(
+        [member("a"), FIXED],
+        'the placement "web" names its clusters, so none must be evicted',
+        id="pick-fixed",
+    ),
+    pytest.param(
+        [member("a"), placement({"placementType": "PickAll", "tolerations": ENDLESS})],
+        "it tolerates cordon-key=cordon-value:NoSchedule without an end",
+        id="tolerated-cordon",
+    ),
+    pytest.param(
+        [member("a"), namespaced_placement()],
+        "evictions are for placements of no namespace",
+        id="namespaced",
+    ),
+]
+
+
+@pytest.mark.parametrize(("bodies", "why"), STAYS)
+def test_what_stays_is_told_with_the_reason(
+    tmp_path: Path, capsys: Capsys, bodies: list[Body], why: str
+) -> None:
+    """Before the merge, and after it for as long as it stays."""
+    checkout = fleet_of(tmp_path, *bodies)
+    out = drained(checkout, capsys, "a")
+    ((_, goes, told),) = left(checkout, capsys, "a")
+
+    assert (None, why) == (goes, told)
+    assert out.endswith(f", since {why}\n")
+    assert "stays on a: " in out
+
+
+def test_a_placement_that_tolerates_keeps_its_decision(fleet: Checkout, capsys: Capsys) -> None:
+    """Of Open Cluster Management, too."""
+    written = EXAMPLE["placements/reports.yaml"]
+    endless = "  tolerations: [{key: reconciler.dev/drained, operator: Exists}]\n"
+    assert "spec:\n" in written
+    changed = written.replace("spec:\n", f"spec:\n{endless}", 1)
+    fleet.commit({"placements/reports.yaml": changed}, "Tolerate")
+    run_pass(fleet.folder, 30)
+    drained(fleet, capsys, "edge2")
+
+    assert [
+        (
+            "placement/reports",
+            None,
+            "it tolerates reconciler.dev/drained:NoSelect without an end",
+        )
+    ] == left(fleet, capsys, "edge2")
+
+
+def test_a_drain_on_a_branch_is_one_commit(fleet: Checkout, capsys: Capsys) -> None:
+    """With the taint and the eviction; the checkout is not touched."""
+    code, _, _ = answer(fleet, capsys, "drain", "fleet1", "--branch", "empty", *BY_ADA)
+
+    assert (0, "") == (code, fleet.status())
+    assert "Drain membercluster/fleet1" == fleet.git("log", "-1", "--format=%s", "empty").strip()
+    assert ["clusters/fleet.yaml", "evictions/drain-fleet1-tools.yaml"] == (
+        fleet.git("diff", "--name-only", "main", "empty").split()
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        pytest.param((), "name clusters, or choose among all of them with -l", id="none"),
+        pytest.param(("nowhere",), 'there is no cluster "nowhere"', id="unknown"),
+        pytest.param(
+            ("member1", "--status", "--dry-run"), "--status writes nothing", id="status-and-edit"
+        ),
+    ],
+)
+def test_what_cannot_be_drained_is_refused(
+    fleet: Checkout, capsys: Capsys, words: tuple[str, ...], said: str
+) -> None:
+    """In one sentence, and nothing is written."""
+    code, out, err = answer(fleet, capsys, "drain", *words)
+
+    assert (2, "", True) == (code, out, said in err)
+    assert "" == fleet.status()
