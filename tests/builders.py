@@ -115,6 +115,16 @@ def cluster_policy(name: str = "cp", **rest: object) -> Body:
     return policy(name, namespace="", **rest)  # type: ignore[arg-type]  # passed on as they are
 
 
+def quota(name: str = "quota", *, namespace: str = "default", **spec: object) -> Body:
+    """A FederatedResourceQuota, without any limit unless one is given."""
+    return {
+        "apiVersion": "policy.karmada.io/v1alpha1",
+        "kind": "FederatedResourceQuota",
+        "metadata": metadata(name, namespace),
+        "spec": {"overall": {}, **spec},
+    }
+
+
 def divided(preference: str = "Weighted", **more: object) -> Body:
     """Replica scheduling that divides."""
     return {

@@ -37,6 +37,7 @@ JUDGED: dict[str, dict[str, object]] = {
     "ClusterOverridePolicy": {},
     "ClusterResourcePlacementDisruptionBudget": {},
     "ClusterResourcePlacementEviction": {"placementName": "a", "clusterName": "b"},
+    "FederatedResourceQuota": {"overall": {}},
     "ManifestWork": {"workload": {"manifests": [{"kind": "Pod", "metadata": {"name": "a"}}]}},
     "OverridePolicy": {},
 }

@@ -11,6 +11,7 @@ from reconciler.dialects.karmada.api.failover_admission import (
 )
 from reconciler.dialects.karmada.api.groups import CLUSTER, POLICY_GROUP
 from reconciler.dialects.karmada.api.override_admission import refuse_override_policy
+from reconciler.dialects.karmada.api.quota.admission import refuse_quota
 from reconciler.dialects.karmada.api.selector_admission import (
     refuse_field_selector,
     refuse_selector_namespaces,
@@ -255,6 +256,7 @@ KARMADA_ADMISSIONS: Mapping[tuple[str, str], Callable[[Body], tuple[Violation, .
     (POLICY_GROUP, "ClusterOverridePolicy"): refuse_override_policy,
     (POLICY_GROUP, "ClusterPropagationPolicy"): refuse_policy,
     (POLICY_GROUP, "ClusterTaintPolicy"): refuse_taint_policy,
+    (POLICY_GROUP, "FederatedResourceQuota"): refuse_quota,
     (POLICY_GROUP, "OverridePolicy"): refuse_override_policy,
     (POLICY_GROUP, "PropagationPolicy"): refuse_policy,
 }

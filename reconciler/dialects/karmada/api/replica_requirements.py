@@ -92,8 +92,7 @@ def amounts_of(body: Body) -> dict[str, Quantity]:
     """
     amounts = {}
     for name, value in body.items():
-        extended = "/" in name and "kubernetes.io/" not in name and not name.startswith("requests.")
-        if name not in NATIVE and not extended and not name.startswith(KEPT_PREFIXES):
+        if name not in NATIVE and not is_extended(name) and not name.startswith(KEPT_PREFIXES):
             continue
         if isinstance(value, str | int | float) and not isinstance(value, bool):
             try:
@@ -101,6 +100,15 @@ def amounts_of(body: Body) -> dict[str, Quantity]:
             except ValueError:
                 continue
     return amounts
+
+
+def is_extended(name: str) -> bool:
+    """Return whether a resource is one that Kubernetes does not bring by itself.
+
+    >>> is_extended("example.com/gpu"), is_extended("requests.example.com/gpu")
+    (True, False)
+    """
+    return "/" in name and "kubernetes.io/" not in name and not name.startswith("requests.")
 
 
 def canonical_amount(name: str, amount: Quantity) -> str:

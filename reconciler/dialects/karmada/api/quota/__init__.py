@@ -1,0 +1,1 @@
+"""FederatedResourceQuotas as files hold them: how they are read, judged and written."""
