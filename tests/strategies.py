@@ -22,6 +22,7 @@ from tests.builders import (
     deployment,
     divided,
     policy,
+    quota,
     rebalancer,
     schedule_trigger,
     selector,
@@ -240,7 +241,12 @@ configurations = st.builds(
     configuration,
     feedback=st.sampled_from(({}, {"assumeAfterSeconds": 0}, {"assumeAfterSeconds": None})),
     karmada=st.sampled_from(
-        ({}, {"failover": {"enabled": False}}, {"failover": {"defaultTolerationSeconds": 20}})
+        (
+            {},
+            {"failover": {"enabled": False}},
+            {"failover": {"defaultTolerationSeconds": 20}},
+            {"federatedQuotaEnforcement": True},
+        )
     ),
     inventory=st.sampled_from(({}, {"declared": False})),
     delivery=st.sampled_from(({}, {"folders": {}}, {"works": WORKS, "manifestworks": {}})),
@@ -277,6 +283,13 @@ taint_policies = st.builds(
 )
 
 
+def _quota(name: str, limit: str) -> Body:
+    return quota(name, overall={"cpu": limit}, staticAssignments=[])
+
+
+quotas = st.builds(_quota, st.sampled_from(["quota", "other"]), st.sampled_from(["1", "3", "500m"]))
+
+
 @st.composite
 def objects(draw: st.DrawFn) -> list[Body]:
     """The objects of one repository."""
@@ -291,6 +304,7 @@ def objects(draw: st.DrawFn) -> list[Body]:
         *(draw(rebalancers(name)) for name in some(("r", "s"))),
         *draw(fleets()),
         *draw(st.lists(taint_policies, max_size=2, unique_by=str)),
+        *draw(st.lists(quotas, max_size=2, unique_by=str)),
         *draw(st.lists(configurations, max_size=1)),
     ]
 

@@ -36,6 +36,7 @@ class CauseKind(StrEnum):
     CLUSTER_GONE = "cluster gone"
     CLUSTERS_CHANGED = "clusters changed"
     SCORES_CHANGED = "scores changed"
+    QUOTA_CHANGED = "quota changed"
     REMOVED = "removed"
     NEVER_PROPAGATED = "never propagated"
     EDITED = "edited by hand"

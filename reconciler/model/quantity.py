@@ -161,3 +161,30 @@ def canonical_binary(amount: Quantity) -> str:
         value, power = value // 1024, power + 10
     suffix = next((name for name, bits in _BINARY.items() if bits == power), "")
     return f"{value}{suffix}"
+
+
+def canonical_like(amount: Quantity, text: str) -> str:
+    """Return the canonical text of an amount in the format of another text.
+
+    Source: karmada@f8fdd02 vendor/k8s.io/apimachinery/pkg/api/resource/quantity.go `Format`: a sum
+    has the format of what it began with.
+
+    >>> canonical_like(parse_quantity("3"), "1Gi"), canonical_like(parse_quantity("3k"), "1e3")
+    ('3', '3e3')
+    """
+    found = _SYNTAX.fullmatch(text)
+    if found is not None and found[3] is not None:
+        return canonical_binary(amount)
+    written = canonical_decimal(amount)
+    if found is None or found[4] is None or not written[-1].isalpha():
+        return written
+    return f"{written[:-1]}e{_DECIMAL[written[-1]]}"
+
+
+def canonical_text(text: str) -> str:
+    """Return a quantity as an API server prints it.
+
+    >>> canonical_text("1000m"), canonical_text("1024Mi"), canonical_text("0.5")
+    ('1', '1Gi', '500m')
+    """
+    return canonical_like(parse_quantity(text), text)

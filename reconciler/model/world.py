@@ -17,10 +17,10 @@ FEW = 16  # one in so many is put in its place; of more all are sorted
 WRITES_ASSUMED = 1
 """The first rules: what is assumed of silent clusters was written when its moment came.
 
-Of KubeFleet's overrides, and of what its placements select, nothing was written, and a placement
-without a policy replaced a snapshot without one. What Karmada's bindings deliver had neither the
-claim of a policy nor the id of its Work; of what clusters report it kept everything but conditions,
-and one without clusters had failed to be applied.
+Of Karmada's quotas, of KubeFleet's overrides, and of what its placements select, nothing was
+written, and a placement without a policy replaced a snapshot without one. What Karmada's bindings
+deliver had neither the claim of a policy nor the id of its Work; of what clusters report it kept
+everything but conditions, and one without clusters had failed to be applied.
 """
 
 RULES = 2

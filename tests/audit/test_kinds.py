@@ -37,7 +37,6 @@ JUDGED: dict[str, dict[str, object]] = {
     "ClusterOverridePolicy": {},
     "ClusterResourcePlacementDisruptionBudget": {},
     "ClusterResourcePlacementEviction": {"placementName": "a", "clusterName": "b"},
-    "FederatedResourceQuota": {"overall": {}},
     "ManifestWork": {"workload": {"manifests": [{"kind": "Pod", "metadata": {"name": "a"}}]}},
     "OverridePolicy": {},
 }

@@ -21,9 +21,11 @@ from reconciler.dialects.karmada.api.work.binding_spec import BindingSpec
 from reconciler.dialects.karmada.decide import Surroundings, decide
 from reconciler.dialects.karmada.detector.binding_draft import Draft
 from reconciler.dialects.karmada.detector.claim_marks import claimant
+from reconciler.dialects.karmada.federatedresourcequota.enforcement import refusing_always
+from reconciler.dialects.karmada.scheduler.failure import refused_before
 from reconciler.dialects.karmada.scheduler.reschedule_requests import ask
 from reconciler.dialects.karmada.view.binding_rendering import is_edited
-from reconciler.dialects.karmada.view.decision_record import BY_HAND, policy_of, workload_of
+from reconciler.dialects.karmada.view.decision_record import BY_HAND, FREED, policy_of, workload_of
 from reconciler.dialects.object_pass import Part
 from reconciler.model.decision import Cause, CauseKind, Decision
 
@@ -57,7 +59,7 @@ def with_causes(part: Part, draft: Draft, demand: Demand | None, around: Surroun
         return part
     trials = Trials(decision, BindingQuestion(draft, demand, around), BindingQuestion.decision)
     if draft.present is None:
-        edited = tuple(_of_clusters(around))
+        edited = (*_of_clusters(around), *_of_quotas(draft, around))
         causes = [decision.cause, *beside_creation(trials, edited)]
         return replace(part, decision=with_cause(decision, causes))
     by_hand = is_edited(draft.present, decision.before, draft.resource)
@@ -159,6 +161,25 @@ def _differences(
     ):
         if _differs(draft, part):
             yield Difference(Cause(kind, sources=sources), _taking_back(part))
+    yield from _of_quotas(draft, around)
+
+
+def _of_quotas(draft: Draft, around: Surroundings) -> Iterator[BindingDifference]:
+    """Yield that quotas are not as they were, or have other room for what they refused."""
+    earlier = around.refusal_before
+    keys = () if earlier is None else earlier.keys
+    edited = tuple(key for key in keys if key.namespace == draft.key.namespace)
+    known = refused_before(draft.status())
+    if known:
+        before = refusing_always(known)
+    elif earlier is not None and edited:
+        before = earlier()
+    else:
+        return
+    cause = Cause(CauseKind.QUOTA_CHANGED, "" if edited else FREED, sources=edited)
+    yield Difference(
+        cause, lambda question: replace(question, around=replace(question.around, refusal=before))
+    )
 
 
 def _of_suspension(spec: BindingSpec) -> CauseKind:

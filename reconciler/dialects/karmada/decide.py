@@ -29,16 +29,21 @@ from reconciler.dialects.karmada.eviction.application_failover import (
 )
 from reconciler.dialects.karmada.eviction.graceful_eviction import GracefulEviction, assess_tasks
 from reconciler.dialects.karmada.eviction.taint_manager import Eviction, evict
+from reconciler.dialects.karmada.federatedresourcequota.enforcement import (
+    Refusal,
+    nothing_refused,
+)
 from reconciler.dialects.karmada.scheduler.batched_moves import (
     MOVING_TO,
     BatchedMove,
     blocked_by_eviction,
     move,
     read_goal,
+    stay,
     write_goal,
 )
 from reconciler.dialects.karmada.scheduler.reschedule_requests import ask
-from reconciler.dialects.karmada.scheduler.schedule import schedule
+from reconciler.dialects.karmada.scheduler.schedule import complaining, refused, schedule, with_room
 from reconciler.dialects.karmada.scheduler.schedule_result import ScheduleVerdict
 from reconciler.dialects.karmada.scheduler.triggers import ScheduleReason
 from reconciler.dialects.karmada.view.aggregated_status import Feedback, gather
@@ -63,7 +68,9 @@ class Surroundings:
     """What all bindings of a round share.
 
     `propagate_empty` keeps selected clusters that get no replica. `clusters_before` has the fleet
-    of the last pass, `None` if it is the same; only what is told of causes depends on it.
+    of the last pass, `None` if it is the same; only what is told of causes depends on it. `refusal`
+    says whether quotas take a change, `refusal_before` whether those of the last pass would have,
+    `None` if they are the same.
     """
 
     members: Members
@@ -73,6 +80,8 @@ class Surroundings:
     silence: Silence
     now: datetime
     clusters_before: Earlier[Members] | None = None
+    refusal: Refusal = nothing_refused
+    refusal_before: Earlier[Refusal] | None = None
 
 
 LEFT_ALONE = frozenset({ScheduleReason.NONE, ScheduleReason.DELETING})
@@ -89,6 +98,9 @@ def decide(draft: Draft, demand: Demand | None, around: Surroundings) -> Part:
     Raises:
         UserError: Something in the binding cannot be read.
     """
+    denied = around.refusal(draft.key.namespace, draft.stood, draft.spec)
+    if denied:  # the requests have grown where the binding is: its spec stays as a whole
+        draft = replace(draft, spec=draft.stood._replace(components=()))
     asked = ask(draft, demand, around.now)
     spec, binding = asked.spec, asked.binding
     before = draft.stood.placed
@@ -98,6 +110,9 @@ def decide(draft: Draft, demand: Demand | None, around: Surroundings) -> Part:
     goal = read_goal(draft.metadata)
     verdict = _schedule(binding, around) if asked.considered else None
     moved = move(binding, verdict, goal, demand, around.members, around.now)
+    if verdict is not None:
+        verdict, moved = _within_quotas(draft, binding, verdict, moved, demand, around)
+        verdict = complaining(verdict, denied) if denied else with_room(verdict, asked.status)
     clusters = moved.clusters
     feedback = _gather_reports(spec, clusters, draft, reports, around)
     graceful = _assess(binding, verdict, clusters, feedback, around)
@@ -154,6 +169,29 @@ def decide(draft: Draft, demand: Demand | None, around: Surroundings) -> Part:
         ),
         local=moved.goal is None and (verdict is None or verdict.trigger in LEFT_ALONE),
     )
+
+
+def _within_quotas(
+    draft: Draft,
+    binding: Binding,
+    verdict: ScheduleVerdict,
+    moved: BatchedMove,
+    demand: Demand | None,
+    around: Surroundings,
+) -> tuple[ScheduleVerdict, BatchedMove]:
+    """Return what becomes of a schedule that quotas may refuse.
+
+    Unlike upstream: clusters are left whatever quotas say, and what comes in their place is judged
+    together with that, so a binding that moves keeps what it uses.
+    """
+    if moved.clusters == binding.clusters:
+        return verdict, moved
+    wanted = draft.spec._replace(clusters=moved.clusters)
+    refusal = around.refusal(draft.key.namespace, draft.stood, wanted)
+    if not refusal:
+        return verdict, moved
+    verdict = refused(verdict, binding, refusal, around.members)
+    return verdict, stay(binding, verdict, read_goal(draft.metadata), demand)
 
 
 def _schedule(binding: Binding, around: Surroundings) -> ScheduleVerdict:

@@ -91,7 +91,13 @@ KARMADA = Dialect(
             group=POLICY_GROUP, kind="ClusterPropagationPolicy", short=("cpp",), suspendable=True
         ),
         ApiKind(group=POLICY_GROUP, kind="ClusterTaintPolicy"),
-        ApiKind(group=POLICY_GROUP, kind="FederatedResourceQuota", namespaced=True, read=False),
+        ApiKind(
+            group=POLICY_GROUP,
+            kind="FederatedResourceQuota",
+            namespaced=True,
+            writer=Writer.BOTH,
+            short=("frq",),
+        ),
         ApiKind(group=POLICY_GROUP, kind="OverridePolicy", namespaced=True, short=("op",)),
         ApiKind(
             group=POLICY_GROUP,

@@ -12,6 +12,7 @@ from reconciler.dialects.karmada.detector.binding_draft import Draft
 from reconciler.dialects.karmada.detector.claim_table import ClaimTable
 from reconciler.dialects.karmada.detector.known_policies import KnownPolicies
 from reconciler.dialects.karmada.detector.options import DetectorOptions
+from reconciler.dialects.karmada.federatedresourcequota.quota_round import QuotaMemory
 from reconciler.dialects.karmada.settled_bindings import SettledBindings
 from reconciler.dialects.karmada.taints.by_policy import TaintPolicy
 from reconciler.model.identity import ObjectKey
@@ -30,6 +31,7 @@ class KarmadaMemory:
         options: What the configuration says of detection, under one name.
         priorities: Values of the PriorityClasses, under one name.
         taint_policies: What puts taints on clusters, under one name.
+        quotas: What limits namespaces, and what is used of that.
         claims: What each workload came to.
         claimed_from: The documents and policies that these were drawn from.
         seen: What else they were drawn from, `None` before the first round.
@@ -47,6 +49,7 @@ class KarmadaMemory:
     options: AnswerCache[None, DetectorOptions] = field(default_factory=AnswerCache)
     priorities: AnswerCache[None, Mapping[str, int]] = field(default_factory=AnswerCache)
     taint_policies: AnswerCache[None, tuple[TaintPolicy, ...]] = field(default_factory=AnswerCache)
+    quotas: QuotaMemory = field(default_factory=QuotaMemory)
     claims: ClaimTable = field(default_factory=ClaimTable)
     claimed_from: ClaimSources = field(default_factory=ClaimSources)
     seen: Seen | None = None
@@ -59,3 +62,4 @@ class KarmadaMemory:
     def forget(self) -> None:
         """Drop what the last two passes did not ask for."""
         forget(self)
+        self.quotas.forget()

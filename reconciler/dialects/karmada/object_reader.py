@@ -1,6 +1,7 @@
 """What one binding reads: its workload, the policies that may claim that, and all clusters.
 
-Others have a say where two workloads want one binding, and where others need its object.
+Others have a say where two workloads want one binding, where others need its object, and where a
+quota counts all of a namespace together. A quota by itself reads what clusters report of it.
 """
 
 from collections import defaultdict
@@ -12,6 +13,7 @@ from reconciler.dialects.alone import DependsOnOthers, OutputPlace, Reads
 from reconciler.dialects.followed_index import FollowedIndex
 from reconciler.dialects.karmada.api.groups import CLUSTER, POLICY_GROUP
 from reconciler.dialects.karmada.api.policies import CLUSTER_WIDE, NAMESPACED, overrides_of
+from reconciler.dialects.karmada.api.quota.quota import QUOTA
 from reconciler.dialects.karmada.api.work.binding_metadata import BINDINGS
 from reconciler.dialects.karmada.api.work.binding_spec import (
     BindingSpec,
@@ -23,6 +25,10 @@ from reconciler.dialects.karmada.detector.binding_draft import binding_key
 from reconciler.dialects.karmada.detector.claim_marks import claimant
 from reconciler.dialects.karmada.detector.dependencies import dependencies_of
 from reconciler.dialects.karmada.detector.known_policies import OVERRIDES, PRIORITY_CLASS
+from reconciler.dialects.karmada.federatedresourcequota.counted_together import (
+    counted_together,
+    is_counted,
+)
 from reconciler.dialects.karmada.taints.by_policy import TAINT_POLICY
 from reconciler.errors import UserError
 from reconciler.model.body import Body, may_say
@@ -100,7 +106,10 @@ class BindingReader:
         self._followed.follow(world.outputs)
 
     def objects(self) -> Mapping[ObjectKey, frozenset[ObjectKey]]:
-        """Return the binding that each workload wants; as one where some may have others follow."""
+        """Return the binding that each workload wants, and the quotas.
+
+        As one where some may have others follow, or where a quota counts those of a namespace.
+        """
         world = self._world
         if world is None:
             return {}
@@ -108,15 +117,22 @@ class BindingReader:
         for key in world.inputs:
             if key.group not in world.known.groups:
                 wanted[binding_key(key)].append(key)
+        for one in world.of_kind(*QUOTA):
+            wanted[one.key].append(one.key)
         if self._followed.of(PROPAGATES) or self._index.of(PROPAGATES):
             return dict.fromkeys(wanted, frozenset(chain.from_iterable(wanted.values())))
-        return {key: frozenset(owners) for key, owners in wanted.items()}
+        found = {key: frozenset(owners) for key, owners in wanted.items()}
+        return {**found, **counted_together(world, wanted)}
 
     def reads(self, key: ObjectKey, /) -> Reads | DependsOnOthers:
         """Return what a binding reads, or why others have a say."""
         world = self._world
-        if world is None or key[:2] not in BINDINGS:
+        if world is None or key[:2] not in (*BINDINGS, QUOTA):
             return DependsOnOthers(f"nothing is decided about a {key.kind} by itself")
+        if is_counted(world, key.namespace):
+            return DependsOnOthers("a quota counts all of its namespace together")
+        if key[:2] == QUOTA:
+            return Reads(frozenset({key}), frozenset({key}))
         present = world.outputs.get(key)
         known = world.known.groups
         owners = sorted(one for one in self._index.of(key) if one.group not in known)

@@ -18,6 +18,7 @@ from reconciler.dialects.karmada.api.clusters import (
 )
 from reconciler.dialects.karmada.api.settings import (
     decode_failover,
+    enforces_quotas,
     propagates_empty,
 )
 from reconciler.dialects.karmada.api.work.binding_spec import decode_spec
@@ -27,6 +28,10 @@ from reconciler.dialects.karmada.detector.attached_bindings import attach, neede
 from reconciler.dialects.karmada.detector.binding_draft import Draft, binding_key
 from reconciler.dialects.karmada.detector.detect import Claims, claim_workloads
 from reconciler.dialects.karmada.detector.options import decode_detector_options
+from reconciler.dialects.karmada.federatedresourcequota.quota_round import (
+    QuotaRound,
+    open_quotas,
+)
 from reconciler.dialects.karmada.memory import KarmadaMemory
 from reconciler.dialects.karmada.scheduler.reschedule_requests import is_reschedulable
 from reconciler.dialects.karmada.settled_bindings import Settled, SettledBindings
@@ -53,6 +58,7 @@ class Bindings:
     inventory: ClusterInventory[MemberCluster]
     claims: Claims
     around: Surroundings
+    quotas: QuotaRound
     settings: Settings
     memory: KarmadaMemory
 
@@ -113,12 +119,20 @@ class Bindings:
             gone=gone,
         )
         members, copies = self.around.members, self.around.copies
+        quotas = self.quotas
         affected = settled.begin(
-            (self.settings,), members.views, claims.drafts, copies, self.around.now
+            (self.settings,),
+            members.views,
+            claims.drafts,
+            copies,
+            self.around.now,
+            others=quotas.changed(),
         )
         needed = needed_bindings(claims, self.world, self.memory, decided.failed)
-        also = (key for key in (*triggers, *asked) if key in claims.drafts)
-        own = [key for key in dict.fromkeys((*affected, *also)) if key not in needed]
+        asked_for = {key for key in (*triggers, *asked) if key in claims.drafts}
+        looked = {*affected, *asked_for}
+        looked |= settled.asking(quotas.contended((*looked, *needed)))
+        own = sorted(looked - needed.keys())  # the order in which quotas are filled
         bindings = DraftedBindings(before=self, drafts=claims.drafts, settled=settled)
         decided.run(own, bindings)
         looked_at = set(own)
@@ -129,6 +143,9 @@ class Bindings:
             gone |= needed.keys() - attached.keys()
             looked_at |= needed.keys()
         settled.end(looked_at, needed)
+        files, left = quotas.files(copies, members.fleet.names)
+        decided.outputs |= files
+        gone.update(left)
         decided.rest(settled.telling(but=looked_at), settled.until())
         return decided.plan()
 
@@ -172,13 +189,16 @@ class DraftedBindings:
     def decide(self, key: ObjectKey, demand: RescheduleTrigger | None, /) -> Part:
         """Decide a binding."""
         draft, around = self.drafts[key], self.before.around
-        return with_causes(decide(draft, demand, around), draft, demand, around)
+        part = with_causes(decide(draft, demand, around), draft, demand, around)
+        self.before.quotas.take(draft, part.outputs)
+        return part
 
     def remember(self, key: ObjectKey, part: Part, /) -> None:
         """Remember a part that leaves its binding as it is."""
         draft = self.drafts[key]
         names = self.before.claims.names_of(key) if part.local else None
-        self.settled.settle(key, Settled(draft, part), names)
+        beside = self.before.quotas.reads(draft, part.outputs)
+        self.settled.settle(key, Settled(draft, part), names, beside)
 
     def explain_kept(self, _key: ObjectKey, _reason: str, /) -> Explain | None:
         """Return nothing: a binding that stays is explained by its file."""
@@ -220,10 +240,12 @@ class Karmada:
         def apart(views: list[MemberCluster]) -> Members:
             return _fleet(views, lost, claims, KarmadaMemory(), declared=declared)[1]
 
+        quotas = open_quotas(world, self.memory.quotas, enforced=enforces_quotas(settings))
         return Bindings(
             world=world,
             inventory=inventory,
             claims=claims,
+            quotas=quotas,
             around=Surroundings(
                 members=members,
                 failover=failover,
@@ -232,6 +254,8 @@ class Karmada:
                 silence=settings.silence,
                 now=now,
                 clusters_before=admitted.before(apart),
+                refusal=quotas.refusal,
+                refusal_before=quotas.refusal_before(),
             ),
             settings=settings,
             memory=self.memory,

@@ -55,6 +55,8 @@ class SettledBindings:
         drafts: Mapping[ObjectKey, Draft],
         copies: CopyReports,
         now: datetime,
+        *,
+        others: Iterable[Question] = (),
     ) -> Collection[ObjectKey]:
         """Begin a round, and return the bindings that it has to look at.
 
@@ -64,15 +66,22 @@ class SettledBindings:
             drafts: Every binding as it is wanted.
             copies: What member clusters report.
             now: The moment of the round.
+            others: What has another answer beside the fleet.
         """
         own = {binding_key(workload) for workload in self._reports.follow(copies)}
         own |= {entry.key for entry in self._drafts.follow(drafts)}
         if not same(self._under, under):
             own |= drafts.keys()
-        asked = self._table.affected(list(self._changed(fleet)), own, now)
+        asked = self._table.affected([*self._changed(fleet), *others], own, now)
         self._under, self._stay = under, set()
         self._table.drop_all(asked - drafts.keys())
         return [key for key in sorted(asked) if key in drafts]
+
+    def asking(self, questions: Iterable[Question]) -> set[ObjectKey]:
+        """Return the bindings that asked something, which are to be looked at now."""
+        found = {key for question in questions for key in self._table.asking(question)}
+        self._table.unsettle(found)
+        return found
 
     def find(self, key: ObjectKey, draft: Draft) -> Part | None:
         """Return the part of a binding that would be left as it is, `None` if unknown."""
@@ -82,15 +91,18 @@ class SettledBindings:
         self._stay.add(key)
         return known.part
 
-    def settle(self, key: ObjectKey, settled: Settled, names: Reads | None) -> None:
+    def settle(
+        self, key: ObjectKey, settled: Settled, names: Reads | None, beside: Reads = frozenset()
+    ) -> None:
         """Take a binding as one that stays as it is.
 
         Args:
             key: Of the binding.
             settled: What it came to.
             names: The clusters that it depends on, `None` if it may be any.
+            beside: What it asked beside them.
         """
-        reads = WHOLE_FLEET if names is None else names
+        reads = (WHOLE_FLEET if names is None else names) | beside
         self._table.settle(key, settled, reads, settled.part.until)
         self._stay.add(key)
 

@@ -8,9 +8,7 @@ from tests.cli.history import answer, told_fleet
 from tests.shell.repositories import Checkout, new_checkout
 
 Capsys = pytest.CaptureFixture[str]
-QUOTA = (
-    "apiVersion: policy.karmada.io/v1alpha1\nkind: FederatedResourceQuota\nmetadata: {name: q}\n"
-)
+WORK = "apiVersion: work.karmada.io/v1alpha1\nkind: Work\nmetadata: {name: w}\nspec: {}\n"
 CLUSTERS = "cluster.open-cluster-management.io"
 BINDING = f"mclsetbinding,mclsetbindings {CLUSTERS}/v1beta2 true ManagedClusterSetBinding people"
 
@@ -46,11 +44,10 @@ def test_workloads_of_the_repository_are_listed(tmp_path: Path, capsys: Capsys) 
 
 def test_a_kind_that_controls_nothing_is_told_apart(tmp_path: Path, capsys: Capsys) -> None:
     """It is one of an API's kinds, and nothing here reads it."""
-    checkout = new_checkout(tmp_path / "quota", {"quota.yaml": QUOTA})
-    found = lines(checkout, capsys, "--api-group", "policy.karmada.io", "--no-headers")
+    checkout = new_checkout(tmp_path / "works", {"work.yaml": WORK})
+    found = lines(checkout, capsys, "--api-group", "work.karmada.io", "--no-headers")
 
-    kind = "federatedresourcequotas policy.karmada.io/v1alpha1 true FederatedResourceQuota"
-    assert f"{kind} people, not read" in found
+    assert "works wk work.karmada.io/v1alpha1 true Work people, not read" in found
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Karmada's section of the configuration: failover, preemption, clusters without replicas."""
+"""Karmada's section of the configuration: failover, preemption, quotas, empty clusters."""
 
 from dataclasses import dataclass
 
@@ -43,6 +43,14 @@ def decode_failover(settings: Settings) -> Failover:
 def may_preempt(settings: Settings) -> bool:
     """Return whether policies with `preemption: Always` take workloads over, by default not."""
     return settings.options.get("karmada", {}).get("preemption") is True
+
+
+def enforces_quotas(settings: Settings) -> bool:
+    """Return whether a decision that exceeds a quota is refused, by default not.
+
+    Source: karmada@f8fdd02 pkg/features/features.go `FederatedQuotaEnforcement`, off by default.
+    """
+    return settings.options.get("karmada", {}).get("federatedQuotaEnforcement") is True
 
 
 def propagates_empty(settings: Settings) -> bool:

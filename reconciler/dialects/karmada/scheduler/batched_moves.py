@@ -99,13 +99,23 @@ def move(
         if fresh and budget is not None and is_divisible(binding):
             return _towards(binding.clusters, verdict.clusters, budget)
         return BatchedMove(verdict.clusters)
-    failed = verdict is not None and verdict.triggered and demand is not None and demand.fresh
-    if goal is None or failed:  # a goal of before is no goal of the schedule that failed
-        return BatchedMove(binding.clusters)
-    if demand is None or not _is_reachable(binding, goal, members, now):
-        return BatchedMove(binding.clusters, goal)
+    stays = stay(binding, verdict, goal, demand)
+    goal = stays.goal
+    if goal is None or demand is None or not _is_reachable(binding, goal, members, now):
+        return stays
     moved = BatchedMove(goal) if budget is None else _towards(binding.clusters, goal, budget)
     return replace(moved, followed=True)
+
+
+def stay(
+    binding: Binding,
+    verdict: ScheduleVerdict | None,
+    goal: Clusters | None,
+    demand: Demand | None,
+) -> BatchedMove:
+    """Return that a binding stays; a goal of before is no goal of a schedule afresh that failed."""
+    failed = verdict is not None and verdict.triggered and demand is not None and demand.fresh
+    return BatchedMove(binding.clusters, None if failed else goal)
 
 
 def _towards(present: Clusters, goal: Clusters, budget: int) -> BatchedMove:

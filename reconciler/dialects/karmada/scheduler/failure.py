@@ -1,7 +1,10 @@
-"""Why an attempt to schedule failed: the three reasons of the Scheduled condition."""
+"""Why an attempt to schedule failed: the reasons of a Scheduled condition that is not True."""
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
+
+from reconciler.dialects.karmada.api.work.binding_status import BindingStatus
+from reconciler.model.fields import text
 
 
 class FailureKind(StrEnum):
@@ -10,6 +13,7 @@ class FailureKind(StrEnum):
     NO_CLUSTER_FIT = "NoClusterFit"
     UNSCHEDULABLE = "Unschedulable"
     SCHEDULER_ERROR = "SchedulerError"
+    QUOTA_EXCEEDED = "QuotaExceeded"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +30,14 @@ class Failure:
         'failed to scale up: too few'
         """
         return replace(self, message=f"{step}: {self.message}")
+
+
+def refused_before(status: BindingStatus) -> str:
+    """Return why a quota refused a binding at its last scheduling, `""` if none did."""
+    for condition in status.conditions or ():
+        if text(condition, "reason") == FailureKind.QUOTA_EXCEEDED:
+            return text(condition, "message")
+    return ""
 
 
 def scheduler_error(message: str) -> Failure:

@@ -1,6 +1,7 @@
 """Scheduling of one binding: filter, rank, select, divide, for one affinity group after another."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from operator import itemgetter
@@ -9,9 +10,15 @@ from reconciler.dialects.karmada.api.applied_placement import applied_placement
 from reconciler.dialects.karmada.api.binding import Binding
 from reconciler.dialects.karmada.api.clusters import Members
 from reconciler.dialects.karmada.api.placement import AffinityTerm, Placement
+from reconciler.dialects.karmada.api.work.binding_status import BindingStatus
 from reconciler.dialects.karmada.scheduler.divide import divide
 from reconciler.dialects.karmada.scheduler.estimate import estimate_fleet
-from reconciler.dialects.karmada.scheduler.failure import Failure, FailureKind, scheduler_error
+from reconciler.dialects.karmada.scheduler.failure import (
+    Failure,
+    FailureKind,
+    refused_before,
+    scheduler_error,
+)
 from reconciler.dialects.karmada.scheduler.profile import PROFILE
 from reconciler.dialects.karmada.scheduler.rank import rank
 from reconciler.dialects.karmada.scheduler.request import Request, request_of
@@ -204,6 +211,47 @@ def _failed(
         else None,
         error=failure,
     )
+
+
+def refused(
+    verdict: ScheduleVerdict, binding: Binding, message: str, members: Members
+) -> ScheduleVerdict:
+    """Return a verdict whose result is not taken, since a quota has no room for it.
+
+    What it decided is nowhere, so the binding keeps its clusters and is scheduled again by the next
+    round that looks at it. Where no cluster fits that is told, as upstream tells the first error.
+
+    Source: karmada@f8fdd02 pkg/scheduler/helper.go `getConditionByError`, and the errors of
+    patching in pkg/scheduler/scheduler.go `scheduleResourceBindingWithClusterAffinity`.
+    """
+    if verdict.error is not None:
+        return replace(verdict, clusters=None, applied=None)
+    failure = Failure(FailureKind.QUOTA_EXCEEDED, message)
+    last = [replace(one, result=failure) for one in verdict.attempts[-1:]]
+    attempts = (*verdict.attempts[:-1], *last)
+    return _failed(verdict.trigger, binding, attempts, failure, members)
+
+
+def complaining(verdict: ScheduleVerdict, message: str) -> ScheduleVerdict:
+    """Return a verdict on a binding that keeps what it asked for before, which is told.
+
+    Unlike upstream: there an event of the workload tells of it, and nothing of the binding.
+
+    Source: karmada@f8fdd02 pkg/detector/detector.go `ApplyPolicy`, where a webhook refuses the
+    update of the binding.
+    """
+    failure = Failure(FailureKind.QUOTA_EXCEEDED, message)
+    condition = Condition(SCHEDULED, "False", failure.kind, message)
+    return replace(verdict, condition=condition, error=verdict.error or failure)
+
+
+def with_room(verdict: ScheduleVerdict, status: BindingStatus) -> ScheduleVerdict:
+    """Return a verdict that takes a refusal back where nothing has the binding scheduled any more.
+
+    Unlike upstream: there the condition stays, whatever room there is by now.
+    """
+    over = verdict.trigger is ScheduleReason.NONE and verdict.condition is None
+    return replace(verdict, condition=SUCCESS) if over and refused_before(status) else verdict
 
 
 def _changed(binding: Binding, placement: Placement, members: Members) -> str | None:

@@ -6,6 +6,7 @@ from reconciler.dialects.karmada.api import admitted_cluster
 from reconciler.dialects.karmada.api.placement import replica_scheduling
 from reconciler.dialects.karmada.api.policies import CLUSTER_WIDE, NAMESPACED
 from reconciler.dialects.karmada.api.policies import GROUP as POLICIES
+from reconciler.dialects.karmada.api.quota.quota import QUOTA
 from reconciler.dialects.karmada.api.work.binding_metadata import (
     BINDING,
     CLUSTER_BINDING,
@@ -115,6 +116,13 @@ COLUMNS: ColumnTable = {
     ),
     (POLICIES, CLUSTER_WIDE): _POLICY,
     (POLICIES, NAMESPACED): _POLICY,
+    QUOTA: (
+        (
+            ("OVERALL", printed(".status.overall")),
+            ("OVERALL_USED", printed(".status.overallUsed")),
+        ),
+        (FILE,),
+    ),
     (GROUP, BINDING): _BINDING,
     (GROUP, CLUSTER_BINDING): _BINDING,
     (GROUP, "Work"): (

@@ -10,6 +10,7 @@ from reconciler.dialects.karmada.api.work.binding_spec import BindingSpec
 from reconciler.dialects.karmada.detector.binding_draft import Draft
 from reconciler.dialects.karmada.eviction.application_failover import Failing
 from reconciler.dialects.karmada.eviction.taint_manager import Action, Eviction, Leaving
+from reconciler.dialects.karmada.scheduler.failure import refused_before
 from reconciler.dialects.karmada.scheduler.reschedule_requests import (
     RescheduleRequest,
     known_problem,
@@ -22,6 +23,7 @@ from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.schedule.framework import Mask, positions_of
 
 BY_HAND = "rescheduleTriggeredAt edited by hand"
+FREED = "by what others use of it"
 RECORDED = "by the placement of its binding, since no policy claims it"
 
 
@@ -108,6 +110,8 @@ def _cause(draft: Draft, happened: Happened) -> Cause:
         shown, change = _CHANGES[trigger]
         if shown(draft.stood) != shown(draft.spec):
             return Cause(change)
+    if refused_before(happened.asked.status):
+        return Cause(CauseKind.QUOTA_CHANGED, FREED)
     return Cause(_CAUSES.get(trigger, CauseKind.CLUSTERS_CHANGED))
 
 

@@ -1,0 +1,1 @@
+"""What FederatedResourceQuotas limit, what is used of it, and what a decision may not exceed."""
