@@ -9,6 +9,7 @@ from reconciler.dialects.cluster_report import ClusterPlace, ClusterReport, labe
 from reconciler.dialects.copy_status import Copies, no_copies
 from reconciler.dialects.draining import Draining
 from reconciler.dialects.merge_warning import MergeEffects, Warned
+from reconciler.dialects.quota_usage import QuotaUsage
 from reconciler.dialects.scoring import Scoring
 from reconciler.dialects.tree_node import TreeNode
 from reconciler.manifests.columns import ColumnTable
@@ -94,6 +95,7 @@ class View:
         approvals: Returns what an object asks a person to approve, in the order in which it does.
         waiting: Yields what waits for a person to act, with a clause that says for what.
         warnings: Yields what to look at before a merge.
+        quotas: Yields what is used of each quota, by key.
         categories: Words that mean several of its kinds at once, as kubectl has them.
         columns: By kind, what tables of its objects show.
         references: Yields what its objects refer to and is not there.
@@ -130,6 +132,7 @@ class View:
     approvals: Callable[[World, ObjectKey], tuple[Approval, ...]] = _nothing
     waiting: Callable[[World], Iterable[tuple[ObjectKey, str]]] = _nothing
     warnings: Callable[[MergeEffects], Iterable[Warned]] = _nothing
+    quotas: Callable[[World], Iterable[QuotaUsage]] = _nothing
     categories: Mapping[str, frozenset[Kind]] = field(default_factory=dict)
     columns: ColumnTable = field(default_factory=dict)
     references: Callable[[Known], Iterable[Dangling]] = _nothing

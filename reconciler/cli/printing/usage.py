@@ -102,7 +102,7 @@ def _amount(resources: Resources | None, name: str) -> str:
     return canonical_cpu(resources[name]) if name == "cpu" else canonical_binary(resources[name])
 
 
-def _amounts(resources: Resources | None) -> dict[str, float] | None:
+def amounts_json(resources: Resources | None) -> dict[str, float] | None:
     """Return all amounts as numbers: cores of cpu, bytes of memory, pieces of what is counted."""
     if resources is None:
         return None
@@ -121,10 +121,10 @@ def _as_json(item: Usage) -> dict[str, object]:
         "deleting": item.leaving,
         "objectsPlaced": item.objects,
         "replicas": item.replicas,
-        "requested": _amounts(item.requested),
-        "used": _amounts(item.used),
-        "free": _amounts(item.free),
-        "over": _amounts(item.over),
-        "capacity": _amounts(item.capacity),
+        "requested": amounts_json(item.requested),
+        "used": amounts_json(item.used),
+        "free": amounts_json(item.free),
+        "over": amounts_json(item.over),
+        "capacity": amounts_json(item.capacity),
         "taints": list(item.taints),
     }

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 import pytest
 
-from tests.builders import rebalancer, target, text
+from tests.builders import quota, rebalancer, target, text
 from tests.cli.hand_edits import OCM, edited_fleet
 from tests.cli.history import answer, told_fleet
 from tests.shell.fleet import EXAMPLE, ROOT
@@ -27,6 +27,7 @@ ROW = re.compile(r"^\| `(\w+)` \| (.*?) \| .*\|$", re.MULTILINE)
 LINK = re.compile(r"\[.*?\]\(#(.*?)\)")
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 NEWER = {
+    "policies/quota.yaml": text(quota(overall={"cpu": "8", "memory": "16Gi"})),
     "reconciler.yaml": EXAMPLE["reconciler.yaml"] + "  delivery: {folders: {}}\n",
     "rebalancers/demo.yaml": text(rebalancer("demo", target(name="shop"))),
     "policies/shop.yaml": EXAMPLE["policies/shop.yaml"].replace(
@@ -72,6 +73,7 @@ ASKED = {
     "status": ["status"],
     "suspend and resume": ["suspend pp/shop --dry-run", "resume --all --dry-run"],
     "top clusters": ["top clusters"],
+    "top quotas": ["top quotas"],
     "tree": ["tree deployment/shop", "tree pp/shop", "tree crp/tools", "tree ns/tools"],
     "validate": ["validate", "validate policies/shop.yaml"],
     "verify": [

@@ -1,10 +1,11 @@
-"""`reconciler tree` and `reconciler top clusters`, on a real history."""
+"""`reconciler tree` and `reconciler top`, on a real history."""
 
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.builders import quota, text
 from tests.cli.history import answer, answer_json, told_fleet
 from tests.cli.printing.test_terminal import ESCAPE, on_terminal
 from tests.shell.fleet import EXAMPLE, new_fleet, run_pass
@@ -190,9 +191,28 @@ def test_what_is_free_is_what_the_cluster_reports(tmp_path: Path, capsys: Capsys
     assert "member1" == rows(fleet, capsys, "--sort-by", "replicas")[0]
 
 
+def test_quotas_are_listed_with_what_is_used(tmp_path: Path, capsys: Capsys) -> None:
+    """In the format of the limit; what clusters say counts where nothing is refused."""
+    limits = quota(overall={"cpu": "4", "memory": "1Gi", "pods": "10"})
+    fleet = new_fleet(tmp_path / "fleet", {"policies/quota.yaml": text(limits)})
+    run_pass(fleet.folder, 0)
+
+    _, out, _ = answer(fleet, capsys, "top", "quotas")
+    found = answer_json(fleet, capsys, ["top", "quota"])[1]["quotas"]
+
+    assert [
+        "NAMESPACE QUOTA RESOURCE USED FREE LIMIT REFUSES",
+        "default quota cpu 0 4 4 no",
+        "default quota memory 0 1Gi 1Gi no",
+        "default quota pods 0 10 10 no",
+    ] == [" ".join(line.split()) for line in out.splitlines()]
+    assert [{"cpu": 4, "memory": 2**30, "pods": 10}] == [one["limits"] for one in found]
+
+
 def test_bad_words_are_refused(fleet: Checkout, capsys: Capsys) -> None:
     """Usage errors."""
     assert 2 == answer(fleet, capsys, "top", "nodes")[0]
+    assert 2 == answer(fleet, capsys, "top", "quotas", "--sort-by", "cpu")[0]
     assert 2 == answer(fleet, capsys, "top", "clusters", "--at", "v9")[0]
 
 

@@ -28,6 +28,7 @@ from reconciler.dialects.karmada.view.placed import (
     workload_of,
 )
 from reconciler.dialects.merge_warning import MergeEffects, Warned
+from reconciler.dialects.quota_usage import QuotaUsage
 from reconciler.dialects.tree_node import TreeNode
 from reconciler.dialects.view import View
 from reconciler.manifests.references import Dangling, Known
@@ -59,6 +60,12 @@ def _warnings(effects: MergeEffects) -> Iterable[Warned]:
     from reconciler.dialects.karmada.view.warnings import warnings_of  # asks the scheduler
 
     return warnings_of(effects)
+
+
+def _quotas(world: World) -> Iterable[QuotaUsage]:
+    from reconciler.dialects.karmada.view.quotas import quotas_in
+
+    return quotas_in(world)
 
 
 def _copies(world: World, now: datetime) -> Copies:
@@ -118,6 +125,7 @@ VIEW = View(
     draining=_draining,
     taint_effects=TAINT_EFFECTS,
     unreachable=unreachable,
+    quotas=_quotas,
     warnings=_warnings,
     references=_references,
     events=events_of,
