@@ -44,7 +44,7 @@ def manifest_view(views: "PageViews", key: "ObjectKey", at: str) -> ManifestView
     if at:
         texts = list(_changes(views, decided or key, at))
     else:
-        documents = [world.inputs.get(key), own, *outputs]
+        documents = [world.inputs.get(key), world.outputs.get(key), own, *outputs]
         seen = {one.origin: one for one in documents if one is not None}
         texts = [
             shown_text(

@@ -1,6 +1,6 @@
-"""What Karmada's bindings, and the Namespaces beside them, put onto clusters."""
+"""What Karmada's bindings, and the Namespaces and quotas beside them, put onto clusters."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
@@ -17,6 +17,7 @@ from reconciler.dialects.karmada.api.custom_kinds import decode_custom_kinds
 from reconciler.dialects.karmada.api.groups import CLUSTER
 from reconciler.dialects.karmada.api.placement import is_divided
 from reconciler.dialects.karmada.api.policies import template_of
+from reconciler.dialects.karmada.api.quota.quota import QUOTA, Quota, decode_quota
 from reconciler.dialects.karmada.api.work.binding_metadata import (
     BINDINGS,
     decode_metadata,
@@ -38,6 +39,7 @@ from reconciler.dialects.karmada.detector.binding_draft import binding_key
 from reconciler.dialects.karmada.detector.claim_marks import claim_of
 from reconciler.dialects.karmada.detector.namespace_sync import is_synced
 from reconciler.dialects.karmada.detector.propagation import Propagation, decode_propagation
+from reconciler.dialects.karmada.federatedresourcequota.render_quota import assigned, render_quota
 from reconciler.dialects.karmada.overridemanager.override_policy import (
     OverridePolicies,
     OverridePolicy,
@@ -68,34 +70,41 @@ LEFT_WHOLE = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KarmadaRenderer:
-    """The bindings and Namespaces of one world, and what rendering asks beside them."""
+    """The bindings, Namespaces and quotas of one world, and what rendering asks beside them."""
 
     world: World
     rendering: Rendering
     propagation: Propagation
+    quotas: Mapping[ObjectKey, Quota]
     refuses: bool
 
     def owners(self) -> Iterable[ObjectKey]:
-        """Return the bindings, and the Namespaces that go to every cluster."""
+        """Return the bindings, the Namespaces that go to every cluster, and the quotas."""
         yield from (one.key for one in self.world.outputs_of(BINDINGS))
         if self.rendering.members.views:
             for one in self.world.of_kind(*NAMESPACE):
                 if is_synced(one.body, self.propagation):
                     yield one.key
+        yield from (key for key, one in self.quotas.items() if one.assignments)
 
     def clusters(self) -> tuple[ClusterName, ...]:
         """Return the names of the fleet."""
         return self.rendering.members.fleet.names
 
     def render(self, owner: ObjectKey, /) -> Rendered | None:
-        """Render a binding or a Namespace for each of its clusters."""
+        """Render a binding, a Namespace or a quota for each of its clusters."""
+        if owner[:2] == QUOTA:
+            return self._quota(owner)
         if owner[:2] == NAMESPACE:
             return self._namespace(owner)
         output = self.world.outputs.get(owner) if owner[:2] in BINDINGS else None
         return None if output is None else self._binding(output)
 
     def reach(self, owner: ObjectKey, /) -> Reach:
-        """Return the workload of a binding on its clusters, or a Namespace on all of them."""
+        """Return the workload of a binding or a quota on its clusters, a Namespace on all."""
+        if owner in self.quotas:
+            quota = self.quotas[owner]
+            return dict.fromkeys(assigned(quota, self.clusters()), (quota.copy,))
         if owner[:2] == NAMESPACE:
             synced = self._synced(owner)
             names = self.rendering.members.fleet.names if synced is not None else ()
@@ -118,6 +127,14 @@ class KarmadaRenderer:
         body = claimed(_as_stored(found, uid_of(key)), own, {})
         rendered = _rendered(found.origin.path, render_namespace(body, key, self.rendering))
         return replace(rendered, reads=namespace_reads(key, body, self.rendering.overrides))
+
+    def _quota(self, key: ObjectKey) -> Rendered | None:
+        quota = self.quotas.get(key)
+        if quota is None:
+            return None
+        path = self.world.inputs[key].origin.path
+        rendered = _rendered(path, render_quota(quota, self.clusters()))
+        return replace(rendered, reads=frozenset(map(named, quota.assignments)))
 
     def _binding(self, output: Manifest) -> Rendered:
         """Render a binding, and say what that asked."""
@@ -229,20 +246,22 @@ class KarmadaRenderers:
             custom_kinds=decode_custom_kinds(settings),
             identified=world.rules != WRITES_ASSUMED,
         )
+        written = world.of_kind(*QUOTA) if rendering.identified else ()
         self.fleet.forget()
         self.overrides.forget()
         return KarmadaRenderer(
             world=world,
             rendering=rendering,
             propagation=decode_propagation(settings),
+            quotas={one.key: decode_quota(one) for one in written},
             refuses=settings.options.get("delivery", {}).get("uninterpreted") == "refuse",
         )
 
     def affected(self, before: World, now: World, /) -> Affected:
-        """Return the bindings that changed, those of workloads that did, and such Namespaces."""
+        """Return the bindings that changed, those of workloads that did, and what goes as it is."""
         found: set[ObjectKey] = set()
         for key in differing_keys(now.inputs, before.inputs):
-            found |= {binding_key(key), key} if key[:2] == NAMESPACE else {binding_key(key)}
+            found |= {binding_key(key), *((key,) if key[:2] in (NAMESPACE, QUOTA) else ())}
         outputs = differing_keys(now.outputs, before.outputs)
         found.update(key for key in outputs if key[:2] in BINDINGS)
         return Affected(found, tuple(changed(before, now)))

@@ -36,6 +36,7 @@ IMPORTER = Importer(
             for kind in (
                 "ClusterOverridePolicy",
                 "ClusterPropagationPolicy",
+                "FederatedResourceQuota",
                 "OverridePolicy",
                 "PropagationPolicy",
             )

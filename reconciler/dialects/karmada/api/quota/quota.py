@@ -66,6 +66,16 @@ def decode_quota(manifest: Manifest) -> Quota:
     )
 
 
+def resource_quota(quota: Quota, cluster: ClusterName) -> Body:
+    """Return what a cluster enforces of a quota."""
+    return {
+        "apiVersion": "v1",
+        "kind": quota.copy.kind,
+        "metadata": {"name": quota.key.name, "namespace": quota.key.namespace},
+        "spec": {"hard": dict(quota.assignments[cluster])},
+    }
+
+
 def limits_of(amounts: Body) -> Limits:
     """Return amounts as an API server prints them, by name."""
     return {name: canonical_text(str(amounts[name])) for name in sorted(amounts)}
