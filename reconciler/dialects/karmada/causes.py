@@ -165,21 +165,23 @@ def _differences(
 
 
 def _of_quotas(draft: Draft, around: Surroundings) -> Iterator[BindingDifference]:
-    """Yield that quotas are not as they were, or have other room for what they refused."""
+    """Yield that quotas are not as they were, or else have room by now for what they refused."""
     earlier = around.refusal_before
     keys = () if earlier is None else earlier.keys
     edited = tuple(key for key in keys if key.namespace == draft.key.namespace)
     known = refused_before(draft.status())
-    if known:
-        before = refusing_always(known)
-    elif earlier is not None and edited:
-        before = earlier()
+    if earlier is not None and edited:
+        refusal = earlier()
+    elif known:
+        refusal = refusing_always(known)
     else:
         return
+
+    def undo(question: BindingQuestion) -> BindingQuestion:
+        return replace(question, around=replace(question.around, refusal=refusal))
+
     cause = Cause(CauseKind.QUOTA_CHANGED, "" if edited else FREED, sources=edited)
-    yield Difference(
-        cause, lambda question: replace(question, around=replace(question.around, refusal=before))
-    )
+    yield Difference(cause, undo)
 
 
 def _of_suspension(spec: BindingSpec) -> CauseKind:

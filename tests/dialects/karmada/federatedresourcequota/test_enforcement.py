@@ -2,6 +2,7 @@
 
 import pytest
 
+from reconciler.core.changes import Outcome
 from reconciler.model.body import Body
 from reconciler.model.decision import CauseKind
 from reconciler.model.fields import mapping
@@ -174,3 +175,38 @@ def test_the_status_of_a_quota_goes_with_it() -> None:
 
     assert {"a": 2} == told.placed("web-deployment")
     assert FILE not in told.files
+
+
+def kinds_of(outcome: Outcome) -> list[set[CauseKind]]:
+    """What each decision is caused by."""
+    return [set(one.cause.kinds) for one in outcome.decisions]
+
+
+def test_a_quota_is_a_cause_where_it_takes_it() -> None:
+    """Fewer replicas fit into the quota as it was, so that it is raised as well is none."""
+    told = enforced(quota(overall={"cpu": "3"}), deployment(replicas=4, cpu="1"))
+    told.run(0)
+
+    told.put(quota(overall={"cpu": "5"}), deployment(replicas=2, cpu="1"))
+
+    assert [{CauseKind.REPLICAS_CHANGED}] == kinds_of(told.run(60))
+
+
+def test_what_it_takes_together_is_named_together() -> None:
+    """More replicas than before, in a quota that has room for them only now."""
+    told = enforced(quota(overall={"cpu": "3"}), deployment(replicas=3, cpu="1"))
+    told.run(0)
+
+    told.put(quota(overall={"cpu": "5"}), deployment(replicas=5, cpu="1"))
+
+    assert [{CauseKind.QUOTA_CHANGED, CauseKind.REPLICAS_CHANGED}] == kinds_of(told.run(60))
+
+
+def test_a_quota_that_comes_with_what_it_refuses_is_named_beside() -> None:
+    """Without it the workload were placed."""
+    told = enforced(deployment("first"))
+    told.run(0)
+
+    told.put(quota(overall={"cpu": "1"}), deployment(cpu="1"))
+
+    assert [{CauseKind.CREATED, CauseKind.QUOTA_CHANGED}] == kinds_of(told.run(60))
