@@ -19,19 +19,9 @@ TITLES = ("NAMESPACE", "QUOTA", "RESOURCE", "USED", "FREE", "LIMIT", "REFUSES")
 
 
 def run(
-    directory: Path,
-    *,
-    what: str,
-    output: str,
-    sort_by: str,
-    no_headers: bool,
-    at: str,
-    layout: RepositoryLayout,
+    directory: Path, *, output: str, no_headers: bool, at: str, layout: RepositoryLayout
 ) -> int:
     """Print the usage of quotas, one resource a line."""
-    del what
-    if sort_by != "name":
-        raise click.UsageError("--sort-by is of clusters; quotas come by namespace and name")
     found = quotas_of(load_world(directory, at, layout))
     if output == "json":
         print_json({"quotas": [_as_json(one) for one in found]})

@@ -22,7 +22,6 @@ UNITS = ("cpu", "memory")
 def run(
     directory: Path,
     *,
-    what: str,
     output: str,
     sort_by: str,
     no_headers: bool,
@@ -30,7 +29,6 @@ def run(
     layout: RepositoryLayout,
 ) -> int:
     """Print the usage of clusters."""
-    del what
     world = load_world(directory, at, layout)
     with doing("Adding up"):
         found = sorted(usage_of(world), key=_order(sort_by))

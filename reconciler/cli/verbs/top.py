@@ -26,7 +26,7 @@ ORDERS = ("name", "replicas", "cpu", "memory")
 @at_option
 @layout_options
 @click.pass_obj
-def command(directory: Path, /, **options: Any) -> int:
+def command(directory: Path, /, *, what: str, sort_by: str, **options: Any) -> int:
     r"""Print each cluster with its capacity, what is placed on it, and what is free; or each quota.
 
     What is used is what the replicas placed there ask for, or what the cluster reports as taken if
@@ -44,10 +44,12 @@ def command(directory: Path, /, **options: Any) -> int:
       reconciler top clusters --at HEAD~5 -o json
       reconciler top quotas
     """
-    if options["what"] in QUOTAS:
+    if what in QUOTAS:
         from reconciler.cli.printing.quotas import run as run_quotas
 
+        if sort_by != "name":
+            raise click.UsageError("--sort-by is for clusters; quotas come by namespace and name")
         return run_quotas(directory, **options)
     from reconciler.cli.printing.usage import run
 
-    return run(directory, **options)
+    return run(directory, sort_by=sort_by, **options)

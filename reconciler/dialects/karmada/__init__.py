@@ -16,14 +16,16 @@ In which order, for one round of a pass (`plan.py`):
 3. Each draft is decided by itself (`decide.py`): the taint manager and application failover turn
    clusters into eviction tasks; the first reason in `scheduler/triggers.py` has it scheduled
    (filter, rank, select, divide, one affinity group after another); a limited rebalance goes only a
-   part of the way; reports are gathered, and eviction tasks end that have nothing to wait for.
+   part of the way; a quota that is enforced may refuse what it comes to, in the order of keys;
+   reports are gathered, and eviction tasks end that have nothing to wait for.
 4. Bindings of dependencies follow the bindings that need them.
 
 In which states a binding is: not scheduled yet; scheduled; being evicted from a cluster, by a task
 of `spec.gracefulEvictionTasks`; moving in batches, by an annotation; failed, by its condition.
 
 Rooms answer to upstream's packages: `api/` to pkg/apis and pkg/webhook, `detector/` to pkg/detector
-and pkg/dependenciesdistributor, `scheduler/` to pkg/scheduler, `eviction/` to
+and pkg/dependenciesdistributor, `scheduler/` to pkg/scheduler, `federatedresourcequota/` to
+pkg/controllers/federatedresourcequota and pkg/webhook/resourcebinding, `eviction/` to
 pkg/controllers/{cluster,gracefuleviction,applicationfailover}, `view/` to pkg/controllers/{binding,
 status} and pkg/events.
 """

@@ -1,6 +1,6 @@
 """The clusters of a repository as a pass finds them, and as they were at the last one."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -12,9 +12,10 @@ from reconciler.dialects.cluster_inventory import (
     take_inventory,
     views_before,
 )
-from reconciler.dialects.karmada.api.admitted_cluster import admit_cluster
-from reconciler.dialects.karmada.api.clusters import MemberCluster, Members
+from reconciler.dialects.karmada.api.admitted_cluster import admit_cluster, decode_departed
+from reconciler.dialects.karmada.api.clusters import MemberCluster, Members, members_of
 from reconciler.dialects.karmada.api.groups import CLUSTER
+from reconciler.dialects.karmada.detector.detect import Claims
 from reconciler.dialects.karmada.memory import KarmadaMemory
 from reconciler.dialects.karmada.taints.by_policy import (
     TAINT_POLICY,
@@ -22,6 +23,7 @@ from reconciler.dialects.karmada.taints.by_policy import (
     decode_taint_policy,
 )
 from reconciler.dialects.object_boundary import Failed, attempt, place_of
+from reconciler.model.keyed_cache import CacheKey, same
 from reconciler.model.settings import Settings
 from reconciler.model.world import Manifest, World
 
@@ -89,6 +91,31 @@ def admit_fleet(
     asked = partial(admit, policies=policies)
     inventory = take_inventory(world, CLUSTER, memory.clusters, asked, under=under)
     return AdmittedFleet(world, inventory, admit)
+
+
+def draw_fleet(
+    views: Collection[MemberCluster],
+    lost: Collection[str],
+    claims: Claims,
+    memory: KarmadaMemory,
+    *,
+    declared: bool,
+) -> tuple[CacheKey, Members]:
+    """Return the fleet; a cluster without a file counts as leaving while a binding names it.
+
+    It is the very same with the clusters that it was drawn from, while these are the same.
+    """
+    filed = {view.cluster.name for view in views} | set(lost)
+    missing = sorted(map(str, claims.named - filed))
+    departed = memory.departed.under(declared)
+    for name in missing:
+        departed.setdefault(name, decode_departed(name, declared=declared))
+    drawn_from = (*views, *(departed[name] for name in missing))
+    memory.departed.trim(missing)
+    known = memory.members.latest(None)
+    if known is not None and same(known[0], drawn_from):
+        return known
+    return drawn_from, members_of(drawn_from)
 
 
 def _decoded(written: tuple[Manifest, ...]) -> tuple[TaintPolicy, ...]:

@@ -1,6 +1,6 @@
 """Karmada's part of a pass: policies claim workloads, then each binding is decided."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -9,13 +9,8 @@ from reconciler.dialects.cluster_inventory import (
     ClusterInventory,
 )
 from reconciler.dialects.contract import Plan, RescheduleTrigger
-from reconciler.dialects.karmada.admitted_fleet import admit_fleet
-from reconciler.dialects.karmada.api.admitted_cluster import decode_departed
-from reconciler.dialects.karmada.api.clusters import (
-    MemberCluster,
-    Members,
-    members_of,
-)
+from reconciler.dialects.karmada.admitted_fleet import admit_fleet, draw_fleet
+from reconciler.dialects.karmada.api.clusters import MemberCluster, Members
 from reconciler.dialects.karmada.api.settings import (
     decode_failover,
     enforces_quotas,
@@ -44,7 +39,6 @@ from reconciler.model.body import Body
 from reconciler.model.decision import Cause, CauseKind, Decision
 from reconciler.model.explanation import Explain
 from reconciler.model.identity import ObjectKey
-from reconciler.model.keyed_cache import CacheKey, same
 from reconciler.model.settings import Settings
 from reconciler.model.world import Fault, Manifest, World
 from reconciler.rebalance.target import Reference, Target, TargetSelection, selects
@@ -232,13 +226,13 @@ class Karmada:
         claims = claim_workloads(world, self.memory, detector)
         lost = inventory.failed.keys()
         draw = partial(
-            _fleet, inventory.views.values(), lost, claims, self.memory, declared=declared
+            draw_fleet, inventory.views.values(), lost, claims, self.memory, declared=declared
         )
         met = (inventory, claims.named, declared)
         _, members = self.memory.members.recall(None, met, draw)
 
         def apart(views: list[MemberCluster]) -> Members:
-            return _fleet(views, lost, claims, KarmadaMemory(), declared=declared)[1]
+            return draw_fleet(views, lost, claims, KarmadaMemory(), declared=declared)[1]
 
         quotas = open_quotas(world, self.memory.quotas, enforced=enforces_quotas(settings))
         return Bindings(
@@ -264,31 +258,6 @@ class Karmada:
     def forget(self) -> None:
         """Drop what the last two passes did not ask for."""
         self.memory.forget()
-
-
-def _fleet(
-    views: Collection[MemberCluster],
-    lost: Collection[str],
-    claims: Claims,
-    memory: KarmadaMemory,
-    *,
-    declared: bool,
-) -> tuple[CacheKey, Members]:
-    """Return the fleet; a cluster without a file counts as leaving while a binding names it.
-
-    It is the very same with the clusters that it was drawn from, while these are the same.
-    """
-    filed = {view.cluster.name for view in views} | set(lost)
-    missing = sorted(map(str, claims.named - filed))
-    departed = memory.departed.under(declared)
-    for name in missing:
-        departed.setdefault(name, decode_departed(name, declared=declared))
-    drawn_from = (*views, *(departed[name] for name in missing))
-    memory.departed.trim(missing)
-    known = memory.members.latest(None)
-    if known is not None and same(known[0], drawn_from):
-        return known
-    return drawn_from, members_of(drawn_from)
 
 
 def _undecided(draft: Draft, place: FaultPlace, error: UserError) -> Fault:

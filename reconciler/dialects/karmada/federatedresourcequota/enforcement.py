@@ -94,9 +94,9 @@ class QuotaGate:
 
     def take(self, namespace: str, had: BindingSpec, has: BindingSpec) -> None:
         """Go on with a binding as it was decided."""
-        if namespace in self.quotas:
-            used = self.used.get(namespace, {})
-            self.used[namespace] = moved(used, usage_of(had), usage_of(has))
+        before, now = usage_of(had), usage_of(has)
+        if before != now:
+            self.used[namespace] = moved(self.used.get(namespace, {}), before, now)
 
 
 def _exceeded(quota: Quota, used: Resources) -> str:
