@@ -63,6 +63,23 @@ spec:
     kind: ClusterRole
     name: view
 """
+QUOTA = """\
+apiVersion: policy.karmada.io/v1alpha1
+kind: FederatedResourceQuota
+metadata:
+  name: shop
+spec:
+  overall:
+    cpu: "8"
+  staticAssignments:
+  - clusterName: member1
+    hard:
+      cpu: "4"
+  # no such cluster
+  - clusterName: membr2
+    hard:
+      cpu: "4"
+"""
 
 
 def told(
@@ -107,6 +124,11 @@ def edited(path: str, *pairs: tuple[str, str]) -> dict[str, str]:
             edited("policies/frontend.yaml", ("- member2", "- membr2")),
             ["policies/frontend.yaml:30 policy-cluster-unknown"],
             id="static-weight",
+        ),
+        pytest.param(
+            {"policies/quota.yaml": QUOTA},
+            ["policies/quota.yaml:13 policy-cluster-unknown"],
+            id="static-assignment",
         ),
         pytest.param(
             edited("policies/shop.yaml", ("kind: PropagationPolicy", "kind: PropagationPolcy")),

@@ -80,18 +80,23 @@ def doubts_of_affinity(
     """Yield names that no cluster has, and labels and fields that none has."""
     for named in ("clusterNames", "exclude"):
         for position, name in enumerate(strings(affinity, named)):
-            if name not in clusters.names:
-                yield Dangling(
-                    key,
-                    f"{at}/{named}/{position}",
-                    RULE,
-                    f"no {CLUSTER} is named {shown(name)}",
-                    proposal(name, clusters.names, CLUSTER),
-                )
+            yield from doubts_of_name(key, name, f"{at}/{named}/{position}", clusters)
     labels, place = selector_at(affinity, at)
     yield from doubts_of_selector(key, labels, place, clusters.labelled, RULE)
     if clusters.labelled is not None:
         yield from _fields(key, affinity, at, clusters)
+
+
+def doubts_of_name(
+    key: ObjectKey, name: str, at: str, clusters: KnownClusters
+) -> Iterator[Dangling]:
+    """Yield that no cluster has a name."""
+    if name not in clusters.names:
+        message, right = (
+            f"no {CLUSTER} is named {shown(name)}",
+            proposal(name, clusters.names, CLUSTER),
+        )
+        yield Dangling(key, at, RULE, message, right)
 
 
 def _fields(key: ObjectKey, affinity: Body, at: str, clusters: KnownClusters) -> Iterator[Dangling]:

@@ -1,11 +1,16 @@
-"""What is used of the quotas of a world, by their status files."""
+"""What is used of the quotas of a world, by their status files, and the clusters that they name."""
 
 from collections.abc import Iterator
+from itertools import islice
 
-from reconciler.dialects.karmada.api.quota.quota import QUOTA, decode_quota
+from reconciler.dialects.karmada.api.quota.quota import QUOTA, decode_assigned, decode_quota
 from reconciler.dialects.karmada.api.quota.quota_status import decode_quota_status
 from reconciler.dialects.karmada.api.settings import enforces_quotas
+from reconciler.dialects.karmada.view.meant_clusters import KnownClusters, doubts_of_name
 from reconciler.dialects.quota_usage import LimitedResource, QuotaUsage
+from reconciler.manifests.references import Dangling, Known
+from reconciler.manifests.text.limits import MAX_VIOLATIONS
+from reconciler.model.fields import mapping
 from reconciler.model.quantity import Quantity, parse_quantity
 from reconciler.model.settings import settings_in
 from reconciler.model.world import World
@@ -27,3 +32,17 @@ def quotas_in(world: World) -> Iterator[QuotaUsage]:
             for name in sorted(quota.overall)
         )
         yield QuotaUsage(key=quota.key, refuses=refuses, resources=resources)
+
+
+def dangling_in_quotas(known: Known, clusters: KnownClusters) -> Iterator[Dangling]:
+    """Yield the names in static assignments that no cluster has."""
+    for manifest in known.of_kind(*QUOTA):
+        names = enumerate(decode_assigned(mapping(manifest.body, "spec")))
+        found = (
+            one
+            for position, name in names
+            for one in doubts_of_name(
+                manifest.key, name, f"/spec/staticAssignments/{position}/clusterName", clusters
+            )
+        )
+        yield from islice(found, MAX_VIOLATIONS)

@@ -30,6 +30,7 @@ from reconciler.dialects.karmada.view.meant_clusters import (
 )
 from reconciler.dialects.karmada.view.override_references import dangling_in_overrides
 from reconciler.dialects.karmada.view.policy_overlap import overlapping
+from reconciler.dialects.karmada.view.quotas import dangling_in_quotas
 from reconciler.dialects.karmada.view.selected_templates import Templates, index_templates
 from reconciler.manifests.built_in import PRIORITIES, is_built_in
 from reconciler.manifests.doubtful_selectors import doubts_of_selector, selector_at
@@ -65,6 +66,7 @@ def dangling_in_karmada(known: Known) -> Iterator[Dangling]:
     for manifest in known.of_kind(*TAINT_POLICY):
         targets = mapping(mapping(manifest.body, "spec"), "targetClusters")
         yield from doubts_of_affinity(manifest.key, targets, "/spec/targetClusters", meant)
+    yield from dangling_in_quotas(known, meant)
 
 
 def _selected(policy: Policy, known: Known, templates: Templates) -> Iterator[Dangling]:

@@ -5,8 +5,17 @@ import pytest
 from reconciler.core.changes import Outcome
 from reconciler.model.body import Body
 from reconciler.model.decision import CauseKind
-from reconciler.model.fields import mapping
-from tests.builders import cluster, configuration, deployment, divided, policy, quota
+from reconciler.model.fields import bodies, mapping
+from tests.builders import (
+    cluster,
+    configuration,
+    deployment,
+    divided,
+    policy,
+    quota,
+    rebalancer,
+    taint,
+)
 from tests.stories import Story, story
 
 FILE = "status/federatedresourcequotas.policy.karmada.io/default/quota.yaml"
@@ -210,3 +219,29 @@ def test_a_quota_that_comes_with_what_it_refuses_is_named_beside() -> None:
     told.put(quota(overall={"cpu": "1"}), deployment(cpu="1"))
 
     assert [{CauseKind.CREATED, CauseKind.QUOTA_CHANGED}] == kinds_of(told.run(60))
+
+
+def test_a_rebalance_is_judged_as_well() -> None:
+    """It was scheduled, so it is done; where there is no room it stays, and is tried again."""
+    told = enforced(quota(overall={"cpu": "2"}), cluster("b"), deployment(cpu="1"))
+    told.run(0)
+    told.put(deployment(replicas=4, cpu="1"), rebalancer()).run(60)
+    assert {"a": 1, "b": 1} == told.placed("web-deployment")
+    record = told.output("status/workloadrebalancers.apps.karmada.io/demo.yaml")
+    [observed] = bodies(mapping(record, "status"), "observedWorkloads")
+    assert "Successful" == observed["result"]
+
+    told.put(quota(overall={"cpu": "4"})).run(120)
+
+    assert {"a": 2, "b": 2} == told.placed("web-deployment")
+
+
+def test_what_leaves_a_failed_cluster_is_not_held_there() -> None:
+    """Even above a lowered quota; what it had comes elsewhere."""
+    told = enforced(quota(overall={"cpu": "2"}), cluster("b"), deployment(cpu="1"))
+    told.run(0)
+
+    gone = cluster("a", taints=[taint(effect="NoExecute")])
+    told.put(quota(overall={"cpu": "1"}), gone).run(60)
+
+    assert {"b": 2} == told.placed("web-deployment")

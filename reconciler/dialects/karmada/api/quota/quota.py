@@ -66,6 +66,11 @@ def decode_quota(manifest: Manifest) -> Quota:
     )
 
 
+def decode_assigned(spec: Body) -> tuple[str, ...]:
+    """Return the clusters that the static assignments of a spec name, in their order."""
+    return tuple(text(one, "clusterName") for one in bodies(spec, "staticAssignments"))
+
+
 def resource_quota(quota: Quota, cluster: ClusterName) -> Body:
     """Return what a cluster enforces of a quota."""
     return {
