@@ -52,6 +52,9 @@ OTHERWISE = {
     "dialects.karmada.eviction.taint_manager:tolerated_until": Otherwise(
         never, {"dated": None, "start": 100}
     ),
+    "dialects.karmada.federatedresourcequota.enforcement:QuotaGate.refusal": Otherwise(
+        lambda *_: ""
+    ),
     "dialects.karmada.object_reader:BindingReader.reads": Otherwise(lambda *_: Reads()),
     "dialects.karmada.overridemanager.override_policy:rules_for": Otherwise(lambda *_: ()),
     "dialects.karmada.scheduler.triggers:find_trigger": Otherwise(lambda *_: ScheduleReason.NONE),
