@@ -19,6 +19,9 @@ from reconciler.page.heat_map import place_of
 from reconciler.page.links import Anchor, Links
 from reconciler.page.object_list import ObjectRow, object_row
 from reconciler.page.pages import Page, page_of
+from reconciler.page.pictures.bands import BandPicture
+from reconciler.page.pictures.bars import BarPicture
+from reconciler.page.pictures.past import Past
 from reconciler.page.room import Amount, amounts_of
 from reconciler.page.states import ObjectStates, State, cluster_states
 from reconciler.page.timeline import PassStep
@@ -82,6 +85,8 @@ class ClusterView:
         rows: All that is placed on it.
         leaving: What leaves it.
         coming: What happens to what is on it by itself; `None` where that is not computed.
+        moves: What came and left, hour by hour.
+        past: What was on it over time, `None` where that did not change.
         passes: What the newest passes changed on it, the newest first.
         all_coming: Where all that comes is told.
         what_if: Where it is computed what moves if it fails.
@@ -98,6 +103,8 @@ class ClusterView:
     rows: Page[HereRow]
     leaving: Sequence[LeavingRow]
     coming: Sequence[Coming] | None
+    moves: BarPicture
+    past: BandPicture | None
     passes: Sequence[PassHere]
     all_coming: Anchor
     what_if: Anchor
@@ -113,6 +120,7 @@ def cluster_view(
     links: Links,
     *,
     coming: Sequence[Coming] | None,
+    past: Past,
     steps: Sequence[PassStep],
     page: int = 1,
     size: int = SIZE,
@@ -126,6 +134,7 @@ def cluster_view(
         trouble: What is wrong.
         links: Where views lead.
         coming: What comes, in the order of time; `None` where that is not computed.
+        past: What moved.
         steps: The newest passes, the newest first.
         page: Which page of the objects on it.
         size: How many objects a page has.
@@ -151,6 +160,8 @@ def cluster_view(
         ),
         leaving=list(_leaving(world, trouble, name, states, links)),
         coming=None if coming is None else [one for one in coming if is_on_cluster(one, name)],
+        moves=past.by_hour(name),
+        past=past.of_cluster(usage),
         passes=list(filter(None, (_pass(world, step, name, links) for step in steps))),
         all_coming=Anchor("what comes next, and when", links.view("coming")),
         what_if=Anchor("What if it fails?", links.view("what-if", fail=name)),

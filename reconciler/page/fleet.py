@@ -9,6 +9,8 @@ from reconciler.audit.fleet.usage import Usage
 from reconciler.audit.previews.foresight import Coming
 from reconciler.page.heat_map import NOWHERE, HeatMap, heat_map, percent_of
 from reconciler.page.links import Anchor, Links
+from reconciler.page.pictures.bars import BarPicture
+from reconciler.page.pictures.past import Past
 from reconciler.page.timeline import PassStep
 from reconciler.page.wrong import WrongView
 
@@ -40,6 +42,7 @@ class FleetView:
         unwell: How many do not report that they are ready.
         objects: How many bindings and placements there are, on however many clusters, and where.
         replicas: How many replicas they have.
+        moves: What moved, hour by hour.
         steps: The newest passes.
         coming: What comes next, the first few; `None` where it is computed when it is asked for.
         asked: Where all that comes is told.
@@ -53,6 +56,7 @@ class FleetView:
     unwell: int
     objects: tuple[int, Anchor]
     replicas: int
+    moves: BarPicture
     steps: Sequence[PassStep]
     coming: Sequence[Coming] | None
     asked: Anchor
@@ -66,6 +70,7 @@ def fleet_view(
     wrong: WrongView,
     leaving: Mapping[str, int],
     objects: int,
+    past: Past,
     steps: Sequence[PassStep],
     coming: Sequence[Coming] | None,
 ) -> FleetView:
@@ -77,6 +82,7 @@ def fleet_view(
         wrong: What is wrong.
         leaving: How many objects are leaving each cluster.
         objects: How many bindings and placements are somewhere.
+        past: What moved.
         steps: The newest passes.
         coming: What comes, in the order of time; `None` where that is not computed.
     """
@@ -89,6 +95,7 @@ def fleet_view(
         unwell=sum(not is_well(one) for one in every),
         objects=(objects, Anchor("objects placed", links.view("objects"))),
         replicas=sum(one.replicas for one in every),
+        moves=past.by_hour(),
         steps=steps,
         coming=coming if coming is None else coming[:5],
         asked=Anchor("what comes next, and when", links.view("coming")),

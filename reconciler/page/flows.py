@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from reconciler.audit.previews.placement_moves import PlacementMove
+from reconciler.audit.previews.placement_moves import PlacementMove, parts_in
 
 NEW, GONE = "(new)", "(stopped)"
 MOST = 12  # clusters on a side; the rest is one of their own
@@ -85,7 +85,7 @@ def flows_of(moves: Iterable[Sequence[PlacementMove]]) -> Flows:
     """
     found: Counter[tuple[str, str]] = Counter()
     for listed in moves:
-        left = [(str(one.cluster), _parts(one.before) - _parts(one.after)) for one in listed]
+        left = [(str(one.cluster), parts_in(one.before) - parts_in(one.after)) for one in listed]
         sources = [(name, count) for name, count in left if count > 0]
         targets = [(name, -count) for name, count in left if count < 0]
         surplus = sum(count for _, count in left)
@@ -111,11 +111,6 @@ def _paired(
             count = min(left, room)
             yield source, target, count
             left, room = left - count, room - count
-
-
-def _parts(count: int | None) -> int:
-    """Return how many parts stand for a share; an object without replicas is one."""
-    return 0 if count is None else max(count, 1)
 
 
 def drawing_of(flows: Flows) -> Drawing | None:

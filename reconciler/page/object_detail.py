@@ -19,6 +19,7 @@ from reconciler.model.explanation import ClusterAnswer, Explanation
 from reconciler.model.identity import ObjectKey
 from reconciler.model.world import Fault
 from reconciler.page.links import Anchor, Links, anchor_of
+from reconciler.page.pictures.bands import BandPicture
 from reconciler.page.room import Amount
 from reconciler.page.states import PLACED, WAITING, State, Tone
 
@@ -81,7 +82,8 @@ class ObjectView:
 
     `named` is the object as people call it, `states` are its own, `why` says why it lacks clusters
     or waits. `policy` is what it belongs to, `None` where it belongs to none. `steps_on` is what a
-    person may do next, `again` where the same is asked again.
+    person may do next, `again` where the same is asked again. `past` is where it was over time,
+    `None` where that did not change, `past_note` that older commits are being read.
     """
 
     anchor: str
@@ -108,6 +110,8 @@ class ObjectView:
     faults: Sequence[Fault] = ()
     note: str = ""
     suspension: Suspension | None = None
+    past: BandPicture | None = None
+    past_note: str = ""
     most: int = MOST_CLUSTERS
 
     @property

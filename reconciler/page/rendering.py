@@ -20,6 +20,7 @@ from reconciler.model.decision import placed_text
 from reconciler.model.moments import format_moment
 from reconciler.page.forge import NO_FORGE, ForgeLinks
 from reconciler.page.links import Anchor
+from reconciler.page.pictures.bands import parts_shown
 from reconciler.page.wrong import WrongView
 
 XMLNS = ' xmlns="http://www.w3.org/2000/svg"'  # of a picture by itself; within a page HTML knows it
@@ -122,6 +123,7 @@ def environment() -> Environment:
         finalize=_visible,
     )
     found.filters |= {
+        "parts": parts_shown,
         "placed": lambda placed: "?" if placed is None else placed_text(placed),
         "moment": format_moment,
         "when": _when,

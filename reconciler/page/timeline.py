@@ -10,6 +10,7 @@ from reconciler.model.identity import ObjectKey
 from reconciler.page.flows import Drawing, drawing_of, flows_of
 from reconciler.page.links import Anchor, Links
 from reconciler.page.matrix import MatrixView
+from reconciler.page.pictures.bars import BarPicture
 
 MOST_MOVES = 40
 
@@ -66,6 +67,7 @@ class TimelineView:
     Attributes:
         steps: The passes, the oldest first.
         chosen: Which of them is shown, counted from 0.
+        moves: What each of them moved, drawn; `None` where there is none.
         then: Where everything was then, `None` of a report.
         compared: The step before it that it is compared with, and what moved in between.
         earlier: Where older passes are, `None` if there are none.
@@ -76,6 +78,7 @@ class TimelineView:
 
     steps: Sequence[PassStep]
     chosen: int
+    moves: BarPicture | None = None
     then: MatrixView | None = None
     compared: tuple[PassStep, PassStep] | None = None
     earlier: Anchor | None = None

@@ -1,6 +1,7 @@
 """The page where there are many objects: each is asked alone, whole passes are left to others."""
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from reconciler.core.dialects import PLACED
 from reconciler.library.fleet import open_repository
 from reconciler.page.chosen_objects import ObjectChoice
 from reconciler.page.matrix import MatrixQuery
+from reconciler.page.pictures.past import Past
 from reconciler.page.states import ObjectStates
 from tests.builders import rebalancer, target, text
 from tests.cli.history import told_fleet
@@ -21,6 +23,9 @@ from tests.shell.fleet import new_fleet, run_pass
 SHOP = {"group": "apps", "kind": "Deployment", "namespace": "default", "name": "shop"}
 BATCHES = {"rebalancer.yaml": text(rebalancer("all", target(name="shop"), limits={"maxMoves": 1}))}
 KEPT = {"rebalancer.yaml": text(rebalancer("all", target(name="shop"), ttl=600))}
+NO_PAST = Past(
+    found=(), is_whole=True, is_reading=False, now=datetime(2026, 11, 20, tzinfo=UTC), links=LINKS
+)
 WITHOUT = "it depends on others (WorkloadRebalancer all moves its targets in batches)"
 
 
@@ -71,6 +76,7 @@ def test_what_is_told_of_an_object_alone_is_what_whole_passes_tell(tmp_path: Pat
                 key,
                 LINKS,
                 states=ObjectStates(Trouble()),
+                past=NO_PAST,
                 unknown=unknown,
             )
             for unknown in ("left out", "")

@@ -163,7 +163,8 @@ def test_the_fleet_at_an_older_pass_is_as_it_was_then(page: ServedPage) -> None:
 def test_two_passes_are_compared(page: ServedPage) -> None:
     """What is elsewhere, whatever happened in between."""
     ids = re.findall(r'href="timeline\?at=([0-9a-f]{40})"', page.get("/timeline").text)
-    text = page.get(f"/timeline?at={ids[0]}&since={ids[-1]}").text
+    oldest, *_, newest = dict.fromkeys(ids)
+    text = page.get(f"/timeline?at={newest}&since={oldest}").text
 
     assert "Moved from" in text
     assert "backup1 - → 5, member1 2 → -" in text

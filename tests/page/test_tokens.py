@@ -21,6 +21,7 @@ PAIRS = (
     *((f"ink-{n}", f"use-{n}", TEXT) for n in range(6)),
     ("edge", "ground", SHAPE),
     ("use-4", "line", SHAPE),
+    *((f"band-{n}", "ground", SHAPE) for n in range(6)),
 )
 
 

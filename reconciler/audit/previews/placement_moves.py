@@ -32,12 +32,17 @@ def moves_of(before: Placed, after: Placed) -> tuple[PlacementMove, ...]:
 
 def parts_moved(moves: Iterable[PlacementMove]) -> int:
     """Return how many parts of one object leave one cluster for another."""
-    parts = [(_parts(one.before), _parts(one.after)) for one in moves]
+    return min(came_and_left(moves))
+
+
+def came_and_left(moves: Iterable[PlacementMove]) -> tuple[int, int]:
+    """Return how many parts come to clusters, and how many leave them."""
+    parts = [(parts_in(one.before), parts_in(one.after)) for one in moves]
     came = sum(max(after - before, 0) for before, after in parts)
     left = sum(max(before - after, 0) for before, after in parts)
-    return min(came, left)
+    return came, left
 
 
-def _parts(count: int | None) -> int:
-    """Return how many parts stand for a cluster's share."""
+def parts_in(count: int | None) -> int:
+    """Return how many parts stand for a cluster's share; an object without replicas is one."""
     return 0 if count is None else max(count, 1)

@@ -106,6 +106,10 @@ class PageAnswers:
         bare = replace(views.world, outputs={}, output_kinds=Kinds())  # as little as of the past
         self.memory.replay.alone_then.follow(bare)
 
+    def read_on(self) -> bool:
+        """Read a little more of what the past moved; return whether there is more of it."""
+        return self.memory.history.read_on()
+
     def mistake(self, view: str, error: Exception) -> PageAnswer:
         """Return the page that says that a view failed for a mistake of ours."""
         says = UsageError(f"a mistake of the reconciler itself: {type(error).__name__}")
@@ -211,7 +215,7 @@ class PageAnswers:
         unknown = "" if views.is_whole else views.unknown(problem)
         states = ObjectStates(views.trouble)
         if query.get("brief"):
-            return self._told(object_outline(views.world, key, LINKS, states, BRIEF))
+            return self._told(object_outline(views.world, key, LINKS, states, views.past, BRIEF))
         told = object_detail(
             views.revisions,
             self.memory.replay,
@@ -221,6 +225,7 @@ class PageAnswers:
             LINKS,
             unknown=unknown,
             states=states,
+            past=views.past,
         )
         return self._told(told.view, lacks=told.lacks, brief=told.brief)
 

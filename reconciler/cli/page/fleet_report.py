@@ -21,6 +21,7 @@ from reconciler.page.cluster_list import ClusterQuery
 from reconciler.page.links import Anchor, ReportLinks
 from reconciler.page.matrix import MatrixQuery
 from reconciler.page.pages import Page
+from reconciler.page.pictures.pass_bars import passes_picture
 from reconciler.page.plan import plan_svg, plan_view
 from reconciler.page.rendering import Frame, PagePart, render, render_alone
 from reconciler.page.states import ObjectStates
@@ -42,7 +43,7 @@ def run(
     fleet = open_fleet(directory, layout)
     revisions = fleet.revisions
     head = resolve_revision(revisions.repository, rev)
-    views = PageViews(revisions, head, ReportLinks(VIEWS), new_memory(revisions))
+    views = PageViews(revisions, head, ReportLinks(VIEWS), new_memory(revisions), is_kept=True)
     note_if_empty(directory, views.world)
     plan = None if branch is None else planned(fleet, (rev, head), branch)
     if output == SVG:
@@ -97,7 +98,14 @@ def _parts(views: PageViews, told: Sequence[ObjectKey]) -> list[PagePart]:
     states = ObjectStates(views.trouble)
     objects = [
         object_detail(
-            views.revisions, replay, views.head, views.world, k, views.links, states=states
+            views.revisions,
+            replay,
+            views.head,
+            views.world,
+            k,
+            views.links,
+            states=states,
+            past=views.past,
         ).view
         for k in told
     ]
@@ -108,7 +116,11 @@ def _parts(views: PageViews, told: Sequence[ObjectKey]) -> list[PagePart]:
         "clusters": replace(views.clusters(ClusterQuery(), size=CLUSTERS), form=False),
         "matrix": replace(matrix, form=False),
         "objects": Page(items=objects, first=1, total=len(views.placements)),
-        "timeline": TimelineView(steps=steps, chosen=max(0, len(steps) - 1)),
+        "timeline": TimelineView(
+            steps=steps,
+            chosen=max(0, len(steps) - 1),
+            moves=passes_picture(steps, len(steps) - 1) if steps else None,
+        ),
         "coming": views.coming(),
         "rebalancers": rebalancers_view(views),
         "faults": views.fault_list(),

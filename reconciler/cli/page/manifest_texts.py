@@ -75,8 +75,7 @@ def _passes(
 def _changes(views: "PageViews", key: "ObjectKey", at: str) -> Iterator[ShownText]:
     """Yield what a pass changed in the outputs of an object, file by file."""
     revisions = views.revisions
-    if at not in revisions.lineage(views.head, whole=False).revisions:
-        raise UsageError("at must be a commit of this branch, as a full hex id")
+    views.passes.check("at", at)
     commit = revisions.commit_at(at)
     only = own_outputs(key, revisions.layout.output_root)
     sides: list[dict[str, Body]] = []

@@ -14,6 +14,7 @@ from reconciler.model.settings import settings_in
 from reconciler.page.chosen_objects import called, named
 from reconciler.page.links import Anchor, Links
 from reconciler.page.object_detail import ObjectView, copy_lines, history_line, object_view
+from reconciler.page.pictures.past import Past
 from reconciler.page.states import SUSPENDED, ObjectStates
 from reconciler.shell.clock import SystemClock
 from reconciler.shell.reading.branch_files import branch_files
@@ -48,6 +49,7 @@ def object_detail(
     links: Links,
     *,
     states: ObjectStates,
+    past: Past,
     unknown: str = "",
 ) -> ToldObject:
     """Return all that is known of one object.
@@ -60,6 +62,7 @@ def object_detail(
         key: What decisions about the object bear.
         links: Where views lead.
         states: How objects are.
+        past: What the newest commits moved.
         unknown: Why whole passes are not computed here, `""` if they are.
     """
     depending: list[str] = []
@@ -87,7 +90,7 @@ def object_detail(
         history=[history_line(event) for event in events],
         events=told[::-1],
         note=note,
-        **_around(world, key, links, states),
+        **_around(world, key, links, states, past),
     )
     awaits = settings_in(world).assume_after_seconds is not None
     is_brief = awaits and any(one.status.report is Report.NONE for one in why.copies)
@@ -95,7 +98,12 @@ def object_detail(
 
 
 def object_outline(
-    world: "World", key: "ObjectKey", links: Links, states: ObjectStates, note: str
+    world: "World",
+    key: "ObjectKey",
+    links: Links,
+    states: ObjectStates,
+    past: Past,
+    note: str,
 ) -> ObjectView:
     """Return what is known of one object without asking why it is where it is.
 
@@ -104,6 +112,7 @@ def object_outline(
         key: What decisions about the object bear.
         links: Where views lead.
         states: How objects are.
+        past: What the newest commits moved.
         note: Why no more is told.
     """
     placed = placed_on(world, key)
@@ -115,7 +124,7 @@ def object_outline(
         None,
         copies=copy_lines(placed, copies, links),
         note=note,
-        **{**_around(world, key, links, states), "again": _again(named(world, key), links)},
+        **{**_around(world, key, links, states, past), "again": _again(named(world, key), links)},
     )
 
 
@@ -125,8 +134,10 @@ def _again(person: "ObjectKey", links: Links) -> str:
     return f"{found}&again=1" if found else ""
 
 
-def _around(world: "World", key: "ObjectKey", links: Links, states: ObjectStates) -> dict[str, Any]:
-    """Return what an object belongs to, how it is, and what a person may ask next."""
+def _around(
+    world: "World", key: "ObjectKey", links: Links, states: ObjectStates, past: Past
+) -> dict[str, Any]:
+    """Return what an object belongs to, how it is and was, and what a person may ask next."""
     person, output, dialect = named(world, key), world.outputs.get(key), dialect_of(key.group)
     policy = None
     if output is not None and dialect is not None:
@@ -149,6 +160,8 @@ def _around(world: "World", key: "ObjectKey", links: Links, states: ObjectStates
         "manifest": Anchor("its manifest and outputs", links.manifest(person)),
         "steps_on": [one for one in steps if one.href],
         "again": links.object(person),
+        "past": past.of_object(key, placed),
+        "past_note": past.reading,
     }
 
 

@@ -1,17 +1,19 @@
-"""The passes of a branch as the page shows them: a window of its history, read when asked for."""
+"""The passes of a branch as the page shows them: a window of its history, told by the index."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from reconciler.audit.fleet.placed_objects import PlacedObjects, changed_owners
-from reconciler.audit.history.commit_events import needed
-from reconciler.audit.history.commit_moves import differences, moves_of_commit
+from reconciler.audit.history.commit_moves import differences
 from reconciler.audit.history.revisions import UnreadableRevision, pass_of
+from reconciler.cli.page.history_index import MOST_COMMITS
 from reconciler.errors import UsageError
 from reconciler.page.chosen_objects import called, named
 from reconciler.page.links import Anchor, Links
 from reconciler.page.matrix import MatrixQuery, matrix_view
+from reconciler.page.pictures.pass_bars import passes_picture
 from reconciler.page.timeline import (
     MOST_MOVES,
     FoundCommit,
@@ -24,50 +26,40 @@ from reconciler.page.timeline import (
 if TYPE_CHECKING:
     from reconciler.audit.history.commit_moves import ObjectMoves
     from reconciler.audit.history.revisions import Commit
+    from reconciler.cli.page.history_index import HistoryIndex
     from reconciler.model.identity import ObjectKey
     from reconciler.model.world import World
     from reconciler.shell.reading.revisions import GitRevisions
 
 WINDOW = 20  # passes on one slider
-LOOKED_AT = 400  # commits in which they are looked for
-MOST_BLOBS = 400  # versions of outputs that are read for what one pass moved
-MORE_BLOBS = 1200  # where what it moved is what is asked for
 
 
 @dataclass(slots=True, eq=False)
 class PassLine:
-    """The passes that lead to a commit."""
+    """The passes that lead to a commit.
+
+    Attributes:
+        revisions: The history of the repository.
+        head: Full hex id of the commit.
+        world: Its files.
+        links: Where views lead.
+        history: What the newest commits moved; it was followed to this one.
+        known: Steps that were made before, by commit.
+    """
 
     revisions: "GitRevisions"
     head: str
     world: "World"
     links: Links
+    history: "HistoryIndex"
     known: dict[str, PassStep]
 
-    def newest(self, count: int, most_blobs: int = MOST_BLOBS) -> list[PassStep]:
-        """Return the newest passes with what they moved, the newest first.
-
-        Args:
-            count: How many.
-            most_blobs: How many versions of outputs may be read for one of them.
-        """
-        return [self._step(commit, most_blobs) for commit in self._passes(self.head, count)]
-
-    def learn(self, since: str, moved: "Sequence[ObjectMoves]") -> None:
-        """Take what moved between an older head and this one, if one pass did that."""
-        line = self.revisions.lineage(self.head, whole=False)
-        between = [line[i] for i in range(min(len(line.revisions), LOOKED_AT))]
-        ids = [commit.revision for commit in between]
-        if since not in ids:
-            return
-        passes = [commit for commit in between[: ids.index(since)] if pass_of(commit) is not None]
-        if len(passes) == 1:
-            self.known[passes[0].revision] = self._moving(self._bare(passes[0]), moved)
+    def newest(self, count: int) -> list[PassStep]:
+        """Return the newest passes with what they moved, the newest first."""
+        return [self._step(commit) for commit in self._passes("", count)]
 
     def commits(self) -> list[FoundCommit]:
         """Return the newest commits, the newest first."""
-        line = self.revisions.lineage(self.head, whole=False)
-        found = (line[position] for position in range(min(len(line.revisions), LOOKED_AT)))
         return [
             FoundCommit(
                 revision=commit.revision,
@@ -76,7 +68,7 @@ class PassLine:
                 author=commit.author,
                 is_pass=pass_of(commit) is not None,
             )
-            for commit in found
+            for commit in self.history.commits
         ]
 
     def window(self, newest: str, count: int) -> list[PassStep]:
@@ -104,10 +96,8 @@ class PassLine:
         Raises:
             UsageError: One of them is none of this history.
         """
-        ids = self.revisions.lineage(self.head, whole=False).revisions
         for name, revision in (("at", at), ("newest", newest), ("since", since)):
-            if revision and revision not in ids:
-                raise UsageError(f"{name} must be a commit of this branch, as a full hex id")
+            self.check(name, revision)
         start = newest or self.head
         steps = self.window(start, WINDOW)
         if at and at not in (one.revision for one in steps):
@@ -120,6 +110,7 @@ class PassLine:
         view = TimelineView(
             steps=steps,
             chosen=chosen,
+            moves=passes_picture(steps, chosen),
             earlier=self._window_at(older[0].revision, "older passes") if older else None,
             later=self._window_at("", "newest passes") if start != self.head else None,
             newest=start,
@@ -137,6 +128,17 @@ class PassLine:
             then=matrix_view(then, PlacedObjects(then), MatrixQuery(), self.links),
             compared=self._compared(since, here, then) if since else None,
         )
+
+    def check(self, name: str, revision: str) -> None:
+        """Refuse what is neither `""` nor a commit of the branch.
+
+        Raises:
+            UsageError: It is none; `name` is how the address calls it.
+        """
+        if not revision or any(one.revision == revision for one in self.history.commits):
+            return
+        if revision not in self.revisions.lineage(self.head, whole=False).revisions:
+            raise UsageError(f"{name} must be a commit of this branch, as a full hex id")
 
     def _window_at(self, newest: str, text: str) -> Anchor:
         return Anchor(text, self.links.view("timeline", newest=newest))
@@ -163,15 +165,22 @@ class PassLine:
         return found
 
     def _passes(self, newest: str, count: int) -> "list[Commit]":
-        """Return the newest passes up to a commit, the newest first."""
-        line = self.revisions.lineage(newest, whole=False)
-        found: list[Commit] = []
-        for position in range(min(len(line.revisions), LOOKED_AT)):
-            if len(found) == count:
-                break
-            if pass_of(line[position]) is not None:
-                found.append(line[position])
-        return found
+        """Return the newest passes up to a commit, the newest first; `""` is the head."""
+        passes = (one for one in self._up_to(newest) if pass_of(one) is not None)
+        return list(islice(passes, count))
+
+    def _up_to(self, newest: str) -> "Iterator[Commit]":
+        """Yield the newest commits up to one, the newest first; older ones are read for it."""
+        commits = self.history.commits
+        ids = [one.revision for one in commits]
+        at = ids.index(newest) if newest in ids else 0 if newest in ("", self.head) else None
+        yield from () if at is None else commits[at:]
+        if at is not None and len(commits) < MOST_COMMITS:
+            return
+        line = self.revisions.lineage(newest or self.head, whole=False)
+        first = 0 if at is None else len(commits) - at
+        for position in range(first, min(len(line.revisions), MOST_COMMITS)):
+            yield line[position]
 
     def _bare(self, commit: "Commit") -> PassStep:
         """Return a pass without what it moved."""
@@ -183,22 +192,19 @@ class PassLine:
             anchor=Anchor(commit.subject, self.links.view("timeline", at=commit.revision)),
         )
 
-    def _step(self, commit: "Commit", most_blobs: int = MOST_BLOBS) -> PassStep:
+    def _step(self, commit: "Commit") -> PassStep:
         """Return a pass with what it moved."""
         found = self.known.get(commit.revision)
-        if found is None or (found.rest is None and most_blobs > MOST_BLOBS):
-            found = self.known[commit.revision] = self._read(commit, most_blobs)
+        if found is None or found.rest is None:
+            moved = self.history.moves_of(commit).objects
+            bare = self._bare(commit)
+            found = (
+                replace(bare, rest=None)
+                if moved is None
+                else self._moving(bare, tuple(moved.values()))
+            )
+            self.known[commit.revision] = found
         return found
-
-    def _read(self, commit: "Commit", most_blobs: int) -> PassStep:
-        """Return a pass with what it moved, told from its files."""
-        changes = self.revisions.changes(commit)
-        blobs = list(needed(changes, self.revisions.layout))
-        if len(blobs) > most_blobs:
-            return replace(self._bare(commit), rest=None)
-        texts = self.revisions.texts(blobs)
-        found = moves_of_commit(changes, texts, self.revisions.layout)
-        return self._moving(self._bare(commit), found)
 
     def _moving(self, step: PassStep, found: "Sequence[ObjectMoves]") -> PassStep:
         """Return a step with what was moved."""

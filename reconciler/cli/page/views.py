@@ -11,7 +11,8 @@ from reconciler.audit.fleet.trouble import PlacementTrouble, Trouble, trouble_of
 from reconciler.audit.fleet.usage import Usage, usage_of
 from reconciler.audit.history.revisions import is_by_hand
 from reconciler.audit.previews.wording import later_text
-from reconciler.cli.page.passes import MORE_BLOBS, PassLine
+from reconciler.cli.page.history_index import HistoryIndex
+from reconciler.cli.page.passes import PassLine
 from reconciler.cli.printing.coming import coming_in
 from reconciler.core.record import last_pass
 from reconciler.errors import UsageError
@@ -23,6 +24,7 @@ from reconciler.page.fleet import FleetView, fleet_view
 from reconciler.page.links import Anchor, Links
 from reconciler.page.matrix import COLUMNS, ROWS, MatrixQuery, MatrixView, matrix_view
 from reconciler.page.object_list import ObjectListView, ObjectQuery, object_list_view
+from reconciler.page.pictures.past import HOURS, Past
 from reconciler.page.wrong import WrongView, objects_told, wrong_view
 from reconciler.shell.clock import SystemClock
 
@@ -42,6 +44,7 @@ KEPT_PASSES = 4  # of 5,000 bindings on 55 clusters each a pass is some 100 MB
 FEW_PLACED = 300  # objects; whole passes over so many take no longer than one over each alone
 ON_ITS_WAY = "it is being computed over all objects, and appears here by itself"
 NEWEST = 5  # passes that the fleet shows
+PAST = span(minutes=60 * HOURS)
 OVERDUE = span(seconds=60)  # ours: a daemon is there within seconds, a first reading aside
 FRESH = span(seconds=10)  # how long it stands what time alone may change
 
@@ -67,7 +70,8 @@ class PageMemory:
 
     Attributes:
         replay: What computes passes again.
-        steps: What passes moved, as far as it was read; commits never change.
+        history: What the newest commits moved; commits never change.
+        steps: Passes as they are shown, those that were.
         loads: What is on each cluster, `None` as long as it was not asked.
         trouble: Which objects lack clusters or wait, `None` as long as it was not asked.
         head: Full hex id of the commit that `loads` is of, `""` for none.
@@ -76,6 +80,7 @@ class PageMemory:
     """
 
     replay: "Replay"
+    history: HistoryIndex
     steps: "dict[str, PassStep]" = field(default_factory=dict)
     loads: FleetLoads | None = None
     trouble: PlacementTrouble | None = None
@@ -89,7 +94,7 @@ def new_memory(revisions: "GitRevisions", most: int | None = None) -> PageMemory
     from reconciler.core.memo import Memo
 
     replay = Replay(revisions, past=Memo(), most_kept=KEPT_PASSES)
-    return PageMemory(replay, most=most)
+    return PageMemory(replay, HistoryIndex(revisions), most=most)
 
 
 @dataclass(eq=False)
@@ -101,12 +106,15 @@ class PageViews:
         head: Full hex id of the commit.
         links: Where views lead.
         memory: What other commits left to be used again.
+        is_kept: Whether they are shown by whoever opens a file, long after: the past is told up to
+            the commit then, and nothing more is read of it.
     """
 
     revisions: "GitRevisions"
     head: str
     links: Links
     memory: PageMemory
+    is_kept: bool = False
     _trouble: "tuple[datetime, Trouble] | None" = None
 
     @cached_property
@@ -118,11 +126,31 @@ class PageViews:
     def loads(self) -> FleetLoads:
         """What is where; it follows that of the commit before, which is of no use then."""
         known, since = self.memory.loads, self.memory.head
-        self.memory.loads = FleetLoads(self.world) if known is None else known.follow(self.world)
-        self.memory.head = self.head
-        if since:
-            self.passes.learn(since, self.memory.loads.moved)
-        return self.memory.loads
+        found = FleetLoads(self.world) if known is None else known.follow(self.world)
+        self.memory.loads, self.memory.head = found, self.head
+        self.memory.history.follow(self.head, since, found.moved if since else None)
+        return found
+
+    @property
+    def history(self) -> HistoryIndex:
+        """What the newest commits moved, up to this one."""
+        self.loads  # noqa: B018  # what it follows is what the index learns from
+        return self.memory.history
+
+    @cached_property
+    def past(self) -> Past:
+        """What the newest commits moved, for pictures."""
+        history, now = self.history, SystemClock().now()
+        if self.is_kept and history.commits:
+            now = history.moves_of(history.commits[0]).at
+            history.read_back_to(now - PAST)
+        return Past(
+            found=history.found,
+            is_whole=history.is_whole,
+            is_reading=not self.is_kept and not history.is_complete,
+            now=now,
+            links=self.links,
+        )
 
     @property
     def placements(self) -> "Mapping[ObjectKey, Placed]":
@@ -159,8 +187,7 @@ class PageViews:
     @cached_property
     def faults(self) -> "Sequence[Fault]":
         """What is wrong."""
-        line = self.revisions.lineage(self.head, whole=False)
-        changed = bool(line.revisions) and is_by_hand(line[0])
+        changed = any(map(is_by_hand, self.history.commits[:1]))
         return faults_of(self.world, changed=changed)
 
     @cached_property
@@ -199,10 +226,10 @@ class PageViews:
 
     def _late(self) -> str:
         """Return why a pass is overdue, `""` if none is, or where that is not known at once."""
-        line = self.revisions.lineage(self.head, whole=False)
-        if not self._foresees or not line.revisions or not self.world.outputs:
+        newest = next(iter(self.history.commits), None)
+        if newest is None or not self._foresees or not self.world.outputs:
             return ""
-        came = line[0].committed_at
+        came = newest.committed_at
         due = (one for one in self.foreseen if SystemClock().now() - max(one.at, came) > OVERDUE)
         first = next(due, None)
         return "" if first is None else later_text(first)
@@ -222,7 +249,9 @@ class PageViews:
     @cached_property
     def passes(self) -> PassLine:
         """The passes that led to the commit."""
-        return PassLine(self.revisions, self.head, self.world, self.links, self.memory.steps)
+        return PassLine(
+            self.revisions, self.head, self.world, self.links, self.history, self.memory.steps
+        )
 
     @property
     def _foresees(self) -> bool:
@@ -237,6 +266,7 @@ class PageViews:
             wrong=self.wrong(),
             leaving=self.trouble.leaving,
             objects=self.loads.objects,
+            past=self.past,
             steps=self.passes.newest(NEWEST),
             coming=self.foreseen if self._foresees else None,
         )
@@ -262,7 +292,8 @@ class PageViews:
             self.trouble,
             self.links,
             coming=self.foreseen if self._foresees else None,
-            steps=self.passes.newest(NEWEST, MORE_BLOBS),
+            past=self.past,
+            steps=self.passes.newest(NEWEST),
             page=page,
         )
 

@@ -15,6 +15,7 @@ import click
 from reconciler.cli.options.layout import layout_options
 from reconciler.model.repository_layout import RepositoryLayout
 from reconciler.shell.processes.garbage import collect_seldom
+from reconciler.shell.processes.idle_lines import lines_of
 
 
 @click.command(name="page-worker")
@@ -67,7 +68,15 @@ def command(
     answers = PageAnswers(
         fleet, branch, new_memory(fleet.revisions, None if whole else FEW_PLACED), home, links
     )
-    for line in sys.stdin:
+
+    def read_on() -> bool:
+        try:
+            return answers.read_on()
+        except Exception as error:  # noqa: BLE001  # a past that cannot be read ends no view
+            print(trace_of(error), file=sys.stderr)
+            return False
+
+    for line in lines_of(sys.stdin.fileno(), read_on):
         question = json.loads(line)
         try:
             found = answers.answer(**question)

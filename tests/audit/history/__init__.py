@@ -1,0 +1,1 @@
+"""Facts about what was decided over time."""
