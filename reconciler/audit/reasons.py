@@ -120,7 +120,7 @@ def explain_why(
         ),
         note="" if found is None or found.by_hand else found.note,
         faults=_faults(present, {key, named}),
-        copies=CopiesOf(present, clock, elsewhere)(key),
+        copies=CopiesOf(present, clock, elsewhere, (key,))(key),
         suspension=suspension_of(present, key, moment, replay),
     )
 

@@ -103,6 +103,8 @@ class View:
         is_edited: Whether the decision in an output is another one than the pass wrote there.
         may_hide_eviction: Whether an eviction may have begun and ended between two states of an
             output, so that neither has it.
+        asks_beside: Whether the events of a change of an output are told from the other outputs of
+            its commit, too.
     """
 
     is_placed: Callable[[Manifest], bool]
@@ -139,3 +141,4 @@ class View:
     events: Callable[[OutputChange], Iterable[ObjectEvent]] = _nothing
     is_edited: Callable[[Body], bool] = _never
     may_hide_eviction: Callable[[Body, Body], bool] = _never
+    asks_beside: Callable[[Body, Body], bool] = _never

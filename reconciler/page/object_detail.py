@@ -20,6 +20,7 @@ from reconciler.model.identity import ObjectKey
 from reconciler.model.world import Fault
 from reconciler.page.links import Anchor, Links, anchor_of
 from reconciler.page.pictures.bands import BandPicture
+from reconciler.page.pictures.past import MovedThen
 from reconciler.page.room import Amount
 from reconciler.page.states import PLACED, WAITING, State, Tone
 
@@ -83,7 +84,8 @@ class ObjectView:
     `named` is the object as people call it, `states` are its own, `why` says why it lacks clusters
     or waits. `policy` is what it belongs to, `None` where it belongs to none. `steps_on` is what a
     person may do next, `again` where the same is asked again. `past` is where it was over time,
-    `None` where that did not change, `past_note` that older commits are being read.
+    `None` where that did not change, `past_note` that older commits are being read, `moved` what
+    commits moved of it. `asks` is where why and its history are told, `""` for here.
     """
 
     anchor: str
@@ -112,6 +114,8 @@ class ObjectView:
     suspension: Suspension | None = None
     past: BandPicture | None = None
     past_note: str = ""
+    moved: Sequence[MovedThen] = ()
+    asks: str = ""
     most: int = MOST_CLUSTERS
 
     @property

@@ -6,11 +6,13 @@ from pathlib import Path
 import pytest
 
 from reconciler.cli.main import run
+from reconciler.cli.page.views import FEW_PLACED
+from tests.builders import cluster, deployment, policy, text
 from tests.cli.history import told_fleet
 from tests.page.browser import AXE, MISSING, Browser, chromium
 from tests.page.served import VIEWS, ServedPage, served_page
 from tests.shell.fleet import EXAMPLE, run_pass
-from tests.shell.repositories import Checkout
+from tests.shell.repositories import Checkout, new_checkout
 
 IMAGE = "x<img src=a onerror=alert(1)>.yaml"
 
@@ -196,6 +198,25 @@ def test_the_report_has_a_slider(page: ServedPage, tmp_path: Path) -> None:
         oldest = person.run(shown)
 
     assert ([True, True, False], [False, True, True]) == (newest, oldest)
+
+
+def test_of_many_objects_the_rest_comes_by_itself(tmp_path: Path, person: Browser) -> None:
+    """An object is shown at once, and why it is there as soon as that is known."""
+    files = {f"clusters/c{n}.yaml": text(cluster(f"c{n}")) for n in range(2)}
+    files |= {f"w{n:03}.yaml": text(deployment(f"w{n:03}")) for n in range(FEW_PLACED + 1)}
+    fleet = new_checkout(tmp_path / "fleet", {**files, "policy.yaml": text(policy("all"))})
+    run_pass(fleet.folder, 0)
+    address = "/object?group=apps&kind=Deployment&namespace=default&name=w007"
+    with served_page(fleet.folder) as page:
+        shown = page.get(address).text
+        person.open(f"{page.address}{address}")
+        person.until("document.querySelector('.why') !== null")
+        told = person.text()
+        person.open("about:blank")
+
+    assert ("data-then" in shown, "Why, for each cluster" in shown) == (True, False)
+    assert "Why, for each cluster" in told
+    assert "asked next" not in told
 
 
 def test_hostile_names_stay_text(tmp_path: Path, person: Browser) -> None:

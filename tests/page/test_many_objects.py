@@ -1,8 +1,12 @@
 """The page where there are many objects: each is asked alone, whole passes are left to others."""
 
+import re
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
+from html import unescape
 from pathlib import Path
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
@@ -36,16 +40,20 @@ def asked(
     *,
     more: Mapping[str, str] | None = None,
     most: int | None = 0,
+    few: int = 100,
     problem: str = "",
 ) -> PageAnswer:
-    """Ask for a view where whole passes are computed over so many objects."""
+    """Ask for a view where whole passes are computed over so many objects.
+
+    Of so few of them each is told in full at once.
+    """
     fleet = new_fleet(folder / "fleet")
     run_pass(fleet.folder, 0)
     if more:
         fleet.commit(more)
     repository = open_repository(fleet.folder)
-    answers = PageAnswers(repository, "main", new_memory(repository.revisions, most))
-    return answers.answer(view, query or {}, fleet.head(), problem)
+    memory = replace(new_memory(repository.revisions, most), few=few)
+    return PageAnswers(repository, "main", memory).answer(view, query or {}, fleet.head(), problem)
 
 
 def test_an_object_is_told_with_its_past_by_itself(tmp_path: Path) -> None:
@@ -57,6 +65,29 @@ def test_an_object_is_told_with_its_past_by_itself(tmp_path: Path) -> None:
     assert "Why, for each cluster" in shown.html
     assert "<p>Decided " in shown.html
     assert "<h2>History</h2>" in shown.html
+
+
+def test_of_many_objects_each_is_told_at_once_without_why(tmp_path: Path) -> None:
+    """Where it runs, what moved it, and where the rest is asked for, by a plain link."""
+    shown = asked(tmp_path, "object", SHOP, few=0)
+
+    assert (200, False) == (shown.status, shown.lacks)
+    assert '<th scope="row"><a href="cluster?name=member1">member1</a></th>' in shown.html
+    assert "<h2>What moved it</h2>" in shown.html
+    assert "Why, for each cluster" not in shown.html
+    [rest] = re.findall(r'data-then="([^"]+)"', shown.html)
+    assert f'<a href="{rest}">asked next</a>' in shown.html
+    assert {**SHOP, "full": "1"} == dict(parse_qsl(urlsplit(unescape(rest)).query))
+
+
+def test_what_is_asked_next_is_all_of_it(tmp_path: Path) -> None:
+    """As of few objects at once."""
+    full = {**SHOP, "full": "1"}
+    many, few = asked(tmp_path / "1", "object", full, few=0), asked(tmp_path / "2", "object", SHOP)
+
+    assert "Why, for each cluster" in many.html
+    assert "data-then" not in many.html
+    assert many.html.count("<table") == few.html.count("<table")
 
 
 def test_what_is_told_of_an_object_alone_is_what_whole_passes_tell(tmp_path: Path) -> None:

@@ -128,9 +128,10 @@ def test_the_page_of_many_objects_answers_by_two_processes(tmp_path: Path) -> No
     fleet.commit({"rebalancer.yaml": text(moves)})
 
     with served_page(fleet.folder) as page:
-        alone = page.get("/object?kind=ConfigMap&namespace=default&name=c7")
+        alone = page.get("/object?kind=ConfigMap&namespace=default&name=c7&full=1")
         assert (200, True) == (alone.status, "<h2>History</h2>" in alone.text)
-        for path in ("/object?group=apps&kind=Deployment&namespace=default&name=shop", "/coming"):
+        shop = "/object?group=apps&kind=Deployment&namespace=default&name=shop&full=1"
+        for path in (shop, "/coming"):
             first = page.get(path)
             assert (202, True) == (first.status, "appears here by itself" in first.text)
             eventually(lambda path=path: page.get(path).status == 200, path)  # type: ignore[misc]  # bound now

@@ -4,7 +4,7 @@ No pass writes what is assumed since time went by, so whoever shows an output as
 never computed from it: passes count with what is assumed by themselves.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -25,16 +25,20 @@ def shown_at(world: World, clock: datetime) -> datetime:
     return clock if last is None else max(clock, last.at)
 
 
-def as_of(world: World, clock: datetime) -> World:
+def as_of(world: World, clock: datetime, only: Collection[ObjectKey] | None = None) -> World:
     """Return a world to show, each output as it is by now once it is read; the rest is the same.
 
     Args:
         world: As it stands in its files.
         clock: The moment, aware UTC; no earlier one than that of the last pass counts.
+        only: The outputs that are looked at, `None` for any; of others it is not known whether they
+            are as they were. Where others tell how one of these is by now, all are looked at.
     """
     if settings_in(world).assume_after_seconds is None:
         return world
-    came = dict(_assumed(world, shown_at(world, clock)))
+    if only is not None and any(needs_others(key[:2]) for key in only):
+        only = None
+    came = dict(_assumed(world, shown_at(world, clock), only))
     if not came:
         return world
     return replace(
@@ -52,12 +56,22 @@ def needs_others(kind: Kind) -> bool:
     return dialect is not None and written and kind in dialect.view().assumed_beside
 
 
-def _assumed(world: World, now: datetime) -> Iterator[tuple[ObjectKey, Manifest]]:
+def _assumed(
+    world: World, now: datetime, only: Collection[ObjectKey] | None
+) -> Iterator[tuple[ObjectKey, Manifest]]:
     """Yield the outputs of which something may be assumed."""
     for dialect in DIALECTS:
         if not any(map(world.outputs_of_kind, dialect.written)):
             continue  # its answers need not be loaded
         for kind, assumed in dialect.view().assumed.items():
             of = assumed(world, now)
-            for one in world.outputs_of_kind(kind):
+            for one in _of_kind(world, kind, only):
                 yield one.key, replace(one, held=LateBody(partial(of, one)))
+
+
+def _of_kind(world: World, kind: Kind, only: Collection[ObjectKey] | None) -> Iterable[Manifest]:
+    """Return the outputs of a kind that are looked at."""
+    if only is None:
+        return world.outputs_of_kind(kind)
+    asked = (world.outputs.get(key) for key in only if key[:2] == kind)
+    return [one for one in asked if one is not None]

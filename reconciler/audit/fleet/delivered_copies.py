@@ -5,7 +5,7 @@ compared with the files that are there.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -77,12 +77,14 @@ class CopiesOf:
         world: That is asked about.
         now: Moment of the question, aware UTC: what is assumed of silence by then counts.
         elsewhere: What is delivered on other branches; those that cannot be seen are left out.
+        only: The decisions that are asked about, `None` for any.
         settings: Of the world.
     """
 
     world: World
     now: datetime
     elsewhere: Elsewhere = field(default_factory=dict)
+    only: Collection[ObjectKey] | None = None
     settings: Settings = field(init=False)
     _shown: World | None = None
     _renderers: dict[str, Renderer] = field(default_factory=dict)
@@ -98,7 +100,8 @@ class CopiesOf:
         if dialect is None:
             return ()
         if dialect.name not in self._known:
-            shown = self._shown = self._shown or as_of(self.world, self.now)
+            shown = self._shown or as_of(self.world, self.now, self.only)
+            self._shown = shown
             moment = shown_at(shown, self.now)
             self._known[dialect.name] = dialect.view().copies(shown, moment)
         found = attempt(partial(self._known[dialect.name], key), lambda: _place(key))

@@ -1,6 +1,6 @@
 """What is suspended, and by which file."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import InitVar, dataclass, field
 
 from reconciler.audit.fleet.placed import decision_on
@@ -64,15 +64,10 @@ class Suspensions:
         changed = inputs if before is None else differing_keys(inputs, before.world.inputs)
         for key in changed:
             found.pop(key, None)
-            manifest = inputs.get(key)
-            if manifest is not None and suspends(key[:2], manifest.body, KINDS):
-                found[key] = Suspender(key, manifest.origin.path)
-        whole = next(iter(self.world.of_kind(*CONFIGURATION)), None)
-        everything = None
-        if whole is not None and settings_in(self.world).suspend:
-            everything = Suspender(whole.key, whole.origin.path)
+            if (one := _suspender(self.world, key)) is not None:
+                found[key] = one
         object.__setattr__(self, "suspenders", found)
-        object.__setattr__(self, "everything", everything)
+        object.__setattr__(self, "everything", _suspender_of_all(self.world))
 
     def followed(self, world: World) -> "Suspensions":
         """Return those of another world."""
@@ -83,11 +78,9 @@ class Suspensions:
 
         Nothing suspends what passes do nothing with: a cluster, a score.
         """
-        related = list(dict.fromkeys(self._related(key))) if self.suspenders else []
+        related = _related(self.world, key) if self.suspenders else ()
         found = [self.suspenders[one] for one in related if one in self.suspenders]
-        if self.everything is not None and _is_governed(key):
-            found.append(self.everything)
-        return tuple(found)
+        return (*found, *_with_all(self.everything, key))
 
     def cell(self, key: ObjectKey) -> str:
         """Return in a word what suspends an object, `""` if nothing does."""
@@ -102,21 +95,50 @@ class Suspensions:
         words = [f"{'with' if o.is_configuration else 'by'} {_word(o, key)}" for o in others]
         return " ".join(("suspended", " and ".join(words))).rstrip()
 
-    def _related(self, key: ObjectKey) -> Iterator[ObjectKey]:
-        """Yield an object, what is decided about it, and what that belongs to."""
-        yield key
-        decided = key
-        if key not in self.world.outputs:
-            decided = decision_on(key) or key
-        output, dialect = self.world.outputs.get(decided), dialect_of(decided.group)
-        if output is None or dialect is None:
-            return
+
+def suspenders_of(world: World, key: ObjectKey) -> tuple[Suspender, ...]:
+    """Return what `Suspensions.of` says of one object; nothing but what concerns it is read."""
+    found = (_suspender(world, one) for one in _related(world, key))
+    return (
+        *(one for one in found if one is not None),
+        *_with_all(_suspender_of_all(world), key),
+    )
+
+
+def _suspender(world: World, key: ObjectKey) -> Suspender | None:
+    """Return a manifest as what suspends, `None` if it does not."""
+    manifest = world.inputs.get(key)
+    if manifest is None or not suspends(key[:2], manifest.body, KINDS):
+        return None
+    return Suspender(key, manifest.origin.path)
+
+
+def _suspender_of_all(world: World) -> Suspender | None:
+    """Return the configuration if it suspends everything."""
+    whole = next(iter(world.of_kind(*CONFIGURATION)), None)
+    if whole is None or not settings_in(world).suspend:
+        return None
+    return Suspender(whole.key, whole.origin.path)
+
+
+def _with_all(everything: Suspender | None, key: ObjectKey) -> tuple[Suspender, ...]:
+    """Return what suspends an object together with everything."""
+    return (everything,) if everything is not None and _is_governed(key) else ()
+
+
+def _related(world: World, key: ObjectKey) -> Sequence[ObjectKey]:
+    """Return an object, what is decided about it, and what that belongs to, each once."""
+    decided = key if key in world.outputs else decision_on(key) or key
+    found = [key]
+    output, dialect = world.outputs.get(decided), dialect_of(decided.group)
+    if output is not None and dialect is not None:
         view = dialect.view()
-        yield decided
+        found.append(decided)
         if (workload := view.workload_of(output.body)) is not None:
-            yield _key_of(workload)
+            found.append(_key_of(workload))
         related = (view.owner_of(decided, output.body), view.policy_of(output.body))
-        yield from (one for one in related if one is not None)
+        found += (one for one in related if one is not None)
+    return list(dict.fromkeys(found))
 
 
 def _word(suspender: Suspender, key: ObjectKey) -> str:

@@ -136,7 +136,7 @@ def _waiting(
     """Yield the objects with copies that wait, sorted."""
     if not placements.may_wait:
         return
-    copies = CopiesOf(placements.world, now)
+    copies = CopiesOf(placements.world, now, only=placements.may_wait)
     for key in sorted(placements.may_wait):
         found = tuple(one for one in copies.statuses(key) if one.waits_for)
         if found:

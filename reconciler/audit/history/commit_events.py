@@ -83,6 +83,15 @@ def chronicle(
     return sorted(found, key=lambda happening: happening.key)
 
 
+def asks_beside(changes: Sequence[FileChange], texts: Texts, layout: RepositoryLayout) -> bool:
+    """Return whether the events of some outputs are told from the others of a commit, too."""
+    for key, before, after in changed_outputs(changes, texts, layout):
+        dialect = dialect_of(key.group)
+        if dialect is not None and dialect.view().asks_beside(before or {}, after or {}):
+            return True
+    return False
+
+
 def changed_outputs(
     changes: Sequence[FileChange], texts: Texts, layout: RepositoryLayout, mentions: str = ""
 ) -> list[Changed]:

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from reconciler.audit.fleet.suspensions import Suspender, Suspensions
+from reconciler.audit.fleet.suspensions import Suspender, suspenders_of
 from reconciler.audit.previews.edits import put
 from reconciler.audit.proofs.replay import Replay
 from reconciler.core.dialects import KINDS
@@ -61,7 +61,7 @@ def suspension_of(world: World, key: ObjectKey, now: datetime, replay: Replay) -
         now: Moment of the next pass.
         replay: What asks passes about one object.
     """
-    by = Suspensions(world).of(key)
+    by = suspenders_of(world, key)
     if not by:
         return None
     told, moves = replay.explain(resumed(world, by), key, now)

@@ -8,7 +8,7 @@ import click
 
 from reconciler.audit.fleet.assumed_outputs import as_of
 from reconciler.audit.fleet.placed import placed_on
-from reconciler.audit.fleet.suspensions import Suspensions
+from reconciler.audit.fleet.suspensions import suspenders_of
 from reconciler.audit.named_object import find_object, near, spelled
 from reconciler.audit.printable import printable
 from reconciler.audit.short_id import short_id
@@ -70,7 +70,7 @@ def _object(world: World, key: ObjectKey) -> Iterator[Line]:
 
 def _suspended(world: World, key: ObjectKey) -> Iterator[Line]:
     """Yield what suspends it, each with its file and with what a resume would move."""
-    told = suspender_sentences(world, Suspensions(world).of(key), SystemClock().now())
+    told = suspender_sentences(world, suspenders_of(world, key), SystemClock().now())
     yield from (("Suspended:" if at == 0 else "", line) for at, line in enumerate(told))
 
 

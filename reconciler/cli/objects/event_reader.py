@@ -115,9 +115,27 @@ class EventReader:
         return places_of(self._key, self._revisions.layout)
 
     def _texts(self, commits: "Sequence[Commit]") -> dict[str, bytes]:
-        """Return what the changed outputs held."""
-        from reconciler.audit.history.commit_events import needed
+        """Return what the changed outputs held: of one object its own, and those beside if asked.
 
-        changes = (self._revisions.changes(commit) for commit in commits)
-        blobs = (blob for listed in changes for blob in needed(listed, self._revisions.layout))
-        return self._revisions.texts(blobs)
+        A pass may have written those of all objects.
+        """
+        from reconciler.audit.history.commit_events import asks_beside, needed
+
+        revisions, places = self._revisions, self._places()
+        changes = [revisions.changes(commit) for commit in commits]
+        if revisions.layout.output_root in places:
+            return revisions.texts(
+                blob for one in changes for blob in needed(one, revisions.layout)
+            )
+        own = [
+            [c for c in one if c.path in places or c.path.rpartition("/")[0] in places]
+            for one in changes
+        ]
+        found = revisions.texts(blob for one in own for blob in needed(one, revisions.layout))
+        whole = [
+            every
+            for every, near in zip(changes, own, strict=True)
+            if asks_beside(near, found, revisions.layout)
+        ]
+        more = (blob for one in whole for blob in needed(one, revisions.layout))
+        return found | revisions.texts(blob for blob in more if blob not in found)

@@ -16,6 +16,7 @@ from reconciler.model.labels import labels_of
 
 if TYPE_CHECKING:
     from reconciler.audit.fleet.delivered_copies import Elsewhere
+    from reconciler.audit.fleet.suspensions import Suspensions
     from reconciler.model.identity import ObjectKey
     from reconciler.model.known_kinds import Kind
     from reconciler.model.world import World
@@ -88,7 +89,11 @@ def table_of(kind: "Kind", layout: Layout, *, namespaced: bool) -> Table:
 
 
 def rows_of(
-    world: "World", keys: "Sequence[ObjectKey]", now: datetime, wide: "Elsewhere | None" = None
+    world: "World",
+    keys: "Sequence[ObjectKey]",
+    now: datetime,
+    wide: "Elsewhere | None" = None,
+    suspensions: "Suspensions | None" = None,
 ) -> "Mapping[ObjectKey, Row]":
     """Return what tables show of objects, in the order given.
 
@@ -97,6 +102,7 @@ def rows_of(
         keys: The objects.
         now: Moment of the question.
         wide: For wide tables, what is delivered on other branches.
+        suspensions: Of the same world, `None` where they are not known yet.
     """
     from reconciler.audit.fleet.assumed_outputs import as_of
     from reconciler.audit.fleet.cluster_health import with_taints
@@ -105,9 +111,9 @@ def rows_of(
 
     origins = {key: (world.inputs.get(key) or world.outputs[key]).origin for key in keys}
     settings = settings_in(world)
-    shown = as_of(world, now)
+    shown = as_of(world, now, keys)
     bodies = {key: with_taints(world, settings, key[:2], shown_body(shown, key)) for key in keys}
-    suspensions = Suspensions(world)
+    suspensions = suspensions or Suspensions(world)
     coming = {} if wide is None else coming_cells(world, keys)
     copies = {} if wide is None else copies_cells(world, keys, wide, now)
     return {

@@ -209,13 +209,16 @@ class PageAnswers:
 
     def _object(self, views: PageViews, query: Query, problem: str) -> AnsweredView:
         """Return the view of one object: what is decided, or a workload of which that is told."""
-        from reconciler.cli.page.one_object import object_detail, object_outline
+        from reconciler.cli.page.one_object import FULL, object_detail, object_outline
 
         key = _key(views.world, query)
         unknown = "" if views.is_whole else views.unknown(problem)
         states = ObjectStates(views.trouble)
-        if query.get("brief"):
-            return self._told(object_outline(views.world, key, LINKS, states, views.past, BRIEF))
+        is_slow, is_asked = bool(query.get("brief")), bool(query.get(FULL)) or views.is_few
+        if is_slow or not is_asked:
+            note = BRIEF if is_slow else ""
+            found = object_outline(views.world, key, LINKS, states, views.past, note=note)
+            return self._told(found)
         told = object_detail(
             views.revisions,
             self.memory.replay,

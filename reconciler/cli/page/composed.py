@@ -86,7 +86,7 @@ def _suspend(
     fleet: "FleetRepository", world: "World", key: "ObjectKey"
 ) -> tuple[ComposedView, "Preview", bool]:
     """Return the edit that suspends an object, or resumes it, what it would move, and which."""
-    from reconciler.audit.fleet.suspensions import Suspensions
+    from reconciler.audit.fleet.suspensions import suspenders_of
     from reconciler.audit.previews.edits import put
     from reconciler.audit.previews.look_ahead import look_ahead
     from reconciler.cli.edits.suspension import suspension_edit
@@ -101,7 +101,7 @@ def _suspend(
     def files(path: str) -> bytes:
         return read_file(repository, world.revision, f"{prefix}{path}") or b""
 
-    resumes = key in Suspensions(world).suspenders
+    resumes = any(one.key == key for one in suspenders_of(world, key))
     edit = suspension_edit(world, files, word, key.namespace, suspend=not resumes)
     index = world.inputs[key].origin.index
     after = next(d.body for d in read(edit.after, edit.path).documents if d.index == index)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from reconciler.shell.reading.revisions import GitRevisions
 
 EVENTS, HISTORY = 20, 8
+FULL = "full"  # in an address: why and the history, too
 
 
 class ToldObject(NamedTuple):
@@ -103,9 +104,12 @@ def object_outline(
     links: Links,
     states: ObjectStates,
     past: Past,
-    note: str,
+    *,
+    note: str = "",
 ) -> ObjectView:
     """Return what is known of one object without asking why it is where it is.
+
+    With a `note` it is asked again by whoever wants to, without one it is asked next.
 
     Args:
         world: That has it.
@@ -113,25 +117,29 @@ def object_outline(
         links: Where views lead.
         states: How objects are.
         past: What the newest commits moved.
-        note: Why no more is told.
+        note: Why no more is told, `""` if it is asked next.
     """
     placed = placed_on(world, key)
-    copies = CopiesOf(world, SystemClock().now())(key)
+    copies = CopiesOf(world, SystemClock().now(), only=(key,))(key)
+    person = named(world, key)
+    around = _around(world, key, links, states, past)
+    around |= {"again": _more(person, links, "again")} if note else {}
     return object_view(
         key,
-        _title(named(world, key)),
+        _title(person),
         placed,
         None,
         copies=copy_lines(placed, copies, links),
         note=note,
-        **{**_around(world, key, links, states, past), "again": _again(named(world, key), links)},
+        asks="" if note else _more(person, links, FULL),
+        **around,
     )
 
 
-def _again(person: "ObjectKey", links: Links) -> str:
-    """Return where an object is asked about once more, though that took too long before."""
+def _more(person: "ObjectKey", links: Links, word: str) -> str:
+    """Return where an object is asked about with a word more: once more, or in full."""
     found = links.object(person)
-    return f"{found}&again=1" if found else ""
+    return f"{found}&{word}=1" if found else ""
 
 
 def _around(
@@ -162,6 +170,7 @@ def _around(
         "again": links.object(person),
         "past": past.of_object(key, placed),
         "past_note": past.reading,
+        "moved": past.moves_of(key),
     }
 
 

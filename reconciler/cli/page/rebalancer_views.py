@@ -51,20 +51,21 @@ def rebalancers_view(views: PageViews, problem: str = "") -> RebalancersView:
     comes: dict[ObjectKey, list[Coming]] = {key: [] for key in every}
     for one in coming.found:
         comes.get(one.key, []).append(one)
+    found = rows_of(world, every, SystemClock().now(), suspensions=views.suspensions)
     rows = {
         key: replace(row, coming=UNKNOWN if coming.note else coming_cell(comes[key]))
-        for key, row in rows_of(world, every, SystemClock().now()).items()
+        for key, row in found.items()
     }
     tables = []
     for kind, keys in kinds.items():
         namespaced = any(key.namespace for key in keys)
         layout = Layout(wide=True, namespaces=True, suspended=suspended_kinds(rows))
         table = table_of(kind, layout, namespaced=namespaced)
-        found = [
+        listed = [
             RebalancerRow(table.cells(key, rows[key]), key.name, _progress(world, key))
             for key in keys
         ]
-        tables.append((kind[1], table.titles, found))
+        tables.append((kind[1], table.titles, listed))
     told = [one for one in coming.found if one.key in comes]
     return RebalancersView(tables, ComingView(told, coming.note))
 

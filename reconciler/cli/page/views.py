@@ -31,7 +31,7 @@ from reconciler.shell.clock import SystemClock
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from reconciler.audit.fleet.suspensions import Suspender
+    from reconciler.audit.fleet.suspensions import Suspender, Suspensions
     from reconciler.audit.previews.foresight import Coming
     from reconciler.audit.proofs.replay import Replay
     from reconciler.model.decision import Placed
@@ -86,6 +86,7 @@ class PageMemory:
     trouble: PlacementTrouble | None = None
     head: str = ""
     most: int | None = None
+    few: int = FEW_PLACED
 
 
 def new_memory(revisions: "GitRevisions", most: int | None = None) -> PageMemory:
@@ -167,6 +168,11 @@ class PageViews:
         """Whether whole passes are computed here."""
         return self.memory.most is None or len(self.placements) <= self.memory.most
 
+    @property
+    def is_few(self) -> bool:
+        """Whether why an object is where it is takes no time."""
+        return len(self.placements) <= self.memory.few
+
     def unknown(self, problem: str) -> str:
         """Return why something is not told that takes whole passes.
 
@@ -208,6 +214,11 @@ class PageViews:
                 trouble_of(self.usage, self._troubled, now, faults=self.faults),
             )
         return self._trouble[1]
+
+    @property
+    def suspensions(self) -> "Suspensions":
+        """What people suspended."""
+        return self._troubled.suspensions
 
     @property
     def passed_at(self) -> "datetime | None":

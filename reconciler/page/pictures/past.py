@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
+from typing import NamedTuple
 
 from reconciler.audit.fleet.usage import Usage
 from reconciler.audit.history.moves_over_time import (
@@ -13,6 +15,7 @@ from reconciler.audit.history.moves_over_time import (
     moves_by_hour,
     object_over_time,
 )
+from reconciler.audit.previews.placement_moves import PlacementMove
 from reconciler.model.decision import Placed
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import format_moment
@@ -21,7 +24,16 @@ from reconciler.page.pictures.bands import BandPicture, SteppedParts, band_pictu
 from reconciler.page.pictures.bars import BarPicture, Slot, bar_picture, moved_words
 
 HOURS = 24
+MOST_MOVES = 8  # of one object that are listed
 UNREAD = "the older past is being read"
+
+
+class MovedThen(NamedTuple):
+    """What one commit moved of one object: full hex id, moment, cluster by cluster."""
+
+    revision: str
+    at: datetime
+    moves: Sequence[PlacementMove]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +96,15 @@ class Past:
             placed: Where it is now.
         """
         return self._bands(object_over_time(key, placed, self.found), "Replicas over time")
+
+    def moves_of(self, key: ObjectKey) -> Sequence[MovedThen]:
+        """Return the newest moves of an object, the newest first."""
+        moved = (
+            MovedThen(one.revision, one.at, one.objects[key].moves)
+            for one in self.found
+            if one.objects is not None and key in one.objects
+        )
+        return list(islice(moved, MOST_MOVES))
 
     def of_cluster(self, usage: Usage) -> BandPicture | None:
         """Return what was on a cluster: replicas, or objects where none has replicas to count."""

@@ -1,6 +1,6 @@
 "use strict";
-// None of this is needed to read a page: the slider, a live page and its news, keys that lead to the
-// search, and a button that copies.
+// None of this is needed to read a page: the slider, what is asked after the first answer, a live page
+// and its news, keys that lead to the search, and a button that copies.
 const slider = () => {
   for (const form of document.querySelectorAll("form.slider")) {
     const input = form.querySelector("input[type=range]");
@@ -30,20 +30,40 @@ const copying = () => {
     line.append(button);
   }
 };
-const renew = async (revision) => {
-  const answer = await fetch(location.href, { headers: { accept: "text/html" } });
-  if (answer.status !== 200) return;
-  const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+const put = (text) => {
+  const fresh = new DOMParser().parseFromString(text, "text/html");
   const field = document.activeElement;
-  if (field && field.matches("input, select, textarea")) return;
+  if (field && field.matches("input, select, textarea")) return false;
   for (const part of ["main", ".wrong-bar"]) {
     const [old, next] = [document.querySelector(part), fresh.querySelector(part)];
     if (old && next) old.replaceWith(next);
   }
-  document.body.dataset.live = revision;
-  document.querySelector("#news").textContent = "Renewed: a pass has committed.";
   slider();
   copying();
+  return true;
+};
+const ask = (address) => fetch(address, { headers: { accept: "text/html" } });
+const complete = async () => {
+  const rest = document.querySelector("[data-then]");
+  const waits = () => rest && rest.isConnected;
+  for (let tries = 0; waits() && tries < 20; tries += 1) {
+    const answer = await ask(rest.dataset.then);
+    if (answer.status === 200) {
+      const text = await answer.text();
+      if (waits() && put(text)) document.body.dataset.whole = rest.dataset.then;
+    }
+    if (answer.status !== 202) return;
+    await new Promise((done) => setTimeout(done, 1000));
+  }
+  if (waits()) location.replace(rest.dataset.then); // it takes long; what there is so far is there
+};
+const renew = async (revision) => {
+  const answer = await ask(document.body.dataset.whole || location.href);
+  if (answer.status !== 200) return;
+  if (!put(await answer.text())) return;
+  document.body.dataset.live = revision;
+  document.querySelector("#news").textContent = "Renewed: a pass has committed.";
+  complete();
 };
 const follow = () => {
   const source = new EventSource(`events?since=${document.body.dataset.live}`);
@@ -58,4 +78,5 @@ document.addEventListener("keydown", (event) => {
 });
 slider();
 copying();
+complete();
 if (document.body.dataset.live) follow();

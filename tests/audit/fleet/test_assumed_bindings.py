@@ -72,6 +72,15 @@ def test_silent_clusters_are_assumed_healthy_without_a_pass(seconds: int) -> Non
         assert told.binding()["status"] == shown(told, after(seconds - 1))
 
 
+def test_of_one_object_the_same_is_assumed_as_of_all() -> None:
+    """What nobody asks about stays as it is written."""
+    told = web("a", "b")
+    whole, one, none = (as_of(told.world(), after(60), only) for only in (None, (WEB,), ()))
+
+    assert whole.outputs[WEB].body == one.outputs[WEB].body
+    assert told.world().outputs[WEB].body == none.outputs[WEB].body
+
+
 def test_nothing_is_written_for_it_and_no_pass_waits_for_it() -> None:
     """The file says for whom is waited, as long as nobody reports."""
     told = web("a")

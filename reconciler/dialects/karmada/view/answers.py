@@ -19,7 +19,7 @@ from reconciler.dialects.karmada.view.cluster import (
     unreachable,
 )
 from reconciler.dialects.karmada.view.columns import COLUMNS
-from reconciler.dialects.karmada.view.events import events_of, may_hide_eviction
+from reconciler.dialects.karmada.view.events import asks_beside, events_of, may_hide_eviction
 from reconciler.dialects.karmada.view.placed import (
     clusters_in,
     is_placed,
@@ -131,4 +131,5 @@ VIEW = View(
     events=events_of,
     is_edited=_is_edited,
     may_hide_eviction=may_hide_eviction,
+    asks_beside=asks_beside,
 )

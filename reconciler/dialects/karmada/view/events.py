@@ -3,7 +3,11 @@
 from collections.abc import Iterable, Iterator
 
 from reconciler.dialects.karmada.api.defaults import DEFAULT_SCHEDULER
-from reconciler.dialects.karmada.api.work.binding_spec import BindingSpec, decode_spec
+from reconciler.dialects.karmada.api.work.binding_spec import (
+    BindingSpec,
+    decode_spec,
+    may_propagate,
+)
 from reconciler.dialects.karmada.api.work.binding_status import decode_status
 from reconciler.model.body import Body
 from reconciler.model.fields import text
@@ -57,6 +61,11 @@ def may_hide_eviction(before: Body, after: Body) -> bool:
     known, now = decode_spec(before), decode_spec(after)
     kept = {*now.named, *_leaving(now), *_leaving(known)}
     return not known.named <= kept
+
+
+def asks_beside(before: Body, after: Body) -> bool:
+    """Return whether what a workload takes along may be told of a change: others name it."""
+    return may_propagate(before) or may_propagate(after)
 
 
 def _leaving(binding: BindingSpec) -> tuple[str, ...]:

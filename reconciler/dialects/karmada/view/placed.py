@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from reconciler.dialects.karmada.api.work.binding_spec import (
+    decode_resource,
     decode_spec,
     encode_reference,
     requests_of,
@@ -35,4 +36,4 @@ def requested_by(binding: Body) -> Resources:
 
 def workload_of(binding: Body) -> Body:
     """Return the workload of a binding, as a rebalancer names it."""
-    return encode_reference(decode_spec(binding).resource._replace(uid="", resource_version=""))
+    return encode_reference(decode_resource(binding)._replace(uid="", resource_version=""))

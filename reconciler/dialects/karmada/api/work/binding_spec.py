@@ -161,7 +161,7 @@ def decode_spec(manifest: Body) -> BindingSpec:
     """
     spec = fields.mapping(manifest, "spec")
     return decode_policy_fields(spec)._replace(
-        resource=decode_reference(fields.mapping(spec, "resource")),
+        resource=decode_resource(manifest),
         replicas=fields.number_or_none(spec, "replicas"),
         requirements=fields.mapping_or_none(spec, "replicaRequirements"),
         clusters=decode_targets(spec),
@@ -171,6 +171,15 @@ def decode_spec(manifest: Body) -> BindingSpec:
         priority=fields.mapping_or_none(spec, "schedulePriority"),
         components=fields.bodies(spec, "components"),
     )
+
+
+def decode_resource(manifest: Body) -> ObjectReference:
+    """Return the workload of a binding's manifest alone: there may be a thousand clusters beside.
+
+    Raises:
+        UserError: A field of it has the wrong type.
+    """
+    return decode_reference(fields.mapping(fields.mapping(manifest, "spec"), "resource"))
 
 
 def may_propagate(manifest: Body) -> bool:
