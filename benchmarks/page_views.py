@@ -4,19 +4,34 @@ The first view of a commit is that which a person waits for: the files were read
 before, as in a page that follows its branch.
 """
 
+import gzip
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from datetime import timedelta
+from multiprocessing import get_context
 from pathlib import Path
 
 from benchmarks.figure import Figure, Unit
-from benchmarks.repositories import make_bare, manifests_of, passes_of, push, start_clock, workload
+from benchmarks.repositories import (
+    Given,
+    make_bare,
+    manifests_of,
+    passes_of,
+    push,
+    start_clock,
+    workload,
+)
 from reconciler.cli.page.service import open_page
 from reconciler.model.repository_layout import RepositoryLayout
+from reconciler.shell.git.repository import Repository
 from reconciler.shell.http.kept_process import PageQuestion
 from reconciler.shell.http.page_access import NO_ACCESS
 from reconciler.shell.http.page_process import PageProcesses
+from reconciler.shell.http.page_responses import LEVEL
+from reconciler.shell.passes.one_pass import Passes
 
 SIZES = {
     (500, 5_000): "500 clusters, 5,000 workloads",
@@ -37,11 +52,23 @@ def _workload(number: int) -> QUERY:
     return ("group", "apps"), ("kind", "Deployment"), ("name", name), ("namespace", "default")
 
 
+def _in_full(number: int) -> QUERY:
+    """Return the address of a workload, with why it is where it is."""
+    return tuple(sorted((*_workload(number), ("full", "1"))))
+
+
+MEANWHILE = ("a cluster", "objects", "an object", "matrix", "timeline", "search")
+"""Views that are asked for while passes run."""
+PASSES = 5
 VIEWS: dict[str, tuple[str, QUERY]] = {
+    "fleet again": ("fleet", ()),
     "next clusters": ("clusters", (("page", "2"),)),
     "clusters by use": ("clusters", (("sort", "-taken"),)),
     "a cluster": ("cluster", (("name", "member-00001"),)),
+    "objects": ("objects", ()),
     "objects by replicas": ("objects", (("sort", "-replicas"),)),
+    "an object": ("object", _workload(CHANGED + 3)),
+    "its manifest": ("manifest", _workload(CHANGED + 3)),
     "search": ("search", (("q", "web-00001"),)),
     "matrix": ("matrix", ()),
     "matrix by policy": ("matrix", (("group", "policy"),)),
@@ -60,6 +87,11 @@ OBJECT_VIEWS: dict[str, tuple[str, QUERY]] = {
     "third object": ("object", _workload(3)),
     "an object at rest": ("object", _workload(CHANGED + 1)),
     "another object at rest": ("object", _workload(CHANGED + 2)),
+    "first object, why and its history": ("object", _in_full(1)),
+    "second object, why and its history": ("object", _in_full(2)),
+    "third object, why and its history": ("object", _in_full(3)),
+    "an object at rest, why and its history": ("object", _in_full(CHANGED + 1)),
+    "another object at rest, why and its history": ("object", _in_full(CHANGED + 2)),
 }
 
 
@@ -71,6 +103,7 @@ def figures(large: bool) -> Iterator[Figure]:  # noqa: FBT001  # as every group
             if not folder.exists():  # the large one takes 15 minutes and 15 GB of memory
                 _make(folder, clusters, workloads)
             yield from _figures(folder, size)
+            yield from _meanwhile(folder, size)
 
 
 def object_figures(large: bool) -> Iterator[Figure]:  # noqa: FBT001  # as every group
@@ -95,7 +128,7 @@ def _object_figures(folder: Path, size: str) -> Iterator[Figure]:
         yield Figure(f"page of objects, from nothing, {size}", took, Unit.SECONDS)
         for name, (view, query) in OBJECT_VIEWS.items():
             took, length = _asked(page.processes, head, view, query)
-            note = f"{length / 1e6:.2f} MB"
+            note = f"{length / 1e3:.0f} KB compressed"
             yield Figure(f"page of objects, {name}, {size}", took, Unit.SECONDS, note)
         start = time.perf_counter()
         page.processes.ask_whole(PageQuestion("coming", (), head))
@@ -124,12 +157,61 @@ def _figures(folder: Path, size: str) -> Iterator[Figure]:
         took, _ = _asked(page.processes, before, "fleet")
         yield Figure(f"page, from nothing, {size}", took, Unit.SECONDS)
         took, length = _asked(page.processes, head, "fleet")
-        yield Figure(f"page, first view, {size}", took, Unit.SECONDS)
-        yield Figure(f"page, size of the first view, {size}", length / 1e6, Unit.MEGABYTES)
+        note = "after a pass, which was not followed live"
+        yield Figure(f"page, first view, {size}", took, Unit.SECONDS, note)
+        name = f"page, size of the first view, {size}"
+        yield Figure(name, length / 1e6, Unit.MEGABYTES, "compressed")
         for name, (view, query) in VIEWS.items():
             took, length = _asked(page.processes, head, view, query)
-            note = f"{length / 1e6:.2f} MB"
+            note = f"{length / 1e3:.0f} KB compressed"
             yield Figure(f"page, {name}, {size}", took, Unit.SECONDS, note)
+
+
+def _meanwhile(folder: Path, size: str) -> Iterator[Figure]:
+    """Yield what views cost while passes run beside, as in a daemon: the longest of each.
+
+    Each pass moves one workload, in a copy of the repository that shares its objects.
+    """
+    took: dict[str, float] = {}
+
+    def ask(name: str, head: str, view: str, query: QUERY) -> None:
+        took[name] = max(took.get(name, 0), _asked(page.processes, head, view, query)[0])
+
+    with (
+        tempfile.TemporaryDirectory(prefix="reconciler-page-") as name,
+        ProcessPoolExecutor(1, get_context("spawn")) as beside,
+    ):
+        copy = Path(name) / "fleet.git"
+        words = ["git", "clone", "--quiet", "--bare", "--shared", str(folder), str(copy)]
+        subprocess.run(words, check=True)
+        with open_page(copy, "main", RepositoryLayout(), NO_ACCESS) as page:
+            _asked(page.processes, _commit(copy, "main"), "fleet")
+            beside.submit(_pass_again, copy, 0).result()  # it has read all that there is
+            for number in range(1, PASSES + 1):
+                head = _commit(copy, "main")
+                running = beside.submit(_pass_again, copy, number)
+                ask("first view after a pass", head, "fleet", ())
+                for view in MEANWHILE:
+                    ask(view, head, *VIEWS[view])
+                running.result()
+    for view, seconds in took.items():
+        yield Figure(f"page while passes run, {view}, {size}", seconds, Unit.SECONDS)
+
+
+_RUNNING: dict[Path, tuple[Repository, Given, Passes]] = {}
+"""In the process beside: what passes run with, by repository."""
+
+
+def _pass_again(folder: Path, number: int) -> None:
+    """Scale a workload, and run a pass."""
+    if folder not in _RUNNING:
+        repository, clock = Repository.open(folder), start_clock()
+        clock.moment += timedelta(seconds=600)
+        _RUNNING[folder] = repository, clock, passes_of(repository, clock)
+    repository, clock, passes = _RUNNING[folder]
+    clock.moment += timedelta(seconds=120)
+    push(repository, workload(CHANGED + 20 + number, 40 + number), at=clock.moment)
+    passes.run()
 
 
 def _commit(folder: Path, name: str) -> str:
@@ -139,9 +221,10 @@ def _commit(folder: Path, name: str) -> str:
 
 
 def _asked(processes: PageProcesses, head: str, view: str, query: QUERY = ()) -> tuple[float, int]:
-    """Return how many seconds a view of a commit takes, and how many bytes it has."""
+    """Return how many seconds a view of a commit takes, and how many bytes it has compressed."""
     start = time.perf_counter()
     reply = processes.ask(PageQuestion(view, query, head))
     if reply.status != 200 or reply.lacks:
         raise RuntimeError(f"{view}: {reply.html[-200:]}")
-    return time.perf_counter() - start, len(reply.html.encode())
+    took = time.perf_counter() - start
+    return took, len(gzip.compress(reply.html.encode(), compresslevel=LEVEL))
