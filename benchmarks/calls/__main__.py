@@ -16,6 +16,7 @@ from pathlib import Path
 
 from benchmarks import karmada_schedule, kubefleet_schedule, ocm_schedule
 from benchmarks.calls.counted_command import calls_of
+from benchmarks.calls.page_calls import page_calls
 from benchmarks.questions import CHANGED, COMPLETION, SIZED_QUESTIONS
 from benchmarks.repositories import (
     TAINT,
@@ -75,6 +76,13 @@ def _asked(place: Path) -> Iterator[tuple[str, int]]:
         yield f"completion of a name, {which}", _command(folder, cache, **COMPLETION)
     yield "a change after a start", _command(folder, cache, "reconcile")
     yield "verify of two passes", _command(folder, cache, "verify")
+    yield from page_calls(folder, lambda: _scaled_again(folder, cache), calls_of)
+
+
+def _scaled_again(folder: Path, cache: Path) -> None:
+    """Scale a workload, and have a pass take that up."""
+    change(folder, team_workload(CHANGED, 33))
+    _command(folder, cache, "reconcile")
 
 
 def _delivered(place: Path) -> Iterator[tuple[str, int]]:
