@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from reconciler.audit.fleet.copy_wording import files_text, report_text
 from reconciler.audit.fleet.delivered_copies import DeliveredCopy
@@ -12,7 +13,6 @@ from reconciler.audit.history.upstream_events import Happening
 from reconciler.audit.previews.foresight import Coming
 from reconciler.audit.previews.resumption import Suspension
 from reconciler.audit.reasons import Shift, against
-from reconciler.audit.short_id import short_id
 from reconciler.dialects.copy_status import Report
 from reconciler.model.decision import Placed
 from reconciler.model.explanation import ClusterAnswer, Explanation
@@ -64,15 +64,27 @@ class CopyLine:
     waits: str
 
 
+class CauseLine(NamedTuple):
+    """A commit of a person that brought something about."""
+
+    author: str
+    subject: str
+    revision: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryLine:
-    """One thing that happened to the object: from where to where, why, by whose commit."""
+    """One thing that happened to the object: from where to where, why, by whose commits.
+
+    `by` says what did it where that was no commit, `""` where it was.
+    """
 
     revision: str
     at: datetime
     before: Placed | None
     after: Placed | None
     why: str
+    causes: Sequence[CauseLine]
     by: str
     problem: str
 
@@ -214,10 +226,9 @@ def _health(copy: DeliveredCopy) -> State:
 
 def history_line(event: Event) -> HistoryLine:
     """Return one thing that happened."""
-    causes = "; ".join(
-        f"{one.author.partition(' <')[0]}: {one.subject} ({short_id(one.revision)})"
-        for one in event.causes
-    )
+    causes = [
+        CauseLine(one.author.partition(" <")[0], one.subject, one.revision) for one in event.causes
+    ]
     decision = event.decision
     return HistoryLine(
         revision=event.commit.revision,
@@ -225,7 +236,8 @@ def history_line(event: Event) -> HistoryLine:
         before=event.before,
         after=event.after,
         why=event.why,
-        by=causes or ("time" if decision is not None else "?"),
+        causes=causes,
+        by="" if causes else "time" if decision is not None else "?",
         problem="" if decision is None else decision.problem,
     )
 
