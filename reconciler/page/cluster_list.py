@@ -1,19 +1,18 @@
 """All clusters as a list: filtered and sorted by what the address says."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from reconciler.audit.fleet.usage import Usage
 from reconciler.audit.previews.foresight import Coming, of_cluster
 from reconciler.model.moments import format_moment
 from reconciler.page.heat_map import percent_of, place_of
 from reconciler.page.links import Anchor, Links
-from reconciler.page.pages import Page, page_of
+from reconciler.page.list_view import SIZE, ListQuery, ListView, list_view
 from reconciler.page.room import Amount, amounts_of
-from reconciler.page.sorting import SortColumn, SortHead, heads_of, sorted_by
+from reconciler.page.sorting import SortColumn
 from reconciler.page.states import DELETED, NO_REPORT, NOT_READY, State, cluster_states, health_of
 
-SIZE = 100
 STATES: Mapping[str, tuple[str, Callable[[Usage], bool]]] = {
     "not-ready": ("not ready", lambda one: health_of(one) in (NOT_READY, DELETED)),
     "no-report": ("no report", lambda one: health_of(one) == NO_REPORT),
@@ -34,15 +33,17 @@ COLUMNS: Mapping[str, SortColumn[Usage]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterQuery:
-    """What a person asks to see; `""` of each is all, and the order of names."""
+class ClusterQuery(ListQuery):
+    """Which clusters a person asks to see; `""` of each is all."""
 
-    state: str = ""
     region: str = ""
     zone: str = ""
     name: str = ""
-    sort: str = ""
-    page: int = 1
+
+    @property
+    def words(self) -> Mapping[str, str]:
+        """The parts of an address that say it."""
+        return {"region": self.region, "zone": self.zone, "name": self.name}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,16 +58,7 @@ class ClusterRow:
     coming: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterListView:
-    """The view; `states` and `regions` are what can be chosen."""
-
-    query: ClusterQuery
-    states: Mapping[str, str]
-    regions: Sequence[str]
-    heads: Sequence[SortHead]
-    rows: Page[ClusterRow]
-    form: bool = True
+ClusterListView = ListView[ClusterQuery, ClusterRow]
 
 
 def cluster_list_view(
@@ -87,26 +79,16 @@ def cluster_list_view(
         size: How many clusters a page has.
     """
     every = sorted(usages, key=lambda one: (one.key.name, one.key.kind))
-    chosen = sorted_by([one for one in every if _matches(one, query)], COLUMNS, query.sort)
-
-    def link(asked: ClusterQuery) -> str:
-        return links.view(
-            "clusters",
-            state=asked.state,
-            region=asked.region,
-            zone=asked.zone,
-            name=asked.name,
-            sort=asked.sort,
-            page=asked.page if asked.page > 1 else 0,
-        )
-
-    found = page_of(chosen, query.page, size, lambda number: link(replace(query, page=number)))
-    return ClusterListView(
-        query=query,
+    return list_view(
+        "clusters",
+        [one for one in every if _matches(one, query)],
+        query,
+        COLUMNS,
+        lambda one: _row(one, links, coming),
+        links,
         states={name: told for name, (told, _) in STATES.items()},
-        regions=sorted({one.region for one in every if one.region}),
-        heads=heads_of(COLUMNS, query.sort, lambda s: link(replace(query, sort=s, page=1))),
-        rows=found.of([_row(one, links, coming) for one in found.items]),
+        choices=sorted({one.region for one in every if one.region}),
+        size=size,
     )
 
 

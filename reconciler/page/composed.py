@@ -9,11 +9,11 @@ class ComposedView:
     """The view; the page writes nothing itself.
 
     Attributes:
-        path: The file.
+        path: The file, or how many there are.
         lines: All of a new file, or what differs in one that is there; none if nothing differs, or
             if its difference is hidden.
         is_new: Whether it is a new file.
-        command: What writes it onto a branch of its own.
+        command: What writes it, of one object onto a branch of its own; `""` where no command does.
         said: What to know of it.
     """
 

@@ -1,7 +1,8 @@
 """All objects as a list: filtered and sorted by what the address says."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from typing import Any
 
 from reconciler.audit.fleet.trouble import Trouble
 from reconciler.model.decision import Placed
@@ -9,11 +10,11 @@ from reconciler.model.identity import ObjectKey
 from reconciler.model.world import World
 from reconciler.page.chosen_objects import ObjectChoice, called, chosen, named, namespaces_of
 from reconciler.page.links import Anchor, Links
-from reconciler.page.pages import Page, page_of
-from reconciler.page.sorting import SortColumn, SortHead, heads_of, sorted_by
+from reconciler.page.list_view import SIZE, ListQuery, ListView, list_view
+from reconciler.page.sorting import SortColumn
 from reconciler.page.states import ObjectStates, State
 
-SIZE = 100
+MOST_COMPOSED = 50  # objects of one rebalancer or patch
 STATES = {"unplaced": "not placed", "waiting": "waiting", "suspended": "suspended"}
 """By the word of the address, what a filter is called."""
 Line = tuple[ObjectKey, Placed]
@@ -28,13 +29,15 @@ COLUMNS: Mapping[str, SortColumn[Line]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ObjectQuery:
-    """What a person asks to see; `""` of each is all, and the order of keys."""
+class ObjectQuery(ListQuery):
+    """Which objects a person asks to see."""
 
     choice: ObjectChoice = field(default_factory=ObjectChoice)
-    state: str = ""
-    sort: str = ""
-    page: int = 1
+
+    @property
+    def words(self) -> Mapping[str, str]:
+        """The parts of an address that say it."""
+        return self.choice.words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,15 +53,7 @@ class ObjectRow:
     why: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ObjectListView:
-    """The view; `states` and `namespaces` are what can be chosen."""
-
-    query: ObjectQuery
-    states: Mapping[str, str]
-    namespaces: Sequence[str]
-    heads: Sequence[SortHead]
-    rows: Page[ObjectRow]
+ObjectListView = ListView[ObjectQuery, ObjectRow]
 
 
 def object_list_view(
@@ -84,25 +79,56 @@ def object_list_view(
         UsageError: The selector is none.
     """
     states = ObjectStates(trouble)
-    among = _among(world, placements, trouble, query.state)
-    keys = chosen(world, placements, query.choice, among)
-    if query.sort:
-        keys = [k for k, _ in sorted_by([(k, placements[k]) for k in keys], COLUMNS, query.sort)]
-
-    def link(asked: ObjectQuery) -> str:
-        page = asked.page if asked.page > 1 else 0
-        return links.view(
-            "objects", **asked.choice.words, state=asked.state, sort=asked.sort, page=page
-        )
-
-    found = page_of(keys, query.page, size, lambda number: link(replace(query, page=number)))
-    return ObjectListView(
-        query=query,
+    keys = objects_chosen(world, placements, trouble, query)
+    return list_view(
+        "objects",
+        _Lines(keys, placements),
+        query,
+        COLUMNS,
+        lambda one: object_row(world, *one, states, links),
+        links,
         states=STATES,
-        namespaces=namespaces_of(placements),
-        heads=heads_of(COLUMNS, query.sort, lambda s: link(replace(query, sort=s, page=1))),
-        rows=found.of([object_row(world, k, placements[k], states, links) for k in found.items]),
+        choices=namespaces_of(placements),
+        steps_on=_steps_on(len(keys), query, links),
+        size=size,
     )
+
+
+def objects_chosen(
+    world: World, placements: Mapping[ObjectKey, Placed], trouble: Trouble, query: ObjectQuery
+) -> list[ObjectKey]:
+    """Return all objects that are asked for, on any page, in the order of their keys."""
+    return chosen(world, placements, query.choice, _among(world, placements, trouble, query.state))
+
+
+def _steps_on(count: int, query: ObjectQuery, links: Links) -> list[Anchor]:
+    """Return what can be composed for all objects that are asked for, unless they are too many."""
+    if not 0 < count <= MOST_COMPOSED:
+        return []
+    these = "it" if count == 1 else f"these {count}"
+    found = [
+        Anchor(
+            f"{verb.capitalize()} {these}",
+            links.view(verb, of="objects", **query.words, state=query.state),
+        )
+        for verb in ("rebalance", "suspend")
+    ]
+    return [one for one in found if one.href]
+
+
+class _Lines(Sequence[Line]):
+    """Objects with where they are, which is read where it is asked for."""
+
+    def __init__(self, keys: Sequence[ObjectKey], placements: Mapping[ObjectKey, Placed]) -> None:
+        self._keys, self._placements = keys, placements
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def __getitem__(self, at: Any) -> Any:  # an item, or items of a slice
+        if isinstance(at, slice):
+            return [(key, self._placements[key]) for key in self._keys[at]]
+        return self._keys[at], self._placements[self._keys[at]]
 
 
 def object_row(

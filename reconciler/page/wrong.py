@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from reconciler.audit.fleet.trouble import Trouble
 from reconciler.audit.fleet.usage import Usage
@@ -59,61 +60,87 @@ def objects_told(trouble: Trouble) -> Iterator[ObjectKey]:
 def _counts(
     trouble: Trouble, links: Links, called: "dict[ObjectKey, Anchor]"
 ) -> Iterator[WrongCount]:
-    def clusters(
-        found: Sequence[Usage], one: str, many: str, state: str, tone: Tone
-    ) -> Iterator[WrongCount]:
+    """Yield what is wrong, the worst first."""
+    clusters, objects = _Clusters(links), _Objects(links, called)
+    yield from clusters.counted(trouble.not_ready, "not ready", "not-ready")
+    yield from clusters.counted(trouble.silent, "without a report", "no-report")
+    yield from clusters.counted(trouble.over, "over-committed", "over")
+    yield from objects.counted(trouble.unplaced, "not placed", "unplaced", Tone.BAD)
+    if trouble.faults:
+        yield _faults(trouble, links)
+    yield from objects.counted(trouble.waiting, "waiting", "waiting", Tone.WARN)
+    if trouble.suspended:
+        yield _suspended(trouble, links)
+
+
+def _nouns(count: int, noun: str, what: str) -> str:
+    """Return what so many are, as a sentence has it."""
+    return f"{noun}{'' if count == 1 else 's'} {what}".rstrip()
+
+
+class _Clusters(NamedTuple):
+    """Counts clusters."""
+
+    links: Links
+
+    def counted(self, found: Sequence[Usage], what: str, state: str) -> Iterator[WrongCount]:
+        """Yield how many there are, if there are any; `state` is what their list is filtered by."""
         if found:
-            words = one if len(found) == 1 else many
+            words = _nouns(len(found), "cluster", what)
             yield WrongCount(
                 count=len(found),
                 words=words,
-                tone=tone,
-                anchor=Anchor(f"{len(found)} {words}", links.view("clusters", state=state)),
-                first=[Anchor(u.key.name, links.cluster(u.key)) for u in found[:SHOWN]],
+                tone=Tone.BAD,
+                anchor=Anchor(f"{len(found)} {words}", self.links.view("clusters", state=state)),
+                first=[Anchor(one.key.name, self.links.cluster(one.key)) for one in found[:SHOWN]],
             )
 
-    def objects(
-        found: Iterable[ObjectKey], one: str, many: str, state: str, tone: Tone
+
+class _Objects(NamedTuple):
+    """Counts objects; `called` is how people call the first of each list."""
+
+    links: Links
+    called: "dict[ObjectKey, Anchor]"
+
+    def counted(
+        self, found: Iterable[ObjectKey], what: str, state: str, tone: Tone
     ) -> Iterator[WrongCount]:
+        """Yield how many there are, if there are any; `state` is what their list is filtered by."""
         if keys := list(found):
-            words = one if len(keys) == 1 else many
+            words = _nouns(len(keys), "object", what)
             yield WrongCount(
                 count=len(keys),
                 words=words,
                 tone=tone,
-                anchor=Anchor(f"{len(keys)} {words}", links.view("objects", state=state)),
-                first=[called[key] for key in keys[:SHOWN] if key in called],
+                anchor=Anchor(f"{len(keys)} {words}", self.links.view("objects", state=state)),
+                first=[self.called[key] for key in keys[:SHOWN] if key in self.called],
             )
 
-    bad, warn = Tone.BAD, Tone.WARN
-    yield from clusters(
-        trouble.not_ready, "cluster not ready", "clusters not ready", "not-ready", bad
+
+def _faults(trouble: Trouble, links: Links) -> WrongCount:
+    """Return how many files have faults, and which."""
+    count, href = len(trouble.faults), links.view("faults")
+    words = _nouns(count, "fault", "")
+    paths = list(dict.fromkeys(one.path for one in trouble.faults))[:SHOWN]
+    return WrongCount(
+        count=count,
+        words=words,
+        tone=Tone.BAD,
+        anchor=Anchor(f"{count} {words}", href),
+        first=[Anchor(path, href) for path in paths],
     )
-    yield from clusters(
-        trouble.silent, "cluster without a report", "clusters without a report", "no-report", bad
+
+
+def _suspended(trouble: Trouble, links: Links) -> WrongCount:
+    """Return how much people suspended."""
+    count = len(trouble.suspended)
+    whole = any(one.is_configuration for one in trouble.suspended)
+    words = "everything suspended" if whole else "suspended"
+    named = [] if whole else [one.key for one in trouble.suspended[:SHOWN]]
+    return WrongCount(
+        count=count,
+        words=words,
+        tone=Tone.HOLD,
+        anchor=Anchor(words if whole else f"{count} {words}", links.part("faults", "suspended")),
+        first=[Anchor(f"{key.kind.lower()}/{key.name}", links.manifest(key)) for key in named],
     )
-    yield from clusters(
-        trouble.over, "cluster over-committed", "clusters over-committed", "over", bad
-    )
-    yield from objects(trouble.unplaced, "object not placed", "objects not placed", "unplaced", bad)
-    if trouble.faults:
-        count = len(trouble.faults)
-        words = "fault" if count == 1 else "faults"
-        paths = list(dict.fromkeys(one.path for one in trouble.faults))[:SHOWN]
-        anchor = Anchor(f"{count} {words}", links.view("faults"))
-        first = [Anchor(path, links.view("faults")) for path in paths]
-        yield WrongCount(count=count, words=words, tone=bad, anchor=anchor, first=first)
-    yield from objects(trouble.waiting, "object waiting", "objects waiting", "waiting", warn)
-    if trouble.suspended:
-        count = len(trouble.suspended)
-        whole = any(one.is_configuration for one in trouble.suspended)
-        words = "suspended"
-        text = "everything suspended" if whole else f"{count} suspended"
-        named = [] if whole else [one.key for one in trouble.suspended[:SHOWN]]
-        yield WrongCount(
-            count=count,
-            words="everything suspended" if whole else words,
-            tone=Tone.HOLD,
-            anchor=Anchor(text, links.part("faults", "suspended")),
-            first=[Anchor(f"{key.kind.lower()}/{key.name}", links.manifest(key)) for key in named],
-        )

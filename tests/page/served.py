@@ -35,6 +35,8 @@ VIEWS = (
     "/what-if?cordon=member2",
     "/rebalance?group=apps&kind=Deployment&namespace=default&name=shop",
     "/suspend?group=apps&kind=Deployment&namespace=default&name=shop",
+    "/rebalance?of=objects&name=shop",
+    "/suspend?of=objects&name=shop",
     "/plan?branch=main",
     "/object?group=apps&kind=Deployment&namespace=default&name=shop",
 )

@@ -272,14 +272,17 @@ class PageAnswers:
         return AnsweredView(f"Plan of {branch}" if len(parts) > 1 else TITLES["plan"], parts)
 
     def _composed(self, views: PageViews, query: Query, verb: str) -> AnsweredView:
-        """Return what a verb would write about an object, and what that would move."""
+        """Return what a verb would write about objects, and what that would move."""
         from reconciler.cli.page.composed import composed_change
 
-        key = ObjectKey(*(query.get(name, "") for name in KEY))
-        title, parts = composed_change(
-            self.fleet, views.world, (self.branch, views.head), verb, key
-        )
-        trail = [titled("objects", LINKS), Anchor(called(key), LINKS.object(key))]
+        trail = [titled("objects", LINKS)]
+        if query.get("of") == "objects":  # all that a list shows, on any page
+            keys = views.objects_asked(object_query(query))
+        else:
+            keys = [ObjectKey(*(query.get(name, "") for name in KEY))]
+            trail.append(Anchor(called(keys[0]), LINKS.object(keys[0])))
+        base = (self.branch, views.head)
+        title, parts = composed_change(self.fleet, views.world, base, verb, keys)
         return AnsweredView(title, parts, trail=trail)
 
     def _what_if(self, views: PageViews, query: Query) -> AnsweredView:

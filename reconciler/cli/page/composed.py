@@ -1,29 +1,37 @@
-"""What a verb would write about an object, as a pull request: composed here, written by nobody."""
+"""What a verb would write about objects, as a pull request: composed here, written by nobody."""
 
 import difflib
 import shlex
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from reconciler.audit.named_object import spelled
 from reconciler.audit.previews.wording import Heading
 from reconciler.cli.objects.object_tables import typed_name
+from reconciler.errors import UsageError
+from reconciler.model.fields import bodies, mapping
 from reconciler.page.composed import ComposedView
+from reconciler.page.object_list import MOST_COMPOSED
 from reconciler.page.plan import plan_view
 from reconciler.page.rendering import PagePart
 
 if TYPE_CHECKING:
     from reconciler.audit.previews.preview import Preview
+    from reconciler.cli.edits.demand import RebalanceWords
     from reconciler.library.fleet import FleetRepository
+    from reconciler.model.body import Body
     from reconciler.model.identity import ObjectKey
     from reconciler.model.world import World
 
-Files = Callable[[str], bytes]
 HIDDEN = "the file has a Secret, so its difference is not shown"
 
 
 def composed_change(
-    fleet: "FleetRepository", world: "World", base: tuple[str, str], verb: str, key: "ObjectKey"
+    fleet: "FleetRepository",
+    world: "World",
+    base: tuple[str, str],
+    verb: str,
+    keys: "Sequence[ObjectKey]",
 ) -> tuple[str, list[PagePart]]:
     """Return the title of a change, and its parts: the change, and what it would move.
 
@@ -31,93 +39,143 @@ def composed_change(
         fleet: The repository.
         world: As it is.
         base: The branch that it is proposed for: as people call it, and its full hex id.
-        verb: `rebalance`, or `suspend`, which resumes what is suspended.
-        key: The object.
+        verb: `rebalance`, or `suspend`, which resumes objects that are all suspended.
+        keys: The objects.
 
     Raises:
-        UsageError: There is no such object, or the verb can do nothing with it.
+        UsageError: There is no such object, the verb can do nothing with one, or they are none or
+            too many.
     """
+    if not 0 < len(keys) <= MOST_COMPOSED:
+        raise UsageError(f"{len(keys)} objects are chosen; it must be 1 to {MOST_COMPOSED}")
     if verb == "rebalance":
-        view, preview = _rebalance(world, base[0], key)
-        title = f"Rebalance {spelled(key)}"
+        view, preview = _rebalance(world, base[0], keys)
+        word = "Rebalance"
     else:
-        view, preview, resumes = _suspend(fleet, world, key)
-        title = f"{'Resume' if resumes else 'Suspend'} {spelled(key)}"
+        view, preview, resumes = _suspend(fleet, world, keys)
+        word = "Resume" if resumes else "Suspend"
+    what = spelled(keys[0]) if len(keys) == 1 else f"{len(keys)} objects"
     heading = Heading("plan", f"{view.path} merged into {base[0]}")
-    return title, [
+    return f"{word} {what}", [
         PagePart("composed", "composed.html", view),
         PagePart("moves", "plan.html", plan_view(preview, heading)),
     ]
 
 
-def _rebalance(world: "World", branch: str, key: "ObjectKey") -> tuple[ComposedView, "Preview"]:
-    """Return a rebalancer of one object, and what it would move."""
-    from reconciler.cli.edits.demand import RebalanceWords, path_of, rebalancer_of
+def _rebalance(
+    world: "World", branch: str, keys: "Sequence[ObjectKey]"
+) -> tuple[ComposedView, "Preview"]:
+    """Return a rebalancer of some objects, and what it would move."""
+    from reconciler.cli.edits.demand import path_of, rebalancer_of
     from reconciler.cli.edits.new_manifest import check_read
     from reconciler.cli.edits.rebalance import plan_rebalance
     from reconciler.manifests.text.emitter import encode
 
-    word = typed_name(key)
-    asked = RebalanceWords(
-        targets=[word],
-        selector=None,
-        policy=None,
-        namespace=key.namespace or None,
-        all_namespaces=False,
-        max_moves=None,
-        ttl=None,
-        name=None,
-    )
-    made, body = rebalancer_of(world, asked)
-    check_read(world, path_of(made))
-    preview, unmatched = plan_rebalance(world, made, body)
-    words = ["reconciler", "rebalance", word, *_scope(key), f"--name={made.name}"]
+    spaces = list(dict.fromkeys(key.namespace for key in keys))
+    names = {one: [typed_name(key) for key in keys if key.namespace == one] for one in spaces}
+    made, *others = (rebalancer_of(world, _words(names[one], one)) for one in spaces)
+    key, body = made
+    if others:
+        body = _joined([body, *(one for _, one in others)])
+    check_read(world, path_of(key))
+    preview, unmatched = plan_rebalance(world, key, body)
+    words = ["reconciler", "rebalance", *names[spaces[0]], *_scope(keys[0]), f"--name={key.name}"]
     view = ComposedView(
-        path=path_of(made),
+        path=path_of(key),
         lines=encode(body).splitlines(),
         is_new=True,
-        command=shlex.join([*words, f"--base={branch}", f"--branch={made.name}"]),
+        command="" if others else shlex.join([*words, f"--base={branch}", f"--branch={key.name}"]),
         said=unmatched,
     )
     return view, preview
 
 
+def _words(targets: "Sequence[str]", namespace: str) -> "RebalanceWords":
+    """Return what a person would write to have objects of one namespace rebalanced."""
+    from reconciler.cli.edits.demand import RebalanceWords
+
+    return RebalanceWords(
+        targets=targets,
+        selector=None,
+        policy=None,
+        namespace=namespace or None,
+        all_namespaces=False,
+        max_moves=None,
+        ttl=None,
+        name=None,
+    )
+
+
+def _joined(made: "Sequence[Body]") -> "Body":
+    """Return one rebalancer of the targets of several."""
+    specs = [mapping(one, "spec") for one in made]
+    targets = [target for spec in specs for target in bodies(spec, "workloads")]
+    return {**made[0], "spec": {**specs[0], "workloads": targets}}
+
+
 def _suspend(
-    fleet: "FleetRepository", world: "World", key: "ObjectKey"
+    fleet: "FleetRepository", world: "World", keys: "Sequence[ObjectKey]"
 ) -> tuple[ComposedView, "Preview", bool]:
-    """Return the edit that suspends an object, or resumes it, what it would move, and which."""
+    """Return the edits that suspend objects, or resume them, what they would move, and which."""
     from reconciler.audit.fleet.suspensions import suspenders_of
     from reconciler.audit.previews.edits import put
     from reconciler.audit.previews.look_ahead import look_ahead
-    from reconciler.cli.edits.suspension import suspension_edit
     from reconciler.core.record import next_moment
-    from reconciler.manifests.text.reader import read
     from reconciler.shell.clock import SystemClock
+
+    held = [key for key in keys if any(one.key == key for one in suspenders_of(world, key))]
+    resumes = len(held) == len(keys)
+    wanted = keys if resumes else [key for key in keys if key not in held]
+    files, after = _edited(fleet, world, wanted, suspend=not resumes)
+    now = max(next_moment(world, SystemClock().now()), SystemClock().now())
+    verb = "resume" if resumes else "suspend"
+    hidden = [path for path, (before, _) in files.items() if b"Secret" in before]
+    shown = [(path, sides) for path, sides in files.items() if path not in hidden]
+    view = ComposedView(
+        path=next(iter(files)) if len(files) == 1 else f"{len(files)} files",
+        lines=[line for path, sides in shown for line in _difference(path, *sides)],
+        is_new=False,
+        command=_holding(verb, wanted),
+        said=[f"{path}: {HIDDEN}" if len(files) > 1 else HIDDEN for path in hidden],
+    )
+    return view, look_ahead(world, put(world, after), now), resumes
+
+
+def _edited(
+    fleet: "FleetRepository", world: "World", keys: "Sequence[ObjectKey]", *, suspend: bool
+) -> "tuple[dict[str, tuple[bytes, bytes]], dict[ObjectKey, Body]]":
+    """Return the files that are edited, before and after, and the documents of the objects."""
+    from reconciler.cli.edits.suspension import suspension_edit
+    from reconciler.manifests.text.reader import read
     from reconciler.shell.git.objects import read_file
 
-    repository, word = fleet.repository, typed_name(key)
+    repository = fleet.repository
     prefix = f"{repository.prefix}/" if repository.prefix else ""
+    found: dict[str, tuple[bytes, bytes]] = {}
+    after: dict[ObjectKey, Body] = {}
 
     def files(path: str) -> bytes:
+        if path in found:
+            return found[path][1]  # another object of the same file was edited before
         return read_file(repository, world.revision, f"{prefix}{path}") or b""
 
-    resumes = any(one.key == key for one in suspenders_of(world, key))
-    edit = suspension_edit(world, files, word, key.namespace, suspend=not resumes)
-    index = world.inputs[key].origin.index
-    after = next(d.body for d in read(edit.after, edit.path).documents if d.index == index)
-    now = max(next_moment(world, SystemClock().now()), SystemClock().now())
-    preview = look_ahead(world, put(world, {key: after}), now)
-    verb = "resume" if resumes else "suspend"
-    words = ["reconciler", verb, word, *_scope(key), f"--branch={verb}-{key.name}"]
-    hidden = b"Secret" in edit.before
-    view = ComposedView(
-        path=edit.path,
-        lines=() if hidden else _difference(edit.path, edit.before, edit.after),
-        is_new=False,
-        command=shlex.join(words),
-        said=(HIDDEN,) if hidden else (),
-    )
-    return view, preview, resumes
+    for key in keys:
+        edit = suspension_edit(world, files, typed_name(key), key.namespace, suspend=suspend)
+        before, _ = found.get(edit.path, (edit.before, b""))
+        found[edit.path] = before, edit.after
+        index = world.inputs[key].origin.index
+        documents = read(edit.after, edit.path).documents
+        after[key] = next(d.body for d in documents if d.index == index)
+    return found, after
+
+
+def _holding(verb: str, keys: "Sequence[ObjectKey]") -> str:
+    """Return the commands that suspend or resume: of one object onto a branch of its own."""
+    if len(keys) == 1:
+        words = ["reconciler", verb, typed_name(keys[0]), *_scope(keys[0])]
+        return shlex.join([*words, f"--branch={verb}-{keys[0].name}"])
+    each = (shlex.join(["reconciler", verb, typed_name(key), *_scope(key)]) for key in keys)
+    return " && ".join(each)
 
 
 def _difference(path: str, before: bytes, after: bytes) -> list[str]:

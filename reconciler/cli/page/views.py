@@ -23,7 +23,12 @@ from reconciler.page.cluster_list import ClusterListView, ClusterQuery, cluster_
 from reconciler.page.fleet import FleetView, fleet_view
 from reconciler.page.links import Anchor, Links
 from reconciler.page.matrix import COLUMNS, ROWS, MatrixQuery, MatrixView, matrix_view
-from reconciler.page.object_list import ObjectListView, ObjectQuery, object_list_view
+from reconciler.page.object_list import (
+    ObjectListView,
+    ObjectQuery,
+    object_list_view,
+    objects_chosen,
+)
 from reconciler.page.pictures.past import HOURS, Past
 from reconciler.page.wrong import WrongView, objects_told, wrong_view
 from reconciler.shell.clock import SystemClock
@@ -311,6 +316,11 @@ class PageViews:
     def objects(self, query: ObjectQuery) -> ObjectListView:
         """Return the objects that are asked for, in pages."""
         return object_list_view(self.world, self.placements, self.trouble, query, self.links)
+
+    def objects_asked(self, query: ObjectQuery) -> "Sequence[ObjectKey]":
+        """Return all objects that are asked for, as people call them, each once."""
+        keys = objects_chosen(self.world, self.placements, self.trouble, query)
+        return list(dict.fromkeys(named(self.world, key) for key in keys))
 
     def matrix(self, query: MatrixQuery, *, rows: int = ROWS, columns: int = COLUMNS) -> MatrixView:
         """Return what is where; its objects are those that a person asks about next."""
