@@ -10,6 +10,10 @@ WORDS: Mapping[str, Sequence[str]] = {
     "clusters": ("top", "clusters"),
     "coming": ("status",),
     "faults": ("validate",),
+    "timeline": ("events",),
+    "objects": ("get", "all", "-o", "wide"),
+    "matrix": ("get", "all", "-o", "wide"),
+    "rebalancers": ("get", "workloadrebalancers", "--all-namespaces"),
 }
 """By view, the verb that says the same."""
 KEY = ("group", "kind", "namespace", "name")
@@ -29,6 +33,9 @@ def command_for(view: str, query: Mapping[str, str], branch: str) -> str:
     if view == "what-if" and (asked := [n for n in ("fail", "cordon", "scale") if query.get(n)]):
         words = ["simulate", *(f"--{name}={query[name]}" for name in asked)]
         words += [f"--namespace={query['namespace']}"] if query.get("namespace") else []
+    if view in ("objects", "matrix"):
+        words += [f"--namespace={query['namespace']}" if query.get("namespace") else "-A"]
+        words += [f"--selector={query['selector']}"] if query.get("selector") else []
     if view == "cluster" and query.get("name"):
         words = ["describe", f"{query.get('kind') or 'cluster'}/{query['name']}"]
     if view == "object":
