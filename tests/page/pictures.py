@@ -24,6 +24,7 @@ PICTURES = {
     "fleet": ("/", "light"),
     "fleet-dark": ("/", "dark"),
     "cluster": ("/cluster?name=eu-west-11", "light"),
+    "cluster-dark": ("/cluster?name=eu-north-11", "dark"),
     "objects": ("/objects?sort=-replicas", "light"),
     "object": (OBJECT, "light"),
     "matrix": ("/matrix", "light"),
@@ -32,6 +33,16 @@ PICTURES = {
     "rebalance": (OBJECT.replace("/object", "/rebalance"), "light"),
 }
 REGIONS = ("eu-west", "eu-north", "us-east", "ap-south")
+SCALED = (
+    (1310, "shop", "cart", 12),
+    (1250, "media", "video", 18),
+    (1180, "shop", "search", 30),
+    (1010, "shop", "cart", 18),
+    (840, "billing", "ledger", 6),
+    (770, "shop", "search", 16),
+    (640, "shop", "cart", 9),
+)
+"""What people scale in the day before: minutes ago, and to how many replicas."""
 NAMES = {
     "shop": ("cart", "checkout", "catalog", "search", "reviews"),
     "media": ("images", "video", "thumbnails", "streams"),
@@ -66,16 +77,19 @@ def pictured_fleet(folder: Path) -> Checkout:
     def run(minutes: int) -> None:
         new_passes(fleet.folder, Clock(now - timedelta(minutes=minutes))).run()
 
-    run(190)
-    fleet.commit(
-        {
-            "workloads/cart.yaml": text(
-                deployment("cart", namespace="shop", replicas=24, cpu="900m")
-            )
-        },
-        "Scale the cart",
-    )
-    run(95)
+    def scale(minutes: int, space: str, name: str, replicas: int) -> None:
+        scaled = deployment(name, namespace=space, replicas=replicas, cpu="900m")
+        fleet.commit({f"workloads/{name}.yaml": text(scaled)}, f"Scale {name} to {replicas}")
+        run(minutes)
+
+    run(3000)
+    for minutes, space, name, replicas in SCALED:
+        scale(minutes, space, name, replicas)
+    fleet.commit({"clusters/us-east-8.yaml": manifest("us-east", 8, "False")}, "Lose us-east-08")
+    run(520)
+    fleet.commit({"clusters/us-east-8.yaml": manifest("us-east", 8)}, "Have us-east-08 back")
+    scale(430, "media", "streams", 26)
+    scale(95, "shop", "cart", 24)
     lost = policy(
         "export",
         namespace="billing",

@@ -93,6 +93,19 @@ def test_older_commits_are_read_later(tmp_path: Path) -> None:
     assert (AT_ONCE, AT_ONCE + 4, True) == (at_once, len(index.found), index.is_whole)
 
 
+def test_what_is_read_in_pieces_is_what_is_read_at_once(tmp_path: Path) -> None:
+    """A change at a time, of a pass that wrote more than a view reads."""
+    fleet = told_fleet(tmp_path / "fleet")
+    slow = HistoryIndex(open_repository(fleet.folder).revisions, most_blobs=0, piece=1)
+    slow.follow(fleet.head())
+    pieces = 0
+    while slow.read_on():
+        pieces += 1
+
+    assert index_of(fleet).found == slow.found
+    assert len(slow.commits) < pieces
+
+
 def test_the_pictures_say_what_they_show(tmp_path: Path) -> None:
     """For those who do not see them; each has a table, too."""
     fleet = told_fleet(tmp_path / "fleet")

@@ -8,6 +8,7 @@ from reconciler.core.changes import Outcome
 from reconciler.core.dialects import DIALECTS, KINDS, PLACED, dialect_of
 from reconciler.manifests.identify import Identity, identify
 from reconciler.manifests.paths import folder_of
+from reconciler.manifests.text.canonical import read_canonical
 from reconciler.manifests.text.reader import read
 from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey
@@ -162,12 +163,20 @@ def _is_told(path: str, layout: RepositoryLayout) -> bool:
 
 def _output(path: str, blob: str | None, texts: Texts) -> tuple[ObjectKey, Body] | None:
     """Return an output and whose it is, `None` if it cannot be read."""
-    documents = () if blob is None else read(texts.get(blob, b""), path).documents
-    if not documents:
+    body = None if blob is None else _body(texts.get(blob, b""), path)
+    if body is None:
         return None
-    body = documents[0].body
     match identify(body, KINDS):
         case Identity() as found:
             return ObjectKey(found.group, found.kind, found.namespace, found.name), body
         case _:
             return None
+
+
+def _body(data: bytes, path: str) -> Body | None:
+    """Return what an output holds; as passes write it, it is read ten times as fast."""
+    found = read_canonical(data)
+    if found is not None:
+        return found
+    documents = read(data, path).documents
+    return documents[0].body if documents else None

@@ -1,17 +1,23 @@
 """What one commit moved: told from the outputs that it changed, without computing a pass again."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from reconciler.audit.fleet.placed import owner_of
 from reconciler.audit.history.commit_events import Texts, changed_outputs
 from reconciler.audit.history.revisions import FileChange
 from reconciler.audit.previews.placement_moves import PlacementMove, moves_of
-from reconciler.core.dialects import PLACED, dialect_of
+from reconciler.core.dialects import DIALECTS, PLACED, dialect_of
+from reconciler.manifests.paths import folder_of
 from reconciler.model.body import Body
 from reconciler.model.decision import Placed
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.repository_layout import RepositoryLayout
+
+IN_PARTS = frozenset(
+    folder_of(*kind) for dialect in DIALECTS for pair in dialect.parts.items() for kind in pair
+)
+"""Where outputs stand that are told together: decisions that are written in parts, and these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +53,30 @@ def moves_of_commit(
         {key: _placed(then) for key, (then, _) in sides.items()},
         {key: _placed(later) for key, (_, later) in sides.items()},
     )
+
+
+def pieces_of(
+    changes: Sequence[FileChange], layout: RepositoryLayout, size: int
+) -> Iterator[Sequence[FileChange]]:
+    """Yield what a commit changed in pieces whose moves are told one after the other.
+
+    What one object's clusters stand in is in one piece: where an API has parts of decisions, all of
+    these are.
+
+    Args:
+        changes: What it changed.
+        layout: Where the outputs are.
+        size: How many changes a piece has, but for those of parts.
+    """
+    root = f"{layout.output_root}/"
+    parts: list[FileChange] = []
+    own: list[FileChange] = []
+    for change in changes:
+        folder = change.path.removeprefix(root).partition("/")[0]
+        (parts if folder in IN_PARTS else own).append(change)
+    yield from (own[at : at + size] for at in range(0, len(own), size))
+    if parts:
+        yield parts
 
 
 def differences(

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from reconciler.page.object_detail import ObjectView
 
 LOAD = "load"
+AT_LOAD = 200  # pieces of the past that are read before the first view: 40 s at most
 BRIEF = "to ask why took too long, so this is what is known without that"
 LINKS = ServedLinks()
 
@@ -103,6 +104,9 @@ class PageAnswers:
         views = self._at(head)
         views.trouble  # noqa: B018  # what is found out is kept
         self.memory.replay.alone.follow(views.world)
+        for _ in range(AT_LOAD):
+            if not self.read_on():
+                break
         bare = replace(views.world, outputs={}, output_kinds=Kinds())  # as little as of the past
         self.memory.replay.alone_then.follow(bare)
 
@@ -259,7 +263,8 @@ class PageAnswers:
     def _timeline(self, views: PageViews, query: Query, problem: str) -> AnsweredView:
         """Return the passes, and the fleet as it was after one of them."""
         unknown = "" if views.is_whole else views.unknown(problem)
-        found = views.passes.view(**only(query, TIMELINE), unknown=unknown)
+        asked = only(query, TIMELINE)
+        found = views.passes.view(**asked, regions=views.regions, unknown=unknown)
         parts = [PagePart("timeline", "timeline.html", found)]
         return AnsweredView("Timeline", parts, bool(found.note))
 

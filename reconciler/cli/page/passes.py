@@ -1,6 +1,6 @@
 """The passes of a branch as the page shows them: a window of its history, told by the index."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -82,6 +82,7 @@ class PassLine:
         newest: str = "",
         step: str = "",
         since: str = "",
+        regions: Mapping[str, str],
         unknown: str = "",
     ) -> TimelineView:
         """Return the fleet at a pass, and what was moved.
@@ -91,6 +92,7 @@ class PassLine:
             newest: That of the newest one on the slider, `""` for the head.
             step: Which one on the slider is shown, counted from 0.
             since: Full hex id of a commit that it is compared with.
+            regions: Cluster to its region.
             unknown: Why no fleet is read that differs in many files, `""` if any is.
 
         Raises:
@@ -125,7 +127,7 @@ class PassLine:
         then = self._world(here.revision)
         return replace(
             view,
-            then=matrix_view(then, PlacedObjects(then), MatrixQuery(), self.links),
+            then=matrix_view(then, PlacedObjects(then), MatrixQuery(), self.links, regions=regions),
             compared=self._compared(since, here, then) if since else None,
         )
 

@@ -143,7 +143,7 @@ class PageViews:
         self.loads  # noqa: B018  # what it follows is what the index learns from
         return self.memory.history
 
-    @cached_property
+    @property
     def past(self) -> Past:
         """What the newest commits moved, for pictures."""
         history, now = self.history, SystemClock().now()
@@ -157,6 +157,11 @@ class PageViews:
             now=now,
             links=self.links,
         )
+
+    @property
+    def regions(self) -> "Mapping[str, str]":
+        """The region of each cluster, by its name."""
+        return {one.key.name: one.region for one in self.usage}
 
     @property
     def placements(self) -> "Mapping[ObjectKey, Placed]":
@@ -331,7 +336,7 @@ class PageViews:
             self.links,
             rows=rows,
             columns=columns,
-            regions={one.key.name: one.region for one in self.usage},
+            regions=self.regions,
         )
         self.memory.replay.together = frozenset(found.rows.items)
         return found
