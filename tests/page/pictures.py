@@ -24,7 +24,7 @@ PICTURES = {
     "fleet": ("/", "light"),
     "fleet-dark": ("/", "dark"),
     "cluster": ("/cluster?name=eu-west-11", "light"),
-    "cluster-dark": ("/cluster?name=eu-north-11", "dark"),
+    "cluster-dark": ("/cluster?name=eu-north-11#past", "dark"),
     "objects": ("/objects?sort=-replicas", "light"),
     "object": (OBJECT, "light"),
     "matrix": ("/matrix", "light"),
