@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nsmallest
+from typing import NamedTuple
 
 from reconciler.audit.fleet.placed import decision_on
-from reconciler.audit.short_id import short_id
 from reconciler.core.dialects import CLUSTERS, PLACED
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import format_moment
@@ -18,12 +18,20 @@ MOST = 40  # of each sort
 SHORTEST_ID = 4  # digits of a commit's id
 
 
+class FoundResult(NamedTuple):
+    """One result: where it leads, more about it, and of a commit its full hex id."""
+
+    anchor: Anchor
+    says: str
+    revision: str = ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundGroup:
-    """The results of one sort: its title, the first of them with more about each, the rest."""
+    """The results of one sort: its title, the first of them, how many there are besides."""
 
     title: str
-    found: Sequence[tuple[Anchor, str]]
+    found: Sequence[FoundResult]
     rest: int
 
 
@@ -114,12 +122,13 @@ def _group(
     )
 
 
-def _told(title: str, key: ObjectKey, path: str, links: Links) -> tuple[Anchor, str]:
+def _told(title: str, key: ObjectKey, path: str, links: Links) -> FoundResult:
     """Return where a result leads, and more about it."""
     if title == CLUSTERS_TITLE:
-        return Anchor(key.name, links.cluster(key)), path
+        return FoundResult(Anchor(key.name, links.cluster(key)), path)
     href = links.object(key) if title == OBJECTS_TITLE else links.manifest(key)
-    return Anchor(called(key), href), f"in {key.namespace}, {path}" if key.namespace else path
+    says = f"in {key.namespace}, {path}" if key.namespace else path
+    return FoundResult(Anchor(called(key), href), says)
 
 
 def _is_asked(commit: FoundCommit, asked: Sequence[str]) -> bool:
@@ -131,12 +140,10 @@ def _is_asked(commit: FoundCommit, asked: Sequence[str]) -> bool:
     )
 
 
-def _commit(commit: FoundCommit, links: Links) -> tuple[Anchor, str]:
+def _commit(commit: FoundCommit, links: Links) -> FoundResult:
     """Return one commit; a pass is shown on the timeline."""
     query: Mapping[str, str] = {"at": commit.revision} if commit.is_pass else {}
     href = links.view("timeline", **query) if commit.is_pass else ""
     author = commit.author.partition(" <")[0]
-    return (
-        Anchor(commit.subject, href),
-        f"{short_id(commit.revision)}, {author}, {format_moment(commit.at)}",
-    )
+    says = f"{author}, {format_moment(commit.at)}"
+    return FoundResult(Anchor(commit.subject, href), says, commit.revision)

@@ -83,16 +83,19 @@ def test_a_merge_leads_to_its_pull_request(kind: str, subject: str, expected: st
     assert expected == (None if found is None else found.href.removeprefix(f"{HOME}/"))
 
 
-def test_the_history_of_an_object_leads_to_pull_requests(tmp_path: Path) -> None:
-    """Beside the commit that merged one, which leads to the forge, too."""
+def test_commits_that_are_named_lead_to_pull_requests(tmp_path: Path) -> None:
+    """In the history of an object and where commits are found, beside the commit at the forge."""
     fleet = new_fleet(tmp_path / "fleet")
     run_pass(fleet.folder, 0)
     fleet.commit(SCALED, "Scale the shop (#7)")
+    scaled = fleet.head()
     run_pass(fleet.folder, 60)
     with served_page(fleet.folder, forge=("github", HOME)) as page:
-        shown = page.get(f"/object?{SHOP}").text
+        shown = [page.get(path).text for path in (f"/object?{SHOP}", "/search?q=scale")]
 
-    assert f'<a href="{HOME}/pull/7">pull request 7</a>' in shown
+    for text in shown:
+        assert f'<a href="{HOME}/pull/7">pull request 7</a>' in text
+        assert f'<a href="{HOME}/commit/{scaled}"><code>{scaled[:12]}</code></a>' in text
 
 
 def test_a_long_file_is_not_handed_over_in_an_address() -> None:
