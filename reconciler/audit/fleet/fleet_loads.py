@@ -18,9 +18,13 @@ Asked = tuple[tuple[str, Quantity], ...]
 
 @dataclass(slots=True)
 class ClusterLoad:
-    """What is placed on one cluster: objects and replicas, by what a replica asks for."""
+    """What is placed on one cluster: objects and replicas, by what a replica asks for.
+
+    `counted` is another object whenever something was counted on it.
+    """
 
     shares: dict[int, list[int]] = field(default_factory=dict)
+    counted: object = field(default_factory=object)
 
     @property
     def objects(self) -> int:
@@ -31,6 +35,9 @@ class ClusterLoad:
     def replicas(self) -> int:
         """How many replicas they have there."""
         return sum(replicas for _, replicas in self.shares.values())
+
+
+NOTHING = ClusterLoad()
 
 
 class FleetLoads:
@@ -70,7 +77,7 @@ class FleetLoads:
 
     def on(self, cluster: str) -> ClusterLoad:
         """Return what is placed on a cluster."""
-        return self._loads.get(cluster) or ClusterLoad()
+        return self._loads.get(cluster, NOTHING)
 
     def requested_by(self, load: ClusterLoad) -> Resources:
         """Return what the replicas of a load ask for, sorted by resource."""
@@ -90,6 +97,7 @@ class FleetLoads:
         for name, replicas in placed:
             load = self._loads.get(name) or self._loads.setdefault(name, ClusterLoad())
             share = load.shares.get(number) or load.shares.setdefault(number, [0, 0])
+            load.counted = object()
             share[0] += sign
             share[1] += sign * replicas
             if not share[0]:

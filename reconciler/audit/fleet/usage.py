@@ -9,9 +9,10 @@ from reconciler.dialects.view import View
 from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ObjectKey
+from reconciler.model.keyed_cache import AnswerCache
 from reconciler.model.quantity import Quantity
 from reconciler.model.resources import Resources, less
-from reconciler.model.settings import settings_in
+from reconciler.model.settings import CONFIGURATION, settings_in
 from reconciler.model.world import World
 
 DECLARED = "Declared"
@@ -54,27 +55,40 @@ class Usage:
     zone: str = ""
 
 
-def usage_of(world: World, loads: FleetLoads | None = None) -> list[Usage]:
+def usage_of(
+    world: World,
+    loads: FleetLoads | None = None,
+    kept: AnswerCache[ObjectKey, Usage] | None = None,
+) -> list[Usage]:
     """Return every cluster with what is on it, sorted by name, then kind.
 
     Args:
         world: Whose clusters.
         loads: What is placed on them, `None` where that was not asked yet.
+        kept: Answers of the question before, about the world that the loads were followed from;
+            they only save work.
     """
     loads = FleetLoads(world) if loads is None else loads
+    kept = AnswerCache() if kept is None else kept
     views = {dialect.cluster: dialect.view() for dialect in DIALECTS}
     settings = settings_in(world)
-    keys = [key for key in world.inputs if (key.group, key.kind) in views]
-    return [
-        _usage(
-            key,
-            world.inputs[key].body,
-            loads,
-            views[key.group, key.kind],
-            with_taints(world, settings, key[:2], world.inputs[key].body),
+    written = next(iter(world.of_kind(*CONFIGURATION)), None)
+    found = []
+    for cluster in (one for kind in views for one in world.of_kind(*kind)):
+        key, record = cluster.key, world.outputs.get(cluster.key)
+        drawn_from = (
+            cluster.body,
+            record and record.body,
+            written and written.body,
+            loads.on(key.name).counted,
         )
-        for key in sorted(keys, key=lambda key: (key.name, key.kind))
-    ]
+        usage = kept.find(key, drawn_from)
+        if usage is None:
+            tainted = with_taints(world, settings, key[:2], cluster.body)
+            usage = _usage(key, cluster.body, loads, views[key.group, key.kind], tainted)
+        found.append(kept.keep(key, drawn_from, usage))
+    kept.forget()
+    return sorted(found, key=lambda one: (one.key.name, one.key.kind))
 
 
 def _usage(key: ObjectKey, body: Body, loads: FleetLoads, view: View, tainted: Body) -> Usage:

@@ -16,6 +16,7 @@ from reconciler.cli.page.passes import PassLine
 from reconciler.cli.printing.coming import coming_in
 from reconciler.core.record import last_pass
 from reconciler.errors import UsageError
+from reconciler.model.keyed_cache import AnswerCache
 from reconciler.model.moments import span
 from reconciler.page.chosen_objects import called, named
 from reconciler.page.cluster_detail import ClusterView, cluster_view
@@ -78,6 +79,7 @@ class PageMemory:
         history: What the newest commits moved; commits never change.
         steps: Passes as they are shown, those that were.
         loads: What is on each cluster, `None` as long as it was not asked.
+        usages: What each cluster has, as it was asked last.
         trouble: Which objects lack clusters or wait, `None` as long as it was not asked.
         head: Full hex id of the commit that `loads` is of, `""` for none.
         most: Over how many objects whole passes are computed here, `None` for any number; over more
@@ -88,6 +90,7 @@ class PageMemory:
     history: HistoryIndex
     steps: "dict[str, PassStep]" = field(default_factory=dict)
     loads: FleetLoads | None = None
+    usages: AnswerCache["ObjectKey", Usage] = field(default_factory=AnswerCache)
     trouble: PlacementTrouble | None = None
     head: str = ""
     most: int | None = None
@@ -171,7 +174,7 @@ class PageViews:
     @cached_property
     def usage(self) -> Sequence[Usage]:
         """Every cluster with what is on it."""
-        return usage_of(self.world, self.loads)
+        return usage_of(self.world, self.loads, self.memory.usages)
 
     @property
     def is_whole(self) -> bool:

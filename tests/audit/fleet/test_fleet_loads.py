@@ -6,8 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reconciler.audit.fleet.fleet_loads import FleetLoads
-from reconciler.audit.fleet.usage import usage_of
+from reconciler.audit.fleet.usage import Usage, usage_of
 from reconciler.core.reconcile import reconcile
+from reconciler.model.identity import ObjectKey
+from reconciler.model.keyed_cache import AnswerCache
 from reconciler.model.world import World
 from tests.builders import Body, cluster, configmap, deployment, policy
 from tests.core.test_laws import LAW
@@ -19,15 +21,17 @@ from tests.strategies import SECONDS, edit, objects, stories
 EDITS = st.lists(st.tuples(objects(), st.sampled_from((0, 1, 3, 15)), SECONDS), max_size=3)
 
 
-def assert_followed(loads: FleetLoads, world: World) -> None:
-    """Hold what was followed against what is read."""
+def assert_followed(
+    loads: FleetLoads, world: World, kept: AnswerCache[ObjectKey, Usage] | None = None
+) -> None:
+    """Hold what was followed, with answers of the world before, against what is read."""
     loads.follow(world)
     fresh = FleetLoads(world)
 
     assert dict(fresh.placements) == dict(loads.placements)
     assert list(fresh.placements) == list(loads.placements)
     assert fresh.objects == loads.objects
-    assert usage_of(world, fresh) == usage_of(world, loads)
+    assert usage_of(world, fresh) == usage_of(world, loads, kept)
 
 
 @settings(LAW, max_examples=30)
@@ -35,16 +39,16 @@ def assert_followed(loads: FleetLoads, world: World) -> None:
 def test_following_is_reading_again(told: Story, edits: list[tuple[list[Body], int, int]]) -> None:
     """Whatever people and passes change, and back to the first world."""
     first = world = told.world()
-    loads = FleetLoads(first)
+    loads, kept = FleetLoads(first), AnswerCache[ObjectKey, Usage]()
     for bodies, share, seconds in edits:
         told.files = applied(told.files, reconcile(told.world(), told.now))
         world = linked(told.world(), world)
-        assert_followed(loads, world)
+        assert_followed(loads, world, kept)
         edit(told, bodies, share)
         told.now += timedelta(seconds=1 + seconds)
         world = linked(told.world(), world)
-        assert_followed(loads, world)
-    assert_followed(loads, first)
+        assert_followed(loads, world, kept)
+    assert_followed(loads, first, kept)
 
 
 def test_what_is_placed_is_counted_where_it_is() -> None:
