@@ -51,6 +51,7 @@ def test_outputs_stand_where_they_always_stood() -> None:
         "clusters.cluster.karmada.io",
         "clusterschedulingpolicysnapshots.placement.kubernetes-fleet.io",
         "clusterstagedupdateruns.placement.kubernetes-fleet.io",
+        "federatedresourcequotas.policy.karmada.io",
         "managedclusters.cluster.open-cluster-management.io",
         "manifestworkreplicasets.work.open-cluster-management.io",
         "placementdecisions.cluster.open-cluster-management.io",

@@ -56,9 +56,7 @@ def run(
         else:
             unknown = sorted({name for one in columns.values() for name in one} - clusters)
             if unknown:
-                raise UsageError(
-                    f"there is no ManagedCluster {shown(unknown[0])}, which {table} has"
-                )
+                raise UsageError(f"there is no {cluster[1]} {shown(unknown[0])}, which {table} has")
             scores = _table_scores(str(table), columns, lower_is_better, as_it_is=as_it_is)
         for line in _lacking(clusters, scores):
             click.echo(printable(line), err=True)
