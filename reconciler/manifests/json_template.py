@@ -62,13 +62,16 @@ def parse_template(text: str) -> Template:
     return tuple(stack[0])
 
 
-def fill_template(template: Template, root: object) -> str:
+def fill_template(template: Template, root: object, *, required: bool = False) -> str:
     """Return the text of a template for an object; where a path leads to nothing, there is none.
+
+    Raises:
+        LookupError: A path leads to nothing, and all are `required` to lead to something.
 
     >>> fill_template(parse_template("a {.b} {range .c[*]}{@}{','}{end}"), {"b": 1, "c": [2, 3]})
     'a 1 2,3,'
     """
-    return "".join(_filled(template, root))
+    return "".join(_filled(template, root, required=required))
 
 
 def spelled_value(value: object) -> str:
@@ -78,20 +81,21 @@ def spelled_value(value: object) -> str:
     return "" if value is None else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def _filled(template: Template, root: object) -> Iterator[str]:
+def _filled(template: Template, root: object, *, required: bool) -> Iterator[str]:
     for piece in template:
         match piece:
             case str():
                 yield piece
             case PathPiece(path):
-                yield " ".join(spelled_value(value) for value in _values(root, path))
+                values = _values(root, path, required=required)
+                yield " ".join(map(spelled_value, values))
             case RangePiece(path, pieces):
-                for value in _values(root, path):
-                    yield from _filled(pieces, value)
+                for value in _values(root, path, required=required):
+                    yield from _filled(pieces, value, required=required)
 
 
-def _values(root: object, path: str) -> tuple[object, ...]:
-    return find_path(root, path) if path else (root,)
+def _values(root: object, path: str, *, required: bool) -> tuple[object, ...]:
+    return find_path(root, path, required=required) if path else (root,)
 
 
 def _pieces(text: str) -> Iterator[str | list[str]]:

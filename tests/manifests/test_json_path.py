@@ -42,3 +42,32 @@ def test_what_is_no_path_is_refused(path: str) -> None:
     """With one that is."""
     with pytest.raises(ValueError, match=r"must be a JSONPath such as \.metadata\.name"):
         check_path(path)
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        pytest.param(".spec.nothing.there", "nothing is not found", id="field"),
+        pytest.param("{.metadata.name.first}", "first is not found", id="below-a-text"),
+        pytest.param(".spec.ports[7].port", "[7] is not found", id="index"),
+        pytest.param("{.absent}", "{.absent} is null", id="null"),
+    ],
+)
+def test_what_is_required_must_be_there(path: str, message: str) -> None:
+    """And the end of the path is told."""
+    with pytest.raises(LookupError) as lost:
+        find_path({**BODY, "absent": None}, path, required=True)
+    assert message == str(lost.value)
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        pytest.param(".spec.ports[1].port", [443], id="there"),
+        pytest.param(".status.conditions[?(@.type=='None')].status", [], id="filter"),
+        pytest.param(".spec.ports[*].port", [80, 443], id="all"),
+    ],
+)
+def test_what_names_nothing_may_lead_to_nothing(path: str, expected: list[object]) -> None:
+    """A filter that no item passes, and what stands behind it."""
+    assert expected == list(find_path(BODY, path, required=True))

@@ -80,3 +80,11 @@ def test_what_are_no_columns_is_refused(text: str) -> None:
     """With an example."""
     with pytest.raises(ValueError, match=r"such as"):
         parse_columns(text)
+
+
+def test_what_is_required_must_be_there() -> None:
+    """In ranges, too."""
+    template = parse_template("{range .items[*]}{.labels.x}{end}")
+
+    with pytest.raises(LookupError, match="labels is not found"):
+        fill_template(template, BODY, required=True)
