@@ -10,7 +10,7 @@ Lead = Callable[[object], Iterator[object]]
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PathStep:
     """A piece of a path: where it leads, and what it names, `""` if it means all that is there."""
 
     lead: Lead
@@ -65,7 +65,7 @@ def check_path(path: str) -> None:
 
 
 @lru_cache(maxsize=256)
-def _steps(path: str) -> tuple[Step, ...]:
+def _steps(path: str) -> tuple[PathStep, ...]:
     rest = path.strip()
     if rest.startswith("{") and rest.endswith("}"):
         rest = rest[1:-1].strip()
@@ -82,16 +82,16 @@ def _steps(path: str) -> tuple[Step, ...]:
     return tuple(steps)
 
 
-def _step(rest: str) -> tuple[Step, int] | None:
+def _step(rest: str) -> tuple[PathStep, int] | None:
     """Return the first step of a path, and the length of its text."""
     if match := _ALL.match(rest):
-        return Step(_every), match.end()
+        return PathStep(_every), match.end()
     if match := _FILTER.match(rest):
         names, operator, *values = match.groups()
         wanted = next(value for value in values if value is not None)
-        return Step(_where(names.split(".")[1:], wanted, equal=operator == "==")), match.end()
+        return PathStep(_where(names.split(".")[1:], wanted, equal=operator == "==")), match.end()
     if match := _INDEX.match(rest):
-        return Step(_at(int(match[1])), match[0]), match.end()
+        return PathStep(_at(int(match[1])), match[0]), match.end()
     if match := _QUOTED.match(rest):
         return _named(match[1] if match[1] is not None else match[2]), match.end()
     if match := _FIELD.match(rest):
@@ -99,12 +99,12 @@ def _step(rest: str) -> tuple[Step, int] | None:
     return None
 
 
-def _named(name: str) -> Step:
+def _named(name: str) -> PathStep:
     def lead(value: object) -> Iterator[object]:
         if isinstance(value, Mapping) and name in value:
             yield value[name]
 
-    return Step(lead, name)
+    return PathStep(lead, name)
 
 
 def _at(index: int) -> Lead:

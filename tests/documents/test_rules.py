@@ -34,6 +34,7 @@ NO_EXAMPLE = {
     "delivery-pruning-held": "a change, not a state",
     "delivery-same-object": "files that a pass delivers",
     "eviction-immutable": "a change, not a state",
+    "failover-state": "what a pass makes of a report, after a while",
     "file-link": "a change, not a state",
     "file-unrecognized": "a change, not a state",
     "file-vanished": "a change, not a state",

@@ -4,6 +4,7 @@ The order is that in which upstream's controllers act on one another. What they 
 after the other is written once, at the generation that their chain of events ends with.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -17,7 +18,11 @@ from reconciler.dialects.karmada.api.clusters import MemberCluster, Members, Tar
 from reconciler.dialects.karmada.api.settings import Failover
 from reconciler.dialects.karmada.api.work.binding_metadata import BindingMetadata
 from reconciler.dialects.karmada.api.work.binding_spec import BindingSpec
-from reconciler.dialects.karmada.api.work.failover_behavior import decode_behavior
+from reconciler.dialects.karmada.api.work.failover_behavior import (
+    StateRules,
+    cluster_state_rules,
+    decode_behavior,
+)
 from reconciler.dialects.karmada.api.work.hub_marks import kept_marks
 from reconciler.dialects.karmada.binding.merged_targets import kept_clusters
 from reconciler.dialects.karmada.detector.binding_draft import Draft
@@ -28,6 +33,7 @@ from reconciler.dialects.karmada.eviction.application_failover import (
     eviction_task,
 )
 from reconciler.dialects.karmada.eviction.graceful_eviction import GracefulEviction, assess_tasks
+from reconciler.dialects.karmada.eviction.state_preservation import StatePreservation, StatusOf
 from reconciler.dialects.karmada.eviction.taint_manager import Eviction, evict
 from reconciler.dialects.karmada.federatedresourcequota.enforcement import (
     Refusal,
@@ -55,9 +61,12 @@ from reconciler.dialects.karmada.view.binding_rendering import (
 )
 from reconciler.dialects.karmada.view.decision_record import Happened, decision_on
 from reconciler.dialects.karmada.view.explanation import explain
+from reconciler.dialects.karmada.view.failover_faults import unpreserved_faults
 from reconciler.dialects.karmada.view.waits import waits_of
 from reconciler.dialects.object_pass import Part
 from reconciler.model.availability import Silence
+from reconciler.model.body import Body
+from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.moments import earliest, span
 from reconciler.rebalance.target import MetDemand
 from reconciler.schedule.framework import Mask, positions_of
@@ -71,6 +80,7 @@ class Surroundings:
     of the last pass, `None` if it is the same; only what is told of causes depends on it. `refusal`
     says whether quotas take a change, `refusal_before` whether those of the last pass would have,
     `None` if they are the same.
+    `path_of` returns where the file of a binding stands.
     """
 
     members: Members
@@ -79,6 +89,7 @@ class Surroundings:
     copies: CopyReports
     silence: Silence
     now: datetime
+    path_of: Callable[[ObjectKey], str]
     clusters_before: Earlier[Members] | None = None
     refusal: Refusal = nothing_refused
     refusal_before: Earlier[Refusal] | None = None
@@ -105,8 +116,9 @@ def decide(draft: Draft, demand: Demand | None, around: Surroundings) -> Part:
     spec, binding = asked.spec, asked.binding
     before = draft.stood.placed
     reports = Reports(spec.resource.key, around.copies, around.silence.is_written)
-    binding, eviction = _evict(binding, around)
-    binding, failing = _fail_over(binding, spec, draft.metadata, reports, around)
+    status_of = partial(_status_in, reports, draft)
+    binding, eviction = _evict(binding, spec, status_of, around)
+    binding, failing = _fail_over(binding, spec, draft.metadata, reports, status_of, around)
     goal = read_goal(draft.metadata)
     verdict = _schedule(binding, around) if asked.considered else None
     moved = move(binding, verdict, goal, demand, around.members, around.now)
@@ -148,6 +160,7 @@ def decide(draft: Draft, demand: Demand | None, around: Surroundings) -> Part:
         outputs={draft.key: body},
         decision=decision_on(draft, before, after, happened, around.members),
         edited=(draft.key,) if happened.edited or asked.by_hand else (),
+        faults=tuple(unpreserved_faults(draft, around.path_of, eviction, failing)),
         rescheduled=rescheduled,
         met=MetDemand(moved.left, note),
         until=earliest(
@@ -204,7 +217,23 @@ def _has_happened(demand: Demand, verdict: ScheduleVerdict | None, moved: Batche
     return moved.followed if not demand.fresh else verdict is not None and verdict.triggered
 
 
-def _evict(binding: Binding, around: Surroundings) -> tuple[Binding, Eviction | None]:
+def _status_in(reports: Reports, draft: Draft, cluster: ClusterName) -> Body | None:
+    """Return the status of a workload in a cluster, as the last pass knew it if that is silent."""
+    found = reports.item(cluster)
+    known = (found,) if found is not None else draft.status().aggregated
+    return next((item.status for item in known if item.cluster == cluster), None)
+
+
+def _preservation(
+    around: Surroundings, rules: StateRules, status_of: StatusOf
+) -> StatePreservation:
+    """Return what a workload takes along by rules, nothing where that is switched off."""
+    return StatePreservation(rules if around.failover.state_preservation else (), status_of)
+
+
+def _evict(
+    binding: Binding, spec: BindingSpec, status_of: StatusOf, around: Surroundings
+) -> tuple[Binding, Eviction | None]:
     """Leave clusters whose NoExecute taints are not tolerated; clusters in order of name."""
     views = _tainted(binding, around.members) if around.failover.enabled else []
     if not views:
@@ -215,6 +244,7 @@ def _evict(binding: Binding, around: Surroundings) -> tuple[Binding, Eviction | 
         around.now,
         purge_mode=around.failover.purge_mode,
         default_toleration_seconds=around.failover.default_toleration_seconds,
+        preservation=_preservation(around, cluster_state_rules(spec.failover), status_of),
     )
     return replace(binding, clusters=eviction.clusters, tasks=eviction.tasks), eviction
 
@@ -224,6 +254,7 @@ def _fail_over(
     spec: BindingSpec,
     metadata: BindingMetadata,
     reports: Reports,
+    status_of: StatusOf,
     around: Surroundings,
 ) -> tuple[Binding, Failing]:
     """Leave clusters that report the workload unhealthy, if its policy wants that."""
@@ -231,8 +262,9 @@ def _fail_over(
     if behavior is None or not around.failover.enabled:
         return binding, Failing()
     unhealthy_since = metadata.note(UNHEALTHY_SINCE)
-    failing = detect_failing(binding, behavior, reports, unhealthy_since, around.now)
-    tasks = tuple(eviction_task(binding, behavior, name) for name in failing.leaving)
+    preservation = _preservation(around, behavior.state_rules, status_of)
+    failing = detect_failing(binding, behavior, reports, unhealthy_since, preservation, around.now)
+    tasks = tuple(eviction_task(binding, behavior, *left) for left in failing.leaving.items())
     clusters = tuple(item for item in binding.clusters if item.name not in failing.leaving)
     return replace(binding, clusters=clusters, tasks=(*binding.tasks, *tasks)), failing
 

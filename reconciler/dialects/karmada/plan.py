@@ -247,6 +247,7 @@ class Karmada:
                 copies=self.memory.copies.follow(world),
                 silence=settings.silence,
                 now=now,
+                path_of=partial(output_path, world.output_root),
                 clusters_before=admitted.before(apart),
                 refusal=quotas.refusal,
                 refusal_before=quotas.refusal_before(),

@@ -16,7 +16,7 @@ from tests.builders import (
     taint,
     target,
 )
-from tests.dialects.karmada.test_failing import placed, report, says
+from tests.dialects.karmada.eviction.test_failing import placed, report, says
 from tests.dialects.ocm import worlds as ocm
 from tests.stories import Story, story
 

@@ -7,6 +7,8 @@ from reconciler.model.settings import Settings
 
 DEFAULT_TOLERATION_SECONDS = 300  # Kubernetes' default for not-ready and unreachable nodes
 EVICTION_TIMEOUT_SECONDS = 600  # karmada@f8fdd02 --graceful-eviction-timeout
+STATE_PRESERVATION = "karmada.failover.statePreservation"
+"""Where the configuration switches that on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,12 +21,15 @@ class Failover:
             where a placement names neither; `None` means no such default.
         eviction_timeout_seconds: How long a graceful eviction waits for the new copies.
         purge_mode: How the copy on the old cluster goes where the policy does not say.
+        state_preservation: Whether a workload takes along what its policy preserves of its status;
+            upstream's feature gate StatefulFailoverInjection.
     """
 
     enabled: bool = True
     default_toleration_seconds: int | None = DEFAULT_TOLERATION_SECONDS
     eviction_timeout_seconds: int = EVICTION_TIMEOUT_SECONDS
     purge_mode: str = "Gracefully"
+    state_preservation: bool = False
 
 
 def decode_failover(settings: Settings) -> Failover:
@@ -37,6 +42,7 @@ def decode_failover(settings: Settings) -> Failover:
         default_toleration_seconds=toleration if isinstance(toleration, int) else None,
         eviction_timeout_seconds=timeout if isinstance(timeout, int) else EVICTION_TIMEOUT_SECONDS,
         purge_mode=text(failover, "purgeMode") or "Gracefully",
+        state_preservation=failover.get("statePreservation") is True,
     )
 
 

@@ -18,6 +18,7 @@ from reconciler.dialects.karmada.api.groups import CLUSTER
 from reconciler.dialects.karmada.api.placement import is_divided
 from reconciler.dialects.karmada.api.policies import template_of
 from reconciler.dialects.karmada.api.quota.quota import QUOTA, Quota, decode_quota
+from reconciler.dialects.karmada.api.settings import decode_failover
 from reconciler.dialects.karmada.api.work.binding_metadata import (
     BINDINGS,
     decode_metadata,
@@ -245,6 +246,7 @@ class KarmadaRenderers:
             ),
             custom_kinds=decode_custom_kinds(settings),
             identified=world.rules != WRITES_ASSUMED,
+            keeps_state=decode_failover(settings).state_preservation,
         )
         written = world.of_kind(*QUOTA) if rendering.identified else ()
         self.fleet.forget()

@@ -1,12 +1,15 @@
 """Application failover: a workload leaves the clusters that report it unhealthy for too long."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from reconciler.dialects.karmada.api.binding import Binding
 from reconciler.dialects.karmada.api.cluster_reports import Reports
 from reconciler.dialects.karmada.api.work.eviction_task import EvictionTask, new_task
 from reconciler.dialects.karmada.api.work.failover_behavior import Behavior
+from reconciler.dialects.karmada.eviction.state_preservation import StatePreservation
+from reconciler.errors import UserError
 from reconciler.manifests.annotation_json import read_moments, write_note
 from reconciler.model.health import Health
 from reconciler.model.identity import ClusterName
@@ -28,13 +31,15 @@ class Failing:
 
     Attributes:
         since: The annotation: cluster to moment, as JSON; `""` if there are none.
-        leaving: The clusters to leave now, by name.
+        leaving: The clusters to leave now, by name, each with the labels to take along.
         pending: The clusters to leave later, by name, each with the moment.
+        unpreserved: Why none is left though it is time, `""` if nothing keeps the workload there.
     """
 
     since: str = ""
-    leaving: tuple[ClusterName, ...] = ()
+    leaving: Mapping[ClusterName, Mapping[str, str]] = field(default_factory=dict)
     pending: tuple[tuple[ClusterName, datetime], ...] = ()
+    unpreserved: str = ""
 
     @property
     def until(self) -> datetime | None:
@@ -43,28 +48,36 @@ class Failing:
 
 
 def detect_failing(
-    binding: Binding, behavior: Behavior, reports: Reports, annotation: str, now: datetime
+    binding: Binding,
+    behavior: Behavior,
+    reports: Reports,
+    annotation: str,
+    preservation: StatePreservation,
+    now: datetime,
 ) -> Failing:
     """Return which clusters a workload must leave since it has been unhealthy there for too long.
 
     A cluster that stops reporting keeps its moment; one that reports health loses it. It is left
-    once `now > since + tolerationSeconds`.
+    once `now > since + tolerationSeconds`. Where the state in one of them cannot be preserved, none
+    is left.
 
     Args:
         binding: With the clusters that it is on.
         behavior: Of its policy.
         reports: What its clusters say.
         annotation: `since` as the last pass wrote it.
+        preservation: What the workload takes along.
         now: Aware UTC.
 
     Source: karmada@f8fdd02 pkg/controllers/applicationfailover/common.go
     `distinguishUnhealthyClustersWithOthers`, and rb_application_failover_controller.go
-    `detectFailure`. Upstream keeps the moments in memory, here they outlive a restart.
+    `detectFailure`, `evictBinding`. Upstream keeps the moments in memory, here they outlive a
+    restart.
     """
     known = read_moments(annotation)
     evicting = {task.from_cluster for task in binding.tasks}
     since: dict[str, str] = {}
-    leaving: list[ClusterName] = []
+    overdue: dict[ClusterName, str] = {}
     pending: list[tuple[ClusterName, datetime]] = []
     for name in sorted(name for name, _ in binding.clusters if name not in evicting):
         health = reports.health(name)
@@ -75,19 +88,35 @@ def detect_failing(
         moment = known.get(name) or str(stamp(now))
         ends = add(parse_moment(moment), span(seconds=behavior.toleration_seconds))
         if now > ends:
-            leaving.append(name)
+            overdue[name] = moment
         else:
             since[name] = moment
             pending.append((name, add(ends)))
+    leaving, unpreserved = _leaving(overdue, preservation)
+    if not leaving:
+        since.update(overdue.items())
     return Failing(
         since=write_note(since) if since else "",
-        leaving=tuple(leaving),
+        leaving=leaving,
         pending=tuple(pending),
+        unpreserved=unpreserved,
     )
 
 
-def eviction_task(binding: Binding, behavior: Behavior, cluster: ClusterName) -> EvictionTask:
-    """Return the task for a cluster that is left.
+def _leaving(
+    overdue: Iterable[ClusterName], preservation: StatePreservation
+) -> tuple[Mapping[ClusterName, Mapping[str, str]], str]:
+    """Return the clusters to leave with the labels to take along, or why none can be left."""
+    try:
+        return {name: preservation.labels(name) for name in overdue}, ""
+    except UserError as error:
+        return {}, error.message
+
+
+def eviction_task(
+    binding: Binding, behavior: Behavior, cluster: ClusterName, labels: Mapping[str, str]
+) -> EvictionTask:
+    """Return the task for a cluster that is left, whose workload takes these labels along.
 
     Source: karmada@f8fdd02 pkg/controllers/applicationfailover/common.go `buildTaskOptions`.
     """
@@ -101,4 +130,6 @@ def eviction_task(binding: Binding, behavior: Behavior, cluster: ClusterName) ->
         producer=PRODUCERS[bool(binding.namespace)],
         grace_period_seconds=behavior.grace_period_seconds if graceful else None,
         suppress_deletion=behavior.purge_mode == "Never",
+        preserved_label_state=labels,
+        clusters_before_failover=[name for name, _ in binding.clusters] if labels else (),
     )

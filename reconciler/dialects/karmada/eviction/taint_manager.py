@@ -1,7 +1,7 @@
 """NoExecute taints: which clusters a binding must leave, which at a later moment."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 
@@ -9,6 +9,7 @@ from reconciler.dialects.karmada.api.applied_placement import read_applied
 from reconciler.dialects.karmada.api.binding import Binding
 from reconciler.dialects.karmada.api.clusters import MemberCluster, TargetCluster
 from reconciler.dialects.karmada.api.work.eviction_task import EvictionTask, new_task
+from reconciler.dialects.karmada.eviction.state_preservation import StatePreservation
 from reconciler.dialects.karmada.taints.by_condition import NOT_READY, UNREACHABLE
 from reconciler.errors import UserError
 from reconciler.model.identity import ClusterName
@@ -16,6 +17,7 @@ from reconciler.model.moments import add, earliest, span
 from reconciler.model.taints import Taint, TaintEffect, Toleration, tolerates
 
 GRACEFULLY = "Gracefully"
+NOTHING_PRESERVED = StatePreservation((), lambda _: None)
 EMPTY_PLACEMENT = "the applied placement for ResourceBining can not be empty"  # upstream's spelling
 
 
@@ -39,7 +41,8 @@ class Leaving:
 
     `until` is the moment at which it must be left, and `tolerated` its taints until then, for
     `after` only. `untolerated` is the taint that forces it out at once, `None` when none does.
-    `error` says why nothing could be decided.
+    `error` says why nothing could be decided, and `unpreserved` why the cluster is not left though
+    it must be: what the workload should take along is not there. `labels` are what it takes.
     """
 
     cluster: ClusterName
@@ -48,6 +51,8 @@ class Leaving:
     tolerated: tuple[Taint, ...] = ()
     untolerated: Taint | None = None
     error: str = ""
+    unpreserved: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +76,7 @@ def evict(
     *,
     purge_mode: str = GRACEFULLY,
     default_toleration_seconds: int | None = None,
+    preservation: StatePreservation = NOTHING_PRESERVED,
 ) -> Eviction:
     """Take a binding off the clusters whose NoExecute taints it does not tolerate, or no longer.
 
@@ -83,11 +89,14 @@ def evict(
         purge_mode: For bindings that name none in failover.cluster.
         default_toleration_seconds: How long not-ready and unreachable clusters are tolerated by
             placements that do not mention these taints; `None` tolerates them not at all.
+        preservation: What the workload takes along.
 
-    Source: karmada@f8fdd02 pkg/controllers/cluster/taint_manager.go `syncBindingEviction`; the
-    default toleration is ours, after Kubernetes' admission plugin DefaultTolerationSeconds.
+    Source: karmada@f8fdd02 pkg/controllers/cluster/taint_manager.go `syncBindingEviction`,
+    `extractStateForEviction`; the default toleration is ours, after Kubernetes' admission plugin
+    DefaultTolerationSeconds.
     """
-    decisions = tuple(_decide(binding, view, now, default_toleration_seconds) for view in clusters)
+    decided = (_decide(binding, view, now, default_toleration_seconds) for view in clusters)
+    decisions = tuple(_preserved(decision, preservation) for decision in decided)
     targets, tasks = binding.clusters, binding.tasks
     for decision in decisions:
         if decision.action is not Action.EVICT:
@@ -95,7 +104,7 @@ def evict(
         leaving = [target for target in targets if target.name == decision.cluster]
         targets = tuple(target for target in targets if target.name != decision.cluster)
         if all(task.from_cluster != decision.cluster for task in tasks):
-            tasks = (*tasks, _task(binding, leaving[0], purge_mode))
+            tasks = (*tasks, _task(binding, leaving[0], purge_mode, decision.labels))
     return Eviction(
         clusters=targets,
         tasks=tasks,
@@ -131,6 +140,16 @@ def _decide(
     if now >= until:
         return Leaving(cluster=name, action=Action.EVICT)
     return Leaving(cluster=name, action=Action.AFTER, until=until, tolerated=tuple(taints))
+
+
+def _preserved(decision: Leaving, preservation: StatePreservation) -> Leaving:
+    """Return a decision with the labels that are taken along; without them nothing is left."""
+    if decision.action is not Action.EVICT:
+        return decision
+    try:
+        return replace(decision, labels=preservation.labels(decision.cluster))
+    except UserError as error:
+        return replace(decision, action=Action.ERROR, unpreserved=error.message)
 
 
 def tolerated_until(taints: Sequence[Taint], tolerations: Sequence[Toleration]) -> datetime | None:
@@ -175,7 +194,9 @@ def with_defaults(
     return tolerations
 
 
-def _task(binding: Binding, target: TargetCluster, purge_mode: str) -> EvictionTask:
+def _task(
+    binding: Binding, target: TargetCluster, purge_mode: str, labels: Mapping[str, str]
+) -> EvictionTask:
     """Return the task for a cluster that is left; its moment is set by graceful eviction."""
     if binding.purge_mode is not None:
         purge_mode = binding.purge_mode or GRACEFULLY
@@ -185,4 +206,5 @@ def _task(binding: Binding, target: TargetCluster, purge_mode: str) -> EvictionT
         replicas=target.replicas,
         reason="TaintUntolerated",
         producer="TaintManager",
+        preserved_label_state=labels,
     )

@@ -13,6 +13,7 @@ from reconciler.dialects.karmada.api.policies import (
     ResourceSelector,
     decode_policy,
 )
+from reconciler.dialects.karmada.api.settings import decode_failover
 from reconciler.dialects.karmada.detector.options import decode_detector_options
 from reconciler.dialects.karmada.detector.propagation import Propagation
 from reconciler.dialects.karmada.taints.by_policy import TAINT_POLICY
@@ -32,6 +33,7 @@ from reconciler.dialects.karmada.view.override_references import dangling_in_ove
 from reconciler.dialects.karmada.view.policy_overlap import overlapping
 from reconciler.dialects.karmada.view.quotas import dangling_in_quotas
 from reconciler.dialects.karmada.view.selected_templates import Templates, index_templates
+from reconciler.dialects.karmada.view.state_references import preserved_in_vain
 from reconciler.manifests.built_in import PRIORITIES, is_built_in
 from reconciler.manifests.doubtful_selectors import doubts_of_selector, selector_at
 from reconciler.manifests.names import shown
@@ -45,7 +47,8 @@ from reconciler.model.settings import settings_in
 def dangling_in_karmada(known: Known) -> Iterator[Dangling]:
     """Yield the references of policies that lead nowhere."""
     templates = index_templates(known)
-    options = decode_detector_options(settings_in(known.world))
+    settings = settings_in(known.world)
+    options, failover = decode_detector_options(settings), decode_failover(settings)
     scripted = scripted_kinds(known)
     yield from scripts(known, options.custom_kinds)
     yield from uncountable(templates.by_name, options.custom_kinds)
@@ -61,6 +64,7 @@ def dangling_in_karmada(known: Known) -> Iterator[Dangling]:
             yield from _overrides(policy)
             yield from _priority_class(policy, classes)
             yield from _spread(policy)
+            yield from preserved_in_vain(policy, failover)
         yield from overlapping(policies, templates)
     yield from dangling_in_overrides(known, templates, meant)
     for manifest in known.of_kind(*TAINT_POLICY):

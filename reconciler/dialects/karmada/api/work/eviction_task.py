@@ -1,6 +1,6 @@
 """A graceful eviction task of a binding: a cluster that its workload is leaving."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -82,6 +82,8 @@ def new_task(
     producer: str,
     grace_period_seconds: int | None = None,
     suppress_deletion: bool = False,
+    preserved_label_state: Mapping[str, str] | None = None,
+    clusters_before_failover: Iterable[str] = (),
 ) -> EvictionTask:
     """Return a task that begins now; its moment is set by graceful eviction.
 
@@ -93,6 +95,8 @@ def new_task(
         producer: Which controller has it left.
         grace_period_seconds: How long the copy may stay, `None` for the default.
         suppress_deletion: Whether it stays until a person says otherwise.
+        preserved_label_state: The labels that the workload takes along, if any.
+        clusters_before_failover: Where it was before, if that counts.
     """
     body: dict[str, object] = {"fromCluster": cluster, "purgeMode": purge_mode}
     if replicas > 0:
@@ -102,6 +106,10 @@ def new_task(
         body["gracePeriodSeconds"] = grace_period_seconds
     if suppress_deletion:
         body["suppressDeletion"] = True
+    if preserved_label_state:
+        body["preservedLabelState"] = dict(preserved_label_state)
+    if before := list(clusters_before_failover):
+        body["clustersBeforeFailover"] = before
     return EvictionTask(
         from_cluster=cluster,
         grace_period_seconds=grace_period_seconds or None,

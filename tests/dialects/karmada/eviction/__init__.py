@@ -1,0 +1,1 @@
+"""Leaving clusters: their taints, failing applications, what is taken along."""
