@@ -139,6 +139,11 @@ selections = st.lists(
     min_size=1,
     max_size=2,
 )
+KEPT: Body = {
+    "statePreservation": {
+        "rules": [{"aliasLabelName": "available", "jsonPath": "{.availableReplicas}"}]
+    }
+}
 options = st.fixed_dictionaries(
     {},
     optional={
@@ -153,10 +158,20 @@ options = st.fixed_dictionaries(
         {
             "propagateDeps": True,
             "failover": {
-                "application": {"decisionConditions": {"tolerationSeconds": 60}, "purgeMode": mode}
+                "application": {
+                    "decisionConditions": {"tolerationSeconds": 60},
+                    "purgeMode": mode,
+                    **kept,
+                },
+                "cluster": {"purgeMode": "Directly", **kept},
             },
         }
-        for mode in ("Gracefully", "Never", "Directly")
+        for mode, kept in (
+            ("Gracefully", {}),
+            ("Never", {}),
+            ("Directly", {}),
+            ("Directly", KEPT),
+        )
     )
 )
 
@@ -246,6 +261,7 @@ configurations = st.builds(
             {"failover": {"enabled": False}},
             {"failover": {"defaultTolerationSeconds": 20}},
             {"federatedQuotaEnforcement": True},
+            {"failover": {"statePreservation": True}},
         )
     ),
     inventory=st.sampled_from(({}, {"declared": False})),

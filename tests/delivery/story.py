@@ -17,12 +17,23 @@ def files_of(*bodies: Body) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Step:
-    """What a person or a cluster commits, so many seconds after the start, and what comes of it."""
+    """What a person or a cluster commits, so many seconds after the start, and what comes of it.
+
+    Attributes:
+        told: Of the row in the table.
+        seconds: After the start.
+        files: What is committed.
+        where: What the folders hold afterwards.
+        gone: Files that are removed with it.
+        edit: A file with what a person replaces in it, and by what.
+    """
 
     told: str
     seconds: int
     files: Mapping[str, str]
     where: str
+    gone: Sequence[str] = ()
+    edit: tuple[str, str, str] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +47,7 @@ class DeliveryStory:
         steps: In order; each is a commit if it has files, and a pass.
         clusters: Those whose folders are looked at, in the order of the table.
         path: The file in the folder of a cluster that is looked at.
-        fact: What of it is shown: its first group.
+        fact: What of it is shown: its first group, `none` where that is empty.
     """
 
     name: str
@@ -54,10 +65,9 @@ class DeliveryStory:
     def tell(self, fleet: Checkout, number: int | None = None) -> Iterator[str]:
         """Take the first steps, or all, and yield what the folders hold after each."""
         for step in self.steps[:number]:
-            if step.files:
-                fleet.commit(step.files, step.told)
+            _commit(fleet, step)
             run_pass(fleet.folder, step.seconds)
-            yield ", ".join(f"{name}: {fact}" for name, fact in self.where(fleet))
+            yield ", ".join(f"{name}: {fact}" for name, fact in self.where(fleet)) or "nowhere"
 
     def where(self, fleet: Checkout) -> Iterator[tuple[str, str]]:
         """Yield the clusters that have the file, with what is shown of it."""
@@ -66,4 +76,18 @@ class DeliveryStory:
             if path.exists():
                 found = re.search(self.fact, path.read_text(), re.MULTILINE)
                 assert found is not None
-                yield name, found[1]
+                yield name, found[1] or "none"
+
+
+def _commit(fleet: Checkout, step: Step) -> None:
+    """Commit what a step says, if it says anything."""
+    files = dict(step.files)
+    if step.edit is not None:
+        path, old, new = step.edit
+        written = (fleet.folder / path).read_text(encoding="utf-8")
+        assert old in written
+        files[path] = written.replace(old, new)
+    for path in step.gone:
+        fleet.git("rm", "-q", path)
+    if files or step.gone:
+        fleet.commit(files, step.told)

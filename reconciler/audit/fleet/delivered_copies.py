@@ -206,7 +206,11 @@ class _Asked:
                 yield self._compared(one, wanted)
             else:
                 there = tuple(self._there(one, name))
-                why = self.failed.get(name, "" if status.waits_for else "it has no content")
+                if status.leaving and not there:
+                    absence = "the object leaves the cluster"
+                else:
+                    absence = "" if status.waits_for else "it has no content"
+                why = self.failed.get(name, absence)
                 yield CopyFiles(transport=one.transport, paths=there, is_current=False, why=why)
 
     def _compared(self, destination: Destination, wanted: Mapping[str, str]) -> CopyFiles:

@@ -155,6 +155,7 @@ def decide(draft: Draft, demand: Demand | None, around: Surroundings) -> Part:
         failing=failing,
         verdict=verdict,
         edited=is_edited(draft.present or {}, before, draft.resource),
+        spec=spec,
     )
     return Part(
         outputs={draft.key: body},
@@ -317,7 +318,7 @@ def _assess(
         health=feedback.health,
     )
     timeout = span(seconds=around.failover.eviction_timeout_seconds)
-    return assess_tasks(settled, around.now, timeout=timeout)
+    return assess_tasks(settled, around.now, timeout=timeout, reported=feedback.reported)
 
 
 def _is_observed(verdict: ScheduleVerdict | None, binding: Binding) -> bool:

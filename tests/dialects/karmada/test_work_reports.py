@@ -18,6 +18,7 @@ def work(
     *,
     available: int = 2,
     applied: Body = APPLIED,
+    status: Body | None = None,
 ) -> Body:
     """What Karmada's agents say of the Work of a workload in a cluster."""
     metadata = workload["metadata"]
@@ -34,7 +35,7 @@ def work(
             "namespace": of[0],
             "name": of[1],
         },
-        "status": {"replicas": 2, "availableReplicas": available},
+        "status": status or {"replicas": 2, "availableReplicas": available},
         "health": health,
     }
     return {

@@ -8,6 +8,7 @@ from reconciler.dialects.karmada.api.custom_kinds import BUILT_IN, CustomKinds
 from reconciler.dialects.karmada.api.work.binding_spec import BindingSpec
 from reconciler.dialects.karmada.api.work.hub_marks import NO_MARKS, HubMarks
 from reconciler.dialects.karmada.api.work.work_spec import encode_dispatch
+from reconciler.dialects.karmada.binding.carried_state import carried_state
 from reconciler.dialects.karmada.binding.prune import pruned
 from reconciler.dialects.karmada.binding.revise_replicas import completions_by_cluster, revised
 from reconciler.dialects.karmada.binding.work_marks import (
@@ -108,7 +109,7 @@ def render_binding(
         return
     if rendering.identified:
         template = claimed(template, *binding.claim)
-    state = _state(binding.spec, targets) if rendering.keeps_state else {}
+    state = carried_state(binding.spec, targets) if rendering.keeps_state else {}
     contents = _Contents(binding, template, state, rendering)
     for target in targets:
         position = rendering.positions.get(target.name)
@@ -203,16 +204,3 @@ def _revised(
 ) -> Body:
     """Return a workload with the replicas of a cluster; one without replicas as it is."""
     return revised(template, target.replicas, custom_kinds) if binding.is_workload else template
-
-
-def _state(binding: BindingSpec, targets: Sequence[TargetCluster]) -> Mapping[str, str]:
-    """Return the labels that an application takes along to the one cluster that it fails over to.
-
-    Source: karmada@f8fdd02 pkg/controllers/binding/common.go `injectReservedLabelState`.
-    """
-    if len(targets) != 1 or not binding.tasks:
-        return {}
-    task = binding.tasks[-1]
-    if not task.directly or targets[0].name in task.clusters_before_failover:
-        return {}
-    return task.preserved_label_state

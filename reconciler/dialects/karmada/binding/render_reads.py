@@ -29,6 +29,8 @@ OVERRIDES: tuple[Kind, ...] = (
     (POLICY_GROUP, "OverridePolicy"),
 )
 ALL_OVERRIDES: Question = ("overrides",)
+REPORTS: Reads = frozenset({("reports",)})
+"""What a binding asks that waits for a cluster to report a copy no longer."""
 ELSEWHERE = ("/spec/", "/data/", "/metadata/labels", "/metadata/annotations")
 """Where changes leave an object the kind and the namespace that it has."""
 
@@ -79,6 +81,8 @@ def _may_move(rule: OverrideRule) -> bool:
 
 def changed(before: World, now: World) -> Iterator[Question]:
     """Yield the questions that two worlds answer otherwise."""
+    if now.feedback is not before.feedback:
+        yield from REPORTS
     for kind in OVERRIDES:
         for one in _differing(before, now, kind):
             yield ALL_OVERRIDES

@@ -1,11 +1,12 @@
 """What Karmada's bindings, and the Namespaces and quotas beside them, put onto clusters."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
 
 from reconciler.dialects.cluster_reads import named
+from reconciler.dialects.copy_reports import CopyReports, CopyTable
 from reconciler.dialects.karmada.api.cluster_models import mutated_cluster
 from reconciler.dialects.karmada.api.clusters import (
     MemberCluster,
@@ -25,6 +26,7 @@ from reconciler.dialects.karmada.api.work.binding_metadata import (
 )
 from reconciler.dialects.karmada.api.work.binding_spec import BindingSpec, decode_spec
 from reconciler.dialects.karmada.api.work.hub_marks import HubMarks, decode_marks, permanent_id
+from reconciler.dialects.karmada.binding.direct_purge import held_back
 from reconciler.dialects.karmada.binding.merged_targets import kept_clusters, merged_targets
 from reconciler.dialects.karmada.binding.render import RenderedBinding, Rendering, render_binding
 from reconciler.dialects.karmada.binding.render_namespace import render_namespace
@@ -78,6 +80,7 @@ class KarmadaRenderer:
     propagation: Propagation
     quotas: Mapping[ObjectKey, Quota]
     refuses: bool
+    copies: Callable[[], CopyReports]
 
     def owners(self) -> Iterable[ObjectKey]:
         """Return the bindings, the Namespaces that go to every cluster, and the quotas."""
@@ -145,7 +148,8 @@ class KarmadaRenderer:
             return replace(rendered, reads=frozenset(map(named, names)))
         overrides = self.rendering.overrides
         body = claimed(template.body, *claim_of(decode_metadata(output.body)))
-        return replace(rendered, reads=binding_reads(template.key, body, names, overrides))
+        reads = binding_reads(template.key, body, names, overrides)
+        return replace(rendered, reads=reads | rendered.reads)
 
     def _rendered_binding(self, output: Manifest) -> tuple[Rendered, Manifest | None]:
         spec = decode_spec(output.body)
@@ -176,7 +180,8 @@ class KarmadaRenderer:
         )
         stored = _as_stored(template, spec.resource.uid, _generation(template, marks))
         works = render_binding(binding, targets, stored, self.rendering)
-        return _rendered(template.origin.path, works, kept, placed, warnings), template
+        rendered = _rendered(template.origin.path, works, kept, placed, warnings)
+        return held_back(spec, targets, rendered, self.copies), template
 
     def _warnings(self, template: Manifest, binding: BindingSpec) -> Iterator[str]:
         """Yield that a policy divides what goes whole to each cluster."""
@@ -231,6 +236,7 @@ class KarmadaRenderers:
     views: AnswerCache[str, MemberCluster | None] = field(default_factory=AnswerCache)
     policies: AnswerCache[ObjectKey, OverridePolicy] = field(default_factory=AnswerCache)
     fleet: AnswerCache[None, Members] = field(default_factory=AnswerCache)
+    copies: CopyTable = field(default_factory=CopyTable)
     overrides: AnswerCache[None, OverridePolicies] = field(default_factory=AnswerCache)
 
     def of(self, world: World, settings: Settings, /) -> KarmadaRenderer:
@@ -256,6 +262,7 @@ class KarmadaRenderers:
             rendering=rendering,
             propagation=decode_propagation(settings),
             quotas={one.key: decode_quota(one) for one in written},
+            copies=partial(self.copies.follow, world),
             refuses=settings.options.get("delivery", {}).get("uninterpreted") == "refuse",
         )
 

@@ -1,7 +1,7 @@
 """Graceful eviction: how long a cluster that is left keeps what it runs."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from reconciler.dialects.karmada.api.binding import Binding
@@ -31,29 +31,40 @@ class GracefulEviction:
 
     @property
     def awaits_health(self) -> bool:
-        """Whether a task ends as soon as the workload is healthy elsewhere."""
-        return any(task.suppress_deletion is None for task in self.tasks)
+        """Whether a task ends as soon as the workload counts as healthy elsewhere."""
+        return any(
+            task.suppress_deletion is None and not task.carried_labels for task in self.tasks
+        )
 
 
 def assess_tasks(
-    binding: Binding, now: datetime, *, timeout: timedelta = DEFAULT_TIMEOUT
+    binding: Binding,
+    now: datetime,
+    *,
+    timeout: timedelta = DEFAULT_TIMEOUT,
+    reported: Mapping[str, str] | None = None,
 ) -> GracefulEviction:
     """Drop the tasks that are done: their time is over, or the workload is healthy elsewhere.
+
+    Where labels are carried to the new copy, they stay until it was seen to be healthy.
 
     Args:
         binding: As it stands; one that is being deleted is left alone.
         now: Aware UTC. A task without a moment gets this one, and stays this time.
         timeout: For tasks that name no gracePeriodSeconds.
+        reported: Cluster to health as they report it, `None` if nothing in `binding` is assumed.
 
     Source: karmada@f8fdd02 pkg/controllers/gracefuleviction/evictiontask.go `assessEvictionTasks`.
     """
     if binding.deleting:
         return GracefulEviction(tasks=binding.tasks)
     healthy = is_settled(binding)
+    seen = healthy and (reported is None or is_settled(replace(binding, health=reported)))
     kept = tuple(
         begun(task, now)
         for task in binding.tasks
-        if task.creation_timestamp is None or _stays(task, now, timeout, healthy=healthy)
+        if task.creation_timestamp is None
+        or _stays(task, now, timeout, healthy=seen if task.carried_labels else healthy)
     )
     ends = tuple(_ends(kept, timeout))
     return GracefulEviction(

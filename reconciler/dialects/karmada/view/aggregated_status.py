@@ -38,6 +38,7 @@ class Feedback:
         aggregated: aggregatedStatus as it is written, by name of cluster.
         condition: FullyApplied as it is written, `None` where there is no cluster to apply it.
         health: Cluster to health, with what is assumed by now.
+        reported: Cluster to health, as they report it.
         until: When an assumption would change what is written, `None` if none would.
         assumed_at: When the next cluster will be assumed to be healthy, `None` if none will.
     """
@@ -46,6 +47,7 @@ class Feedback:
     aggregated: Sequence[AggregatedStatusItem]
     condition: Condition | None
     health: Mapping[str, str]
+    reported: Mapping[str, str]
     until: datetime | None
     assumed_at: datetime | None
 
@@ -84,13 +86,15 @@ def gather(
         told, until = assumed_among(kept, silence.after_seconds, now)
     items = {**{name: assumed_item(name) for name in told}, **reported}
     healthy = {name: str(Health.HEALTHY) for name in assumed}
+    by_report = {name: item.health for name, item in reported.items()}
     return Feedback(
         placed_at=write_note(placed_at),
         aggregated=[items[name] for name in names if name in items],
         condition=fully_applied(names, items, told, silence.after_seconds)
         if names or silence.is_written
         else None,
-        health={**healthy, **{name: item.health for name, item in reported.items()}},
+        health={**healthy, **by_report},
+        reported=by_report,
         until=until,
         assumed_at=assumed_at,
     )

@@ -17,6 +17,7 @@ from reconciler.dialects.karmada.api.work.binding_metadata import BINDING, CLUST
 from reconciler.dialects.karmada.api.work.binding_spec import decode_spec
 from reconciler.dialects.karmada.api.work.binding_status import AggregatedStatusItem, decode_status
 from reconciler.dialects.karmada.api.work.eviction_task import EvictionTask
+from reconciler.dialects.karmada.binding.direct_purge import newcomers, old_copies
 from reconciler.dialects.karmada.binding.merged_targets import merged_targets
 from reconciler.dialects.karmada.detector.binding_draft import GROUP
 from reconciler.dialects.karmada.eviction.graceful_eviction import is_settled
@@ -25,6 +26,7 @@ from reconciler.model.health import Health
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.world import World
 
+UNTIL_LIFTED = "a person to lift `suppressDeletion`"
 REPORTS: Mapping[str, Report] = {
     Health.HEALTHY: Report.HEALTHY,
     Health.UNHEALTHY: Report.UNHEALTHY,
@@ -49,9 +51,17 @@ def _copies(body: Body, copies: CopyReports) -> Iterator[CopyStatus]:
     reports = Reports(spec.resource.key, copies)
     items = {item.cluster: item for item in decode_status(body).aggregated}
     targets = sorted(merged_targets(spec), key=lambda one: one.name)
+    old = old_copies(spec, copies)
+    waiting = newcomers(spec, targets, copies)
     for target in targets:
         report, note = _report(items.get(target.name), reports, target.name, target.replicas)
-        yield CopyStatus(cluster=target.name, replicas=target.replicas, report=report, note=note)
+        yield CopyStatus(
+            cluster=target.name,
+            replicas=target.replicas,
+            report=report,
+            note=note,
+            waits_for=f"its copy on {', '.join(old)} to be gone" if target.name in waiting else "",
+        )
     if not spec.tasks:
         return
     binding = decode_binding(body)
@@ -79,7 +89,7 @@ def _report(
 def _waits(binding: Binding, task: EvictionTask) -> str:
     """Return what ends an eviction, beside its time."""
     if task.suppress_deletion:
-        return "a person to lift `suppressDeletion`"
+        return UNTIL_LIFTED
     if is_settled(binding):
         return waits_for_health(())
     return waits_for_health(

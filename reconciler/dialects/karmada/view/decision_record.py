@@ -18,6 +18,7 @@ from reconciler.dialects.karmada.scheduler.reschedule_requests import (
 from reconciler.dialects.karmada.scheduler.schedule_result import ScheduleVerdict
 from reconciler.dialects.karmada.scheduler.triggers import ScheduleReason
 from reconciler.dialects.karmada.view.explanation import LEAVING
+from reconciler.dialects.karmada.view.failover_words import eviction_text
 from reconciler.model.decision import Cause, CauseKind, Decision, Placed
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.schedule.framework import Mask, positions_of
@@ -32,7 +33,7 @@ class Happened:
     """What may have moved a binding in a round; `None` where nothing of the sort was there.
 
     `demand` is a rebalancer's that was met, `note` what kept it from a better result. `edited` says
-    that a person changed the clusters since the last pass.
+    that a person changed the clusters since the last pass. `spec` is what the round leaves.
     """
 
     demand: Demand | None
@@ -41,6 +42,7 @@ class Happened:
     failing: Failing
     verdict: ScheduleVerdict | None
     edited: bool
+    spec: BindingSpec
     note: str = ""
 
 
@@ -95,10 +97,10 @@ def _cause(draft: Draft, happened: Happened) -> Cause:
         return Cause(CauseKind.REBALANCED, f"{demand.by}{recorded}{note}", sources=demand.askers)
     left = _left(happened)
     if left or failing.leaving:
-        reasons = [f"{d.cluster}: {d.untolerated or 'toleration ended'}" for d in left]
-        reasons += [f"{name}: the workload is unhealthy there" for name in failing.leaving]
+        reasons = {d.cluster: str(d.untolerated or "toleration ended") for d in left}
+        reasons |= dict.fromkeys(failing.leaving, "the workload is unhealthy there")
         tainted = tuple(ObjectKey(*CLUSTER, "", d.cluster) for d in left if d.untolerated)
-        return Cause(CauseKind.EVICTED, ", ".join(reasons), sources=tainted)
+        return Cause(CauseKind.EVICTED, eviction_text(reasons, happened.spec), sources=tainted)
     if happened.edited:
         return Cause(CauseKind.EDITED)
     if happened.asked.by_hand:

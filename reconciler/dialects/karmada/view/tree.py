@@ -17,6 +17,7 @@ from reconciler.dialects.karmada.api.work.binding_spec import decode_spec
 from reconciler.dialects.karmada.api.work.binding_status import AggregatedStatusItem, decode_status
 from reconciler.dialects.karmada.detector.binding_draft import GROUP
 from reconciler.dialects.karmada.detector.claim_marks import claimant
+from reconciler.dialects.karmada.view.failover_words import fate_of
 from reconciler.dialects.tree_node import TreeNode, condition_facts, node_of
 from reconciler.model.fields import mapping
 from reconciler.model.identity import ObjectKey
@@ -65,7 +66,7 @@ def _binding(manifest: Manifest) -> TreeNode:
     for name, replicas in sorted(spec.clusters, key=attrgetter("name")):
         clusters.append(TreeNode(None, name, replicas, _report(reports.get(name))))
     for task in spec.tasks:
-        facts = {"leaving": f"since {task.since} ({task.reason})"}
+        facts = {"leaving": f"since {task.since} ({task.reason})", **fate_of(task)}
         clusters.append(TreeNode(None, task.from_cluster, facts=facts))
     return node_of(manifest.key, condition_facts(status, good={}), tuple(clusters))
 

@@ -35,18 +35,19 @@ def waits_of(
         evicting: Its evictions, each with the moment that ends it at the latest.
     """
     found = [*_tolerated(after, eviction), *_unhealthy(after, failing)]
-    found += [
-        (
-            until,
-            f"{task.from_cluster} keeps its copy while others take over",
-            f"the copy on {task.from_cluster} is removed",
-        )
-        for task, until in evicting
-    ]
+    found += [(until, *_evicting(task)) for task, until in evicting]
     return tuple(
         Wait(until=until, key=draft.key, subject=draft.subject, reason=reason, then=then)
         for until, reason, then in found
     )
+
+
+def _evicting(task: EvictionTask) -> tuple[str, str]:
+    """Return what an eviction does until its time is over, and what happens then."""
+    name = task.from_cluster
+    if task.directly:
+        return f"it is kept off {name}", f"it may come back to {name}"
+    return f"{name} keeps its copy while others take over", f"the copy on {name} is removed"
 
 
 def _tolerated(after: Placed, eviction: Eviction | None) -> Iterator[tuple[datetime, str, str]]:

@@ -1,14 +1,19 @@
 """A workload that fails over takes along what its policy preserves of its status."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import cast
 
 import pytest
 
+from reconciler.core.asked.alone import AskedAlone
 from reconciler.core.changes import Outcome
+from reconciler.core.memo import Memo
+from reconciler.core.reconcile import reconcile
 from reconciler.dialects.karmada.api.work.failover_behavior import StateRule
 from reconciler.dialects.karmada.eviction.state_preservation import StatePreservation
 from reconciler.errors import UserError
+from reconciler.manifests.text.reader import read
 from reconciler.model.identity import ClusterName
 from tests.builders import (
     Body,
@@ -22,7 +27,9 @@ from tests.builders import (
     taint,
     text,
 )
-from tests.stories import Story, story
+from tests.core.asked.held_alone import hold_alone
+from tests.followed import linked
+from tests.stories import Story, applied, story
 
 TOLERATED = 60
 OVER = 10 + TOLERATED + 1
@@ -92,8 +99,6 @@ def delivered(told: Story, name: str) -> Body:
     path = f"delivery/{name}/default/deployments.apps/web.yaml"
     if path not in told.files:
         return {}
-    from reconciler.manifests.text.reader import read
-
     [document] = read(told.files[path].encode(), path).documents
     return cast(Body, cast(Body, document.body["metadata"])["labels"])
 
@@ -262,3 +267,157 @@ def test_what_a_rule_reads(path: str, expected: str | None) -> None:
             kept.labels(A)
     else:
         assert {"alias": expected} == kept.labels(A)
+
+
+def copies(told: Story) -> dict[str, Body]:
+    """The clusters that have web in their folder, with its labels."""
+    return {name: delivered(told, name) for name in "ab" if delivered(told, name)}
+
+
+def test_a_direct_purge_takes_the_old_copy_away_before_the_new_one_comes() -> None:
+    """That it is gone is what its cluster says: it reports it no longer."""
+    told = failed_over(RULE)
+
+    assert {} == copies(told)
+
+    del told.files["feedback/a/web.yaml"]
+    told.run(OVER + 20)
+
+    assert {"b"} == copies(told).keys()
+
+
+def test_a_new_copy_that_runs_already_stays() -> None:
+    """Though the old cluster reports its copy once more."""
+    told = failed_over()
+    del told.files["feedback/a/web.yaml"]
+    told.run(OVER + 20)
+    says(told, "a", readyReplicas=1)
+    told.run(OVER + 30)
+
+    assert {"b"} == copies(told).keys()
+
+
+def test_an_old_copy_is_waited_for_no_longer_than_the_eviction_lasts() -> None:
+    """Ten minutes; upstream waits with the task, too."""
+    told = failed_over(RULE)
+    told.run(OVER + 600)
+
+    assert {} == copies(told)
+
+    told.run(OVER + 601)
+
+    assert {"b"} == copies(told).keys()
+    assert "example.org/ready" not in delivered(told, "b")
+
+
+def test_a_graceful_purge_waits_for_nothing() -> None:
+    """The old copy stays beside the new one."""
+    assert {"a", "b"} == copies(failed_over(purge_mode="Gracefully")).keys()
+
+
+@pytest.mark.parametrize(
+    ("rules", "seconds"),
+    [
+        pytest.param([], 60, id="nothing-carried"),
+        pytest.param([RULE], 601, id="labels-carried"),
+    ],
+)
+def test_labels_are_not_withdrawn_since_a_silent_cluster_is_assumed_to_run(
+    rules: list[Body], seconds: int
+) -> None:
+    """Nobody saw them in force; an eviction that carries none ends by what is assumed."""
+    told = failed_over(*rules)
+    settings = configuration(
+        karmada={"failover": {"statePreservation": True}}, delivery={"folders": {}}
+    )
+    told.put(settings, path="reconciler.yaml")
+    del told.files["feedback/a/web.yaml"]
+    told.run(OVER + seconds - 1)
+
+    assert "gracefulEvictionTasks" in cast(Body, told.binding()["spec"])
+
+    told.run(OVER + seconds)
+
+    assert "gracefulEvictionTasks" not in cast(Body, told.binding()["spec"])
+
+
+WHY = "a: the workload is unhealthy there"
+
+
+@pytest.mark.parametrize(
+    ("purge_mode", "rules", "cause", "coming"),
+    [
+        pytest.param(
+            "Directly",
+            [RULE],
+            f"{WHY}; its copy goes at once; the new copy gets example.org/ready=1",
+            ["it is kept off a, then it may come back to a"],
+            id="directly",
+        ),
+        pytest.param(
+            "Gracefully",
+            [RULE],
+            WHY,
+            ["a keeps its copy while others take over, then the copy on a is removed"],
+            id="gracefully",
+        ),
+        pytest.param(
+            "Never",
+            [],
+            f"{WHY}; its copy stays until a person lifts `suppressDeletion`",
+            [],
+            id="never",
+        ),
+    ],
+)
+def test_a_failover_says_what_becomes_of_the_copies(
+    purge_mode: str, rules: list[Body], cause: str, coming: list[str]
+) -> None:
+    """What is ordinary is not told: the old copy goes once the new one is healthy."""
+    told = placed(*rules, purge_mode=purge_mode)
+    says(told, "a", readyReplicas=1).run(10)
+    outcome = told.run(OVER)
+
+    assert [f"evicted ({cause})"] == [str(one.cause) for one in outcome.decisions]
+    assert coming == [f"{one.reason}, then {one.then}" for one in outcome.waits]
+
+
+Reported = Mapping[str, Mapping[str, object]]
+"""Cluster to the status of web that it reports."""
+
+FAILING: Sequence[tuple[int, Reported]] = (
+    (10, {"a": {"readyReplicas": 1}}),
+    (OVER - 1, {"a": {"readyReplicas": 1}}),
+    (OVER, {"a": {"readyReplicas": 1}}),
+    (OVER + 1, {"a": {}}),
+    (OVER + 10, {"a": {"readyReplicas": 2}}),
+    (OVER + 20, {}),
+    (OVER + 25, {"a": {"readyReplicas": 2}}),
+    (OVER + 30, {"b": {"readyReplicas": 1}}),
+    (OVER + 40, {"b": {"readyReplicas": 2, "availableReplicas": 2}}),
+)
+
+
+@pytest.mark.parametrize("purge_mode", ["Directly", "Gracefully", "Never"])
+@pytest.mark.parametrize("rules", [[], [RULE], [{**RULE, "jsonPath": "{.none}"}]])
+def test_followed_and_asked_alone_a_failover_is_the_same(
+    purge_mode: str, rules: list[Body]
+) -> None:
+    """Pass by pass, delivered files included, whatever clusters report meanwhile."""
+    told, memo, asking = placed(*rules, purge_mode=purge_mode), Memo(), AskedAlone()
+    world = None
+    for seconds, reported in FAILING:
+        for name in "ab":
+            told.files.pop(f"feedback/{name}/web.yaml", None)
+            if name in reported:
+                says(told, name, **reported[name])
+        now, world = after(seconds), linked(told.world(), world)
+        warm, cold = reconcile(world, now, memo=memo), reconcile(told.world(), now)
+
+        assert replace(cold, explanations={}) == replace(warm, explanations={})
+        assert {} == hold_alone(world, now, asking)
+
+        told.files = applied(told.files, warm)
+        again = reconcile(told.world(), now)
+
+        assert () == again.changes

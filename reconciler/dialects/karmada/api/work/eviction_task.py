@@ -32,7 +32,12 @@ class EvictionTask:
     @property
     def directly(self) -> bool:
         """Whether the cluster loses its copy at once."""
-        return fields.text(self.body, "purgeMode") == DIRECTLY
+        return self.purge_mode == DIRECTLY
+
+    @property
+    def purge_mode(self) -> str:
+        """How the copy there goes, as written."""
+        return fields.text(self.body, "purgeMode")
 
     @property
     def reason(self) -> str:
@@ -51,9 +56,14 @@ class EvictionTask:
 
     @property
     def preserved_label_state(self) -> Mapping[str, str]:
-        """The labels that the application takes along."""
+        """The labels that stand for the state of the application there."""
         labels = fields.mapping(self.body, "preservedLabelState")
         return {name: str(value) for name, value in labels.items()}
+
+    @property
+    def carried_labels(self) -> Mapping[str, str]:
+        """Those of them that its new copy gets: none while the old one may run beside it."""
+        return self.preserved_label_state if self.directly else {}
 
 
 def decode_task(body: Body) -> EvictionTask:
