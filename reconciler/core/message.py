@@ -17,6 +17,7 @@ from reconciler.core.changes import (
     WaitingTarget,
     WriteFile,
 )
+from reconciler.core.progress import RunProgress, progress_in, subject_of_runs
 from reconciler.manifests.paths import DELIVERY, RECORD, output_path
 from reconciler.model.decision import CauseKind, Decision, Placed
 from reconciler.model.explanation import total_of
@@ -67,6 +68,8 @@ def commit_message(
     lines += [
         f"- {plain(key)} runs again: {plain(author)} removed its record" for key, author in reruns
     ]
+    progress = progress_in(world, outcome)
+    lines += [f"- {plain(str(one))}" for one in progress]
     lines += [f"- {_place(fault)}: {plain(fault.message)}" for fault in outcome.faults]
     lines += [f"- {waiting_line(one)}" for one in outcome.waiting]
     removed = _removed(outcome, world)
@@ -76,7 +79,7 @@ def commit_message(
     lines = lines or [f"- {plain(path)}" for path in _written(outcome, world)]
     if len(lines) > MOST_LINES:
         lines = [*lines[:MOST_LINES], f"- and {len(lines) - MOST_LINES} more"]
-    subject = _cut(_subject(told, stuck, removed, outcome, world))
+    subject = _cut(_subject(told, stuck, removed, progress, outcome, world))
     reported = f"Reconciled-Feedback: {world.reported_at}\n" if world.reported_at else ""
     skipped = f"Reconciled-Over: {over}\n" if over else ""
     skipped += f"Reconciled-Outputs: {outputs}\n" if outputs else ""
@@ -109,6 +112,7 @@ def _subject(
     told: Sequence[Decision],
     stuck: Sequence[Decision],
     removed: Sequence[str],
+    progress: Sequence[RunProgress],
     outcome: Outcome,
     world: World,
 ) -> str:
@@ -127,6 +131,8 @@ def _subject(
         first, *rest = parts
         plural = "s" if int(first.split()[1]) > 1 else ""
         return ", ".join((f"{first} workload{plural}", *(part.lower() for part in rest)))
+    if progress:
+        return plain(subject_of_runs(progress))
     if removed:
         count = len(removed)
         return f"Remove {plain(removed[0])}" if count == 1 else f"Remove {count} finished manifests"

@@ -125,11 +125,13 @@ class Dialect:
         parts: Of these the kinds whose decisions are written in another kind, and that kind.
         noun: What a decision of its is called.
         roots: Kinds beside `placed` that placements hang on, such as policies.
+        concerning: Kinds beside these of which a tree tells what they concern.
         domains: Ends of the names of its groups, of those that are not known here, too.
         crds: Returns group to kinds of all that upstream defines.
         content: Kinds of these that need no warning that they are not read: they control nothing
             upstream either, or a rule of the API tells of them.
-        approvable: Kinds whose objects may ask a person for approval.
+        approvable: Kinds whose objects may ask a person for approval; commits and previews tell
+            their events.
         admissions: Returns what its webhooks would refuse, given all kinds that are known.
         updates: Returns what they would refuse of an edit.
         view: Returns what it answers about files.
@@ -149,6 +151,7 @@ class Dialect:
     parts: Mapping[Kind, Kind] = field(default_factory=dict)
     noun: str = "decision"
     roots: frozenset[Kind] = frozenset()
+    concerning: frozenset[Kind] = frozenset()
     domains: tuple[str, ...] = ()
     crds: Callable[[], Mapping[str, tuple[str, ...]]] = dict
     content: frozenset[Kind] = frozenset()

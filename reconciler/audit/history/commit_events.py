@@ -21,6 +21,7 @@ FOLDERS = frozenset(
         *KINDS.removable,
         *PLACED,
         *(part for one in DIALECTS for part in one.parts.values()),
+        *(kind for one in DIALECTS for kind in one.approvable),
     )
 )
 """Where the outputs stand that events are told from."""

@@ -28,6 +28,9 @@ def preview_json(preview: Preview, heading: Heading, **facts: object) -> dict[st
         "faults": [fault_json(fault) for fault in preview.faults],
         "mended": [fault_json(fault) for fault in preview.mended],
         "removes": list(preview.removes),
+        "progress": [
+            {"object": object_json(one.key), "clause": one.clause} for one in preview.progress
+        ],
         "delivered": [
             {
                 "transport": one.transport,

@@ -45,6 +45,7 @@ def preview_markdown(preview: Preview, heading: Heading, *, limit_bytes: int = L
     faults += [_line(f"✅ mended: {_code(fault_line(fault))}") for fault in preview.mended]
     faults += [_line(f"🗑️ the pass removes {_code(path)}") for path in preview.removes]
     objects = [_section(entry) for entry in preview.entries]
+    runs = [_line(_code(str(one))) for one in preview.progress]
     anyway = [_line(f"{_code(e.subject)}: {_code(summary(e))}") for e in preview.anyway]
     delivered = [_line(_code(delivered_text(one))) for one in preview.delivered]
     room = limit_bytes - RESERVED_BYTES - _size(head)
@@ -53,6 +54,7 @@ def preview_markdown(preview: Preview, heading: Heading, *, limit_bytes: int = L
         ("", warnings, "warnings"),
         ("", faults, "faults"),
         ("", objects, "objects"),
+        ("\n**Runs, by this change:**\n\n", runs, "steps of runs"),
         ("\n**Anyway, without this change:**\n\n", anyway, "objects that move anyway"),
         (f"\n**{DELIVERED}:**\n\n", delivered, "clusters that get other files"),
         *((f"\n**{told}:**\n\n", _later(found), told) for told, found in later_blocks(preview)),

@@ -17,6 +17,7 @@ from reconciler.audit.previews.warn import Question, warnings_of
 from reconciler.core.changes import DeleteFile, Outcome
 from reconciler.core.dialects import dialect_of
 from reconciler.core.memo import Memo
+from reconciler.core.progress import RunProgress, progress_in
 from reconciler.core.reconcile import reconcile
 from reconciler.dialects.merge_warning import Warned
 from reconciler.model.decision import Decision, Placed
@@ -94,6 +95,7 @@ class Preview:
         averted: What would come later and does not with the change.
         later_anyway: What comes later with and without it.
         delivered: What the change does to the files of clusters on the branch that is served.
+        progress: What becomes of runs, and would not without the change.
     """
 
     now: datetime
@@ -109,12 +111,13 @@ class Preview:
     averted: tuple[Coming, ...] = ()
     later_anyway: tuple[Coming, ...] = ()
     delivered: tuple[DeliveryChange, ...] = ()
+    progress: tuple[RunProgress, ...] = ()
 
     @property
     def changes(self) -> bool:
         """Whether the change has an effect worth telling."""
         now = self.entries or self.faults or self.mended or self.removes
-        return bool(now or self.later or self.averted or self.delivered)
+        return bool(now or self.later or self.averted or self.delivered or self.progress)
 
 
 def preview(
@@ -151,6 +154,7 @@ def compared(
         baseline: What comes of the first one.
         outcome: What the pass makes of the second one.
     """
+    anyway = frozenset(progress_in(base, baseline))
     without = {decision.key: decision for decision in baseline.decisions if _shows(decision)}
     planned = {decision.key: decision for decision in outcome.decisions if _shows(decision)}
     ill = _down_in(merged, planned.values())
@@ -173,6 +177,7 @@ def compared(
         removes=tuple(sorted(_removed(outcome, merged) - _removed(baseline, base))),
         recheck_at=outcome.recheck_at,
         delivered=delivery_changes(merged, outcome, baseline),
+        progress=tuple(one for one in progress_in(merged, outcome) if one not in anyway),
     )
 
 

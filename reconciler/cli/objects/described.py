@@ -20,6 +20,7 @@ from reconciler.cli.objects.world import note_if_empty, open_revisions
 from reconciler.cli.printing.decision_words import by_whom, placed_text
 from reconciler.cli.printing.progress import HISTORY, doing
 from reconciler.cli.printing.suspended import suspender_sentences
+from reconciler.core.progress import RUNS
 from reconciler.errors import UsageError
 from reconciler.library.subject import Subject, subject_at
 from reconciler.manifests.columns import duration
@@ -109,7 +110,8 @@ def _events(
     revisions: GitRevisions, head: str, key: ObjectKey, subject: Subject | None
 ) -> Iterator[Line]:
     """Yield the newest events, the newest last; what was computed for the decision serves them."""
-    asked, replay = (key, None) if subject is None else (subject.key, subject.replay)
+    own = subject is None or key[:2] in RUNS
+    asked, replay = (key, None) if own or subject is None else (subject.key, subject.replay)
     reader = EventReader(revisions, asked, warnings=False, replay=replay)
     found, older = reader.read(head, None, NEWEST_EVENTS)
     if not found:

@@ -21,6 +21,7 @@ from reconciler.cli.printing.print_json import print_json, print_json_line
 from reconciler.cli.printing.progress import HISTORY, doing
 from reconciler.cli.printing.table import print_table
 from reconciler.core.dialects import KINDS
+from reconciler.core.progress import RUNS
 from reconciler.errors import UsageError
 from reconciler.library.subject import Subject, subject_at
 from reconciler.manifests.columns import duration
@@ -60,7 +61,7 @@ def run(
     name = branch or (repository.head_branch() if watch else None)
     head = resolve_revision(repository, "HEAD") if name is None else repository.resolve(name)
     after = None if since is None else resolve_revision(repository, since)
-    also = KINDS.removable
+    also = KINDS.removable | RUNS
     subject = None if word is None else subject_at(revisions, head, word, namespace, also=also)
     key = None if subject is None else subject.key
     reader = EventReader(revisions, key, warnings=warnings)

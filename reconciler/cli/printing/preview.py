@@ -43,8 +43,9 @@ def _text(preview: Preview, heading: Heading) -> str:
     lines = [click.style(first, bold=True), printable(heading.line)]
     for entry in preview.entries:
         lines += ["", *_entry(entry)]
-    if preview.faults or preview.mended or preview.removes:
+    if preview.progress or preview.faults or preview.mended or preview.removes:
         lines.append("")
+    lines += [_coloured("run", "cyan", str(one)) for one in preview.progress]
     lines += [_coloured("fault", "red", fault_line(fault)) for fault in preview.faults]
     lines += [_coloured("mended", "green", fault_line(fault)) for fault in preview.mended]
     lines += [_coloured("removes", "yellow", path) for path in preview.removes]

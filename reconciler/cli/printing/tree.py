@@ -69,7 +69,7 @@ def _root(world: World, word: str, namespace: str) -> ObjectKey:
     if key not in world.inputs and key not in world.outputs:
         raise UsageError(f"there is no {spelled(key)}{near(world, key)}")
     dialect = dialect_of(key.group)
-    if dialect is not None and (key.group, key.kind) in dialect.roots:
+    if dialect is not None and (key.group, key.kind) in dialect.roots | dialect.concerning:
         return key
     try:
         return decided_key(world, key)

@@ -40,9 +40,9 @@ def command(directory: Path, /, **options: Any) -> int:
     r"""Print events as upstream's controllers record them, the newest last.
 
     They are told from the commits of passes: what each changed in the outputs. OBJECT is kind/name;
-    a workload stands for its binding, a rebalancer or trigger for itself. Edits of outputs by hand
-    are told, too. What passes will do by themselves is told below, but with --watch or
-    --since. -o wide adds which controller records it upstream.
+    a workload stands for its binding, a rebalancer, a trigger or a staged update run for itself.
+    Edits of outputs by hand are told, too. What passes will do by themselves is told below, but
+    with --watch or --since. -o wide adds which controller records it upstream.
 
     \b
     Examples:

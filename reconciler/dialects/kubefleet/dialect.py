@@ -5,7 +5,13 @@ from typing import TYPE_CHECKING
 
 from reconciler.dialects.contract import Dialect, DialectMemory
 from reconciler.dialects.importer import Importer
-from reconciler.dialects.kubefleet.api.groups import CLUSTER, CLUSTER_GROUP, PLACEMENT_GROUP
+from reconciler.dialects.kubefleet.api.groups import (
+    CLUSTER,
+    CLUSTER_GROUP,
+    PLACEMENT_GROUP,
+    RUNS,
+    STRATEGIES,
+)
 from reconciler.dialects.renderer import Renderers
 from reconciler.manifests.schemas.violations import Admission, UpdateAdmission
 from reconciler.model.known_kinds import ApiKind, Kind, KnownKinds, Writer
@@ -190,15 +196,14 @@ KUBEFLEET = Dialect(
         (PLACEMENT_GROUP, "ClusterResourcePlacement"): (PLACEMENT_GROUP, "ClusterResourceBinding"),
         (PLACEMENT_GROUP, "ResourcePlacement"): (PLACEMENT_GROUP, "ResourceBinding"),
     },
+    concerning=STRATEGIES,
     noun="binding",
     domains=("kubernetes-fleet.io", "kubefleet.dev"),
     crds=_crds,
     content=frozenset(
         {(PLACEMENT_GROUP, "ClusterResourceEnvelope"), (PLACEMENT_GROUP, "ResourceEnvelope")}
     ),
-    approvable=frozenset(
-        {(PLACEMENT_GROUP, "ClusterStagedUpdateRun"), (PLACEMENT_GROUP, "StagedUpdateRun")}
-    ),
+    approvable=RUNS,
     admissions=_admissions,
     updates=_updates,
     view=_view,

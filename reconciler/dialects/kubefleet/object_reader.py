@@ -9,7 +9,7 @@ from reconciler.dialects import object_reads
 from reconciler.dialects.alone import DependsOnOthers, OutputPlace, Reads
 from reconciler.dialects.followed_index import FollowedIndex
 from reconciler.dialects.kubefleet.api.binding import PLACEMENT_PART
-from reconciler.dialects.kubefleet.api.groups import CLUSTER
+from reconciler.dialects.kubefleet.api.groups import CLUSTER, RUNS
 from reconciler.dialects.kubefleet.api.kinds import (
     OWNED,
     RESOURCE_SNAPSHOTS,
@@ -23,7 +23,7 @@ from reconciler.dialects.kubefleet.drift_repair import owner_of
 from reconciler.dialects.kubefleet.eviction.judgement import BUDGET, EVICTION
 from reconciler.dialects.kubefleet.overrider.override_table import OVERRIDES
 from reconciler.dialects.kubefleet.snapshots.selection_table import ENDPOINTS, SERVICE
-from reconciler.dialects.kubefleet.updaterun.update_runs import REQUESTS, RUNS, strategy_key
+from reconciler.dialects.kubefleet.updaterun.update_runs import REQUESTS, strategy_key
 from reconciler.errors import UserError
 from reconciler.model.body import Body
 from reconciler.model.content import at, mapping_of, mappings_of

@@ -10,6 +10,7 @@ import pytest
 from tests.builders import quota, rebalancer, target, text
 from tests.cli.hand_edits import OCM, edited_fleet
 from tests.cli.history import answer, told_fleet
+from tests.dialects.kubefleet.updaterun.staged import run, stage, strategy
 from tests.shell.fleet import EXAMPLE, ROOT
 from tests.shell.repositories import Checkout
 from tests.told_blocks import missing, told
@@ -38,6 +39,11 @@ NEWER = {
     "placements/waits.yaml": EXAMPLE["placements/tools.yaml"]
     .replace("name: tools", "name: waits", 1)
     .replace("  policy:", "  strategy: {type: External}\n  policy:"),
+    "placements/staged.yaml": EXAMPLE["placements/tools.yaml"]
+    .replace("name: tools", "name: web", 1)
+    .replace("  policy:", "  strategy: {type: External}\n  policy:"),
+    "placements/careful.yaml": text(strategy(stage("all", labelSelector={}))),
+    "placements/run.yaml": text(run()),
 }
 QUIET = (
     "blame deploy/nope",

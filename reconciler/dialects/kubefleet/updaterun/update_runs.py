@@ -13,7 +13,6 @@ from reconciler.model.fields import mapping, text
 from reconciler.model.identity import ObjectKey, uid_of
 from reconciler.model.world import Manifest, World
 
-RUNS = frozenset((GROUP, kinds.run) for kinds in SCOPES)
 REQUESTS = frozenset((GROUP, kinds.approval_request) for kinds in SCOPES)
 
 

@@ -80,6 +80,7 @@ _RUN: Columns = (
         ("REASON", condition("Progressing", "message")),
     ),
 )
+_STRATEGY: Columns = ((("STAGES", printed(".spec.stages[*].name")),), (FILE,))
 _REQUEST: Columns = (
     (
         ("UPDATE-RUN", printed(".spec.parentStageRollout")),
@@ -130,6 +131,7 @@ def _of_scope(kinds: PlacementKinds) -> Iterator[tuple[Kind, Columns]]:
         ),
     )
     yield (GROUP, kinds.run), _RUN
+    yield (GROUP, kinds.update_strategy), _STRATEGY
     yield (GROUP, kinds.approval_request), _REQUEST
     yield (GROUP, kinds.binding), _BINDING
     yield (GROUP, kinds.policy_snapshot), _SNAPSHOT

@@ -1,8 +1,10 @@
-"""Events of placements: the stages that they reach."""
+"""Events of placements: the stages that they reach; and of the runs that roll them out."""
 
 from collections.abc import Iterator, Mapping
 
+from reconciler.dialects.kubefleet.api.groups import RUNS
 from reconciler.dialects.kubefleet.api.kinds import PLACEMENTS
+from reconciler.dialects.kubefleet.view.run_events import run_events
 from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.upstream_event import (
@@ -46,7 +48,12 @@ COMPLETED = UpstreamEvent(
 
 
 def events_of(change: OutputChange) -> Iterator[ObjectEvent]:
-    """Yield each stage that a placement reached, and a selection that is not fulfilled."""
+    """Yield each stage that a placement reached, and a selection that is not fulfilled.
+
+    Of a run what became of it.
+    """
+    if (change.key.group, change.key.kind) in RUNS:
+        yield from run_events(change)
     if change.key.kind not in PLACEMENTS:
         return
     key, before, after = change.key, change.before, change.after

@@ -3,11 +3,13 @@
 from collections.abc import Iterator
 
 from reconciler.dialects.kubefleet.api.binding import state_of, target_of
+from reconciler.dialects.kubefleet.api.groups import RUNS
 from reconciler.dialects.kubefleet.api.kinds import (
     CLUSTER_SCOPED,
     NAMESPACED,
     PLACEMENTS,
     RESOURCE_SNAPSHOTS,
+    kinds_in,
     placement_key,
 )
 from reconciler.dialects.kubefleet.api.names import (
@@ -17,7 +19,7 @@ from reconciler.dialects.kubefleet.api.names import (
 )
 from reconciler.dialects.kubefleet.api.placement_status import decode_placement_status
 from reconciler.dialects.kubefleet.api.resource_snapshot import decode_resources
-from reconciler.dialects.kubefleet.updaterun.update_runs import RUNS
+from reconciler.dialects.kubefleet.api.updates.approval_request import readable_request
 from reconciler.manifests.identify import Identity, identify
 from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, text
@@ -41,7 +43,13 @@ def owner_of(key: ObjectKey, body: Body) -> ObjectKey | None:
 
 
 def placement_of(world: World, key: ObjectKey) -> ObjectKey | None:
-    """Return the placement that a staged update run rolls out."""
+    """Return the placement that a staged update run rolls out, or the run of a request for it."""
+    if key.kind == kinds_in(key.namespace).approval_request:
+        request = world.outputs.get(key) or world.inputs.get(key)
+        found = None if request is None else readable_request(request.body)
+        if found is None:
+            return None
+        key = ObjectKey(GROUP, kinds_in(key.namespace).run, key.namespace, found.run)
     run = world.inputs.get(key)
     if run is None or key[:2] not in RUNS:
         return None

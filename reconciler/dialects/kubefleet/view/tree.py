@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from reconciler.dialects.kubefleet.api.binding import resource_snapshot_of, state_of, target_of
+from reconciler.dialects.kubefleet.api.groups import STRATEGIES
 from reconciler.dialects.kubefleet.api.kinds import PLACEMENTS, kinds_in
 from reconciler.dialects.kubefleet.api.names import (
     GROUP,
@@ -21,13 +22,24 @@ from reconciler.model.world import Manifest, World
 def tree_of(world: World, key: ObjectKey) -> TreeNode:
     """Return the snapshots of a placement, with the bindings that use them and their clusters.
 
-    Of a run it is how far that is. What else there is has no conditions that anybody judged.
+    Of a run it is how far that is, of a strategy the runs that follow it. What else there is has no
+    conditions that anybody judged.
     """
+    if key[:2] in STRATEGIES:
+        return node_of(key, children=tuple(_following(world, key)))
     if key.kind == kinds_in(key.namespace).run:
         return _run(world, key) or node_of(key)
     placed = key.kind in PLACEMENTS
     facts = condition_facts(status_in(world, key), prefix=key.kind, good={}) if placed else {}
     return node_of(key, facts, (*_snapshots(world, key), *_runs(world, key)))
+
+
+def _following(world: World, key: ObjectKey) -> Iterator[TreeNode]:
+    """Yield the runs whose stages a strategy says, and how far each is."""
+    for one in world.of_kind(GROUP, kinds_in(key.namespace).run):
+        named = decode_run(one.body, one.key.namespace).strategy == key.name
+        if named and one.key.namespace == key.namespace and (node := _run(world, one.key)):
+            yield node
 
 
 def _runs(world: World, key: ObjectKey) -> Iterator[TreeNode]:

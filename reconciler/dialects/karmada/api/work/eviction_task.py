@@ -32,12 +32,7 @@ class EvictionTask:
     @property
     def directly(self) -> bool:
         """Whether the cluster loses its copy at once."""
-        return self.purge_mode == DIRECTLY
-
-    @property
-    def purge_mode(self) -> str:
-        """How the copy there goes, as written."""
-        return fields.text(self.body, "purgeMode")
+        return fields.text(self.body, "purgeMode") == DIRECTLY
 
     @property
     def reason(self) -> str:
