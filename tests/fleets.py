@@ -1,10 +1,13 @@
 """Small worlds of KubeFleet for the laws: clusters that come and go, placements of every type."""
 
 from collections.abc import Mapping
+from typing import cast
 
 from hypothesis import strategies as st
 
 from reconciler.dialects.kubefleet.api.policy import PREFERRED
+from reconciler.dialects.kubefleet.updaterun.update_runs import run_uid
+from reconciler.model.identity import ObjectKey
 from tests.builders import NOW, Body, after, metadata, text_of
 from tests.dialects.kubefleet.fleet import (
     GROUP,
@@ -14,6 +17,17 @@ from tests.dialects.kubefleet.fleet import (
     namespaced_placement,
     placement,
 )
+from tests.dialects.kubefleet.updaterun.staged import (
+    APPROVAL,
+    EXTERNAL,
+    RUN,
+    approval,
+    run,
+    stage,
+    strategy,
+    waits,
+)
+from tests.stories import Story
 
 MEMBERS = ("a", "b", "c", "d")
 PLACEMENTS = ("web", "api")
@@ -138,9 +152,11 @@ strategies = st.none() | st.fixed_dictionaries(
 )
 
 
-def placements(name: str) -> st.SearchStrategy[Body]:
-    """A placement of this name."""
-    return st.builds(placement, policies, name=st.just(name), strategy=strategies)
+def placements(name: str, *, external: bool = False) -> st.SearchStrategy[Body]:
+    """A placement of this name; an external one is rolled out by runs only, mostly to all."""
+    chosen = st.one_of(st.none(), st.none(), policies) if external else policies
+    rollout = st.just(EXTERNAL) if external else strategies
+    return st.builds(placement, chosen, name=st.just(name), strategy=rollout)
 
 
 def namespace(name: str = "default") -> Body:
@@ -207,6 +223,65 @@ LIMITS: tuple[Body, ...] = ({"maxUnavailable": 1}, {"minAvailable": "50%"}, {"mi
 budgets = st.builds(budget, st.sampled_from(LIMITS), st.sampled_from(PLACEMENTS))
 
 
+def _with_env(value: str) -> Body:
+    """The clusters of a stage."""
+    return {"labelSelector": {"matchLabels": {"env": value}}}
+
+
+ALL: Body = {"labelSelector": {}}
+STAGES: tuple[tuple[Body, ...], ...] = (
+    (stage("all", **ALL, maxConcurrency=1),),
+    (stage("all", **ALL, maxConcurrency="50%", beforeStageTasks=[APPROVAL]),),
+    (
+        stage(
+            "prod", labelSelector={"matchLabels": {"env": "prod"}}, afterStageTasks=[waits("1m")]
+        ),
+        stage("dev", labelSelector={"matchLabels": {"env": "dev"}}, afterStageTasks=[APPROVAL]),
+    ),
+)
+RUNS = ("first", "second")
+REQUESTS = f"status/clusterapprovalrequests.{GROUP}/"
+STATES = ("Initialize", "Run", "Run", "Stop")
+
+
+@st.composite
+def updates(draw: st.DrawFn) -> list[Body]:
+    """A strategy of staged updates and up to two runs; mostly nothing."""
+    if draw(st.integers(0, 2)) != 0:
+        return []
+    names = draw(st.lists(st.sampled_from(RUNS), min_size=1, max_size=2, unique=True))
+    runs = [
+        run(
+            draw(st.sampled_from(STATES)),
+            name=name,
+            placementName=draw(st.sampled_from(PLACEMENTS)),
+        )
+        for name in sorted(names)
+    ]
+    return [strategy(*draw(st.sampled_from(STAGES))), *runs]
+
+
+def approve(told: Story) -> None:
+    """Approve whatever runs ask for; a person can only once a pass has seen the run."""
+    for path in [path for path in told.outputs if path.startswith(REQUESTS)]:
+        name = path.removeprefix(REQUESTS).removesuffix(".yaml")
+        found = told.output(path)
+        [owner] = cast(list[Mapping[str, str]], cast(Body, found["metadata"])["ownerReferences"])
+        where = str(cast(Body, found["spec"])["targetStage"])
+        told.put(approval(told, name, where, of=owner["uid"]))
+
+
+def anonymous(content: str, moment: str) -> str:
+    """A file in which uids of runs that a pass saw first at this moment are all the same.
+
+    They follow from it, so that what was approved of a run says nothing of the next of its name.
+    """
+    for name in RUNS:
+        uid = run_uid(ObjectKey(GROUP, RUN, "", name), moment)
+        content = content.replace(f'"{uid}"', "UID").replace(uid, "UID")  # YAML quotes some
+    return content
+
+
 @st.composite
 def fleets(draw: st.DrawFn) -> list[Body]:
     """Clusters, placements, perhaps what is about them; half the time nothing."""
@@ -216,14 +291,19 @@ def fleets(draw: st.DrawFn) -> list[Body]:
     def some(pool: tuple[str, ...]) -> list[str]:
         return draw(st.lists(st.sampled_from(pool), max_size=len(pool), unique=True).map(sorted))
 
+    runs = draw(updates())
     return [
-        *(draw(members(name)) for name in some(MEMBERS)),
-        *(draw(placements(name)) for name in some(PLACEMENTS)),
+        *(draw(members(name)) for name in (MEMBERS if runs else some(MEMBERS))),
+        *(
+            draw(placements(name, external=bool(runs)))
+            for name in (PLACEMENTS if runs else some(PLACEMENTS))
+        ),
         *draw(st.lists(st.builds(namespace), max_size=1)),
         *draw(st.lists(overrides, max_size=1)),
         *draw(st.lists(evictions, max_size=4, unique_by=str)),
         *draw(st.lists(budgets, max_size=1)),
         *draw(st.lists(st.builds(namespaced_placement, policies, strategy=strategies), max_size=1)),
+        *runs,
     ]
 
 

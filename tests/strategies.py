@@ -31,7 +31,7 @@ from tests.builders import (
     text,
 )
 from tests.dialects.kubefleet.fleet import placement
-from tests.fleets import EDITS, fleets
+from tests.fleets import EDITS, approve, fleets
 from tests.fleets import MALFORMED as MALFORMED_FLEETS
 from tests.fleets import TARGETS as PLACEMENT_TARGETS
 from tests.stories import (
@@ -333,6 +333,8 @@ def stories(draw: st.DrawFn) -> Story:
         report(told, draw(reported))
         told.files = applied(told.files, reconcile(told.world(), told.now))
         edit(told, draw(objects()), draw(st.integers(0, 15)))
+        if draw(st.booleans()):
+            approve(told)
         harm(told, draw(st.sampled_from(HARMS)), draw(st.integers(0, 20)))
         told.now += timedelta(seconds=1 + draw(SECONDS))
     return told

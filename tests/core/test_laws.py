@@ -26,6 +26,7 @@ from reconciler.model.world import Manifest, World
 from tests.builders import (
     Body,
 )
+from tests.fleets import anonymous
 from tests.stories import (
     Story,
     applied,
@@ -169,6 +170,7 @@ def relative(outcome: Outcome, *moments: datetime) -> dict[str, str]:
     for path, content in contents(outcome).items():
         found[path] = ELAPSED.sub("", content)
         for moment in moments:
+            found[path] = anonymous(found[path], format_moment(moment))
             found[path] = found[path].replace(format_moment(moment), "NOW")
     return found
 
