@@ -132,6 +132,7 @@ KARMADA = Dialect(
     roots=frozenset(
         {(POLICY_GROUP, "ClusterPropagationPolicy"), (POLICY_GROUP, "PropagationPolicy")}
     ),
+    concerning=frozenset({(POLICY_GROUP, "ClusterTaintPolicy")}),
     domains=("karmada.io",),
     crds=_crds,
     content=frozenset(

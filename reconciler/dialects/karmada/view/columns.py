@@ -20,6 +20,7 @@ from reconciler.dialects.karmada.api.work.binding_spec import (
 from reconciler.dialects.karmada.api.work.binding_status import decode_status
 from reconciler.dialects.karmada.detector.binding_draft import GROUP
 from reconciler.dialects.karmada.detector.claim_marks import CLUSTER_POLICY_NAME, POLICY_NAME
+from reconciler.dialects.karmada.taints.by_policy import TAINT_POLICY
 from reconciler.manifests.columns import (
     FILE,
     NONE,
@@ -123,6 +124,7 @@ COLUMNS: ColumnTable = {
         ),
         (FILE,),
     ),
+    TAINT_POLICY: ((("TAINTS", taints),), (FILE,)),
     (GROUP, BINDING): _BINDING,
     (GROUP, CLUSTER_BINDING): _BINDING,
     (GROUP, "Work"): (

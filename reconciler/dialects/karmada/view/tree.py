@@ -17,7 +17,9 @@ from reconciler.dialects.karmada.api.work.binding_spec import decode_spec
 from reconciler.dialects.karmada.api.work.binding_status import AggregatedStatusItem, decode_status
 from reconciler.dialects.karmada.detector.binding_draft import GROUP
 from reconciler.dialects.karmada.detector.claim_marks import claimant
+from reconciler.dialects.karmada.taints.by_policy import TAINT_POLICY
 from reconciler.dialects.karmada.view.failover_words import fate_of
+from reconciler.dialects.karmada.view.taint_policy_tree import taint_policy_tree
 from reconciler.dialects.tree_node import TreeNode, condition_facts, node_of
 from reconciler.model.fields import mapping
 from reconciler.model.identity import ObjectKey
@@ -28,8 +30,11 @@ def tree_of(world: World, key: ObjectKey) -> TreeNode:
     """Return what hangs on an object.
 
     Of a policy: workloads, their bindings, clusters; workloads that it selects and another policy
-    holds, with the name of that one. Of a binding: clusters.
+    holds, with the name of that one. Of a binding: clusters. Of a ClusterTaintPolicy: those that
+    it is for.
     """
+    if key[:2] == TAINT_POLICY:
+        return taint_policy_tree(world, key)
     if key.group == GROUP:
         manifest = world.outputs.get(key)
         return node_of(key) if manifest is None else _binding(manifest)
