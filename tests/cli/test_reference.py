@@ -60,7 +60,9 @@ def test_an_unknown_shell_is_refused(capsys: pytest.CaptureFixture[str]) -> None
             id="verbs",
         ),
         pytest.param("reconciler why -o ", "3", ["text", "json", "yaml"], id="formats"),
-        pytest.param("reconciler top ", "2", ["clusters", "cluster"], id="arguments"),
+        pytest.param(
+            "reconciler top ", "2", ["clusters", "cluster", "quotas", "quota"], id="arguments"
+        ),
     ],
 )
 def test_a_shell_gets_what_may_follow(words: str, number: str, expected: list[str]) -> None:

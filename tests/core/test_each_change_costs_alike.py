@@ -45,7 +45,6 @@ GROWS: Mapping[tuple[str, str], tuple[float, float, str]] = {
     ("karmada", "resources"): (1.35, 4.62, INDEX),
     ("karmada", "rebalancer"): (MORE, 1.4, ROOM),
     ("kubefleet", "override"): (MORE, 1.25, POLICIES),
-    ("kubefleet", "placement"): (1.06, MORE, RECORDS),
     ("kubefleet", "label"): (3.2, 10.2, RECORDS),
     ("kubefleet", "taint"): (3.2, 10.2, RECORDS),
     ("kubefleet", "rebalancer"): (1.1, 1.14, INDEX),

@@ -56,6 +56,7 @@ def fleet(tmp_path: Path) -> Checkout:
     return new_checkout(tmp_path / "fleet", fleets(*ROOTS))
 
 
+@pytest.mark.cpu_seconds(40)  # every view, those with a plan included
 def test_the_list_leads_to_the_page_of_each_root(tmp_path: Path, fleet: Checkout) -> None:
     """Every view stands below the root's name, and no name leads elsewhere."""
     daemon = Listening(tmp_path / "log")
