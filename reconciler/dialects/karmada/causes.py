@@ -18,12 +18,13 @@ from reconciler.dialects.causes import (
 )
 from reconciler.dialects.contract import RescheduleTrigger as Demand
 from reconciler.dialects.karmada.api.work.binding_spec import BindingSpec
-from reconciler.dialects.karmada.decide import Surroundings, decide
+from reconciler.dialects.karmada.decide import decide
 from reconciler.dialects.karmada.detector.binding_draft import Draft
 from reconciler.dialects.karmada.detector.claim_marks import claimant
 from reconciler.dialects.karmada.federatedresourcequota.enforcement import refusing_always
 from reconciler.dialects.karmada.scheduler.failure import refused_before
 from reconciler.dialects.karmada.scheduler.reschedule_requests import ask
+from reconciler.dialects.karmada.surroundings import Surroundings
 from reconciler.dialects.karmada.view.binding_rendering import is_edited
 from reconciler.dialects.karmada.view.decision_record import BY_HAND, FREED, policy_of, workload_of
 from reconciler.dialects.object_pass import Part

@@ -4,41 +4,22 @@ The order is that in which upstream's controllers act on one another. What they 
 after the other is written once, at the generation that their chain of events ends with.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import replace
 from functools import partial
 
-from reconciler.dialects.cluster_inventory import Earlier
 from reconciler.dialects.contract import RescheduleTrigger as Demand
-from reconciler.dialects.copy_reports import CopyReports
 from reconciler.dialects.karmada.api.binding import Binding
 from reconciler.dialects.karmada.api.cluster_reports import Reports
-from reconciler.dialects.karmada.api.clusters import MemberCluster, Members, TargetCluster
-from reconciler.dialects.karmada.api.settings import Failover
-from reconciler.dialects.karmada.api.work.binding_metadata import BindingMetadata
+from reconciler.dialects.karmada.api.clusters import TargetCluster
 from reconciler.dialects.karmada.api.work.binding_spec import BindingSpec
-from reconciler.dialects.karmada.api.work.failover_behavior import (
-    StateRules,
-    cluster_state_rules,
-    decode_behavior,
-)
 from reconciler.dialects.karmada.api.work.hub_marks import kept_marks
 from reconciler.dialects.karmada.binding.merged_targets import kept_clusters
 from reconciler.dialects.karmada.detector.binding_draft import Draft
 from reconciler.dialects.karmada.eviction.application_failover import (
     UNHEALTHY_SINCE,
-    Failing,
-    detect_failing,
-    eviction_task,
 )
 from reconciler.dialects.karmada.eviction.graceful_eviction import GracefulEviction, assess_tasks
-from reconciler.dialects.karmada.eviction.state_preservation import StatePreservation, StatusOf
-from reconciler.dialects.karmada.eviction.taint_manager import Eviction, evict
-from reconciler.dialects.karmada.federatedresourcequota.enforcement import (
-    Refusal,
-    nothing_refused,
-)
+from reconciler.dialects.karmada.eviction.left_clusters import leave_clusters
 from reconciler.dialects.karmada.scheduler.batched_moves import (
     MOVING_TO,
     BatchedMove,
@@ -52,6 +33,7 @@ from reconciler.dialects.karmada.scheduler.reschedule_requests import ask
 from reconciler.dialects.karmada.scheduler.schedule import complaining, refused, schedule, with_room
 from reconciler.dialects.karmada.scheduler.schedule_result import ScheduleVerdict
 from reconciler.dialects.karmada.scheduler.triggers import ScheduleReason
+from reconciler.dialects.karmada.surroundings import Surroundings
 from reconciler.dialects.karmada.view.aggregated_status import Feedback, gather
 from reconciler.dialects.karmada.view.binding_rendering import (
     DECISION_DIGEST,
@@ -64,36 +46,8 @@ from reconciler.dialects.karmada.view.explanation import explain
 from reconciler.dialects.karmada.view.failover_faults import unpreserved_faults
 from reconciler.dialects.karmada.view.waits import waits_of
 from reconciler.dialects.object_pass import Part
-from reconciler.model.availability import Silence
-from reconciler.model.body import Body
-from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.moments import earliest, span
 from reconciler.rebalance.target import MetDemand
-from reconciler.schedule.framework import Mask, positions_of
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
-    """What all bindings of a round share.
-
-    `propagate_empty` keeps selected clusters that get no replica. `clusters_before` has the fleet
-    of the last pass, `None` if it is the same; only what is told of causes depends on it. `refusal`
-    says whether quotas take a change, `refusal_before` whether those of the last pass would have,
-    `None` if they are the same.
-    `path_of` returns where the file of a binding stands.
-    """
-
-    members: Members
-    failover: Failover
-    propagate_empty: bool
-    copies: CopyReports
-    silence: Silence
-    now: datetime
-    path_of: Callable[[ObjectKey], str]
-    clusters_before: Earlier[Members] | None = None
-    refusal: Refusal = nothing_refused
-    refusal_before: Earlier[Refusal] | None = None
-
 
 LEFT_ALONE = frozenset({ScheduleReason.NONE, ScheduleReason.DELETING})
 
@@ -116,9 +70,7 @@ def decide(draft: Draft, demand: Demand | None, around: Surroundings) -> Part:
     spec, binding = asked.spec, asked.binding
     before = draft.stood.placed
     reports = Reports(spec.resource.key, around.copies, around.silence.is_written)
-    status_of = partial(_status_in, reports, draft)
-    binding, eviction = _evict(binding, spec, status_of, around)
-    binding, failing = _fail_over(binding, spec, draft.metadata, reports, status_of, around)
+    binding, eviction, failing = leave_clusters(draft, spec, binding, reports, around)
     goal = read_goal(draft.metadata)
     verdict = _schedule(binding, around) if asked.considered else None
     moved = move(binding, verdict, goal, demand, around.members, around.now)
@@ -216,66 +168,6 @@ def _schedule(binding: Binding, around: Surroundings) -> ScheduleVerdict:
 def _has_happened(demand: Demand, verdict: ScheduleVerdict | None, moved: BatchedMove) -> bool:
     """Return whether the scheduler did what a rebalancer demanded, whatever came of it."""
     return moved.followed if not demand.fresh else verdict is not None and verdict.triggered
-
-
-def _status_in(reports: Reports, draft: Draft, cluster: ClusterName) -> Body | None:
-    """Return the status of a workload in a cluster, as the last pass knew it if that is silent."""
-    found = reports.item(cluster)
-    known = (found,) if found is not None else draft.status().aggregated
-    return next((item.status for item in known if item.cluster == cluster), None)
-
-
-def _preservation(
-    around: Surroundings, rules: StateRules, status_of: StatusOf
-) -> StatePreservation:
-    """Return what a workload takes along by rules, nothing where that is switched off."""
-    return StatePreservation(rules if around.failover.state_preservation else (), status_of)
-
-
-def _evict(
-    binding: Binding, spec: BindingSpec, status_of: StatusOf, around: Surroundings
-) -> tuple[Binding, Eviction | None]:
-    """Leave clusters whose NoExecute taints are not tolerated; clusters in order of name."""
-    views = _tainted(binding, around.members) if around.failover.enabled else []
-    if not views:
-        return binding, None
-    eviction = evict(
-        binding,
-        views,
-        around.now,
-        purge_mode=around.failover.purge_mode,
-        default_toleration_seconds=around.failover.default_toleration_seconds,
-        preservation=_preservation(around, cluster_state_rules(spec.failover), status_of),
-    )
-    return replace(binding, clusters=eviction.clusters, tasks=eviction.tasks), eviction
-
-
-def _fail_over(
-    binding: Binding,
-    spec: BindingSpec,
-    metadata: BindingMetadata,
-    reports: Reports,
-    status_of: StatusOf,
-    around: Surroundings,
-) -> tuple[Binding, Failing]:
-    """Leave clusters that report the workload unhealthy, if its policy wants that."""
-    behavior = decode_behavior(spec.failover)
-    if behavior is None or not around.failover.enabled:
-        return binding, Failing()
-    unhealthy_since = metadata.note(UNHEALTHY_SINCE)
-    preservation = _preservation(around, behavior.state_rules, status_of)
-    failing = detect_failing(binding, behavior, reports, unhealthy_since, preservation, around.now)
-    tasks = tuple(eviction_task(binding, behavior, *left) for left in failing.leaving.items())
-    clusters = tuple(item for item in binding.clusters if item.name not in failing.leaving)
-    return replace(binding, clusters=clusters, tasks=(*binding.tasks, *tasks)), failing
-
-
-def _tainted(binding: Binding, members: Members) -> list[MemberCluster]:
-    """Return the clusters that a binding is on and that have a NoExecute taint."""
-    if not members.no_execute:
-        return []
-    mask = members.no_execute & members.fleet.named(name for name, _ in binding.clusters)
-    return [members.views[position] for position in positions_of(Mask(mask))]
 
 
 def _gather_reports(

@@ -18,7 +18,7 @@ from reconciler.dialects.karmada.api.settings import (
 )
 from reconciler.dialects.karmada.api.work.binding_spec import decode_spec
 from reconciler.dialects.karmada.causes import with_causes
-from reconciler.dialects.karmada.decide import Surroundings, decide
+from reconciler.dialects.karmada.decide import decide
 from reconciler.dialects.karmada.detector.attached_bindings import attach, needed_bindings
 from reconciler.dialects.karmada.detector.binding_draft import Draft, binding_key
 from reconciler.dialects.karmada.detector.detect import Claims, claim_workloads
@@ -30,6 +30,7 @@ from reconciler.dialects.karmada.federatedresourcequota.quota_round import (
 from reconciler.dialects.karmada.memory import KarmadaMemory
 from reconciler.dialects.karmada.scheduler.reschedule_requests import is_reschedulable
 from reconciler.dialects.karmada.settled_bindings import Settled, SettledBindings
+from reconciler.dialects.karmada.surroundings import Surroundings
 from reconciler.dialects.karmada.view.rebalance_target import held_since, target_of, workload_key
 from reconciler.dialects.object_boundary import FaultPlace
 from reconciler.dialects.object_pass import ObjectPass, Part

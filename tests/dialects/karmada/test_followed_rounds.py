@@ -10,8 +10,9 @@ from reconciler.core.memo import Memo
 from reconciler.core.reconcile import reconcile
 from reconciler.dialects.contract import RescheduleTrigger
 from reconciler.dialects.karmada import plan
-from reconciler.dialects.karmada.decide import Surroundings, decide
+from reconciler.dialects.karmada.decide import decide
 from reconciler.dialects.karmada.detector.binding_draft import Draft
+from reconciler.dialects.karmada.surroundings import Surroundings
 from reconciler.dialects.object_pass import Part
 from reconciler.model.identity import ObjectKey
 from tests.builders import (

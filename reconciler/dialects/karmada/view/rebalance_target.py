@@ -7,7 +7,6 @@ from reconciler.dialects.karmada.api.binding import Binding, binding_of
 from reconciler.dialects.karmada.api.cluster_reports import Reports
 from reconciler.dialects.karmada.api.clusters import MemberCluster
 from reconciler.dialects.karmada.api.defaults import DEFAULT_SCHEDULER
-from reconciler.dialects.karmada.decide import Surroundings
 from reconciler.dialects.karmada.detector.binding_draft import Draft
 from reconciler.dialects.karmada.detector.claim_marks import claimant
 from reconciler.dialects.karmada.detector.detect import Claims
@@ -21,6 +20,7 @@ from reconciler.dialects.karmada.scheduler.reschedule_requests import (
     is_reschedulable,
     scheduler_of,
 )
+from reconciler.dialects.karmada.surroundings import Surroundings
 from reconciler.errors import UserError
 from reconciler.manifests.paths import is_frozen, output_path
 from reconciler.manifests.places import doubt_about, fault_place, with_place
