@@ -6,14 +6,13 @@ stands under its own blob id, so a group of another commit costs time, never an 
 whatever else is wrong with the table.
 """
 
-import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from reconciler.core.inputs.file_head import FileHead, decode_heads, encode_head
 from reconciler.core.inputs.file_validation import FileValidation
 from reconciler.manifests.file_names import is_escaped
-from reconciler.shell.reading.kept.optional_table import OptionalTable
+from reconciler.shell.reading.kept.optional_table import OptionalTable, filed_under
 
 INDEX = "index.db"
 FEW = 500  # ours: fewer files are parsed before an index would have been asked
@@ -124,8 +123,7 @@ class FileIndex:
 
     def _digest(self, place: str, group: str) -> bytes:
         """Return what a group stands under."""
-        said = f"{self._prefix}\0{place}\0{group}".encode(errors="surrogateescape")
-        return hashlib.blake2b(said, digest_size=16).digest()
+        return filed_under(str(self._prefix), place, group)
 
 
 def _sort(path: str) -> str:

@@ -3,13 +3,12 @@
 Whatever is wrong with the table costs time, never an answer: nothing is kept then.
 """
 
-import hashlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from reconciler.model.repository_layout import RepositoryLayout
 from reconciler.shell.git.repository import Repository
-from reconciler.shell.reading.kept.optional_table import OptionalTable
+from reconciler.shell.reading.kept.optional_table import OptionalTable, filed_under
 
 MOST_BYTES = 1 << 20  # ours: a note has a hundred bytes
 
@@ -52,5 +51,4 @@ class KeptNote:
 
     def _key(self) -> bytes:
         """Return what they are filed under."""
-        said = f"{self._build()}\0{self._place}".encode(errors="surrogateescape")
-        return hashlib.blake2b(said, digest_size=16).digest()
+        return filed_under(self._build(), self._place)

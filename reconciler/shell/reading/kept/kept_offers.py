@@ -4,12 +4,11 @@ A commit never offers anything else, so what is kept is only ever missing, not w
 wrong with the table costs time, never an answer.
 """
 
-import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from reconciler.shell.reading.kept.optional_table import OptionalTable
+from reconciler.shell.reading.kept.optional_table import OptionalTable, filed_under
 
 NAME = "offers.db"
 MOST_BYTES = 1 << 24  # ours: the names of 100,000 objects take some 2 MB
@@ -28,7 +27,7 @@ class KeptOffers:
         """
         self._table = OptionalTable(folder, NAME, most_bytes=MOST_BYTES)
         self._table.open()
-        self._prefix = f"{build()}\0{place}"
+        self._about = (build(), place)
 
     def read(self, revision: str, question: str) -> list[str] | None:
         """Return what a commit, a full hex id, answered; `None` where that is not known."""
@@ -49,5 +48,4 @@ class KeptOffers:
 
     def _key(self, revision: str, question: str) -> bytes:
         """Return what an answer is filed under."""
-        said = f"{self._prefix}\0{revision}\0{question}".encode(errors="surrogateescape")
-        return hashlib.blake2b(said, digest_size=16).digest()
+        return filed_under(*self._about, revision, question)

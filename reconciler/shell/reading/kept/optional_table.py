@@ -1,11 +1,19 @@
 """A table of texts that nothing depends on: one that is damaged is as if it were empty."""
 
 import contextlib
+import hashlib
 import sqlite3
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from reconciler.shell.reading.kept.entry_table import EntryTable, remove_table
+
+
+def filed_under(*parts: str) -> bytes:
+    """Return the key of what is kept about some texts, the build that it is of among them."""
+    return hashlib.blake2b(
+        "\0".join(parts).encode(errors="surrogateescape"), digest_size=16
+    ).digest()
 
 
 class OptionalTable:
