@@ -10,6 +10,13 @@ from reconciler.model.identity import ObjectKey
 Scores = Mapping[str, int]
 """Name of a score to its value, in the order in which they are written."""
 
+LEAST, MOST = -100, 100
+"""Between these a score is.
+
+Source: open-cluster-management.io/api cluster/v1alpha1 types_addonplacementscore.go
+`AddOnPlacementScoreItem.Value`.
+"""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scoring:

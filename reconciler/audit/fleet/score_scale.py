@@ -4,12 +4,8 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
 from reconciler.audit.fleet.usage import Usage
+from reconciler.dialects.scoring import LEAST, MOST
 from reconciler.model.identity import ObjectKey
-
-LEAST, MOST = -100, 100
-"""Source: open-cluster-management.io/api cluster/v1alpha1 types_addonplacementscore.go
-`AddOnPlacementScoreItem.Value`.
-"""
 
 
 def scaled(numbers: Mapping[str, Fraction], *, lower_is_better: bool = False) -> Mapping[str, int]:
