@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
-from reconciler.audit.fleet.placed import placed_on
 from reconciler.audit.fleet.placed_objects import PlacedObjects
 from reconciler.audit.previews.edits import cluster_views
 from reconciler.audit.previews.step_words import cause_words
@@ -68,12 +67,19 @@ class _Present(NamedTuple):
     waits_for: str | None
 
 
-class _Passed(NamedTuple):
-    """A pass: its moment, what it decided, and the world that it leaves."""
+class _Moment(NamedTuple):
+    """A world at a moment, and where everything is in it."""
 
-    at: datetime
-    outcome: Outcome
     world: World
+    at: datetime
+    placed: PlacedObjects
+
+
+class _Passed(NamedTuple):
+    """A pass: what it decided, and how that leaves the world."""
+
+    outcome: Outcome
+    left: _Moment
 
 
 def left_on(world: World, clusters: Sequence[ObjectKey], now: datetime) -> list[LeftOnCluster]:
@@ -84,8 +90,14 @@ def left_on(world: World, clusters: Sequence[ObjectKey], now: datetime) -> list[
         clusters: Some that people wrote.
         now: Moment of the next pass.
     """
-    passes = list(_passes(world, now))
-    return [_left_on(world, cluster, now, passes) for cluster in clusters]
+    present = _moment(world, now)
+    began = {one: _present(present, one, _decided_by(present, one)) for one in clusters}
+    passes = list(_passes(world, now)) if any(began.values()) else []
+    return [_left_on(present, one, began[one], passes) for one in clusters]
+
+
+def _moment(world: World, at: datetime) -> _Moment:
+    return _Moment(world, at, PlacedObjects(world))
 
 
 def _passes(world: World, now: datetime) -> Iterator[_Passed]:
@@ -94,34 +106,36 @@ def _passes(world: World, now: datetime) -> Iterator[_Passed]:
     for _ in range(MOMENTS):
         outcome = reconcile(world, at, memo=memo)
         world = next_world(world, outcome)
-        yield _Passed(at, outcome, world)
+        yield _Passed(outcome, _moment(world, at))
         if outcome.recheck_at is None:
             return
         at = max(outcome.recheck_at, at)
 
 
 def _left_on(
-    world: World, cluster: ObjectKey, now: datetime, passes: Sequence[_Passed]
+    present: _Moment,
+    cluster: ObjectKey,
+    began: Mapping[ObjectKey, _Present],
+    passes: Sequence[_Passed],
 ) -> LeftOnCluster:
     """Return what one cluster has."""
-    drained = is_drained(world.inputs[cluster].body, _view(cluster).draining())
-    began = _present(world, cluster, now, _decided_by(world, cluster))
-    later = [_present(one.world, cluster, one.at, began) for one in passes]
-    last = passes[-1].world
+    drained = is_drained(present.world.inputs[cluster].body, _view(cluster).draining())
+    later = [_present(one.left, cluster, began) for one in passes]
     left = []
     for key in sorted(began):
         ends = next((n for n, there in enumerate(later) if key not in there), None)
         if ends is None:
-            why = _stays(world, cluster, key, began[key], drained=drained)
+            why = _stays(present.world, cluster, key, began[key], drained=drained)
         else:
             why = _leaves(key, began[key], list(zip(passes, later, strict=True))[: ends + 1])
+        before, after = (one.placed.get(key, ()) for one in (present, passes[-1].left))
         left.append(
             LeftThere(
                 key=key,
                 replicas=began[key].replicas,
                 why=why,
-                at=None if ends is None else passes[ends].at,
-                lost=0 if ends is None else _lost(placed_on(world, key), placed_on(last, key)),
+                at=None if ends is None else passes[ends].left.at,
+                lost=0 if ends is None else _lost(before, after),
             )
         )
     return LeftOnCluster(cluster=cluster, drained=drained, left=tuple(left))
@@ -131,24 +145,24 @@ def _view(cluster: ObjectKey) -> View:
     return cluster_views()[cluster.group, cluster.kind]
 
 
-def _decided_by(world: World, cluster: ObjectKey) -> list[ObjectKey]:
+def _decided_by(present: _Moment, cluster: ObjectKey) -> list[ObjectKey]:
     """Return the objects that the API of a cluster decides about."""
     dialect = dialect_of(cluster.group)
-    return [key for key in PlacedObjects(world) if dialect_of(key.group) is dialect]
+    return [key for key in present.placed if dialect_of(key.group) is dialect]
 
 
 def _present(
-    world: World, cluster: ObjectKey, at: datetime, keys: Iterable[ObjectKey]
+    moment: _Moment, cluster: ObjectKey, keys: Iterable[ObjectKey]
 ) -> dict[ObjectKey, _Present]:
     """Return which of some objects are on a cluster, and how."""
-    name, copies = ClusterName(cluster.name), _view(cluster).copies(world, at)
-    objects, found = PlacedObjects(world), {}
+    name, copies = ClusterName(cluster.name), _view(cluster).copies(moment.world, moment.at)
+    found = {}
     for key in keys:
-        placed = dict(objects.get(key, ()))
+        placed = dict(moment.placed.get(key, ()))
         if name in placed:
             found[key] = _Present(placed[name], None)
             continue
-        for copy in copies(key) if key in objects else ():
+        for copy in copies(key) if key in moment.placed else ():
             if copy.leaving and copy.cluster == name:
                 found[key] = _Present(copy.replicas, copy.waits_for)
     return found

@@ -50,7 +50,7 @@ def drain(directory: Path, /, *, words: Sequence[str], selector: str | None, **o
     def subject(_: str) -> str:
         return f"Drain {', '.join(f'{key.kind.lower()}/{key.name}' for key in found)}"
 
-    def told(_: "World", merged: "World") -> list[str]:
+    def told(merged: "World") -> list[str]:
         return [line for one in _left(merged, found) for line in _shortcomings(one)]
 
     return edit_objects(directory, EditOptions(**options), wanted, subject, told)

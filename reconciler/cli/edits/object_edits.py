@@ -118,7 +118,7 @@ def edit_objects(
     to: EditOptions,
     wanted: "Callable[[World], Sequence[Edit]]",
     subject: Callable[[str], str],
-    told: "Callable[[World, World], Sequence[str]]" = lambda _before, _after: (),
+    told: "Callable[[World], Sequence[str]]" = lambda _: (),
 ) -> int:
     """Edit objects, say what was edited and what it would move; return the exit code.
 
@@ -127,8 +127,7 @@ def edit_objects(
         to: Where the edits go.
         wanted: Returns what is to become of which objects of a world.
         subject: Returns the subject of the commit, given the names of what it edits.
-        told: Returns lines that are printed behind the plan, given the world as it was decided,
-            without the edits and with them.
+        told: Returns lines that are printed behind the plan, given the world with the edits.
     """
     from reconciler.cli.objects.world import note_if_empty
     from reconciler.shell.git.repository import Repository
@@ -144,7 +143,7 @@ def edit_objects(
     edits = wanted(world)
     before, after = edited_files(world, files, edits)
     changed = {path: data for path, data in after.items() if data != before[path]}
-    sides = _sides(delivery, to, world, edits, after) if changed else None
+    edited = _edited(delivery, to, world, edits, after) if changed else None
     known = (one for one in edits if isinstance(one, ObjectEdit) and not one.changes)
     said = [f"{spelled(one.key)} {one.is_already}" for one in known]
     if changed and to.dry_run:
@@ -154,28 +153,27 @@ def edit_objects(
         names = enumerated((f"{key.kind.lower()}/{key.name}" for key in keys), NAMED)
         said.append(delivery.deliver(changed, commit_subject(subject(names))))
     shown = {path: (before[path], data or b"") for path, data in changed.items()}
-    _print(world, to, edits, shown, sides, told)
+    _print(world, to, edits, shown, edited, told)
     for line in said:
         click.echo(printable(line), err=True)
     return 0
 
 
 @dataclass(frozen=True, slots=True)
-class _Sides:
-    """The world as it was decided, without the edits and with them, and what they move."""
+class _Edited:
+    """The world with the edits, as it was decided otherwise, and what they move."""
 
-    before: "World"
     after: "World"
     preview: "Preview"
 
 
-def _sides(
+def _edited(
     delivery: Delivery,
     to: EditOptions,
     world: "World",
     edits: Sequence[Edit],
     files: Mapping[str, bytes | None],
-) -> _Sides:
+) -> _Edited:
     """Return what objects would move once they are as they shall be.
 
     Raises:
@@ -191,7 +189,7 @@ def _sides(
     present = _decided_world(delivery, to, world)
     merged = remove(gone)(put(present, bodies))
     with doing(PASSES):
-        return _Sides(present, merged, look_ahead(present, merged, moment_in(present, None)))
+        return _Edited(merged, look_ahead(present, merged, moment_in(present, None)))
 
 
 def _decided_world(delivery: Delivery, to: EditOptions, world: "World") -> "World":
@@ -216,8 +214,8 @@ def _print(
     to: EditOptions,
     edits: Sequence[Edit],
     changed: Mapping[str, tuple[bytes, bytes]],
-    sides: _Sides | None,
-    told: "Callable[[World, World], Sequence[str]]",
+    edited: _Edited | None,
+    told: "Callable[[World], Sequence[str]]",
 ) -> None:
     """Print the edits, and what they would move."""
     from reconciler.audit.json_shapes import object_json
@@ -237,13 +235,13 @@ def _print(
             }
             for edit in edits
         ]
-        plan = None if sides is None else preview_json(sides.preview, heading)
+        plan = None if edited is None else preview_json(edited.preview, heading)
         print_json({"objects": objects, "files": sorted(changed), "plan": plan})
         return
     for path, (old, new) in sorted(changed.items()):
         print_difference(path, old, new)
-    if sides is not None:
+    if edited is not None:
         click.echo()
-        print_preview(sides.preview, heading, "text")
-        for line in told(sides.before, sides.after):
+        print_preview(edited.preview, heading, "text")
+        for line in told(edited.after):
             click.echo(line)
