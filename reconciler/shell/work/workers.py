@@ -43,11 +43,14 @@ def start_pool(count: int) -> "Iterator[ProcessPoolExecutor]":
     from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415  # rarely needed, and slow
     from multiprocessing.context import SpawnContext  # noqa: PLC0415
 
+    from reconciler.shell.work.lost_workers import watched  # noqa: PLC0415  # as the pool
+
     pool = ProcessPoolExecutor(count, SpawnContext(), _begin_work)
-    try:
-        yield pool
-    finally:
-        pool.shutdown(cancel_futures=True)
+    with watched(pool):
+        try:
+            yield pool
+        finally:
+            pool.shutdown(cancel_futures=True)
 
 
 @contextlib.contextmanager

@@ -2,6 +2,9 @@
 
 import multiprocessing
 import os
+import signal
+import struct
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -25,6 +28,19 @@ def square_or_die(number: int) -> int:
     return square(number)
 
 
+def square_or_stammer(number: int) -> int:
+    """Return the square of a number; one of them ends its worker in the midst of an answer."""
+    if number == DEADLY and multiprocessing.parent_process() is not None:
+        frame = sys._getframe()
+        while "result_queue" not in frame.f_locals:
+            assert frame.f_back is not None
+            frame = frame.f_back
+        pipe = frame.f_locals["result_queue"]._writer.fileno()
+        os.write(pipe, struct.pack("!i", 1000) + b"half of it")
+        os.kill(os.getpid(), signal.SIGKILL)
+    return square(number)
+
+
 def refuse(number: int) -> int:
     """Fail as a programmer's mistake does."""
     raise ValueError(number)
@@ -43,6 +59,12 @@ def test_worker_that_is_killed_costs_time_only() -> None:
     """Its piece is done here, and so are those that come after it."""
     with start_pool(2) as executor:
         assert SQUARES == list(results_of(Workers(executor, 2), square_or_die, range(20)))
+
+
+def test_worker_that_is_killed_while_it_answers_costs_time_only() -> None:
+    """A machine without memory kills whom it likes, when it likes: nobody waits for the rest."""
+    with start_pool(2) as executor:
+        assert SQUARES == list(results_of(Workers(executor, 2), square_or_stammer, range(20)))
 
 
 def test_mistake_in_a_call_is_not_taken_for_a_lost_worker() -> None:
