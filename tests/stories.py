@@ -17,6 +17,7 @@ from reconciler.core.inputs.file_validation import FileValidation, validate_file
 from reconciler.core.inputs.input_index import InputIndex, index_inputs
 from reconciler.core.inputs.last_known_good import LastKnownGood, last_known_good
 from reconciler.core.inputs.past_versions import with_past
+from reconciler.core.inputs.projected_clusters import with_earlier_projected
 from reconciler.core.inputs.world_composition import compose, configuration_of
 from reconciler.core.reconcile import reconcile
 from reconciler.core.record import LastPass, last_pass
@@ -111,7 +112,8 @@ class Story:
             edited=edited,
         )
         if last is not None:
-            found = replace(found, earlier=self._earlier(found, inputs, last, index))
+            earlier = self._earlier(found, inputs, last, index)
+            found = with_earlier_projected(replace(found, earlier=earlier))
         return replace(with_past(found, index.scopes, self._version), rules=self.rules)
 
     def _earlier(

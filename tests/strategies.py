@@ -264,7 +264,7 @@ configurations = st.builds(
             {"failover": {"statePreservation": True}},
         )
     ),
-    inventory=st.sampled_from(({}, {"declared": False})),
+    inventory=st.sampled_from(({}, {"declared": False}, {"project": True})),
     delivery=st.sampled_from(({}, {"folders": {}}, {"works": WORKS, "manifestworks": {}})),
 )
 

@@ -46,6 +46,7 @@ ERRORS: Mapping[str, str] = {
     "identity-namespace": "A namespace must be a DNS label",
     "internal-error": "Whatever a file holds, the reconciler must be able to deal with it",
     "kubefleet-unexpected": "A placement of KubeFleet must be one that can be scheduled",
+    "inventory-switch-braked": "An API must not lose the clusters of others by its first own one",
     "list-items": "The items of a List must be objects",
     "list-key": "An item of a list must be told from the others by its keys",
     "oscillates": "Decisions must come to rest",
@@ -186,6 +187,7 @@ ERRORS: Mapping[str, str] = {
 WARNINGS: Mapping[str, str] = {
     "approval-ignored": "An approval should be of a run that is there, by its uid",
     "cel-unusable": "An expression of a Placement should be one that CEL can compile",
+    "cluster-declared-twice": "A cluster should be declared once where APIs see each other's",
     "feedback-cluster-unknown": "A cluster that reports should be there",
     "identity-kind-unknown": "A kind of ours should be spelled as it is read",
     "interpreter-script": "A row, not a script, should say where a kind has replicas",

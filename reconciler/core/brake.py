@@ -73,7 +73,7 @@ def is_removed(decision: Decision, world: World) -> bool:
     dialect = dialect_of(decision.key.group)
     kinds = () if dialect is None else (dialect.cluster,)
     return not any(
-        ObjectKey(*kind, "", name) in world.inputs for kind in kinds for name, _ in decision.before
+        world.find(ObjectKey(*kind, "", name)) for kind in kinds for name, _ in decision.before
     )
 
 

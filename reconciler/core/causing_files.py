@@ -38,6 +38,6 @@ def _files_of(cause: Cause, decision: Decision, world: World) -> Iterator[str]:
         yield from (path for path, held in world.edited.items() if held and held & SURROUNDINGS)
         return
     for key in cause.sources or (decision.key,):
-        for found in (world.inputs.get(key), world.earlier.get(key)):
+        for found in (world.find(key), world.earlier.get(key)):
             if found is not None:
                 yield found.origin.path

@@ -9,6 +9,7 @@ from functools import partial
 from reconciler.core.brake import Brake, brake, is_of
 from reconciler.core.changes import Change, DeleteFile, Outcome, WriteFile
 from reconciler.core.convergence import converge, world_after
+from reconciler.core.inputs.projected_clusters import apis_on_projected, with_projected
 from reconciler.core.memo import Memo
 from reconciler.core.pace import NO_WAITS, WAITS, Pacing, pace
 from reconciler.core.rebalance_waits import waiting_since
@@ -16,7 +17,7 @@ from reconciler.core.rebalances import Holds
 from reconciler.core.record import faults_body, record_body
 from reconciler.core.removal import remove_documents
 from reconciler.core.round import Round, run_round
-from reconciler.core.safety_record import next_record, safety_body, safety_record
+from reconciler.core.safety_record import SafetyRecord, next_record, safety_body, safety_record
 from reconciler.delivery.deliver import deliver
 from reconciler.delivery.delivered import Delivered
 from reconciler.manifests.paths import (
@@ -64,6 +65,7 @@ def reconcile(
     Source: ours; the order of the stages follows karmada@f8fdd02 pkg/controllers and pkg/scheduler.
     """
     memo = Memo() if memo is None else memo
+    world = with_projected(world)
     idle = None if asked or busy else memo.idle(world, now)
     if idle is not None:
         return idle
@@ -95,10 +97,13 @@ def _pass(
     written, gone = _but_held(world, result, held)
     after = world_after(world, written, gone, result.removed)
     delivered = deliver(world, after, settings, memo.delivery)
+    safety = next_record(
+        safety_record(world.outputs), paced.waiting, paced.moved, apis_on_projected(after), now
+    )
     faults = tuple(sorted({*world.faults, *result.faults, *braked.faults, *delivered.faults}))
     files = _delivered(world, delivered)
     outcome = Outcome(
-        changes=_changes(world, now, result, (written, gone), delivered, faults, paced),
+        changes=_changes(world, now, result, (written, gone), delivered, faults, safety),
         delivered=files,
         decisions=tuple(
             d for d in result.decisions if d.key not in held and not is_frozen(world, d.key)
@@ -175,7 +180,7 @@ def _changes(
     desired: tuple[dict[ObjectKey, Body], AbstractSet[ObjectKey]],
     delivered: Delivered,
     faults: tuple[Fault, ...],
-    paced: Pacing,
+    safety: SafetyRecord,
 ) -> tuple[Change, ...]:
     """Return what the files lack; the record is written with anything else.
 
@@ -186,13 +191,11 @@ def _changes(
         desired: The outputs that are written, and those that go.
         delivered: What delivery wants.
         faults: Everything that is wrong.
-        paced: What waits.
+        safety: What the pass leaves to the next ones.
     """
     written, gone = desired
-    kept = safety_record(world.outputs)
-    safety = next_record(kept, paced.waiting, paced.moved, now)
     body = safety_body(safety)
-    if safety is not kept and body is not None:
+    if body is not None and safety != safety_record(world.outputs):
         written[SAFETY] = body
     elif body is None and SAFETY in world.outputs:
         gone |= {SAFETY}

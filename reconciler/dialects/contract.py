@@ -25,6 +25,7 @@ from reconciler.model.known_kinds import ApiKind, Kind, KnownKinds, Writer
 from reconciler.model.settings import Settings
 from reconciler.model.wait import Wait
 from reconciler.model.world import Fault, Trace, World
+from reconciler.projection.facts import Language
 from reconciler.rebalance.target import Reference, Rescheduled, Target, TargetSelection
 
 if TYPE_CHECKING:
@@ -112,6 +113,10 @@ class DialectMemory(Protocol):
         """Drop what is of no use any more; called at the end of each pass."""
 
 
+def _unspoken() -> None:
+    return None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Dialect:
     """One API.
@@ -140,6 +145,7 @@ class Dialect:
         wraps: Returns how objects of its carry what any API decides.
         importer: Returns what is taken over of a live control plane.
         reader: Returns what says what one of its objects reads.
+        clusters: Returns how it speaks of clusters, `None` if no other API can tell it of its own.
         past_blobs: Yields the git blobs of earlier versions of input files from which its decisions
             still put objects onto clusters, each with a path under which to read it.
     """
@@ -164,6 +170,7 @@ class Dialect:
     wraps: Callable[[], Wraps] = dict
     importer: Callable[[], Importer] = no_importer
     reader: Callable[[], ObjectReader] = Untold
+    clusters: Callable[[], Language | None] = _unspoken
     title: str = ""
     past_blobs: Callable[[World], Iterable[tuple[str, str]]] = lambda _: ()
 

@@ -29,8 +29,9 @@ class Known:
 
     Attributes:
         world: Its inputs are valid; they are what is checked.
-        keys: Everything that may be referred to: the inputs, and documents that are faulty. Those
-            are told of as such, and need no second complaint from each object that names them.
+        keys: Everything that may be referred to: the inputs, projected clusters, and documents that
+            are faulty. Those are told of as such, and need no second complaint from each object
+            that names them.
         by_kind: The same by (group, kind), sorted.
         placements: (group, kind) of what is placed by itself, and so may be rebalanced beside
             workloads.
@@ -45,8 +46,8 @@ class Known:
 
     def of_kind(self, group: str, kind: str) -> Iterator[Manifest]:
         """Yield the valid objects of a kind, sorted by key."""
-        inputs = self.world.inputs
-        return (inputs[key] for key in self.by_kind.get((group, kind), ()) if key in inputs)
+        found = (self.world.find(key) for key in self.by_kind.get((group, kind), ()))
+        return (one for one in found if one is not None)
 
     def names(self, group: str, kind: str, namespace: str = "") -> frozenset[str]:
         """Return the names of the objects of a kind; of a namespaced one those of a namespace."""
@@ -64,7 +65,8 @@ class Known:
 def known_in(world: World, placements: frozenset[Kind]) -> Known:
     """Return what may be referred to in a world."""
     faulty = frozenset(filter(None, (_key_of(fault.subject) for fault in world.faults)))
-    keys = frozenset(world.inputs) | faulty
+    projected = (one.key for listed in world.projected.values() for one in listed)
+    keys = frozenset(world.inputs).union(faulty, projected)
     by_kind: dict[tuple[str, str], list[ObjectKey]] = defaultdict(list)
     for key in sorted(keys):
         by_kind[key.group, key.kind].append(key)

@@ -39,6 +39,7 @@ class Settings:
         suspend: Whether passes leave everything as it is.
         declared_clusters: Whether a cluster without a status counts as ready and unlimited.
         heartbeats: Whether a cluster whose agent is silent counts as not ready.
+        projects: Whether an API without clusters of its own sees those of the others.
         assume_after_seconds: How long after it was chosen a silent cluster counts as applied,
             healthy and available; `None` means never.
         writes_assumed: Whether what is assumed is written to outputs when its moment comes, as
@@ -53,6 +54,7 @@ class Settings:
     suspend: bool = False
     declared_clusters: bool = True
     heartbeats: bool = False
+    projects: bool = False
     assume_after_seconds: int | None = DEFAULT_ASSUME_AFTER_SECONDS
     writes_assumed: bool = False
     feedback_branch: str = ""
@@ -85,6 +87,7 @@ def decode_settings(body: Body | None, rules: int = RULES) -> Settings:
         suspend=spec.get("suspend") is True,
         declared_clusters=mapping(spec, "inventory").get("declared") is not False,
         heartbeats=mapping(spec, "inventory").get("heartbeats") == "enforce",
+        projects=mapping(spec, "inventory").get("project") is True,
         assume_after_seconds=assume if isinstance(assume, int) else None,
         writes_assumed=rules <= WRITES_ASSUMED,
         feedback_branch=text(feedback, "branch"),

@@ -8,6 +8,7 @@ from operator import attrgetter
 from reconciler.model.body import Body, Held, read_body
 from reconciler.model.frozen import Frozen
 from reconciler.model.identity import ObjectKey, Origin
+from reconciler.model.keyed_cache import AnswerCache
 from reconciler.model.known_kinds import Kind, KnownKinds
 from reconciler.model.repository_layout import OUTPUT_ROOT
 from reconciler.model.versioned import differing_keys
@@ -134,6 +135,22 @@ def _replaced(
     return tuple(listed)
 
 
+@dataclass(frozen=True, slots=True)
+class ProjectedFleet:
+    """Clusters of other APIs as one API has them, sorted, and what is wrong with the others."""
+
+    manifests: tuple[Manifest, ...] = ()
+    faults: tuple[Fault, ...] = ()
+
+
+@dataclass(slots=True, eq=False)
+class Projections:
+    """What was projected so far: each cluster by the kind that it was to be of, and all of one."""
+
+    clusters: AnswerCache[tuple[Kind, ObjectKey], Manifest] = field(default_factory=AnswerCache)
+    fleets: AnswerCache[Kind, ProjectedFleet] = field(default_factory=AnswerCache)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class World:
     """What people wrote at one commit, and what the last pass wrote.
@@ -147,6 +164,8 @@ class World:
         known: Kinds of the APIs that are read here.
         inputs: What people wrote, valid documents only. Where a document is faulty now and an
             earlier commit held a valid version, `inputs` has that one and `held` says so.
+        projected: Kinds of clusters of which an API reads those of the other APIs instead, as it
+            would have them, sorted.
         feedback: What member clusters report of their copies, by keys that name the reporter.
         outputs: What earlier passes wrote below `output_root`.
         present: Path to git blob id of every manifest file below `output_root`, readable or not.
@@ -174,12 +193,14 @@ class World:
         rules: By which a pass decides: the present ones, or those of the pass that is proven.
         kinds: Index of the inputs, filled when first asked.
         output_kinds: Index of the outputs, filled when first asked.
+        projections: What was projected, for the worlds that follow.
     """
 
     revision: str
     known: KnownKinds = field(repr=False)
     inputs: Mapping[ObjectKey, Manifest]
     outputs: Mapping[ObjectKey, Manifest]
+    projected: Mapping[Kind, tuple[Manifest, ...]] = field(default_factory=dict)
     feedback: Mapping[ObjectKey, Manifest] = field(default_factory=dict)
     present: Mapping[str, str] = field(default_factory=dict)
     delivered: Mapping[str, str] = field(default_factory=dict)
@@ -200,6 +221,7 @@ class World:
     rules: int = RULES
     kinds: Kinds = field(default_factory=Kinds, repr=False, compare=False)
     output_kinds: Kinds = field(default_factory=Kinds, repr=False, compare=False)
+    projections: Projections = field(default_factory=Projections, repr=False, compare=False)
 
     @property
     def in_doubt(self) -> frozenset[str]:
@@ -208,8 +230,21 @@ class World:
         return frozenset(held | {fault.subject for fault in self.faults})
 
     def of_kind(self, group: str, kind: str) -> tuple[Manifest, ...]:
-        """Return the inputs of one kind, sorted by key."""
+        """Return what a pass reads of one kind, sorted by key: inputs, or projected clusters."""
+        found = self.projected.get((group, kind))
+        return self.written_of_kind(group, kind) if found is None else found
+
+    def written_of_kind(self, group: str, kind: str) -> tuple[Manifest, ...]:
+        """Return what people wrote of one kind, sorted by key."""
         return self.kinds.of(self.inputs).get((group, kind), ())
+
+    def find(self, key: ObjectKey) -> Manifest | None:
+        """Return what a pass reads of an object, `None` if it is not there."""
+        found = self.projected.get(key[:2])
+        if found is None:
+            return self.inputs.get(key)
+        at = bisect_left(found, key, key=attrgetter("key"))
+        return found[at] if at < len(found) and found[at].key == key else None
 
     def by_kind(self) -> Iterator[tuple[Kind, tuple[Manifest, ...]]]:
         """Yield each kind with its inputs, then each with its outputs, sorted by key."""

@@ -237,6 +237,8 @@ def assert_explained(decision: Decision, body: Body, fleet: set[str]) -> None:
     scheduling = placement.get("replicaScheduling", {}).get("replicaSchedulingType", "Duplicated")
     if "Scheduled" in told and told["Scheduled"]["reason"] == "NoClusterFit":
         assert fleet <= {str(name) for name in decision.rejected}  # and those without a file
+    elif told.get("Scheduled", {}).get("reason") == "QuotaExceeded":
+        assert decision.problem  # clusters were found, and are not taken
     elif decision.rejected and scheduling == "Duplicated" and "spreadConstraints" not in placement:
         assert fleet <= chosen | {str(name) for name in decision.rejected}
     event(f"{scheduling}, {len(decision.rejected)} rejected")

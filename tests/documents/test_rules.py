@@ -39,6 +39,7 @@ NO_EXAMPLE = {
     "file-unrecognized": "a change, not a state",
     "file-vanished": "a change, not a state",
     "internal-error": "a guard: no input that does so is known",
+    "inventory-switch-braked": "a change, not a state",
     "link-skipped": "a link, which stands in no example",
     "oscillates": "a guard: no input that does so is known",
     "placement-immutable": "a change, not a state",

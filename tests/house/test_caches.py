@@ -14,7 +14,7 @@ TABLES = frozenset(
 TEXTS = frozenset(("ObjectKey", "Placed", "int", "str", "str | int", "tuple[str, ...]"))
 """What the parameters of a cached function may be: texts, and what is made of texts and numbers."""
 
-NO_PARAMETER = frozenset(("environment", "load_schemas", "package_digest"))
+NO_PARAMETER = frozenset(("environment", "languages", "load_schemas", "package_digest"))
 """Cached since they read what is part of this build, once and late."""
 
 

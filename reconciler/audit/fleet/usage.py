@@ -74,7 +74,7 @@ def usage_of(
     settings = settings_in(world)
     written = next(iter(world.of_kind(*CONFIGURATION)), None)
     found = []
-    for cluster in (one for kind in views for one in world.of_kind(*kind)):
+    for cluster in (one for kind in views for one in world.written_of_kind(*kind)):
         key, record = cluster.key, world.outputs.get(cluster.key)
         drawn_from = (
             cluster.body,

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from reconciler.audit.findings import Finding, finding_of
 from reconciler.audit.references.amounts import unreadable_amounts
+from reconciler.audit.references.clusters import declared_twice
 from reconciler.audit.references.feedback import dangling_in_feedback
 from reconciler.audit.references.kinds import idle_kinds
 from reconciler.core.dialects import DIALECTS, KINDS, PLACED
@@ -37,6 +38,7 @@ def check_references(world: World, texts: Mapping[str, bytes]) -> tuple[Finding,
         *(dialect.view().references for dialect in DIALECTS),
         dangling_in_rebalances,
         dangling_in_feedback,
+        declared_twice,
         unreadable_amounts,
     )
     found = (one for check in checks for one in check(known))

@@ -32,7 +32,7 @@ class SharedPart:
     def follow(self, world: World, kinds: Iterable[Kind]) -> None:
         """Go on to another world, of which some kinds are shared."""
         kinds = sorted(kinds)
-        inputs = {one.key: one for kind in kinds for one in world.of_kind(*kind)}
+        inputs = {one.key: one for kind in kinds for one in world.written_of_kind(*kind)}
         inputs |= {one.key: self._undelivered(one) for one in world.of_kind(*CONFIGURATION)}
         outputs = {one.key: one for one in world.outputs_of(kinds)}
         outputs |= {key: world.outputs[key] for key in RECORDS if key in world.outputs}

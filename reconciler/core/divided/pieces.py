@@ -10,12 +10,12 @@ from collections.abc import Collection, Hashable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-from reconciler.core.dialects import DIALECTS
+from reconciler.core.dialects import CLUSTERS, DIALECTS
 from reconciler.core.freeze import decode_freeze
 from reconciler.delivery.settings import decode_delivery
 from reconciler.model.identity import ObjectKey
 from reconciler.model.settings import CONFIGURATION, settings_in
-from reconciler.model.world import Kinds, World
+from reconciler.model.world import Kinds, Projections, World
 from reconciler.rebalance.kinds import REBALANCER, TRIGGER
 
 
@@ -44,7 +44,8 @@ def divide(world: World, count: int) -> tuple[World, ...]:
         world: A divisible one.
         count: How many pieces are of use.
     """
-    in_all = {CONFIGURATION, *(kind for one in DIALECTS for kind in one.reader().consulted)}
+    consulted = (kind for one in DIALECTS for kind in one.reader().consulted)
+    in_all = {CONFIGURATION, *CLUSTERS, *consulted}
     common = {key for key in world.inputs if key[:2] in in_all}
     pieces = [set(common) for _ in range(count)]
     for group in _independent(world, common):
@@ -55,7 +56,13 @@ def divide(world: World, count: int) -> tuple[World, ...]:
 
 def _part(world: World, keys: Collection[ObjectKey]) -> World:
     inputs = {key: one for key, one in world.inputs.items() if key in keys}
-    return replace(world, inputs=inputs, kinds=Kinds(), output_kinds=Kinds())
+    return replace(
+        world,
+        inputs=inputs,
+        kinds=Kinds(),
+        output_kinds=Kinds(),
+        projections=Projections(),
+    )
 
 
 def _independent(world: World, common: Collection[ObjectKey]) -> list[list[ObjectKey]]:

@@ -4,13 +4,14 @@ from collections.abc import Mapping
 
 from reconciler.core.inputs.input_index import InputIndex
 from reconciler.core.inputs.last_known_good import LastKnownGood
+from reconciler.core.inputs.projected_clusters import with_projected
 from reconciler.core.state import StateTree
 from reconciler.model.body import Body
 from reconciler.model.known_kinds import Kind
 from reconciler.model.repository_layout import RepositoryLayout
 from reconciler.model.settings import CONFIGURATION
 from reconciler.model.versioned import branched
-from reconciler.model.world import Kinds, World
+from reconciler.model.world import Kinds, Projections, World
 
 
 def compose(
@@ -45,7 +46,7 @@ def compose(
     earlier = good.manifests.items()
     inputs = branched(index.manifests, {key: one for key, one in earlier if not key.reporter})
     feedback = branched(index.reports, {key: one for key, one in earlier if key.reporter})
-    return World(
+    world = World(
         revision=revision,
         known=index.known,
         inputs=inputs,
@@ -67,7 +68,9 @@ def compose(
         edited={} if edited is None else edited,
         kinds=Kinds() if last is None else last.kinds.next(),
         output_kinds=Kinds() if last is None else last.output_kinds.next(),
+        projections=Projections() if last is None else last.projections,
     )
+    return with_projected(world)
 
 
 def configuration_of(index: InputIndex, good: LastKnownGood) -> Body | None:

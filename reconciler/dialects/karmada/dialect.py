@@ -18,6 +18,7 @@ from reconciler.manifests.schemas.violations import Admission, UpdateAdmission
 from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey
 from reconciler.model.known_kinds import ApiKind, Kind, KnownKinds, Writer
+from reconciler.projection.facts import Language
 
 if TYPE_CHECKING:
     from reconciler.dialects.alone import ObjectReader
@@ -79,6 +80,12 @@ def _crds() -> Mapping[str, tuple[str, ...]]:
     from reconciler.dialects.karmada.crd_kinds import CRD_KINDS
 
     return CRD_KINDS
+
+
+def _clusters() -> Language:
+    from reconciler.dialects.karmada.projection import CLUSTERS
+
+    return CLUSTERS
 
 
 KARMADA = Dialect(
@@ -149,4 +156,5 @@ KARMADA = Dialect(
     reader=_reader,
     renderers=_renderers,
     importer=_importer,
+    clusters=_clusters,
 )

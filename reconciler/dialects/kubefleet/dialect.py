@@ -16,6 +16,7 @@ from reconciler.dialects.renderer import Renderers
 from reconciler.manifests.schemas.violations import Admission, UpdateAdmission
 from reconciler.model.known_kinds import ApiKind, Kind, KnownKinds, Writer
 from reconciler.model.world import World
+from reconciler.projection.facts import Language
 
 if TYPE_CHECKING:
     from reconciler.dialects.alone import ObjectReader
@@ -68,6 +69,12 @@ def _crds() -> Mapping[str, tuple[str, ...]]:
     from reconciler.dialects.kubefleet.crd_kinds import CRD_KINDS
 
     return CRD_KINDS
+
+
+def _clusters() -> Language:
+    from reconciler.dialects.kubefleet.projection import CLUSTERS
+
+    return CLUSTERS
 
 
 def _updates() -> Mapping[Kind, UpdateAdmission]:
@@ -212,4 +219,5 @@ KUBEFLEET = Dialect(
     importer=_importer,
     renderers=_renderers,
     past_blobs=_past_blobs,
+    clusters=_clusters,
 )

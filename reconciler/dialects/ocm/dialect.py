@@ -10,6 +10,7 @@ from reconciler.manifests.schemas.violations import Admission
 from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey
 from reconciler.model.known_kinds import ApiKind, Kind, KnownKinds, Writer
+from reconciler.projection.facts import Language
 
 if TYPE_CHECKING:
     from reconciler.dialects.alone import ObjectReader
@@ -73,6 +74,12 @@ def _crds() -> Mapping[str, tuple[str, ...]]:
     return CRD_KINDS
 
 
+def _clusters() -> Language:
+    from reconciler.dialects.ocm.projection import CLUSTERS
+
+    return CLUSTERS
+
+
 OCM = Dialect(
     name="ocm",
     title="Open Cluster Management",
@@ -125,4 +132,5 @@ OCM = Dialect(
     importer=_importer,
     renderers=_renderers,
     wraps=_wraps,
+    clusters=_clusters,
 )

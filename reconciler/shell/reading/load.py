@@ -14,6 +14,7 @@ from reconciler.core.inputs.file_validation import FileValidation
 from reconciler.core.inputs.input_files import input_files
 from reconciler.core.inputs.input_index import InputIndex, follow_inputs, index_inputs
 from reconciler.core.inputs.past_versions import with_past
+from reconciler.core.inputs.projected_clusters import with_earlier_projected
 from reconciler.core.inputs.world_composition import compose, configuration_of
 from reconciler.core.record import LastPass, last_pass
 from reconciler.core.state import StateTree
@@ -243,7 +244,7 @@ class Loader:
             last=before,
         )
         earlier = self._earlier.find(world.inputs, versions, last, index.scopes)
-        world = replace(world, earlier=earlier)
+        world = with_earlier_projected(replace(world, earlier=earlier))
         if self._reads_past or self._delivers or decode_delivery(settings).destinations:
             world = with_past(world, index.scopes, partial(self._past, used))
         self._inputs.keep(used)

@@ -30,6 +30,9 @@ from reconciler.schedule.inverted_index import SetsByValue, select_indexed
 Requirements = tuple[tuple[str, Quantity], ...]
 """What one replica asks for, sorted by resource name; it serves as a key."""
 
+EVERY_API = ("*", "*")
+"""Enabled in a cluster of another API, which cannot say what it serves."""
+
 Ask = tuple[Requirements | None, int]
 """A question about capacity: the requirements, and what a cluster without limit answers."""
 
@@ -229,9 +232,15 @@ class Members:
         return mask_where([view.departed for view in self.views])
 
     def serving(self, api: tuple[str, str]) -> Mask:
-        """Return the clusters that enable a group and version and kind."""
+        """Return the clusters that enable a group and version and kind, or promise every one.
+
+        # Unlike upstream: no cluster of Karmada enables `*`, one of another API does.
+        """
+        wanted = {api, EVERY_API}
         return remember(
-            self._serving, api, lambda: mask_where([api in view.apis for view in self.views])
+            self._serving,
+            api,
+            lambda: mask_where([not wanted.isdisjoint(view.apis) for view in self.views]),
         )
 
     def known_to(self, named: Iterable[str]) -> Mask:

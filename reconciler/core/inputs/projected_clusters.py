@@ -1,0 +1,210 @@
+"""Clusters of one API as the policies of the others see them, where a repository wants that.
+
+An API with clusters of its own kind sees exactly those. One without sees those of all the others;
+of two with one name, the one of the API that comes first. With its first own cluster an API would
+lose all the others at once: where something is placed on one that it would lose, that waits until
+it is allowed.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import cache, partial
+
+from reconciler.core.dialects import DIALECTS, PLACED
+from reconciler.core.safety_record import safety_record
+from reconciler.dialects.contract import Dialect
+from reconciler.dialects.object_boundary import Failed, attempt, place_of
+from reconciler.errors import UserError
+from reconciler.manifests.admission import digest
+from reconciler.model.body import Body
+from reconciler.model.enumeration import enumerated
+from reconciler.model.fields import mapping
+from reconciler.model.identity import ObjectKey
+from reconciler.model.known_kinds import Kind
+from reconciler.model.settings import CONFIGURATION, CONFIGURATION_PATH, settings_in
+from reconciler.model.world import Fault, Manifest, ProjectedFleet, World
+from reconciler.projection.facts import Language
+from reconciler.projection.project import project
+
+SWITCH_BRAKED = "inventory-switch-braked"
+NAMED = 3
+
+
+@cache
+def languages() -> Mapping[Kind, Language]:
+    """Return how each kind of clusters is spoken of, in the order in which APIs are asked."""
+    spoken = ((dialect.cluster, dialect.clusters()) for dialect in DIALECTS)
+    return {kind: language for kind, language in spoken if language is not None}
+
+
+def with_projected(world: World) -> World:
+    """Return a world in which each API without clusters sees those of the others.
+
+    The very same world where nothing of that differs. A world that was projected before may come.
+    """
+    if not _wanted(world):
+        return replace(world, projected={}, faults=_own(world)) if world.projected else world
+    projected: dict[Kind, tuple[Manifest, ...]] = {}
+    faults: list[Fault] = []
+    recorded = safety_record(world.outputs).projected
+    for dialect in DIALECTS:
+        own = world.written_of_kind(*dialect.cluster)
+        if (own and dialect.name not in recorded) or dialect.cluster not in languages():
+            continue
+        fleet = _fleet(world, dialect)
+        braked = _switch(world, dialect, own, fleet.manifests) if own else None
+        if own and braked is None:
+            continue
+        if fleet.manifests:
+            projected[dialect.cluster] = fleet.manifests
+        faults += [*fleet.faults, *([] if braked is None else [braked])]
+    told = tuple(sorted({*_own(world), *faults}))
+    if _is_same(projected, world.projected) and told == world.faults:
+        return world
+    return replace(world, projected=projected, faults=told)
+
+
+def with_earlier_projected(world: World) -> World:
+    """Return a world that tells of projected clusters, too, how they were at the last pass."""
+    if not world.projected:
+        return world
+    earlier = dict(world.earlier)
+    for key, manifest in world.earlier.items():
+        if key[:2] not in languages():
+            continue
+        for kind in world.projected:
+            drawn = None if manifest is None else _drawn(world, manifest, kind)
+            if not isinstance(drawn, Failed):
+                earlier[_renamed(key, kind)] = drawn
+    return replace(world, earlier=earlier)
+
+
+def apis_on_projected(world: World) -> tuple[str, ...]:
+    """Return the APIs that have something on clusters of other APIs, sorted by name."""
+    return tuple(
+        sorted(
+            dialect.name
+            for dialect in DIALECTS
+            if dialect.cluster in world.projected
+            and any(map(dialect.view().is_placed, world.outputs_of(dialect.placed)))
+        )
+    )
+
+
+def _wanted(world: World) -> bool:
+    """Return whether the configuration wants clusters to be seen by other APIs."""
+    found = world.written_of_kind(*CONFIGURATION)
+    spec: Body = mapping(found[0].body, "spec") if found else {}
+    return mapping(spec, "inventory").get("project") is True
+
+
+def _own(world: World) -> tuple[Fault, ...]:
+    """Return the faults of a world but for that of a switch."""
+    return tuple(fault for fault in world.faults if fault.rule != SWITCH_BRAKED)
+
+
+def _is_same(
+    one: Mapping[Kind, tuple[Manifest, ...]], other: Mapping[Kind, tuple[Manifest, ...]]
+) -> bool:
+    """Return whether two mappings have the very same clusters."""
+    return one.keys() == other.keys() and all(one[kind] is other[kind] for kind in one)
+
+
+def _fleet(world: World, dialect: Dialect) -> ProjectedFleet:
+    """Return the clusters of all other APIs as one API has them."""
+    others = [one for one in languages() if one != dialect.cluster]
+    sources = tuple(world.written_of_kind(*kind) for kind in others)
+    configuration = world.written_of_kind(*CONFIGURATION)
+    return world.projections.fleets.recall(
+        dialect.cluster,
+        (*sources, configuration),
+        partial(_projected, world, dialect.cluster, sources),
+    )
+
+
+def _projected(world: World, kind: Kind, sources: Iterable[tuple[Manifest, ...]]) -> ProjectedFleet:
+    """Project the clusters of some kinds, the first of each name."""
+    first: dict[str, Manifest] = {}
+    for listed in sources:
+        for manifest in listed:
+            first.setdefault(manifest.key.name, manifest)
+    found: list[Manifest] = []
+    faults: list[Fault] = []
+    for _, manifest in sorted(first.items()):
+        drawn = _drawn(world, manifest, kind)
+        if isinstance(drawn, Failed):
+            faults.append(drawn.fault)
+        else:
+            found.append(drawn)
+    world.projections.clusters.forget()
+    return ProjectedFleet(tuple(found), tuple(faults))
+
+
+def _drawn(world: World, manifest: Manifest, kind: Kind) -> Manifest | Failed:
+    """Return one cluster as another API has it, the very same one as long as its file stays."""
+    declared = settings_in(world).declared_clusters
+    cache_key = (manifest, declared)
+    known = world.projections.clusters.find((kind, manifest.key), cache_key)
+    if known is not None:
+        return known
+
+    def draw() -> Manifest:
+        source, target = languages()[manifest.key[:2]], languages()[kind]
+        try:
+            body = project(manifest.body, source, target, declared=declared)
+        except ValueError as error:
+            raise UserError(str(error)) from error
+        return Manifest(_renamed(manifest.key, kind), manifest.origin, body)
+
+    drawn = attempt(draw, partial(place_of, manifest))
+    if isinstance(drawn, Failed):
+        return drawn
+    return world.projections.clusters.keep((kind, manifest.key), cache_key, drawn)
+
+
+def _renamed(key: ObjectKey, kind: Kind) -> ObjectKey:
+    return ObjectKey(*kind, "", key.name)
+
+
+def _switch(
+    world: World, dialect: Dialect, own: tuple[Manifest, ...], seen: tuple[Manifest, ...]
+) -> Fault | None:
+    """Return what is told where an API would lose clusters that it has something on, else `None`.
+
+    Args:
+        world: As it is.
+        dialect: An API that saw clusters of others.
+        own: The clusters that it has itself by now.
+        seen: Those that it saw, as they are.
+    """
+    lost = {one.key.name for one in seen} - {one.key.name for one in own}
+    used = sorted(lost & _placed_on(world, dialect)) if lost else []
+    allowed = digest([dialect.name, *used])
+    if not used or settings_in(world).safety.allow == allowed:
+        return None
+    first, api = own[0], dialect.title or dialect.name
+    there = "cluster" if len(own) == 1 else "clusters"
+    return Fault(
+        path=first.origin.path,
+        line=first.origin.line,
+        column=0,
+        field="",
+        rule=SWITCH_BRAKED,
+        message=(
+            f"with {first.key.kind} {first.key.name}, {api} would see {len(own)} {there} of its "
+            f"own instead of {len(seen)} of other APIs, and lose {enumerated(used, NAMED)}, on "
+            f"which it has placed something; so it keeps to those for now"
+        ),
+        expected=(
+            f"`allow: {allowed}` below `spec.safety` in {CONFIGURATION_PATH} to switch, or a "
+            f"{first.key.kind} for each of them"
+        ),
+    )
+
+
+def _placed_on(world: World, dialect: Dialect) -> frozenset[str]:
+    """Return the clusters that an API has something on."""
+    kinds = {dialect.parts.get(kind, kind) for kind in dialect.placed & PLACED}
+    clusters_in = dialect.view().clusters_in
+    outputs = world.outputs_of(sorted(kinds))
+    return frozenset(name for one in outputs for name, _ in clusters_in(one.body))
