@@ -52,6 +52,12 @@ def _carried(body: Body, source: Language, target: Language) -> Iterator[Body]:
             yield write.write(value)
 
 
+def projected_from(body: Body) -> str:
+    """Return the kind and group of which a manifest was projected, `""` if a person wrote it."""
+    annotations = fields.mapping(fields.mapping(body, "metadata"), "annotations")
+    return fields.text(annotations, PROJECTED_FROM)
+
+
 Shared = tuple[Fact[Any], FactRow[Any], FactRow[Any]]
 """A fact, and how the source and the target say it."""
 

@@ -15,9 +15,11 @@ from reconciler.audit.previews.step_words import cause_words
 from reconciler.core.asked.next_passes import MOMENTS
 from reconciler.core.changes import Outcome
 from reconciler.core.dialects import dialect_of
+from reconciler.core.inputs.projected_clusters import faces_of
 from reconciler.core.memo import Memo
 from reconciler.core.next_world import next_world
 from reconciler.core.reconcile import reconcile
+from reconciler.dialects.copy_status import Copies
 from reconciler.dialects.draining import is_drained
 from reconciler.dialects.view import View
 from reconciler.model.decision import Placed
@@ -145,24 +147,35 @@ def _view(cluster: ObjectKey) -> View:
     return cluster_views()[cluster.group, cluster.kind]
 
 
+def _view_of(key: ObjectKey) -> View:
+    """Return the answers of the API that decides about an object."""
+    dialect = dialect_of(key.group)
+    if dialect is None:
+        raise ValueError(f"no API decides about {key}")
+    return dialect.view()
+
+
 def _decided_by(present: _Moment, cluster: ObjectKey) -> list[ObjectKey]:
-    """Return the objects that the API of a cluster decides about."""
-    dialect = dialect_of(cluster.group)
-    return [key for key in present.placed if dialect_of(key.group) is dialect]
+    """Return the objects that the APIs which see a cluster decide about."""
+    seeing = {dialect_of(face.group) for face in faces_of(present.world, cluster)}
+    return [key for key in present.placed if dialect_of(key.group) in seeing]
 
 
 def _present(
     moment: _Moment, cluster: ObjectKey, keys: Iterable[ObjectKey]
 ) -> dict[ObjectKey, _Present]:
     """Return which of some objects are on a cluster, and how."""
-    name, copies = ClusterName(cluster.name), _view(cluster).copies(moment.world, moment.at)
+    name = ClusterName(cluster.name)
+    copies: dict[str, Copies] = {}
     found = {}
     for key in keys:
         placed = dict(moment.placed.get(key, ()))
         if name in placed:
             found[key] = _Present(placed[name], None)
             continue
-        for copy in copies(key) if key in moment.placed else ():
+        if key.group not in copies:
+            copies[key.group] = _view_of(key).copies(moment.world, moment.at)
+        for copy in copies[key.group](key) if key in moment.placed else ():
             if copy.leaving and copy.cluster == name:
                 found[key] = _Present(copy.replicas, copy.waits_for)
     return found
@@ -191,7 +204,7 @@ def _stays(
         return _waits(began.waits_for)
     if not drained:
         return UNASKED
-    return _view(cluster).draining().stays(world, key, ClusterName(cluster.name)) or KEPT
+    return _view_of(key).draining().stays(world, key, ClusterName(cluster.name)) or KEPT
 
 
 def _waits(what: str) -> str:

@@ -17,6 +17,7 @@ from reconciler.cli.objects.asked_kinds import AskedKind, asked_kinds, present_k
 from reconciler.cli.objects.object_selection import NamedOrChosen, matching
 from reconciler.cli.objects.object_words import all_objects
 from reconciler.core.dialects import CLUSTERS
+from reconciler.core.inputs.projected_clusters import faces_of
 from reconciler.dialects.draining import drained_by
 from reconciler.errors import UsageError
 from reconciler.manifests.edits.taint_changes import (
@@ -88,7 +89,10 @@ def uncordon(directory: Path, /, *, words: Sequence[str], selector: str | None, 
                     is_already="is not cordoned",
                 )
             )
-            edits += (RemovedObject(key=one) for one in drained_by(world, key, view.draining()))
+            drainings = (views[face[:2]].draining() for face in faces_of(world, key))
+            edits += (
+                RemovedObject(key=one) for way in drainings for one in drained_by(world, key, way)
+            )
         return edits
 
     return edit_objects(directory, EditOptions(**to), wanted, lambda names: f"Uncordon {names}")

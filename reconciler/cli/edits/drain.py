@@ -12,6 +12,7 @@ from reconciler.cli.edits.cluster_edits import clusters_asked
 from reconciler.cli.edits.file_edits import Edit, NewObject, ObjectEdit
 from reconciler.cli.edits.object_edits import EditOptions, edit_objects
 from reconciler.cli.printing.progress import PASSES, doing
+from reconciler.core.inputs.projected_clusters import faces_of
 from reconciler.errors import UsageError
 from reconciler.manifests.edits.taint_changes import cordon_steps
 from reconciler.model.identity import ClusterName, ObjectKey
@@ -43,8 +44,14 @@ def drain(directory: Path, /, *, words: Sequence[str], selector: str | None, **o
                     is_already="is drained already",
                 )
             )
-            for name, body in draining.requests(world, ClusterName(key.name)):
-                edits.append(NewObject(key=name, path=f"{FOLDER}/{name.name}.yaml", body=body))
+            for face in faces_of(world, key):
+                asked = (
+                    views[face.group, face.kind].draining().requests(world, ClusterName(key.name))
+                )
+                edits += (
+                    NewObject(key=name, path=f"{FOLDER}/{name.name}.yaml", body=body)
+                    for name, body in asked
+                )
         return edits
 
     def subject(_: str) -> str:

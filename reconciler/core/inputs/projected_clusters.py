@@ -24,7 +24,7 @@ from reconciler.model.known_kinds import Kind
 from reconciler.model.settings import CONFIGURATION, CONFIGURATION_PATH, settings_in
 from reconciler.model.world import Fault, Manifest, ProjectedFleet, World
 from reconciler.projection.facts import Language
-from reconciler.projection.project import project
+from reconciler.projection.project import project, projected_from
 
 SWITCH_BRAKED = "inventory-switch-braked"
 NAMED = 3
@@ -77,6 +77,20 @@ def with_earlier_projected(world: World) -> World:
             if not isinstance(drawn, Failed):
                 earlier[_renamed(key, kind)] = drawn
     return replace(world, earlier=earlier)
+
+
+def faces_of(world: World, cluster: ObjectKey) -> tuple[ObjectKey, ...]:
+    """Return a cluster that somebody wrote, and what APIs that have none see of it."""
+    group, kind = cluster[:2]
+    drawn = (world.find(_renamed(cluster, seen)) for seen in world.projected)
+    return (
+        cluster,
+        *(
+            one.key
+            for one in drawn
+            if one is not None and projected_from(one.body) == f"{kind}.{group}"
+        ),
+    )
 
 
 def apis_on_projected(world: World) -> tuple[str, ...]:

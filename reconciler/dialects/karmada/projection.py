@@ -3,6 +3,8 @@
 Source: karmada@f8fdd02 pkg/apis/cluster/v1alpha1/types.go `ClusterSpec`, `ClusterStatus`.
 """
 
+from reconciler.dialects.karmada.api.groups import CLUSTER, CLUSTER_GROUP
+from reconciler.dialects.karmada.taints.by_condition import READY
 from reconciler.model import fields
 from reconciler.model.body import Body
 from reconciler.model.quantity import Quantity, canonical_like, parse_quantity
@@ -41,7 +43,6 @@ EFFECTS = {
     Force.PREFER: "PreferNoSchedule",
     Force.OUT: "NoExecute",
 }
-READY = "Ready"
 
 
 def _region(body: Body) -> str | None:
@@ -96,8 +97,8 @@ def _nodes(body: Body) -> int | None:
 
 CLUSTERS = Language(
     name="Karmada",
-    kind=("cluster.karmada.io", "Cluster"),
-    api_version="cluster.karmada.io/v1alpha1",
+    kind=CLUSTER,
+    api_version=f"{CLUSTER_GROUP}/v1alpha1",
     bare={"spec": {"syncMode": "Push"}},
     rows=(
         FactRow(REGION, "spec.region", _region, lambda one: {"spec": {"region": one}}),

@@ -6,6 +6,7 @@ Source: kubefleet@e160c1c apis/cluster/v1beta1/membercluster_types.go `MemberClu
 
 from collections.abc import Mapping
 
+from reconciler.dialects.kubefleet.api.groups import CLUSTER, CLUSTER_GROUP
 from reconciler.model import fields
 from reconciler.model.body import Body
 from reconciler.projection.facts import (
@@ -109,8 +110,8 @@ def _usage(room: Room) -> Body:
 
 CLUSTERS = Language(
     name="KubeFleet",
-    kind=("cluster.kubernetes-fleet.io", "MemberCluster"),
-    api_version="cluster.kubernetes-fleet.io/v1beta1",
+    kind=CLUSTER,
+    api_version=f"{CLUSTER_GROUP}/v1beta1",
     bare={"spec": {"identity": {"kind": "ServiceAccount", "name": "projected"}}},
     rows=(
         FactRow(

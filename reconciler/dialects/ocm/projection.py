@@ -6,6 +6,7 @@ Source: ocm@00f84c3 vendor/open-cluster-management.io/api/cluster/v1/types.go `M
 
 from collections.abc import Mapping
 
+from reconciler.dialects.ocm.api.groups import CLUSTER, CLUSTER_GROUP
 from reconciler.model import fields
 from reconciler.model.body import Body
 from reconciler.projection.facts import (
@@ -116,8 +117,8 @@ def _capacities(room: Room) -> Body:
 
 CLUSTERS = Language(
     name="Open Cluster Management",
-    kind=("cluster.open-cluster-management.io", "ManagedCluster"),
-    api_version="cluster.open-cluster-management.io/v1",
+    kind=CLUSTER,
+    api_version=f"{CLUSTER_GROUP}/v1",
     bare={"spec": {"hubAcceptsClient": True}},
     well=_conditions(ClusterReadiness("True", "", "", "it is declared")),
     rows=(

@@ -6,7 +6,13 @@ import pytest
 
 from tests.builders import Body, cluster, configuration, deployment, path_of, policy, text
 from tests.cli.history import answer, answer_json
-from tests.dialects.kubefleet.fleet import budget, member, namespaced_placement, placement
+from tests.dialects.kubefleet.fleet import (
+    budget,
+    member,
+    namespaced_placement,
+    pick,
+    placement,
+)
 from tests.shell.fleet import EXAMPLE, new_fleet, run_pass
 from tests.shell.repositories import Checkout, new_checkout
 
@@ -230,3 +236,28 @@ def test_what_cannot_be_drained_is_refused(
 
     assert (2, "", True) == (code, out, said in err)
     assert "" == fleet.status()
+
+
+def test_one_drain_empties_a_cluster_for_all_apis(tmp_path: Path, capsys: Capsys) -> None:
+    """Where APIs see each other's clusters its taint counts in each, and evictions go along."""
+    fleet = fleet_of(
+        tmp_path,
+        configuration(inventory={"project": True}),
+        cluster("a"),
+        cluster("b"),
+        policy(placement={"clusterAffinity": {"clusterNames": ["a", "b"]}}),
+        deployment(),
+        placement(pick(1), name="base"),
+    )
+    run_pass(fleet.folder, 10)
+    before = {called for called, _, _ in left(fleet, capsys, "b")}
+
+    out = drained(fleet, capsys, "b")
+    run_pass(fleet.folder, 900)
+    code, after, _ = answer(fleet, capsys, "drain", "b", "--status")
+    answer(fleet, capsys, "uncordon", "b")
+
+    assert {"deployment/web", "clusterresourceplacement/base"} == before
+    assert "+  placementName: base\n+  clusterName: b\n" in out
+    assert (0, "cluster/b is drained: nothing is left\n") == (code, after)
+    assert " D evictions/drain-b-base.yaml\n M" in f"{fleet.status()}\n M"
