@@ -107,4 +107,5 @@ def _other_clusters(world: World, asked: AskedKind) -> str:
         f"{count} {found.lower()}{'s' if count != 1 else ''}"
         for found, count in sorted(there.items())
     )
-    return f"; there are {listed}, see top clusters" if listed else ""
+    seen = "its API sees" if asked.kind in world.projected else "there are"
+    return f"; {seen} {listed}, see top clusters" if listed else ""
