@@ -13,11 +13,12 @@ from reconciler.core.inputs.admissions import ADMISSIONS
 from reconciler.core.inputs.document_rules import Rules
 from reconciler.core.inputs.file_validation import validate_file
 from reconciler.core.inputs.input_index import index_inputs
-from reconciler.core.inputs.last_known_good import last_known_good
-from reconciler.core.inputs.world_composition import compose
+from reconciler.core.inputs.last_known_good import LastKnownGood, last_known_good
+from reconciler.core.inputs.world_composition import compose, configuration_of
 from reconciler.core.reconcile import reconcile
 from reconciler.core.state import read_state
 from reconciler.model.repository_layout import RepositoryLayout
+from reconciler.model.settings import decode_settings
 from reconciler.shell.reading.files import FolderSource
 from reconciler.shell.resources import load_schemas
 from tests.builders import NOW
@@ -95,7 +96,8 @@ def _reported(files: Mapping[str, bytes]) -> dict[str, str]:
         for path, data in files.items()
         if path.startswith("status/")
     ]
-    index = index_inputs(inputs, KINDS)
+    configuration = configuration_of(index_inputs(inputs, KINDS), LastKnownGood())
+    index = index_inputs(inputs, KINDS, allowed=decode_settings(configuration).allowed)
     world = compose(
         index,
         last_known_good(index, None),

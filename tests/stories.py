@@ -100,6 +100,9 @@ class Story:
         ]
         last = last_pass(state.manifests)
         index = index_inputs(inputs, KINDS)
+        allowed = decode_settings(configuration_of(index, LastKnownGood())).allowed
+        if allowed:
+            index = index_inputs(inputs, KINDS, allowed=allowed)
         edited = {} if last is None else self._edited(last, inputs)
         step = None if last is None else self._step(index, last, state.manifests, exclude, edited)
         found = compose(

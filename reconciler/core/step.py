@@ -13,6 +13,7 @@ from reconciler.core.record import LastPass
 from reconciler.manifests.schemas.violations import UpdateAdmission
 from reconciler.model.identity import ObjectKey
 from reconciler.model.known_kinds import Kind
+from reconciler.model.settings import CONFIGURATION_PATH, decode_settings
 from reconciler.model.world import HeldFile, Manifest
 
 Versions = Mapping[tuple[str, str], FileValidation]
@@ -68,6 +69,8 @@ class Step:
         then, broken, partial = self.then.files, self.index.broken, self.index.partial
         doubtful = {*broken, *partial, *(path for path, _ in self.linked())}
         needed = {(path, then[path]) for path in doubtful if path in then}
+        if broken and CONFIGURATION_PATH in then:  # it says what was allowed then
+            needed.add((CONFIGURATION_PATH, then[CONFIGURATION_PATH]))
         needed |= {(entry.path, entry.blob) for entry in self.last.held}
         judged = self.judged_paths()
         needed |= {(path, then[path]) for path in judged if path in then}
@@ -131,13 +134,14 @@ class Step:
     def offer(self, inspection: FileValidation) -> "EarlierVersion":
         """Return what a file offers as it was at the last committing pass.
 
-        An object of which an earlier version was held then was not in force as its file had it.
+        An object of which an earlier version was held then was not in force as its file had it, nor
+        was one that the configuration did not allow.
         """
         twice = self.last.written_twice.get(inspection.path, frozenset())
         held = {key for entry in self.last.held for key in entry.keys}
         manifests = {
             key: one
-            for key, one in self._manifests(inspection).items()
+            for key, one in self._manifests(inspection, self._allowed_then()).items()
             if str(key) not in twice and key not in held
         }
         return EarlierVersion(inspection, manifests)
@@ -152,8 +156,18 @@ class Step:
             entry.beside,
         )
 
-    def _manifests(self, inspection: FileValidation) -> dict[ObjectKey, Manifest]:
-        """Return the valid documents of an earlier version.
+    def _allowed_then(self) -> frozenset[str]:
+        """Return what the configuration in force at the last committing pass allowed."""
+        held = [one.blob for one in self.last.held if one.path == CONFIGURATION_PATH]
+        blobs = (*held, self.then.files.get(CONFIGURATION_PATH, ""))
+        found = (self.versions.get((CONFIGURATION_PATH, blob)) for blob in blobs)
+        bodies = (one.body for file in found if file is not None for one in file.documents)
+        return decode_settings(next(bodies, None)).allowed
+
+    def _manifests(
+        self, inspection: FileValidation, allowed: frozenset[str] | None = None
+    ) -> dict[ObjectKey, Manifest]:
+        """Return the valid documents of an earlier version; `allowed` of `None` allows all.
 
         What a pass itself removed when its time was over left no record, and stays removed.
         """
@@ -161,6 +175,7 @@ class Step:
             self._keyed(inspection.path, document)
             for document in inspection.documents
             if misplaced_fault(inspection.path, document, self.index.known) is None
+            and not (allowed is not None and document.refused_under(allowed))
         )
         removable = self.index.known.removable
         return {

@@ -44,7 +44,8 @@ def read_folder(
     rules = Rules(load_schemas(), ADMISSIONS, KINDS)
     layout = RepositoryLayout(output_root=output_root)
     source = FolderSource(Path(directory), layout)
-    found = source.find((), rules=rules).files
+    manifests = source.find((), rules=rules)
+    found = manifests.files
     index = index_inputs(
         (
             validate_file(
@@ -56,6 +57,7 @@ def read_folder(
             for path, data in track(source.contents(found), len(found))
         ),
         KINDS,
+        allowed=manifests.allowed,
     )
     return compose(
         index,

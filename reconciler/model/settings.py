@@ -12,6 +12,8 @@ CONFIGURATION = ("reconciler.dev", "ReconcilerConfiguration")
 CONFIGURATION_PATH = "reconciler.yaml"
 DEFAULT_ASSUME_AFTER_SECONDS = 60
 DEFAULT_MAX_REMOVED_PERCENT = 50
+SCORES_EXTEND = "scores.extend"
+"""Where the configuration lets scores count in all APIs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +47,7 @@ class Settings:
         writes_assumed: Whether what is assumed is written to outputs when its moment comes, as
             older rules had it.
         feedback_branch: Another branch that clusters report on, `""` for the one that is served.
+        extends_scores: Whether AddOnPlacementScores count in all APIs, not in their own only.
         safety: How much may be removed at once.
         options: Sections as written, by name; that of a dialect has its name.
     """
@@ -58,6 +61,7 @@ class Settings:
     assume_after_seconds: int | None = DEFAULT_ASSUME_AFTER_SECONDS
     writes_assumed: bool = False
     feedback_branch: str = ""
+    extends_scores: bool = False
     safety: Safety = Safety()  # frozen
     options: Mapping[str, Body] = field(default_factory=dict)
 
@@ -65,6 +69,11 @@ class Settings:
     def silence(self) -> Silence:
         """How the silence of clusters is taken."""
         return Silence(self.assume_after_seconds, self.writes_assumed)
+
+    @property
+    def allowed(self) -> frozenset[str]:
+        """The settings with which manifests may say what upstream would refuse."""
+        return frozenset({SCORES_EXTEND} if self.extends_scores else ())
 
 
 def settings_in(world: World) -> Settings:
@@ -91,6 +100,7 @@ def decode_settings(body: Body | None, rules: int = RULES) -> Settings:
         assume_after_seconds=assume if isinstance(assume, int) else None,
         writes_assumed=rules <= WRITES_ASSUMED,
         feedback_branch=text(feedback, "branch"),
+        extends_scores=mapping(spec, "scores").get("extend") is True,
         safety=_decode_safety(mapping(spec, "safety")),
         options={name: part for name, part in spec.items() if isinstance(part, Mapping)},
     )

@@ -86,7 +86,8 @@ def limits_of(node: Mapping[str, object]) -> dict[str, str]:
     found |= {key: str(node[key]) for key in ("format", LAST) if key in node}
     if "default" in node:
         found["default"] = json.dumps(node["default"])
-    enum = node.get("enum")
+    named = node.get("else")
+    enum = (named if isinstance(named, Mapping) else node).get("enum")
     if isinstance(enum, Iterable):
         found["enum"] = "|".join(map(str, enum))
     return found

@@ -56,7 +56,7 @@ def edited(
         said.append(named.words)
 
     for path in asked.add:
-        apply(Named(f"{path} added", edits.add(_read(path))))
+        apply(Named(f"{path} added", edits.add(_read(path, world))))
     for word in asked.scale:
         apply(_scaled(world, word, namespace))
     for word in asked.assign:
@@ -136,14 +136,16 @@ def target_of(world: "World", word: str, namespace: str) -> "Body":
     return {**target, "namespace": key.namespace} if key.namespace else target
 
 
-def _read(path: Path) -> "list[tuple[ObjectKey, Body]]":
-    """Read the objects of a file, each held against its schema."""
+def _read(path: Path, world: "World") -> "list[tuple[ObjectKey, Body]]":
+    """Read the objects of a file, each held against its schema and what the world allows."""
     from reconciler.core.dialects import KINDS
     from reconciler.core.inputs.input_index import index_inputs
+    from reconciler.model.settings import settings_in
     from reconciler.shell.reading.files import read_file
 
     data = read_file(Path(), path.as_posix())
-    index = index_inputs([_inspected(path.as_posix(), data)], KINDS)
+    allowed = settings_in(world).allowed
+    index = index_inputs([_inspected(path.as_posix(), data)], KINDS, allowed=allowed)
     _refuse_faults([fault for broken in index.broken.values() for fault, _ in broken])
     if not index.manifests:
         raise UsageError(f'"{path}" holds no manifest')
@@ -157,13 +159,17 @@ def check_accepted(before: "World", after: "World") -> None:
         UsageError: What an object would be is against its schema or a rule of its API.
     """
     from reconciler.manifests.text.emitter import encode
+    from reconciler.model.settings import settings_in
 
+    allowed = settings_in(after).allowed
     for key, manifest in after.inputs.items():
         if before.inputs.get(key) is manifest:
             continue
         found = _inspected(spelled(key), encode(manifest.body).encode())
+        faults = [item.fault for item in found.broken]
+        faults += [one for document in found.documents for one in document.refused_under(allowed)]
         # The text was made here, so the position in it would mean nothing to the reader.
-        _refuse_faults([dataclasses.replace(item.fault, line=0) for item in found.broken])
+        _refuse_faults([dataclasses.replace(fault, line=0) for fault in faults])
 
 
 def _refuse_faults(faults: "Sequence[Fault]") -> None:

@@ -89,7 +89,7 @@ def check(
         rest = source.find((), rules=rules)
         everything = tuple(sorted({*named.files, *rest.files}))
     inspections = _inspect(source, everything, rules)
-    index = index_inputs(inspections, KINDS)
+    index = index_inputs(inspections, KINDS, allowed=named.allowed)
     findings = [finding_of(fault) for fault in (*_faults(index), *skipped_links(named.links))]
     texts = {file.path: file.data for file in inspections}
     findings += check_kinds(index.manifests, texts)

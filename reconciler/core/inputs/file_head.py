@@ -52,7 +52,7 @@ class FileHead(NamedTuple):
 
 def encode_head(file: FileValidation) -> str:
     """Return the short form of a file on one line, `NOTHING` of one that has to be read itself."""
-    if file.broken or file.traces:
+    if file.broken or file.traces or any(one.unless for one in file.documents):
         return NOTHING
     hidden = any((one.identity.group, one.identity.kind) == SECRET for one in file.documents)
     return _encode((file.ignored, [_document(one, hidden=hidden) for one in file.documents]))

@@ -1,16 +1,19 @@
 """One file: its documents, each identified, validated and admitted, or the reason why not.
 
-The answer depends on the file alone, so it is remembered by path and blob id.
+The answer depends on the file alone, so it is remembered by path and blob id. What the
+configuration may allow is kept beside the document, and judged where the configuration is known.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import NamedTuple
 
 from reconciler.core.inputs.document_rules import ALIAS, Rules, judged_document
 from reconciler.dialects.object_boundary import Failed, FaultPlace, attempt, traces_of
 from reconciler.manifests.file_names import is_escaped, plain_name, unprintable_in
 from reconciler.manifests.identify import Identity, Unidentified, identify
+from reconciler.manifests.schemas.schema import Judged
 from reconciler.manifests.schemas.violations import Violation
 from reconciler.manifests.text.canonical import read_canonical
 from reconciler.manifests.text.limits import MAX_BYTES, Oversized
@@ -25,12 +28,20 @@ from reconciler.model.world import Fault, Trace
 MARKS = (b"apiVersion", "apiVersion".encode("utf-16-be").lstrip(b"\0"))  # UTF-16 of either order
 
 
+class UnlessAllowed(NamedTuple):
+    """A fault of a document that is none with a setting of the configuration."""
+
+    setting: str
+    fault: Fault
+
+
 @dataclass(frozen=True, slots=True)
 class ValidDocument:
     """A document that may take effect.
 
     `line` and `column` are where it begins, from 1; `pointer` leads to it if it stands in a List.
-    `held` is its body, or what that is decoded from once somebody reads it.
+    `held` is its body, or what that is decoded from once somebody reads it. `unless` is what is
+    wrong with it unless the configuration allows that.
     """
 
     identity: Identity
@@ -39,6 +50,11 @@ class ValidDocument:
     held: Held
     column: int = 1
     pointer: str = ""
+    unless: tuple[UnlessAllowed, ...] = ()
+
+    def refused_under(self, allowed: Container[str]) -> tuple[Fault, ...]:
+        """Return what is wrong with it under a configuration that allows some settings."""
+        return tuple(one.fault for one in self.unless if one.setting not in allowed)
 
     @property
     def body(self) -> Body:
@@ -147,6 +163,8 @@ def _inspected(path: str, blob: str, data: bytes, rules: Rules) -> FileValidatio
                     ignored += 1
                 case ValidDocument():
                     documents.append(verdict)
+                case _Allowable():
+                    documents.append(verdict.document_in(path, data))
                 case _Objection():
                     objections.append(verdict)
                 case _Stopped():
@@ -185,10 +203,18 @@ def _verdicts(path: str, item: Item, rules: Rules) -> Iterator["_Verdict"]:
         judged = attempt(judge, partial(FaultPlace, path, described(identity)))
         if isinstance(judged, Failed):
             yield _Stopped(item, identity, judged)
-        elif judged.violations:
-            yield from (_Objection(item, identity, one) for one in judged.violations)
-        else:
+        elif not judged.violations:
             yield _valid(item, identity, judged.body)
+        else:
+            yield from _refused(item, identity, judged)
+
+
+def _refused(document: Document, identity: Identity, judged: Judged) -> Iterator["_Verdict"]:
+    """Yield what is wrong whatever the configuration says, or else what it may allow."""
+    found = [_Objection(document, identity, one) for one in judged.violations if not one.unless]
+    yield from found
+    if not found:
+        yield _Allowable(_valid(document, identity, judged.body), document, judged.violations)
 
 
 def _valid(document: Document, identity: Identity, body: Body) -> ValidDocument:
@@ -196,6 +222,25 @@ def _valid(document: Document, identity: Identity, body: Body) -> ValidDocument:
     return ValidDocument(
         identity, document.index, document.line, body, document.column, document.pointer
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Allowable:
+    """A document with which something is wrong unless the configuration allows that."""
+
+    valid: ValidDocument
+    document: Document
+    violations: tuple[Violation, ...]
+
+    def document_in(self, path: str, data: bytes) -> ValidDocument:
+        """Return the document of a file with its faults at their places there."""
+        objections = [
+            _Objection(self.document, self.valid.identity, one) for one in self.violations
+        ]
+        places = locate_all(data, [one.spot for one in objections])
+        faults = (one.broken(path, places).fault for one in objections)
+        settings = (one.unless for one in self.violations)
+        return replace(self.valid, unless=tuple(map(UnlessAllowed, settings, faults)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +294,7 @@ class _Objection:
         return FaultyDocument(fault, self.identity)
 
 
-_Verdict = ValidDocument | _Objection | _Stopped | None
+_Verdict = ValidDocument | _Allowable | _Objection | _Stopped | None
 
 
 def _oversized(path: str, blob: str, size_bytes: int) -> FileValidation:

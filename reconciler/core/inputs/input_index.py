@@ -25,7 +25,8 @@ class InputIndex:
     `manifests` are all others. Neither has an order. `broken` maps a path to its faults; the key
     beside a fault is `None` where it cannot be told whose it is. `foreign` are the faulty files
     that do not look like manifests at all. `partial` has the files with documents that are no
-    manifests, `texts` those that hold what a pass may remove. `traces` are those of unforeseen
+    manifests, `texts` those that hold what a pass may remove. `allowed` are
+    the settings that allow what is a fault otherwise. `traces` are those of unforeseen
     exceptions, `scopes` those of all kinds that are known. `unread` are the keys of what stands in
     other files, where only some were read.
     """
@@ -41,6 +42,7 @@ class InputIndex:
     texts: Mapping[str, bytes]
     traces: tuple[Trace, ...] = ()
     unread: frozenset[ObjectKey] = frozenset()
+    allowed: frozenset[str] = frozenset()
 
     @property
     def keys(self) -> frozenset[ObjectKey]:
@@ -49,12 +51,16 @@ class InputIndex:
 
 
 def index_inputs(
-    inspections: Iterable[FileValidation], known: KnownKinds, held: Iterable[Manifest] = ()
+    inspections: Iterable[FileValidation],
+    known: KnownKinds,
+    held: Iterable[Manifest] = (),
+    *,
+    allowed: frozenset[str] = frozenset(),
 ) -> InputIndex:
     """Resolve scopes and find what is wrong between the documents of the input tree.
 
     `held` are the documents of earlier versions that are in force: a CRD among them still says
-    what its kind's scope is.
+    what its kind's scope is. `allowed` are the settings of the configuration that allow something.
     """
     files = sorted(inspections, key=lambda inspection: inspection.path)
     crds = [
@@ -72,11 +78,10 @@ def index_inputs(
             broken[file.path].append(_keyed(item.fault, _key_of(file.path, item.identity, scopes)))
         for document in file.documents:
             key = key_of(file.path, document, scopes)
-            misplaced = misplaced_fault(file.path, document, known)
-            if misplaced is None:
+            faults = _faults_of(file.path, document, known, allowed)
+            broken[file.path] += (_keyed(fault, key) for fault in faults)
+            if not faults:
                 places[key].append((file, document))
-            else:
-                broken[file.path].append(_keyed(misplaced, key))
     manifests: dict[ObjectKey, Manifest] = {}
     reports: dict[ObjectKey, Manifest] = {}
     for key in sorted(places):
@@ -93,14 +98,23 @@ def index_inputs(
         known=known,
         manifests=Versioned(manifests),
         reports=Versioned(reports),
-        broken={path: tuple(broken[path]) for path in sorted(broken)},
+        broken={path: tuple(broken[path]) for path in sorted(broken) if broken[path]},
         foreign=foreign,
         partial=_partial(files),
         scopes=scopes,
         blobs=Versioned({file.path: file.blob for file in files}),
         texts=_texts(files, known),
         traces=tuple(trace for file in files for trace in file.traces),
+        allowed=allowed,
     )
+
+
+def _faults_of(
+    path: str, document: ValidDocument, known: KnownKinds, allowed: frozenset[str]
+) -> tuple[Fault, ...]:
+    """Return why a valid document may not stand there under this configuration."""
+    misplaced = misplaced_fault(path, document, known)
+    return document.refused_under(allowed) if misplaced is None else (misplaced,)
 
 
 def follow_inputs(before: InputIndex, move: TreeChange) -> InputIndex:
@@ -111,8 +125,8 @@ def follow_inputs(before: InputIndex, move: TreeChange) -> InputIndex:
     """
     files = (*move.gone, *move.came)
     known = before.known
-    if not all(_stands_alone(file, known) for file in files):
-        return index_inputs(move.files.values(), known)
+    if not all(_stands_alone(file, known, before.allowed) for file in files):
+        return index_inputs(move.files.values(), known, allowed=before.allowed)
     left = [key for file in move.gone for key in _keys(file, before.scopes)]
     found = [
         Manifest(key_of(file.path, one, before.scopes), origin_of(file.path, one), one.held)
@@ -124,7 +138,7 @@ def follow_inputs(before: InputIndex, move: TreeChange) -> InputIndex:
     present = (before.manifests, before.reports)
     taken = {key for key in came if any(key in one for one in present)}.difference(left)
     if len(came) < len(found) or taken or not disputed.isdisjoint((*left, *came)):
-        return index_inputs(move.files.values(), known)
+        return index_inputs(move.files.values(), known, allowed=before.allowed)
     gone = {file.path for file in move.gone}
     return InputIndex(
         known=known,
@@ -147,14 +161,15 @@ def follow_inputs(before: InputIndex, move: TreeChange) -> InputIndex:
             **_texts(move.came, known),
         },
         traces=before.traces,
+        allowed=before.allowed,
     )
 
 
-def _stands_alone(file: FileValidation, known: KnownKinds) -> bool:
+def _stands_alone(file: FileValidation, known: KnownKinds, allowed: frozenset[str]) -> bool:
     """Return whether nothing about a file depends on other files, but for keys written twice."""
     return not file.broken and all(
         (one.identity.group, one.identity.kind) != CRD
-        and misplaced_fault(file.path, one, known) is None
+        and not _faults_of(file.path, one, known, allowed)
         for one in file.documents
     )
 

@@ -66,7 +66,8 @@ def field_of(
     schema, inner = whole.schema, _innermost(whole, files)
     needed = inner.schema.get("required", ())
     default = node.schema.get("default", schema.get("default"))
-    values = schema.get("enum", [schema["const"]] if "const" in schema else [])
+    named = schema.get("else", schema)  # but for what a setting may allow
+    values = named.get("enum", [schema["const"]] if "const" in schema else [])
     below = inner.schema.get("properties", {})
     return SchemaField(
         name=name,

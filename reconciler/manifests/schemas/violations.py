@@ -30,13 +30,15 @@ class Violation:
     """One field in the wrong.
 
     `pointer` is a JSON pointer: to the field, or to the parent of one that is absent. `rule` is a
-    stable id, `message` says what must be, `expected` what would be valid.
+    stable id, `message` says what must be, `expected` what would be valid. `unless` names the
+    setting with which it is no violation, `""` for none.
     """
 
     pointer: str
     rule: str
     message: str
     expected: str = ""
+    unless: str = ""
 
 
 Admission = Callable[[Mapping[str, object]], tuple[Violation, ...]]

@@ -42,7 +42,7 @@ class FolderSource:
 
     def find(self, paths: Sequence[Path], *, rules: Rules, forced: bool = True) -> FoundManifests:
         """Return the files to check; a folder outside of the root has no configuration."""
-        covers = chosen_by(partial(_written, self.root), self.layout, rules)
+        covers, settings = chosen_by(partial(_written, self.root), self.layout, rules)
         root, start = self.root.resolve(), self._start
 
         def is_read(path: str) -> bool:
@@ -67,7 +67,7 @@ class FolderSource:
                 files.update(
                     name for name in _named(root, map(str, _matching(start, path))) if is_read(name)
                 )
-        return FoundManifests(tuple(sorted(files)), tuple(sorted(links)))
+        return FoundManifests(tuple(sorted(files)), tuple(sorted(links)), settings.allowed)
 
     def contents(self, paths: Sequence[str]) -> Iterator[tuple[str, bytes | Oversized]]:
         """Yield files with their content."""

@@ -105,6 +105,6 @@ def with_scopes(
     """Return the inputs with their last good versions, of which a CRD still says its scope."""
     good = find(index)
     if any((key.group, key.kind) == CRD for key in good.manifests):
-        index = index_inputs(files, KINDS, good.manifests.values())
+        index = index_inputs(files, KINDS, good.manifests.values(), allowed=index.allowed)
         good = find(index)
     return index, good

@@ -215,7 +215,8 @@ class Loader:
         roots = frozenset(roots_of((*self._delivers, *wanted))) - {""}
         self._output_listings.watch(roots)
         covers = input_files(settings, self._layout, state.manifests)
-        index = self._follow_survey(inputs, covers if part is None else part.inputs, by)
+        chosen = covers if part is None else part.inputs
+        index = self._follow_survey(inputs, chosen, by, settings.allowed)
         versions = self._edited.find(last, inputs, covers)
         edited = {path: self._inputs.kinds_at(path) for path in versions}
         good_versions = partial(
@@ -265,11 +266,13 @@ class Loader:
         used.add((path, blob))
         return found
 
-    def _follow_survey(self, revision: str, choice: Choice, by: FileValidators) -> InputIndex:
-        """Read the files of people."""
+    def _follow_survey(
+        self, revision: str, choice: Choice, by: FileValidators, allowed: frozenset[str]
+    ) -> InputIndex:
+        """Read the files of people, under a configuration that allows something."""
         move = self._inputs.follow(revision, choice, by)
-        if self._surveyed is None:
-            self._surveyed = index_inputs(move.files.values(), KINDS)
+        if self._surveyed is None or self._surveyed.allowed != allowed:
+            self._surveyed = index_inputs(move.files.values(), KINDS, allowed=allowed)
         else:
             self._surveyed = follow_inputs(self._surveyed, move)
         return self._surveyed

@@ -16,7 +16,7 @@ from reconciler.manifests.file_names import is_manifest_name
 from reconciler.manifests.paths import DELIVERY, output_path
 from reconciler.manifests.text.limits import Oversized
 from reconciler.model.repository_layout import RepositoryLayout
-from reconciler.model.settings import CONFIGURATION_PATH, decode_settings
+from reconciler.model.settings import CONFIGURATION_PATH, Settings, decode_settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +24,12 @@ class FoundManifests:
     """The files to check, and the symbolic links that are skipped; both sorted.
 
     Paths are relative to the root, those of files outside of it absolute; both as they are shown.
+    `allowed` are the settings of the root's configuration with which manifests may say more.
     """
 
     files: tuple[str, ...]
     links: tuple[str, ...] = ()
+    allowed: frozenset[str] = frozenset()
 
 
 class ManifestSource(Protocol):
@@ -82,10 +84,11 @@ def skipped_as(link: str) -> str:
 
 def chosen_by(
     read: Callable[[str], Iterable[bytes | Oversized]], layout: RepositoryLayout, rules: Rules
-) -> InputFiles:
-    """Return which files are input, by the configuration and the record of delivery as written.
+) -> tuple[InputFiles, Settings]:
+    """Return which files are input, and the configuration.
 
-    A faulty one counts as absent; that of a person is reported where it is read.
+    Both are told by the configuration and the record of delivery as written. A faulty one counts
+    as absent; that of a person is reported where it is read.
 
     Args:
         read: Returns the content of a file by its path; nothing if there is none.
@@ -99,6 +102,7 @@ def chosen_by(
     of_outputs = replace(rules, admissions={}, status_only=True)
     inputs = [validate_file(configuration, "", found, rules) for found in read(configuration)]
     outputs = [validate_file(record, "", found, of_outputs) for found in read(record)]
-    settings = configuration_of(index_inputs(inputs, rules.known), LastKnownGood())
+    found = configuration_of(index_inputs(inputs, rules.known), LastKnownGood())
     recorded = read_state(outputs, layout.output_root, rules.known).manifests
-    return input_files(decode_settings(settings), layout, recorded)
+    settings = decode_settings(found)
+    return input_files(settings, layout, recorded), settings

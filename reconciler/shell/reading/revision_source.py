@@ -71,7 +71,7 @@ class RevisionSource:
 
     def find(self, paths: Sequence[Path], *, rules: Rules, forced: bool = True) -> FoundManifests:
         """Return the files to check."""
-        covers = chosen_by(self._written, self.layout, rules)
+        covers, settings = chosen_by(self._written, self.layout, rules)
         files: set[str] = set()
         links: set[str] = set()
         for path in map(self._from_root, paths or [self.root]):
@@ -81,7 +81,7 @@ class RevisionSource:
             is_named = forced and found == [path]
             files.update(p for p in found if self.entries[p].is_file and (is_named or covers(p)))
             links.update(p for p in found if self._may_be_read(p) and covers(skipped_as(p)))
-        return FoundManifests(tuple(sorted(files)), tuple(sorted(links)))
+        return FoundManifests(tuple(sorted(files)), tuple(sorted(links)), settings.allowed)
 
     def contents(self, paths: Sequence[str]) -> Iterator[tuple[str, bytes | Oversized]]:
         """Yield files with their content."""
