@@ -217,6 +217,7 @@ WARNINGS: Mapping[str, str] = {
     "score-cluster-unknown": "Scores should stand in the namespace of a cluster",
     "score-expired": "Scores that a placement asks for should not have run out",
     "score-missing": "Scores that a placement asks for should be reported",
+    "score-on-hub": "What delivery brings to a hub should not depend on what only Git knows",
     "selector-unusable": "A label selector should be one that can be judged",
     "set-binding-unknown": "A ManagedClusterSetBinding should bind a set that is there",
     "set-selects-nothing": "A ManagedClusterSet should have a cluster",

@@ -45,7 +45,9 @@ def imports_of(path: Path) -> Iterator[str]:
 SOURCES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py"))
 
 
-SHARED = frozenset(path.stem for path in (PACKAGE / "dialects").glob("*.py"))
+SHARED = frozenset(
+    path.stem for path in (PACKAGE / "dialects").iterdir() if not (path / "dialect.py").is_file()
+)
 """What stands beside the dialects is for all of them."""
 
 

@@ -8,6 +8,7 @@ from reconciler.audit.references.amounts import unreadable_amounts
 from reconciler.audit.references.clusters import declared_twice
 from reconciler.audit.references.feedback import dangling_in_feedback
 from reconciler.audit.references.kinds import idle_kinds
+from reconciler.audit.references.scores import scores_without_cluster
 from reconciler.core.dialects import DIALECTS, KINDS, PLACED
 from reconciler.manifests.references import Dangling, known_in
 from reconciler.manifests.text.positions import Spot, locate_all
@@ -40,6 +41,7 @@ def check_references(world: World, texts: Mapping[str, bytes]) -> tuple[Finding,
         dangling_in_feedback,
         declared_twice,
         unreadable_amounts,
+        scores_without_cluster,
     )
     found = (one for check in checks for one in check(known))
     manifests = {**world.inputs, **world.feedback}

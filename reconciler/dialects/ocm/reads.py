@@ -8,6 +8,7 @@ it looks at all decisions. Whatever upstream queues for an event is looked at.
 
 from collections.abc import Collection, Iterable, Iterator
 
+from reconciler.dialects.addon_scores.reports import SCORES
 from reconciler.dialects.cluster_reads import FLEET, SeenCluster, about, changed, labelled
 from reconciler.dialects.ocm.api.cluster_sets import (
     EXCLUSIVE,
@@ -15,7 +16,7 @@ from reconciler.dialects.ocm.api.cluster_sets import (
     eligible_sets,
 )
 from reconciler.dialects.ocm.api.clusters import Members
-from reconciler.dialects.ocm.api.hub_objects import SCORES, SET_BINDINGS, SETS
+from reconciler.dialects.ocm.api.hub_objects import SET_BINDINGS, SETS
 from reconciler.dialects.ocm.api.placement import Placement
 from reconciler.dialects.ocm.decisions.sync import Hub
 from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import GROUP, WORK, ReplicaSet

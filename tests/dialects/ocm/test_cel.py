@@ -4,10 +4,10 @@ import sys
 
 import pytest
 
+from reconciler.dialects.addon_scores.reports import ScoreReport
 from reconciler.dialects.ocm.api.clusters import decode_cluster, members_of
 from reconciler.dialects.ocm.cel import budget as cel_budget
 from reconciler.dialects.ocm.cel.expression import compile_cel
-from reconciler.dialects.ocm.scheduler.request import PluginReport
 from reconciler.errors import Misconfigured
 from reconciler.model.body import Body
 from reconciler.model.moments import parse_moment
@@ -38,7 +38,7 @@ def meaning(*expressions: str) -> list[Body]:
 def matches(expression: str) -> bool:
     """Whether the cluster satisfies an expression."""
     members = members_of([decode_cluster(CLUSTER)])
-    reports = {("a", "r"): PluginReport({"x": 7}, LONG_AGO)}
+    reports = {("a", "r"): ScoreReport({"x": 7}, LONG_AGO)}
     return bool(compile_cel((expression,)).select(members.fleet.all, members, reports))
 
 

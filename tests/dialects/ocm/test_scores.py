@@ -6,11 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reconciler.dialects.addon_scores.reports import ScoreReport
 from reconciler.dialects.ocm.api.clusters import Members, decode_cluster, members_of
 from reconciler.dialects.ocm.api.placement import AddOnScore, Placement, decode_placement
 from reconciler.dialects.ocm.api.placement_decision import DecisionObject
 from reconciler.dialects.ocm.decisions.placement_decisions import decided_by
-from reconciler.dialects.ocm.scheduler.request import PluginReport, Request
+from reconciler.dialects.ocm.scheduler.request import Request
 from reconciler.dialects.ocm.scheduler.schedule import schedule
 from reconciler.dialects.ocm.scheduler.score_addon import ScoreAddOn
 from reconciler.dialects.ocm.scheduler.score_balance import score_balance
@@ -106,7 +107,7 @@ def test_addon(valid_until: str | None, expected: int, expired: tuple[str, ...])
     asked = Request(
         placement=Placement(namespace="n", name="p"),
         candidates=members.fleet.all,
-        reports={("a", "r"): PluginReport({"s": 7}, until)},
+        reports={("a", "r"): ScoreReport({"s": 7}, until)},
     )
     found = ScoreAddOn(AddOnScore("r", "s"))(asked, members, members.fleet.all, NOW)
 

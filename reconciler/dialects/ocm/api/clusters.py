@@ -6,8 +6,9 @@ from datetime import datetime
 from functools import cached_property
 from operator import attrgetter
 
+from reconciler.dialects.addon_scores.reports import Reported
 from reconciler.dialects.ocm.api.placement import AddOnScore
-from reconciler.dialects.ocm.scheduler.request import Reported, Scores
+from reconciler.dialects.ocm.scheduler.request import Scores
 from reconciler.errors import UserError
 from reconciler.model import fields
 from reconciler.model.body import Body

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from reconciler.dialects.addon_scores.reports import Reports, scores_before
 from reconciler.dialects.cluster_inventory import (
     AdmittedCluster,
     ClusterInventory,
@@ -12,15 +13,12 @@ from reconciler.dialects.cluster_inventory import (
 from reconciler.dialects.ocm.api.clusters import ManagedCluster, members_of
 from reconciler.dialects.ocm.api.groups import CLUSTER
 from reconciler.dialects.ocm.api.hub_objects import (
-    SCORES,
     SET_BINDINGS,
     SETS,
     bindings_of,
-    reports_of,
     sets_of,
 )
 from reconciler.dialects.ocm.decisions.sync import Hub
-from reconciler.dialects.ocm.scheduler.request import Reports
 from reconciler.model.known_kinds import Kind
 from reconciler.model.world import Manifest, World
 
@@ -47,7 +45,6 @@ def hub_before(
         admit: Makes a view of a cluster and its status file.
     """
     clusters = tuple(world.earlier_of([CLUSTER, SETS, SET_BINDINGS]))
-    scores = tuple(world.earlier_of([SCORES]))
 
     def draw() -> Hub:
         views = views_before(world, CLUSTER, inventory.views, admit)
@@ -60,7 +57,7 @@ def hub_before(
 
     return HubBefore(
         clusters=Earlier(clusters, draw) if clusters else None,
-        scores=Earlier(scores, lambda: reports_of(_before(world, SCORES))) if scores else None,
+        scores=scores_before(world),
     )
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from reconciler.dialects.addon_scores.reports import SCORES, Reports, named, reports_of
 from reconciler.dialects.followed_index import Followed
 from reconciler.dialects.ocm.api.cluster_sets import (
     IMPLICIT,
@@ -12,7 +13,6 @@ from reconciler.dialects.ocm.api.cluster_sets import (
     decode_set_binding,
 )
 from reconciler.dialects.ocm.api.placement import GROUP
-from reconciler.dialects.ocm.scheduler.request import PluginReport, Reports, decode_report
 from reconciler.model.body import Body
 from reconciler.model.fields import mapping
 from reconciler.model.identity import ObjectKey
@@ -21,7 +21,6 @@ from reconciler.model.world import Manifest, World
 
 SETS = (GROUP, "ManagedClusterSet")
 SET_BINDINGS = (GROUP, "ManagedClusterSetBinding")
-SCORES = (GROUP, "AddOnPlacementScore")
 
 Bindings = Mapping[str, tuple[SetBinding, ...]]
 """Namespace to the bindings there, sorted."""
@@ -55,7 +54,7 @@ class HubObjects:
             self.bindings = bindings_of(world.of_kind(*SET_BINDINGS))
         if reports:
             came = reports_of(world.inputs[key] for key in reports if key in world.inputs)
-            gone = [_named(key) for key in reports if key not in world.inputs]
+            gone = [named(key) for key in reports if key not in world.inputs]
             self.reports = patched(self.reports, came, gone)
         return found
 
@@ -72,16 +71,6 @@ def bindings_of(manifests: Iterable[Manifest]) -> Bindings:
         space = one.key.namespace
         found[space] = (*found.get(space, ()), decode_set_binding(_placed(one)))
     return found
-
-
-def reports_of(manifests: Iterable[Manifest]) -> dict[tuple[str, str], PluginReport]:
-    """Return the scores by cluster and name."""
-    return {_named(one.key): decode_report(one.body) for one in manifests}
-
-
-def _named(key: ObjectKey) -> tuple[str, str]:
-    """Return the cluster and the name of a score."""
-    return key.namespace, key.name
 
 
 def _placed(manifest: Manifest) -> Body:

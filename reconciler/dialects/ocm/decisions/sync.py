@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from reconciler.dialects.addon_scores.reports import Reports
 from reconciler.dialects.ocm.api.cluster_sets import (
     ClusterSet,
     OfferedClusters,
@@ -14,7 +15,7 @@ from reconciler.dialects.ocm.api.clusters import Members
 from reconciler.dialects.ocm.api.placement import Placement
 from reconciler.dialects.ocm.decisions.decision_groups import Grouped, group
 from reconciler.dialects.ocm.decisions.placement_decisions import DecisionsSoFar
-from reconciler.dialects.ocm.scheduler.request import Reports, Request
+from reconciler.dialects.ocm.scheduler.request import Request
 from reconciler.dialects.ocm.scheduler.schedule import Code, ScheduleResult, Status, schedule
 from reconciler.dialects.ocm.scheduler.weights import may_balance
 from reconciler.model.conditions import Condition

@@ -1,38 +1,12 @@
 """The question that the plugins are asked, and how a plugin refuses it."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 
+from reconciler.dialects.addon_scores.reports import Reports
 from reconciler.dialects.ocm.api.placement import Placement
-from reconciler.errors import UserError
-from reconciler.model import fields
-from reconciler.model.body import Body
 from reconciler.model.identity import ClusterName
-from reconciler.model.moments import parse_instant
 from reconciler.schedule.columns import Numbers
 from reconciler.schedule.framework import NO_CLUSTERS, Mask
-
-
-@dataclass(frozen=True, slots=True)
-class PluginReport:
-    """An AddOnPlacementScore: name to value, and until when it is valid, `None` for ever."""
-
-    values: Mapping[str, int]
-    valid_until: datetime | None = None
-
-
-Reports = Mapping[tuple[str, str], PluginReport]
-"""(cluster, resource name) to the scores reported there."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reported:
-    """One score of every cluster, as the reports say it; 0 where it is not there."""
-
-    values: Numbers
-    missing: Mask
-    expired: Mask
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,27 +54,3 @@ class Scores:
     silent: Mask = NO_CLUSTERS
     expired: tuple[str, ...] = ()
     missing: tuple[ClusterName, ...] = ()
-
-
-def decode_report(body: Body) -> PluginReport:
-    """Return the scores of an AddOnPlacementScore; of one name the last counts.
-
-    Raises:
-        UserError: A field has the wrong type, or its text cannot be read.
-
-    Source: ocm@00f84c3 vendor/open-cluster-management.io/api/cluster/v1alpha1
-    `AddOnPlacementScoreStatus`.
-    """
-    status = fields.mapping(body, "status")
-    until = fields.text(status, "validUntil")
-    try:
-        valid_until = parse_instant(until) if until else None
-    except ValueError as error:
-        raise UserError(str(error), field="validUntil") from error
-    return PluginReport(
-        values={
-            fields.text(item, "name"): fields.number(item, "value")
-            for item in fields.bodies(status, "scores")
-        },
-        valid_until=valid_until,
-    )

@@ -2,15 +2,15 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import repeat
 
+from reconciler.dialects.addon_scores.reports import Reported, Reports, ScoreName, read_score
 from reconciler.dialects.ocm.api.clusters import Members
 from reconciler.dialects.ocm.api.placement import AddOnScore
-from reconciler.dialects.ocm.scheduler.request import Reported, Reports, Request, Scores
+from reconciler.dialects.ocm.scheduler.request import Request, Scores
 from reconciler.model.same import Same
-from reconciler.schedule.columns import column_of, of_clusters
+from reconciler.schedule.columns import of_clusters
 from reconciler.schedule.fleet import remember
-from reconciler.schedule.framework import Mask, mask_of, mask_where, positions_of
+from reconciler.schedule.framework import Mask, positions_of
 
 MOST_COLUMNS = 64  # ours: distinct scores that a pass remembers
 
@@ -43,24 +43,8 @@ class ScoreAddOn:
         """Read the reports once for all placements that ask for this score."""
 
         def read() -> Reported:
-            return _read(self.score, members, reports, now)
+            name = ScoreName(self.score.resource_name, self.score.score_name)
+            return read_score(name, members.fleet.names, reports, now)
 
         question = (self.score, Same(reports), now)
         return remember(members.reported, question, read, limit=MOST_COLUMNS)
-
-
-def _read(score: AddOnScore, members: Members, reports: Reports, now: datetime) -> Reported:
-    """Return one score of every cluster."""
-    keys = zip(members.fleet.names, repeat(score.resource_name))
-    found = [reports.get(key) for key in keys]
-    values = [None if report is None else report.values.get(score.score_name) for report in found]
-    limited = [
-        (position, report.valid_until)
-        for position, report in enumerate(found)
-        if report is not None and report.valid_until is not None
-    ]
-    expired = [position for position, until in limited if now > until]
-    for position in expired:
-        values[position] = 0
-    missing = mask_where([value is None for value in values])
-    return Reported(column_of([value or 0 for value in values]), missing, mask_of(expired))

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator
 
+from reconciler.dialects.addon_scores.references import missing_score
 from reconciler.dialects.ocm.api.cluster_sets import (
     DEFAULT_SET,
     EXCLUSIVE,
@@ -18,12 +19,12 @@ from reconciler.manifests.doubtful_selectors import (
 )
 from reconciler.manifests.references import Dangling, Known, proposal
 from reconciler.model.body import Body
-from reconciler.model.fields import bodies, mapping, mapping_or_none, strings, text
+from reconciler.model.fields import bodies, mapping, mapping_or_none, strings
 from reconciler.model.labels import LabelSelector, labels_of
 from reconciler.model.taints import TaintEffect
 from reconciler.model.world import Manifest
 
-CLUSTER, SCORE = "ManagedCluster", "AddOnPlacementScore"
+CLUSTER = "ManagedCluster"
 RULE = "placement-matches-nothing"
 EFFECTS = (
     TaintEffect.NO_SELECT,
@@ -38,17 +39,6 @@ def known_labels(known: Known) -> Labelled | None:
         return None
     found = (labels_of(one.body) for one in known.of_kind(GROUP, CLUSTER))
     return Labelled.of(CLUSTER, ({SET_LABEL: DEFAULT_SET, **labels} for labels in found))
-
-
-def reported_scores(known: Known) -> frozenset[str] | None:
-    """Return the scores that any cluster has, as RESOURCE/SCORE; `None` if not all can be read."""
-    if (GROUP, SCORE) in known.unclear:
-        return None
-    return frozenset(
-        f"{one.key.name}/{text(score, 'name')}"
-        for one in known.of_kind(GROUP, SCORE)
-        for score in bodies(mapping(one.body, "status"), "scores")
-    )
 
 
 def doubts_of_placement(
@@ -69,11 +59,9 @@ def doubts_of_placement(
     for position, one in enumerate(decode_placement(manifest.body).configurations):
         add_on = None if one.coordinate is None else one.coordinate.add_on
         name = "" if add_on is None else f"{add_on.resource_name}/{add_on.score_name}"
-        if name and one.weight and reported is not None and name not in reported:
+        if name and one.weight:
             at = f"/spec/prioritizerPolicy/configurations/{position}/scoreCoordinate/addOn"
-            message = f"no {SCORE} has the score {name}, it counts as 0"
-            expected = proposal(name, reported, "score")
-            yield Dangling(key, f"{at}/scoreName", "score-missing", message, expected)
+            yield from missing_score(key, f"{at}/scoreName", name, reported)
 
 
 def doubts_of_set(manifest: Manifest, labelled: Labelled | None) -> Iterator[Dangling]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from reconciler.dialects.addon_scores.references import reported_scores, scores_of_none
 from reconciler.dialects.ocm.api.cluster_sets import IMPLICIT
 from reconciler.dialects.ocm.api.placement import (
     ADDITIVE,
@@ -13,25 +14,24 @@ from reconciler.dialects.ocm.api.placement import (
 from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import GROUP as WORK_GROUP
 from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import KIND as REPLICA_SET
 from reconciler.dialects.ocm.view.meant_clusters import (
+    CLUSTER,
     doubts_of_placement,
     doubts_of_set,
     known_labels,
-    reported_scores,
 )
 from reconciler.manifests.names import shown
 from reconciler.manifests.references import Dangling, Known, proposal
 from reconciler.model.fields import bodies, mapping, strings, text
+from reconciler.model.settings import settings_in
 from reconciler.model.world import Manifest
 
 SET = "ManagedClusterSet"
 BINDING = "ManagedClusterSetBinding"
-CLUSTER = "ManagedCluster"
 
 
 def dangling_in_ocm(known: Known) -> Iterator[Dangling]:
     """Yield the references of placements, bindings and scores that lead nowhere."""
     sets = known.names(GROUP, SET) | IMPLICIT.keys()
-    clusters = known.names(GROUP, CLUSTER)
     labelled, reported = known_labels(known), reported_scores(known)
     for manifest in known.of_kind(GROUP, "Placement"):
         yield from _bound(manifest, known, sets)
@@ -51,16 +51,8 @@ def dangling_in_ocm(known: Known) -> Iterator[Dangling]:
             )
     for manifest in known.of_kind(WORK_GROUP, REPLICA_SET):
         yield from _referenced(manifest, known)
-    for manifest in known.of_kind(GROUP, "AddOnPlacementScore"):
-        namespace = manifest.key.namespace
-        if namespace not in clusters:
-            yield Dangling(
-                manifest.key,
-                "/metadata/namespace",
-                "score-cluster-unknown",
-                f"the namespace {shown(namespace)} is that of no {CLUSTER}, so none is scored",
-                proposal(namespace, clusters, CLUSTER),
-            )
+    if not settings_in(known.world).extends_scores:  # else clusters of other APIs have them, too
+        yield from scores_of_none(known, known.names(GROUP, CLUSTER), CLUSTER)
 
 
 def _bound(manifest: Manifest, known: Known, sets: frozenset[str]) -> Iterator[Dangling]:

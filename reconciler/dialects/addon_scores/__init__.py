@@ -1,0 +1,1 @@
+"""Scores that add-ons report of clusters, as all APIs read them."""
