@@ -135,6 +135,7 @@ def divided(preference: str = "Weighted", **more: object) -> Body:
 
 
 DYNAMIC: Body = divided(weightPreference={"dynamicWeight": "AvailableReplicas"})
+BY_SCORE: Body = divided(weightPreference={"dynamicWeight": "AddOnScore/r/s"})
 
 
 def groups(*names: Sequence[str], **more: object) -> Body:

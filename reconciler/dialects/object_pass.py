@@ -39,6 +39,7 @@ class Part:
         waits: What such moments are waited for.
         explain: What explains it, `None` if nothing does.
         local: Whether no other cluster than those that it names could change this part.
+        scored: The resources of which another score could change this part.
     """
 
     outputs: Mapping[ObjectKey, Body]
@@ -51,6 +52,7 @@ class Part:
     waits: tuple[Wait, ...] = ()
     explain: Explain | None = None
     local: bool = False
+    scored: frozenset[str] = frozenset()
 
 
 def has_news(part: Part) -> bool:

@@ -7,6 +7,7 @@ since are at hand as they were. So all of that can be taken back.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
+from reconciler.dialects.addon_scores.reports import Reports
 from reconciler.dialects.causes import (
     Difference,
     Trials,
@@ -17,6 +18,7 @@ from reconciler.dialects.causes import (
     with_cause,
 )
 from reconciler.dialects.contract import RescheduleTrigger as Demand
+from reconciler.dialects.karmada.api.placement import scored_resources
 from reconciler.dialects.karmada.api.work.binding_spec import BindingSpec
 from reconciler.dialects.karmada.decide import decide
 from reconciler.dialects.karmada.detector.binding_draft import Draft
@@ -60,7 +62,7 @@ def with_causes(part: Part, draft: Draft, demand: Demand | None, around: Surroun
         return part
     trials = Trials(decision, BindingQuestion(draft, demand, around), BindingQuestion.decision)
     if draft.present is None:
-        edited = (*_of_clusters(around), *_of_quotas(draft, around))
+        edited = (*_of_clusters(around), *_of_scores(draft, around), *_of_quotas(draft, around))
         causes = [decision.cause, *beside_creation(trials, edited)]
         return replace(part, decision=with_cause(decision, causes))
     by_hand = is_edited(draft.present, decision.before, draft.resource)
@@ -132,7 +134,11 @@ def _of_clusters(around: Surroundings) -> Iterator[BindingDifference]:
             Cause(CauseKind.CLUSTERS_CHANGED, sources=before.keys),
             lambda question: replace(
                 question,
-                around=replace(question.around, members=before(), clusters_before=None),
+                around=replace(
+                    question.around,
+                    members=before().with_scores(question.around.members.scores),
+                    clusters_before=None,
+                ),
             ),
         )
 
@@ -163,6 +169,25 @@ def _differences(
         if _differs(draft, part):
             yield Difference(Cause(kind, sources=sources), _taking_back(part))
     yield from _of_quotas(draft, around)
+    yield from _of_scores(draft, around)
+
+
+def _of_scores(draft: Draft, around: Surroundings) -> Iterator[BindingDifference]:
+    """Yield that scores which the binding weighs by are not as they were."""
+    before, asked = around.scores_before, scored_resources(draft.spec.placement)
+    keys = () if before is None else before.keys
+    edited = tuple(key for key in keys if key.name in asked)
+    if before is not None and edited:
+        yield Difference(
+            Cause(CauseKind.SCORES_CHANGED, sources=edited),
+            lambda question: _with_scores(question, before()),
+        )
+
+
+def _with_scores(question: BindingQuestion, scores: Reports) -> BindingQuestion:
+    """Return a question that is asked with other scores."""
+    around = question.around
+    return replace(question, around=replace(around, members=around.members.with_scores(scores)))
 
 
 def _of_quotas(draft: Draft, around: Surroundings) -> Iterator[BindingDifference]:

@@ -7,10 +7,12 @@ after the other is written once, at the generation that their chain of events en
 from dataclasses import replace
 from functools import partial
 
+from reconciler.dialects.addon_scores.reports import expires_at
 from reconciler.dialects.contract import RescheduleTrigger as Demand
 from reconciler.dialects.karmada.api.binding import Binding
 from reconciler.dialects.karmada.api.cluster_reports import Reports
 from reconciler.dialects.karmada.api.clusters import TargetCluster
+from reconciler.dialects.karmada.api.placement import scored_resources
 from reconciler.dialects.karmada.api.work.binding_spec import BindingSpec
 from reconciler.dialects.karmada.api.work.hub_marks import kept_marks
 from reconciler.dialects.karmada.binding.merged_targets import kept_clusters
@@ -98,6 +100,8 @@ def decide(draft: Draft, demand: Demand | None, around: Surroundings) -> Part:
         },
     )
     rescheduled = demand is not None and _has_happened(demand, verdict, moved)
+    looked = verdict is not None and verdict.trigger not in LEFT_ALONE
+    scored = scored_resources(spec.placement) if looked else frozenset()
     note = blocked_by_eviction(binding, verdict, around.members, around.now) if rescheduled else ""
     happened = Happened(
         demand=demand if rescheduled else None,
@@ -111,7 +115,7 @@ def decide(draft: Draft, demand: Demand | None, around: Surroundings) -> Part:
     )
     return Part(
         outputs={draft.key: body},
-        decision=decision_on(draft, before, after, happened, around.members),
+        decision=decision_on(draft, before, after, happened, around.members, around.now),
         edited=(draft.key,) if happened.edited or asked.by_hand else (),
         faults=tuple(unpreserved_faults(draft, around.path_of, eviction, failing)),
         rescheduled=rescheduled,
@@ -122,6 +126,7 @@ def decide(draft: Draft, demand: Demand | None, around: Surroundings) -> Part:
             graceful.until,
             failing.until,
             None if eviction is None else eviction.until,
+            expires_at(scored, around.members.scores, around.now),
         ),
         waits=waits_of(draft, after, eviction, failing, graceful.ends),
         explain=partial(
@@ -133,7 +138,8 @@ def decide(draft: Draft, demand: Demand | None, around: Surroundings) -> Part:
             around.now,
             propagate_empty=around.propagate_empty,
         ),
-        local=moved.goal is None and (verdict is None or verdict.trigger in LEFT_ALONE),
+        local=moved.goal is None and not looked,
+        scored=scored,
     )
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from reconciler.dialects.addon_scores.reports import FollowedScores
 from reconciler.dialects.cluster_inventory import InventoryCache
 from reconciler.dialects.copy_reports import CopyTable
 from reconciler.dialects.karmada.api.clusters import MemberCluster, Members
@@ -40,6 +41,8 @@ class KarmadaMemory:
         copies: What clusters report.
         snapshots: What a required binding knows of the one that requires it.
         settled: The bindings that a round leaves as they are, and how long.
+        scores: What add-ons report of clusters.
+        weighed: The clusters with these scores, under one name.
     """
 
     clusters: InventoryCache[MemberCluster] = field(default_factory=InventoryCache)
@@ -58,6 +61,8 @@ class KarmadaMemory:
     snapshots: AnswerCache[ObjectKey, BindingSnapshot] = field(default_factory=AnswerCache)
     copies: CopyTable = field(default_factory=CopyTable)
     settled: SettledBindings = field(default_factory=SettledBindings)
+    scores: FollowedScores = field(default_factory=FollowedScores)
+    weighed: AnswerCache[None, Members] = field(default_factory=AnswerCache)
 
     def forget(self) -> None:
         """Drop what the last two passes did not ask for."""

@@ -9,6 +9,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 
+from reconciler.dialects.addon_scores.reports import SCORES
 from reconciler.dialects.alone import DependsOnOthers, OutputPlace, Reads
 from reconciler.dialects.followed_index import FollowedIndex
 from reconciler.dialects.karmada.api.groups import CLUSTER, POLICY_GROUP
@@ -38,7 +39,8 @@ from reconciler.model.known_kinds import Kind
 from reconciler.model.world import Manifest, World
 
 POLICIES = frozenset({(POLICY_GROUP, NAMESPACED), (POLICY_GROUP, CLUSTER_WIDE)})
-CONSULTED = POLICIES | {*OVERRIDES, CLUSTER, PRIORITY_CLASS, TAINT_POLICY}
+SHARED = frozenset({CLUSTER, PRIORITY_CLASS, SCORES, TAINT_POLICY})
+CONSULTED = POLICIES | SHARED | {*OVERRIDES}
 PROPAGATE_DEPS = '"propagateDeps"'
 PROPAGATES = "propagates dependencies"
 
@@ -88,7 +90,7 @@ def _readable(binding: Body) -> BindingSpec | None:
 class BindingReader:
     """Says what one binding reads."""
 
-    shared: frozenset[Kind] = frozenset({CLUSTER, PRIORITY_CLASS, TAINT_POLICY})
+    shared: frozenset[Kind] = SHARED
     consulted: frozenset[Kind] = CONSULTED
     _world: World | None = None
     _index: FollowedIndex[Hashable, Manifest] = field(default_factory=lambda: FollowedIndex(_ways))

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 
+from reconciler.dialects.addon_scores.reports import score_question, scores_before
 from reconciler.dialects.cluster_inventory import (
     ClusterInventory,
 )
@@ -121,7 +122,7 @@ class Bindings:
             claims.drafts,
             copies,
             self.around.now,
-            others=quotas.changed(),
+            others=(*quotas.changed(), *self.memory.scores.changed()),
         )
         needed = needed_bindings(claims, self.world, self.memory, decided.failed)
         asked_for = {key for key in (*triggers, *asked) if key in claims.drafts}
@@ -193,6 +194,7 @@ class DraftedBindings:
         draft = self.drafts[key]
         names = self.before.claims.names_of(key) if part.local else None
         beside = self.before.quotas.reads(draft, part.outputs)
+        beside |= {*map(score_question, part.scored)}
         self.settled.settle(key, Settled(draft, part), names, beside)
 
     def explain_kept(self, _key: ObjectKey, _reason: str, /) -> Explain | None:
@@ -230,10 +232,14 @@ class Karmada:
             draw_fleet, inventory.views.values(), lost, claims, self.memory, declared=declared
         )
         met = (inventory, claims.named, declared)
-        _, members = self.memory.members.recall(None, met, draw)
+        _, drawn = self.memory.members.recall(None, met, draw)
+        scores = self.memory.scores.follow(world)
+        weigh = partial(drawn.with_scores, scores)
+        members = self.memory.weighed.recall(None, (drawn, scores), weigh)
 
         def apart(views: list[MemberCluster]) -> Members:
-            return draw_fleet(views, lost, claims, KarmadaMemory(), declared=declared)[1]
+            fleet = draw_fleet(views, lost, claims, KarmadaMemory(), declared=declared)[1]
+            return fleet.with_scores(scores)
 
         quotas = open_quotas(world, self.memory.quotas, enforced=enforces_quotas(settings))
         return Bindings(
@@ -252,6 +258,7 @@ class Karmada:
                 clusters_before=admitted.before(apart),
                 refusal=quotas.refusal,
                 refusal_before=quotas.refusal_before(),
+                scores_before=scores_before(world),
             ),
             settings=settings,
             memory=self.memory,

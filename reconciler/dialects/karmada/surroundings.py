@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
+from reconciler.dialects.addon_scores.reports import Reports
 from reconciler.dialects.cluster_inventory import Earlier
 from reconciler.dialects.copy_reports import CopyReports
 from reconciler.dialects.karmada.api.clusters import Members
@@ -23,7 +24,7 @@ class Surroundings:
     `propagate_empty` keeps selected clusters that get no replica. `clusters_before` has the fleet
     of the last pass, `None` if it is the same; only what is told of causes depends on it. `refusal`
     says whether quotas take a change, `refusal_before` whether those of the last pass would have,
-    `None` if they are the same.
+    `None` if they are the same. `scores_before` are the scores of the last pass.
     `path_of` returns where the file of a binding stands.
     """
 
@@ -37,3 +38,4 @@ class Surroundings:
     clusters_before: Earlier[Members] | None = None
     refusal: Refusal = nothing_refused
     refusal_before: Earlier[Refusal] | None = None
+    scores_before: Earlier[Reports] | None = None

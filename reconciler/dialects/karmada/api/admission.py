@@ -11,6 +11,7 @@ from reconciler.dialects.karmada.api.failover_admission import (
 )
 from reconciler.dialects.karmada.api.groups import CLUSTER, POLICY_GROUP
 from reconciler.dialects.karmada.api.override_admission import refuse_override_policy
+from reconciler.dialects.karmada.api.placement import WEIGHT_POINTER, dynamic_weight, score_in
 from reconciler.dialects.karmada.api.quota.admission import refuse_quota
 from reconciler.dialects.karmada.api.selector_admission import (
     refuse_field_selector,
@@ -20,6 +21,7 @@ from reconciler.dialects.karmada.api.taint_policy_admission import refuse_taint_
 from reconciler.errors import UserError
 from reconciler.manifests.names import shown
 from reconciler.manifests.schemas.violations import Violation
+from reconciler.manifests.text.unreadable import quoted
 from reconciler.model.body import Body
 from reconciler.model.fields import (
     bodies,
@@ -32,6 +34,7 @@ from reconciler.model.fields import (
 )
 from reconciler.model.identity import ObjectKey
 from reconciler.model.labels import is_label_key
+from reconciler.model.settings import CONFIGURATION_PATH, SCORES_EXTEND
 
 
 def refuse_policy(body: Body) -> tuple[Violation, ...]:
@@ -54,6 +57,7 @@ def refuse_policy(body: Body) -> tuple[Violation, ...]:
     return (
         *_affinities(placement, "/spec/placement"),
         *_overflow(placement, "/spec/placement"),
+        *_weight(placement),
         *_spread(placement, "/spec/placement/spreadConstraints"),
         *_tolerations(placement, "/spec/placement/clusterTolerations"),
         *refuse_workload_affinity(placement),
@@ -101,7 +105,8 @@ def _overflow(placement: Body, at: str) -> Iterator[Violation]:
     """Overflow needs a primary group, and a division that knows how much fits."""
     scheduling = mapping(placement, "replicaScheduling")
     aggregated = text(scheduling, "replicaDivisionPreference") == "Aggregated"
-    dynamic = bool(text(mapping(scheduling, "weightPreference"), "dynamicWeight"))
+    weight = dynamic_weight(placement)
+    dynamic = bool(weight) and score_in(weight) is None
     for position, term in enumerate(bodies(placement, "clusterAffinities")):
         if not bodies(term, "overflowAffinities"):
             continue
@@ -149,6 +154,20 @@ def _overflow_names(term: Body, at: str) -> Iterator[Violation]:
             )
         names.append(name)
         yield from refuse_field_selector(group, where)
+
+
+def _weight(placement: Body) -> Iterator[Violation]:
+    """Yield that a weight by a score is refused as upstream's schema does, unless it is allowed."""
+    weight = dynamic_weight(placement)
+    if score_in(weight) is not None:
+        field = WEIGHT_POINTER.removeprefix("/").replace("/", ".")
+        yield Violation(
+            WEIGHT_POINTER,
+            "schema-enum",
+            f"{field} must be one of its known values, {quoted(weight)} is none.",
+            f"AvailableReplicas, or {SCORES_EXTEND}: true in {CONFIGURATION_PATH}.",
+            unless=SCORES_EXTEND,
+        )
 
 
 def _spread(placement: Body, at: str) -> Iterator[Violation]:

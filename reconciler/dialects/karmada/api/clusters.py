@@ -1,11 +1,13 @@
 """Karmada's Cluster: what its scheduler reads of it, and the fleet indexed by that."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
 from operator import attrgetter
 from typing import NamedTuple
 
+from reconciler.dialects.addon_scores.reports import Reports
 from reconciler.dialects.karmada.api.placement import ClusterAffinity, Placement, StaticWeight
 from reconciler.dialects.karmada.scheduler.resource_summary import (
     ResourceSummary,
@@ -160,6 +162,7 @@ class Members:
     """The fleet of Karmada clusters, indexed by what its scheduler asks; it remembers answers.
 
     Each part is built when a question first needs it; the memos are filled by the rules that ask.
+    `scores` are those that add-ons report.
     """
 
     fleet: Fleet
@@ -178,7 +181,16 @@ class Members:
     votes: dict[tuple[tuple[StaticWeight, ...], Mask], tuple[tuple[int, ...], tuple[int, ...]]] = (
         field(default_factory=dict, repr=False)
     )
+    scores: Reports = field(default_factory=dict, repr=False)
     _serving: dict[tuple[str, str], Mask] = field(default_factory=dict, repr=False)
+
+    def with_scores(self, scores: Reports) -> "Members":
+        """Return the same fleet with what is reported of its clusters; no answer depends on it."""
+        if self.scores is scores:
+            return self
+        other = copy(self)
+        other.scores = scores
+        return other
 
     @cached_property
     def by_field(self) -> Mapping[str, SetsByValue]:

@@ -6,6 +6,7 @@ equal here exactly when Go's `reflect.DeepEqual` says so of the decoded structs.
 
 from dataclasses import dataclass
 
+from reconciler.dialects.addon_scores.reports import ScoreName
 from reconciler.model import fields
 from reconciler.model.body import Body
 from reconciler.model.labels import LabelSelector, Requirement
@@ -16,6 +17,10 @@ DUPLICATED = "Duplicated"
 DIVIDED = "Divided"
 AGGREGATED = "Aggregated"
 WEIGHTED = "Weighted"
+BY_SCORE = "AddOnScore/"
+WEIGHT = ("replicaScheduling", "weightPreference", "dynamicWeight")
+WEIGHT_POINTER = f"/spec/placement/{'/'.join(WEIGHT)}"
+"""Where a policy says by what clusters weigh."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +81,11 @@ class WeightPreference:
     static_weights: tuple[StaticWeight, ...] | None = None
     dynamic_weight: str = ""
 
+    @property
+    def score(self) -> ScoreName | None:
+        """The score by which clusters weigh, `None` if they do not weigh by one."""
+        return score_in(self.dynamic_weight)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplicaScheduling:
@@ -106,6 +116,17 @@ class Placement:
     workload_affinity: WorkloadAffinity | None = None
 
     @property
+    def weighing_score(self) -> ScoreName | None:
+        """The score by which replicas are divided, `None` if they are divided otherwise."""
+        scheduling = self.replica_scheduling
+        weighted = scheduling is not None and (scheduling.type, scheduling.preference) == (
+            DIVIDED,
+            WEIGHTED,
+        )
+        weights = None if scheduling is None else scheduling.weights
+        return weights.score if weighted and weights is not None else None
+
+    @property
     def duplicated(self) -> bool:
         """Whether each cluster gets all replicas: so when nothing is said about replicas."""
         scheduling = self.replica_scheduling
@@ -125,6 +146,32 @@ def replica_scheduling(placement: Body | None) -> Body:
 def is_divided(placement: Body | None) -> bool:
     """Return whether a placement says that replicas are divided among clusters."""
     return fields.text(replica_scheduling(placement), "replicaSchedulingType") == DIVIDED
+
+
+def score_in(dynamic_weight: str) -> ScoreName | None:
+    """Return the score that a dynamic weight names, `None` if it is one of upstream's.
+
+    Unlike upstream: `AddOnScore/<resource>/<score>` takes that score of each cluster as its weight,
+    where the configuration says `scores.extend: true`; a hub refuses it.
+
+    >>> score_in("AddOnScore/usage/cpu"), score_in("AvailableReplicas")
+    (ScoreName(resource='usage', score='cpu'), None)
+    """
+    if not dynamic_weight.startswith(BY_SCORE):
+        return None
+    return ScoreName(*dynamic_weight.removeprefix(BY_SCORE).split("/", 1))
+
+
+def dynamic_weight(placement: Body) -> str:
+    """Return the dynamic weight of a placement as it is written, `""` for none."""
+    above, weights, name = WEIGHT
+    return fields.text(fields.mapping(fields.mapping(placement, above), weights), name)
+
+
+def scored_resources(placement: Body | None) -> frozenset[str]:
+    """Return the resource whose scores a placement weighs clusters by, empty for none."""
+    name = score_in(dynamic_weight(placement or {}))
+    return frozenset() if name is None else frozenset((name.resource,))
 
 
 def decode_placement(body: Body) -> Placement:

@@ -12,7 +12,7 @@ from reconciler.dialects.contract import RescheduleTrigger as Demand
 from reconciler.dialects.karmada.api.binding import Binding
 from reconciler.dialects.karmada.api.clusters import Members, TargetCluster
 from reconciler.dialects.karmada.api.work.binding_metadata import BindingMetadata
-from reconciler.dialects.karmada.scheduler.divide import DivisionStrategy, strategy_of
+from reconciler.dialects.karmada.scheduler.division import DivisionStrategy, strategy_of
 from reconciler.dialects.karmada.scheduler.reschedule_requests import asked_afresh
 from reconciler.dialects.karmada.scheduler.schedule import feasible_now, schedule
 from reconciler.dialects.karmada.scheduler.schedule_result import ScheduleVerdict

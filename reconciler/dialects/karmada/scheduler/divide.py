@@ -1,19 +1,25 @@
 """Division of replicas among the selected clusters."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from enum import StrEnum
+from dataclasses import replace
+from datetime import datetime
 from itertools import repeat
 
 from reconciler.dialects.karmada.api.clusters import Members
-from reconciler.dialects.karmada.api.placement import (
-    AGGREGATED,
-    DIVIDED,
-    WEIGHTED,
-    Placement,
-    ReplicaScheduling,
-)
+from reconciler.dialects.karmada.api.placement import Placement, ReplicaScheduling
 from reconciler.dialects.karmada.scheduler.dispense import Shares, dispense
+from reconciler.dialects.karmada.scheduler.divide_by_score import divide_by_score
+from reconciler.dialects.karmada.scheduler.division import (
+    FAILED,
+    Division,
+    DivisionStep,
+    DivisionStrategy,
+    Mode,
+    merge_shares,
+    start_of,
+    strategy_of,
+    unchanged,
+)
 from reconciler.dialects.karmada.scheduler.estimate import wrap32
 from reconciler.dialects.karmada.scheduler.failure import Failure, scheduler_error, unschedulable
 from reconciler.dialects.karmada.scheduler.rank import Ranking
@@ -23,79 +29,12 @@ from reconciler.schedule.framework import mask_of
 from reconciler.schedule.gosort import sort_descending
 
 
-class DivisionStrategy(StrEnum):
-    """How replicas are divided, by upstream's names; the first is ours."""
-
-    NON_WORKLOAD = "NonWorkload"
-    DUPLICATED = "Duplicated"
-    STATIC_WEIGHT = "StaticWeight"
-    DYNAMIC_WEIGHT = "DynamicWeight"
-    AGGREGATED = "Aggregated"
-
-
-class Mode(StrEnum):
-    """What the present result has to do with the next one."""
-
-    FRESH = "Fresh"
-    SCALE_UP = "ScaleUp"
-    SCALE_DOWN = "ScaleDown"
-    UNCHANGED = "Unchanged"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DivisionStep:
-    """One division, for `why`: of all selected clusters, or of one overflow group.
-
-    `target` is what was to be handed out, `room` what the clusters could take (`None` where room
-    does not matter), `parties` the positions of those that took part, `weights` what each counted.
-    """
-
-    tier: int
-    mode: Mode
-    target: int
-    room: int | None
-    parties: Sequence[int] = ()
-    weights: Sequence[int] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Division:
-    """The result, and the steps that led to it; where nothing is divided there are none.
-
-    `each` is what every cluster of the shares gets, `None` where they may differ. `clusters` are
-    those of the shares where that is known without looking at them.
-    """
-
-    strategy: DivisionStrategy
-    shares: Shares
-    steps: tuple[DivisionStep, ...] = ()
-    each: int | None = None
-    clusters: Sequence[int] = ()
-
-
-def strategy_of(placement: Placement) -> DivisionStrategy | None:
-    """Return how a placement divides replicas, `None` if it does not say.
-
-    Source: karmada@f8fdd02 pkg/scheduler/core/assignment.go `newAssignState`.
-    """
-    scheduling = placement.replica_scheduling
-    if scheduling is None or placement.duplicated:
-        return DivisionStrategy.DUPLICATED
-    if scheduling.type != DIVIDED:
-        return None
-    if scheduling.preference == AGGREGATED:
-        return DivisionStrategy.AGGREGATED
-    if scheduling.preference != WEIGHTED:
-        return None
-    dynamic = scheduling.weights is not None and scheduling.weights.dynamic_weight
-    return DivisionStrategy.DYNAMIC_WEIGHT if dynamic else DivisionStrategy.STATIC_WEIGHT
-
-
 def divide(
     request: Request,
     members: Members,
     ranking: Ranking,
     selected: Sequence[int],
+    now: datetime,
     *,
     propagate_empty: bool = False,
 ) -> Division | Failure:
@@ -106,6 +45,7 @@ def divide(
         members: Answers which cluster a static weight means.
         ranking: What each cluster can take, and what it holds.
         selected: Positions, in the order of selection.
+        now: Aware UTC; scores run out.
         propagate_empty: Append the selected clusters that got nothing, with 0 replicas.
 
     Source: karmada@f8fdd02 pkg/scheduler/core/common.go `AssignReplicas`; the flag is
@@ -116,7 +56,7 @@ def divide(
     binding = request.binding
     if (binding.replicas == 0 and binding.requirements is None) or binding.components > 1:
         return Division(DivisionStrategy.NON_WORKLOAD, [(position, 0) for position in selected])
-    division = _divide(request, members, ranking, selected)
+    division = _divide(request, members, ranking, selected, now)
     if isinstance(division, Failure):
         return division
     if division.each is not None and division.each > 0:
@@ -130,7 +70,11 @@ def divide(
 
 
 def _divide(
-    request: Request, members: Members, ranking: Ranking, selected: Sequence[int]
+    request: Request,
+    members: Members,
+    ranking: Ranking,
+    selected: Sequence[int],
+    now: datetime,
 ) -> Division | Failure:
     """Divide among all selected clusters, or among one overflow group after the other.
 
@@ -144,7 +88,7 @@ def _divide(
         return _unsupported(request.placement)
     wanted = request.binding.replicas
     if not request.tiers:
-        return _divide_tier(strategy, request, members, ranking, selected, wanted=wanted)
+        return _divide_tier(strategy, request, members, ranking, selected, now, wanted=wanted)
     shares: Shares = []
     steps: list[DivisionStep] = []
     for number, tier in enumerate(ranking.tiers):
@@ -154,12 +98,13 @@ def _divide(
             break
         if not clusters:
             continue
-        found = _divide_tier(strategy, request, members, ranking, clusters, wanted=wrap32(share))
+        share = wrap32(share)
+        found = _divide_tier(strategy, request, members, ranking, clusters, now, wanted=share)
         if isinstance(found, Failure):
             return found
         shares += found.shares
         steps += [replace(step, tier=number) for step in found.steps]
-        wanted = wrap32(wanted - wrap32(share))
+        wanted = wrap32(wanted - share)
     if wanted > 0:
         return unschedulable("Clusters available replicas are not enough to schedule.")
     return Division(strategy, shares, tuple(steps))
@@ -180,6 +125,7 @@ def _divide_tier(
     members: Members,
     ranking: Ranking,
     clusters: Sequence[int],
+    now: datetime,
     *,
     wanted: int,
 ) -> Division | Failure:
@@ -198,6 +144,8 @@ def _divide_tier(
             tier=0, mode=Mode.FRESH, target=wanted, room=None, parties=parties, weights=counts
         )
         return Division(strategy, shares, (step,))
+    if strategy is DivisionStrategy.SCORE_WEIGHT:
+        return divide_by_score(request, members, clusters, now, wanted=wanted)
     return _divide_by_room(strategy, request, ranking, clusters, wanted=wanted)
 
 
@@ -211,31 +159,24 @@ def _divide_by_room(
 ) -> Division | Failure:
     """Divide among some clusters, keeping to what they hold unless a reschedule was asked for.
 
-    Source: karmada@f8fdd02 pkg/scheduler/core/assignment.go `assignByDynamicStrategy` and
-    division_algorithm.go `dynamicFreshScale`, `dynamicScaleDown`, `dynamicScaleUp`.
+    Source: karmada@f8fdd02 pkg/scheduler/core/division_algorithm.go `dynamicFreshScale`,
+    `dynamicScaleDown`, `dynamicScaleUp`.
     """
-    among = set(clusters) if request.held else ()
-    held = [share for share in request.held if share[0] in among]
-    assigned = wrap32(sum(replicas for _, replicas in held))
+    mode, target, held, present = start_of(request, clusters, wanted)
     parties, rooms = clusters, _rooms(ranking, clusters)
-    if request.binding.reschedule_required:
+    if mode is Mode.FRESH:
         rooms = [
             wrap32(room + ranking.held.get(i, 0)) for i, room in zip(parties, rooms, strict=True)
         ]
-        mode, target, held, step = Mode.FRESH, wanted, [], "failed to do fresh scale"
-    elif assigned > wanted:
-        parties, rooms = [i for i, _ in held], [replicas for _, replicas in held]
-        mode, target, held, step = Mode.SCALE_DOWN, wanted, [], "failed to scale down"
-    elif assigned < wanted:
-        mode, target, step = Mode.SCALE_UP, wanted - assigned, "failed to scale up"
-    else:
-        unchanged = DivisionStep(tier=0, mode=Mode.UNCHANGED, target=0, room=0)
-        return Division(strategy, held, (unchanged,))
+    elif mode is Mode.SCALE_DOWN:
+        parties, rooms = [i for i, _ in present], [replicas for _, replicas in present]
+    elif mode is Mode.UNCHANGED:
+        return unchanged(strategy, held)
     room = wrap32(sum(rooms))
     if room < target:
         return unschedulable(
             f"Clusters available replicas {room} are not enough to schedule."
-        ).within(step)
+        ).within(FAILED[mode])
     if strategy is DivisionStrategy.AGGREGATED:
         prior = {i for i, replicas in held if replicas > 0}
         parties, rooms = _shortest_prefix(parties, rooms, target, prior)
@@ -245,7 +186,7 @@ def _divide_by_room(
         parties, rooms = list(weights), list(weights.values())
     ordered = rooms is ranking.rooms
     shares = dispense(target, parties, rooms, request.binding.uid, ordered=ordered)
-    return Division(strategy, _merge(held, shares, parties), (made,))
+    return Division(strategy, merge_shares(held, shares, parties), (made,))
 
 
 def _rooms(ranking: Ranking, clusters: Sequence[int]) -> Sequence[int]:
@@ -276,18 +217,3 @@ def _shortest_prefix(
         if room >= target:
             break
     return [i for i, _ in kept], [replicas for _, replicas in kept]
-
-
-def _merge(held: Shares, added: Shares, parties: Sequence[int]) -> Shares:
-    """Add to what is held: first the clusters that took part, by name, then the others.
-
-    Unlike upstream: the others keep the order of spec.clusters; upstream's is that of a Go map.
-
-    Source: karmada@f8fdd02 pkg/util/binding.go `MergeTargetClusters`.
-    """
-    if not held:
-        return added
-    left, shares = dict(held), dict(added)
-    for position in left.keys() & set(parties):
-        shares[position] = shares.get(position, 0) + left.pop(position)
-    return sorted(shares.items()) + list(left.items())

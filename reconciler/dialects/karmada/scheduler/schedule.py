@@ -138,7 +138,7 @@ def attempt_group(
     selected = select_clusters(request.placement, binding.replicas, ranking, members)
     if isinstance(selected, Failure):
         return attempt(ranking=ranking, result=selected.within("failed to select clusters"))
-    division = divide(request, members, ranking, selected, propagate_empty=propagate_empty)
+    division = divide(request, members, ranking, selected, now, propagate_empty=propagate_empty)
     attempt = partial(attempt, ranking=ranking, selected=selected)
     if isinstance(division, Failure):
         return attempt(result=division.within("failed to assign replicas"))

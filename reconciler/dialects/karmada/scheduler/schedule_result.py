@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from reconciler.dialects.karmada.api.clusters import TargetCluster
-from reconciler.dialects.karmada.scheduler.divide import Division
+from reconciler.dialects.karmada.scheduler.division import Division
 from reconciler.dialects.karmada.scheduler.failure import Failure
 from reconciler.dialects.karmada.scheduler.rank import Ranking
 from reconciler.dialects.karmada.scheduler.request import Request

@@ -5,7 +5,7 @@ from functools import partial
 from itertools import repeat
 
 from reconciler.dialects.karmada.api.clusters import Members, SharedTargets, TargetCluster
-from reconciler.dialects.karmada.scheduler.divide import Division
+from reconciler.dialects.karmada.scheduler.division import Division
 from reconciler.model.identity import ClusterName
 from reconciler.schedule.fleet import remember
 from reconciler.schedule.framework import Mask, mask_of, positions_of

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 
 from reconciler.dialects.contract import RescheduleTrigger as Demand
 from reconciler.dialects.karmada.api.clusters import Members
@@ -19,6 +20,7 @@ from reconciler.dialects.karmada.scheduler.schedule_result import ScheduleVerdic
 from reconciler.dialects.karmada.scheduler.triggers import ScheduleReason
 from reconciler.dialects.karmada.view.explanation import LEAVING
 from reconciler.dialects.karmada.view.failover_words import eviction_text
+from reconciler.dialects.karmada.view.weighing import weightless
 from reconciler.model.decision import Cause, CauseKind, Decision, Placed
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.schedule.framework import Mask, positions_of
@@ -47,7 +49,12 @@ class Happened:
 
 
 def decision_on(
-    draft: Draft, before: Placed, after: Placed, happened: Happened, members: Members
+    draft: Draft,
+    before: Placed,
+    after: Placed,
+    happened: Happened,
+    members: Members,
+    now: datetime,
 ) -> Decision | None:
     """Return what moved, what was asked for, or what is newly wrong; `None` if nothing of these.
 
@@ -65,7 +72,7 @@ def decision_on(
         before=before,
         after=after,
         problem=problem,
-        rejected=_rejected(draft, verdict, members),
+        rejected=_rejected(draft, verdict, members, now),
         evicted=(*(item.cluster for item in _left(happened)), *happened.failing.leaving),
     )
 
@@ -145,11 +152,12 @@ def _is_retry(draft: Draft, trigger: ScheduleReason) -> bool:
 
 
 def _rejected(
-    draft: Draft, verdict: ScheduleVerdict | None, members: Members
+    draft: Draft, verdict: ScheduleVerdict | None, members: Members, now: datetime
 ) -> Mapping[ClusterName, str]:
     """Return why each cluster was turned away, by the attempt that counts.
 
-    Clusters that are being deleted are not even asked upstream; here they have a reason, too.
+    Clusters that are being deleted are not even asked upstream; here they have a reason, too. So
+    have those that weigh nothing by their scores.
     """
     if verdict is None or not verdict.attempts:
         return {}
@@ -158,4 +166,5 @@ def _rejected(
     reasons = dict.fromkeys(positions_of(leaving), LEAVING)
     for rejection in attempt.rejections:
         reasons |= dict.fromkeys(positions_of(rejection.clusters), str(rejection.reason))
+    reasons |= weightless(attempt, members, now)
     return {members.fleet.names[position]: reasons[position] for position in sorted(reasons)}

@@ -8,7 +8,8 @@ from reconciler.dialects.karmada.api.binding import Binding
 from reconciler.dialects.karmada.api.clusters import Members
 from reconciler.dialects.karmada.api.placement import Placement
 from reconciler.dialects.karmada.detector.binding_draft import Draft
-from reconciler.dialects.karmada.scheduler.divide import (
+from reconciler.dialects.karmada.scheduler.divide_by_score import scores_asked
+from reconciler.dialects.karmada.scheduler.division import (
     DivisionStep,
     DivisionStrategy,
     Mode,
@@ -21,6 +22,7 @@ from reconciler.dialects.karmada.scheduler.schedule import try_groups
 from reconciler.dialects.karmada.scheduler.schedule_result import Attempt, ScheduleVerdict
 from reconciler.dialects.karmada.scheduler.select import ignores_spread
 from reconciler.dialects.karmada.scheduler.triggers import ScheduleReason
+from reconciler.dialects.karmada.view.weighing import weighing_note
 from reconciler.model.explanation import ClusterAnswer, ClusterVerdict, Explanation, ScorePart
 from reconciler.schedule.framework import Mask, positions_of, run_every_filter, score_at
 
@@ -88,8 +90,9 @@ def _question(binding: Binding, placement: Placement) -> str:
     """Return what is asked for."""
     if not binding.is_workload:
         return "one copy on each cluster that fits"
-    plural = "" if binding.replicas == 1 else "s"
-    return f"{binding.replicas} replica{plural}, {QUESTIONS[strategy_of(placement)]}"
+    plural, score = "" if binding.replicas == 1 else "s", placement.weighing_score
+    by = QUESTIONS[strategy_of(placement)] if score is None else f"divided by the score {score}"
+    return f"{binding.replicas} replica{plural}, {by}"
 
 
 def _result(draft: Draft, outcome: ScheduleVerdict | None, attempt: Attempt | None) -> str:
@@ -129,8 +132,9 @@ def _answers(
         else {}
     )
     shares = {} if isinstance(attempt.result, Failure) else dict(attempt.result)
+    scored = scores_asked(attempt.request.placement, members, now)
     for position in positions_of(known):
-        name = fleet.names[position]
+        name, room = fleet.names[position], _room(attempt, position, members)
         picked = name in shares
         yield ClusterAnswer(
             cluster=name,
@@ -140,7 +144,7 @@ def _answers(
             rank=ranks.get(position),
             picked=picked,
             replicas=shares[name] if picked and attempt.request.binding.is_workload else None,
-            note=_room(attempt, position, members),
+            note="; ".join(filter(None, (weighing_note(attempt, position, scored), room))),
         )
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from itertools import islice
 
+from reconciler.dialects.addon_scores.references import extended_scores
 from reconciler.dialects.karmada.api.custom_kinds import CustomKinds, VersionedKind
 from reconciler.dialects.karmada.api.groups import SCHEDULING_GROUP
 from reconciler.dialects.karmada.api.policies import (
@@ -34,6 +35,7 @@ from reconciler.dialects.karmada.view.policy_overlap import overlapping
 from reconciler.dialects.karmada.view.quotas import dangling_in_quotas
 from reconciler.dialects.karmada.view.selected_templates import Templates, index_templates
 from reconciler.dialects.karmada.view.state_references import preserved_in_vain
+from reconciler.dialects.karmada.view.weighing import doubts_of_weight
 from reconciler.manifests.built_in import PRIORITIES, is_built_in
 from reconciler.manifests.doubtful_selectors import doubts_of_selector, selector_at
 from reconciler.manifests.names import shown
@@ -52,7 +54,7 @@ def dangling_in_karmada(known: Known) -> Iterator[Dangling]:
     scripted = scripted_kinds(known)
     yield from scripts(known, options.custom_kinds)
     yield from uncountable(templates.by_name, options.custom_kinds)
-    meant = known_clusters(known)
+    meant, scores = known_clusters(known), extended_scores(known)
     classes = known.names(SCHEDULING_GROUP, "PriorityClass") | PRIORITIES.keys()
     for kind in (NAMESPACED, CLUSTER_WIDE):
         policies = [decode_policy(one, known.keys) for one in known.of_kind(GROUP, kind)]
@@ -65,6 +67,8 @@ def dangling_in_karmada(known: Known) -> Iterator[Dangling]:
             yield from _priority_class(policy, classes)
             yield from _spread(policy)
             yield from preserved_in_vain(policy, failover)
+            if scores is not None:
+                yield from doubts_of_weight(known.world.inputs[policy.key], scores)
         yield from overlapping(policies, templates)
     yield from dangling_in_overrides(known, templates, meant)
     for manifest in known.of_kind(*TAINT_POLICY):
