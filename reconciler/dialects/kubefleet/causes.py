@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
+from reconciler.dialects.addon_scores.reports import Reports
 from reconciler.dialects.causes import (
     Difference,
     Trials,
@@ -16,6 +17,8 @@ from reconciler.dialects.cluster_inventory import Earlier
 from reconciler.dialects.contract import RescheduleTrigger
 from reconciler.dialects.kubefleet.api.clusters import Members
 from reconciler.dialects.kubefleet.api.placement import Placement, decode_placement
+from reconciler.dialects.kubefleet.api.policy import decode_policy
+from reconciler.dialects.kubefleet.api.score_property import scores_of
 from reconciler.dialects.kubefleet.eviction.evictions import NO_EVICTIONS, Evictions
 from reconciler.dialects.kubefleet.updaterun.update_runs import NO_RUNS, UpdateRuns
 from reconciler.dialects.object_pass import Part
@@ -37,12 +40,20 @@ class DemandedPlacement:
     suspended: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class FleetBefore:
+    """The clusters and the scores of the last pass, each `None` if they are the same."""
+
+    clusters: Earlier[Members] | None
+    scores: Earlier[Reports] | None
+
+
 PlacementDifference = Difference[DemandedPlacement]
 Decide = Callable[[DemandedPlacement], Part]
 
 
 def with_causes(
-    question: DemandedPlacement, decide: Decide, world: World, clusters: Earlier[Members] | None
+    question: DemandedPlacement, decide: Decide, world: World, before: FleetBefore
 ) -> Part:
     """Decide a placement, and name all that it took.
 
@@ -50,7 +61,7 @@ def with_causes(
         question: The placement as it is.
         decide: Decides it.
         world: Its `earlier` has the placement of the last pass, if that differs.
-        clusters: The clusters of the last pass, `None` if they are the same.
+        before: The fleet of the last pass.
     """
     part = decide(question)
     decision = part.decision
@@ -60,7 +71,7 @@ def with_causes(
     trials = Trials(
         decision, question, lambda asked: None if asked.suspended else decide(asked).decision
     )
-    edited = tuple(_of_clusters(clusters))
+    edited = (*_of_clusters(before.clusters), *_of_scores(question, before.scores))
     if decision.cause.kind is CauseKind.CREATED:
         causes = [decision.cause, *beside_creation(trials, edited)]
         return replace(part, decision=with_cause(decision, causes))
@@ -84,7 +95,20 @@ def _of_clusters(clusters: Earlier[Members] | None) -> Iterator[PlacementDiffere
     if clusters is not None:
         yield Difference(
             Cause(CauseKind.CLUSTERS_CHANGED, sources=clusters.keys),
-            lambda asked: replace(asked, members=clusters()),
+            lambda asked: replace(asked, members=clusters().with_scores(asked.members.scores)),
+        )
+
+
+def _of_scores(
+    question: DemandedPlacement, scores: Earlier[Reports] | None
+) -> Iterator[PlacementDifference]:
+    """Yield that scores which the placement ranks clusters by are not as they were."""
+    asked = {one.resource for one in scores_of(decode_policy(question.placement.policy))}
+    edited = () if scores is None else tuple(key for key in scores.keys if key.name in asked)
+    if scores is not None and edited:
+        yield Difference(
+            Cause(CauseKind.SCORES_CHANGED, sources=edited),
+            lambda asked: replace(asked, members=asked.members.with_scores(scores())),
         )
 
 

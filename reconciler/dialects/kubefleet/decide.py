@@ -5,15 +5,17 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 
+from reconciler.dialects.addon_scores.reports import expires_at
 from reconciler.dialects.copy_reports import CopyReports
 from reconciler.dialects.kubefleet.api.clusters import Members
 from reconciler.dialects.kubefleet.api.immutable_fields import refuse_edit, with_kept_fields
 from reconciler.dialects.kubefleet.api.names import GROUP
 from reconciler.dialects.kubefleet.api.placement_status import decode_placement_status
+from reconciler.dialects.kubefleet.api.score_property import scores_of
 from reconciler.dialects.kubefleet.causes import DemandedPlacement
 from reconciler.dialects.kubefleet.drift_repair import RepairedFiles, WantedFiles, repair_drift
 from reconciler.dialects.kubefleet.eviction.evictions import evict
-from reconciler.dialects.kubefleet.placement_cycle import converge
+from reconciler.dialects.kubefleet.placement_cycle import ConvergedPlacement, converge
 from reconciler.dialects.kubefleet.rollout.availability_reports import (
     AvailabilityReports,
     keys_of,
@@ -134,6 +136,7 @@ def _settled(
     outputs = {**files_of(converged, key.namespace, now), **evicted.files}
     for step in converged.runs:
         outputs |= step.outputs(now)
+    scored = _scored(converged, members)
     version = str(manifest.body["apiVersion"])
     listed = files.rules != WRITES_ASSUMED
     outputs[key] = placement_file(
@@ -156,8 +159,18 @@ def _settled(
         ),
         faults=(*evicted.faults, *faults_of_approvals(converged.runs)),
         rescheduled=rebalanced,
-        until=earliest(converged.until, evicted.until),
+        until=earliest(
+            converged.until, evicted.until, expires_at(scored, members.scores or {}, now)
+        ),
         explain=partial(
             explain, asked_of(key, converged, members, now, external=placement.is_external)
         ),
+        scored=scored,
     )
+
+
+def _scored(converged: ConvergedPlacement, members: Members) -> frozenset[str]:
+    """Return the resources by whose scores the scheduler has chosen, if it looked."""
+    if converged.result is None or members.scores is None:
+        return frozenset()
+    return frozenset(one.resource for one in scores_of(converged.snapshot.policy))

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 
+from reconciler.dialects.addon_scores.reports import FollowedScores
 from reconciler.dialects.cluster_inventory import ClusterInventory, InventoryCache
 from reconciler.dialects.copy_reports import CopyTable, ReportedObjects
 from reconciler.dialects.followed_index import FollowedIndex
@@ -41,6 +42,7 @@ class KubeFleetMemory:
         copies: What clusters report.
         reported: The objects that they are about.
         works: The Works among them.
+        scores: What add-ons report of clusters.
         parts: The parts that leave placements as they are, with what they were decided from.
     """
 
@@ -56,6 +58,7 @@ class KubeFleetMemory:
     copies: CopyTable = field(default_factory=CopyTable)
     reported: ReportedObjects = field(default_factory=ReportedObjects)
     works: FollowedIndex[ObjectKey, Manifest] = field(default_factory=work_table)
+    scores: FollowedScores = field(default_factory=FollowedScores)
     parts: ReadTable[Part] = field(default_factory=partial(ReadTable, tells=has_news))
     _inventory: object = None
     _under: CacheKey = ()

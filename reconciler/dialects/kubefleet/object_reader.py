@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from reconciler.dialects import object_reads
+from reconciler.dialects.addon_scores.reports import SCORES
 from reconciler.dialects.alone import DependsOnOthers, OutputPlace, Reads
 from reconciler.dialects.followed_index import FollowedIndex
 from reconciler.dialects.kubefleet.api.binding import PLACEMENT_PART
@@ -71,8 +72,8 @@ def _held(world: World, outputs: Iterable[ObjectKey]) -> Iterator[ObjectKey]:
 class FleetPlacementReader:
     """Says what one placement reads."""
 
-    shared: frozenset[Kind] = frozenset({CLUSTER, *OVERRIDES})
-    consulted: frozenset[Kind] = frozenset({CLUSTER, *OVERRIDES})
+    shared: frozenset[Kind] = frozenset({CLUSTER, SCORES, *OVERRIDES})
+    consulted: frozenset[Kind] = frozenset({CLUSTER, SCORES, *OVERRIDES})
     _world: World | None = None
     _inputs: FollowedIndex[Hashable, Manifest] = field(default_factory=lambda: FollowedIndex(_ways))
     _outputs: FollowedIndex[Hashable, Manifest] = field(

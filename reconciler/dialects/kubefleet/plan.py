@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 
+from reconciler.dialects.addon_scores.reports import Reports, score_question, scores_before
 from reconciler.dialects.cluster_inventory import (
     ClusterInventory,
     Earlier,
@@ -20,7 +21,7 @@ from reconciler.dialects.kubefleet.api.groups import CLUSTER
 from reconciler.dialects.kubefleet.api.kinds import placement_key
 from reconciler.dialects.kubefleet.api.names import GROUP
 from reconciler.dialects.kubefleet.api.placement import Placement, decode_placement
-from reconciler.dialects.kubefleet.causes import DemandedPlacement, with_causes
+from reconciler.dialects.kubefleet.causes import DemandedPlacement, FleetBefore, with_causes
 from reconciler.dialects.kubefleet.decide import PlacementFiles, decide
 from reconciler.dialects.kubefleet.eviction.evictions import (
     NO_EVICTIONS,
@@ -73,7 +74,8 @@ class Fleets:
 
     `affected` are the placements to look at. `copies` are what clusters report. `evictions` are
     those by the placement that they name, and so are `runs`. `overrides` are all of them.
-    `clusters_before` are those of the last pass, `None` if they are the same.
+    `clusters_before` are those of the last pass, `None` if they are the same, and so are
+    `scores_before`.
     """
 
     world: World
@@ -90,6 +92,7 @@ class Fleets:
     overrides: Overrides
     memory: KubeFleetMemory
     clusters_before: Earlier[Members] | None
+    scores_before: Earlier[Reports] | None
 
     def target(self, reference: Reference, /) -> Target | None:
         """Return the placement that a rebalancer refers to."""
@@ -175,6 +178,7 @@ class Fleets:
                 *map(reads.reports, keys_of(found.resources)),
                 *reads.clusters_read(self._placement(key), part.outputs),
                 *overrides_asked(self.world, key, part.outputs, self.overrides),
+                *map(score_question, part.scored),
             )
         )
         self.memory.parts.settle(key, part, read, part.until)
@@ -222,7 +226,8 @@ class Fleets:
             rules=self.world.rules,
         )
         decided = partial(decide, files=files, now=self.now)
-        return with_causes(question, decided, self.world, self.clusters_before)
+        before = FleetBefore(self.clusters_before, self.scores_before)
+        return with_causes(question, decided, self.world, before)
 
     def _selected(self, key: ObjectKey) -> Selected | UserError:
         """Return what a placement selects, or what is wrong with its selectors."""
@@ -260,12 +265,15 @@ class KubeFleet:
         inventory = take_inventory(
             world, CLUSTER, memory.clusters, admit, under=(declared,), fault=unsettled
         )
-        members = memory.members_at(inventory, now, heartbeats=settings.heartbeats)
+        scores = memory.scores.follow(world) if settings.extends_scores else None
+        fleet_now = memory.members_at(inventory, now, heartbeats=settings.heartbeats)
+        members = fleet_now.with_scores(scores)
         overrides = () if world.rules == WRITES_ASSUMED else memory.overrides.of(world)
         changed = {
             *changed_overrides(memory.overrides_before, overrides),
             *map(reads.reports, memory.reported.follow(copies)),
             *reads.changed_clusters(memory.members, members),
+            *memory.scores.changed(),
         }
         own = {
             *touched,
@@ -280,7 +288,10 @@ class KubeFleet:
             own |= there.keys()
         affected = memory.parts.affected(changed, own, now)
         memory.parts.drop_all(affected - there.keys())
-        fleet = partial(members_of, now=now, heartbeats=settings.heartbeats)
+
+        def fleet(views: list[Member]) -> Members:
+            return members_of(views, now, heartbeats=settings.heartbeats).with_scores(scores)
+
         return Fleets(
             world=world,
             settings=settings,
@@ -288,6 +299,7 @@ class KubeFleet:
             inventory=inventory,
             members=members,
             clusters_before=clusters_before(world, CLUSTER, inventory.views, admit, fleet),
+            scores_before=None if scores is None else scores_before(world),
             placements=there,
             affected=affected,
             left=memory.followed.left,

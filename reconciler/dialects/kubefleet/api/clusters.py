@@ -1,14 +1,16 @@
 """MemberCluster: what KubeFleet's scheduler reads of it, and the fleet indexed by that."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
+from copy import copy
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from operator import attrgetter
 
+from reconciler.dialects.addon_scores.reports import Reports
 from reconciler.dialects.cluster_inventory import AdmittedCluster
 from reconciler.dialects.kubefleet.api.cluster_decision import ClusterDecision
-from reconciler.dialects.kubefleet.api.policy import Preference, SelectorTerm
+from reconciler.dialects.kubefleet.api.policy import SelectorTerm
 from reconciler.dialects.kubefleet.scheduler.eligibility import (
     ELIGIBLE,
     HEARTBEAT_TIMEOUT,
@@ -160,6 +162,7 @@ class Members:
         views: Ascending by name.
         at: The moment.
         heartbeats: Whether a silent agent makes its cluster ineligible.
+        scores: What add-ons report of the clusters, `None` where that does not count.
     """
 
     fleet: Fleet
@@ -173,16 +176,25 @@ class Members:
     untolerated: dict[tuple[Toleration, ...], tuple[Rejection, ...]] = field(
         default_factory=dict, repr=False
     )
-    affinities: dict[tuple[Preference, ...], tuple[Levels, tuple[Unscorable, ...]]] = field(
+    affinities: dict[Hashable, tuple[Levels, tuple[Unscorable, ...]]] = field(
         default_factory=dict, repr=False
     )
-    scales: dict[str, PropertyScale] = field(default_factory=dict, repr=False)
+    scales: dict[Hashable, PropertyScale] = field(default_factory=dict, repr=False)
     unscored: dict[bool, tuple[tuple[RankedCluster, ...], tuple[ClusterDecision, ...]]] = field(
         default_factory=dict, repr=False
     )
     domains: dict[tuple[str, ...], tuple[tuple[tuple[str | None, ...], Mask], ...]] = field(
         default_factory=dict, repr=False
     )
+    scores: Reports | None = field(default=None, repr=False)
+
+    def with_scores(self, scores: Reports | None) -> "Members":
+        """Return the same fleet with what is reported of it; answers are kept by the reports."""
+        if self.scores is scores:
+            return self
+        other = copy(self)
+        other.scores = scores
+        return other
 
     @cached_property
     def _judged(self) -> Mapping[int, Eligibility]:

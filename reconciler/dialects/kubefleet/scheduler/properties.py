@@ -1,13 +1,18 @@
 """Properties of clusters: their values as exact quantities, and comparisons with them."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
 from operator import eq, ge, gt, le, lt, ne
 
+from reconciler.dialects.addon_scores.reports import read_score
 from reconciler.dialects.kubefleet.api.clusters import Member, Members, PropertyScale
 from reconciler.dialects.kubefleet.api.names import RESOURCE_PROPERTY_PREFIX
 from reconciler.dialects.kubefleet.api.policy import PropertyRequirement
+from reconciler.dialects.kubefleet.api.score_property import score_in
 from reconciler.dialects.kubefleet.scheduler.failure import UnexpectedBehavior
 from reconciler.model.quantity import Quantity, approximate, parse_quantity
+from reconciler.model.same import Same
+from reconciler.schedule.columns import listed
 from reconciler.schedule.fleet import remember
 from reconciler.schedule.framework import NO_CLUSTERS, Mask, mask_of, positions_of
 from reconciler.schedule.inverted_index import SetsByValue
@@ -72,8 +77,8 @@ def _parsed(
     return [amounts[text] for text in texts]
 
 
-def scale_of(name: str, members: Members) -> PropertyScale:
-    """Return where each value of a property stands among those of the whole fleet.
+def scale_of(name: str, members: Members, now: datetime) -> PropertyScale:
+    """Return where each value of a property, or score, stands among those of the whole fleet.
 
     The extremes are found by exact comparison, the first by name of equal ones; the rest is
     float64. If all values are equal, nothing stands anywhere.
@@ -84,11 +89,21 @@ def scale_of(name: str, members: Members) -> PropertyScale:
     Source: kubefleet@e160c1c pkg/scheduler/framework/plugins/clusteraffinity/types.go
     `interpolateWeightFor`.
     """
-    return remember(members.scales, name, lambda: _scale(name, members))
+    score, reports = score_in(name), members.scores
+    if score is None or reports is None:
+        return remember(
+            members.scales, name, lambda: _scale(name, values_of(members.views, name), members)
+        )
+
+    def texts() -> list[str | None]:
+        found = read_score(score, members.fleet.names, reports, now)
+        return [str(value) for value in listed(found.values)]
+
+    question = (score, Same(reports), now)
+    return remember(members.scales, question, lambda: _scale(name, texts(), members))
 
 
-def _scale(name: str, members: Members) -> PropertyScale:
-    texts = values_of(members.views, name)
+def _scale(name: str, texts: list[str | None], members: Members) -> PropertyScale:
     _parsed(members.views, texts, name)
     sets = SetsByValue(texts)
     if not sets:

@@ -6,9 +6,11 @@ from datetime import datetime
 
 from reconciler.dialects.kubefleet.api.clusters import Members, Unscorable
 from reconciler.dialects.kubefleet.api.policy import Preference
+from reconciler.dialects.kubefleet.api.score_property import scores_of
 from reconciler.dialects.kubefleet.scheduler.failure import UnexpectedBehavior
 from reconciler.dialects.kubefleet.scheduler.properties import scale_of
 from reconciler.dialects.kubefleet.scheduler.request import Request
+from reconciler.model.same import Same
 from reconciler.model.selectors import refusal_of
 from reconciler.schedule.fleet import group_by, remember
 from reconciler.schedule.framework import NO_CLUSTERS, Levels, Mask, positions_of
@@ -17,7 +19,7 @@ ASCENDING = "Ascending"
 DESCENDING = "Descending"
 
 
-def score_affinity(request: Request, members: Members, feasible: Mask, _now: datetime, /) -> Levels:
+def score_affinity(request: Request, members: Members, feasible: Mask, now: datetime, /) -> Levels:
     """Score by what the preferred terms give to each cluster of the fleet.
 
     A term of weight 0 gives nothing, but its sorter's property is read all the same. The property
@@ -31,8 +33,10 @@ def score_affinity(request: Request, members: Members, feasible: Mask, _now: dat
     `PreScore`, `Score`.
     """
     preferred = request.policy.preferred
+    by_scores = members.scores is not None and bool(scores_of(request.policy))
+    question = (preferred, Same(members.scores), now) if by_scores else preferred
     levels, unscorable = remember(
-        members.affinities, preferred, lambda: _score_all(preferred, members)
+        members.affinities, question, lambda: _score_all(preferred, members, now)
     )
     for item in unscorable:
         if item.clusters & feasible:
@@ -41,7 +45,7 @@ def score_affinity(request: Request, members: Members, feasible: Mask, _now: dat
 
 
 def _score_all(
-    preferred: tuple[Preference, ...], members: Members
+    preferred: tuple[Preference, ...], members: Members, now: datetime
 ) -> tuple[Levels, tuple[Unscorable, ...]]:
     """Return the sums of all terms, and what cannot be scored."""
     answers: list[Levels] = []
@@ -49,11 +53,11 @@ def _score_all(
     for preference in preferred:
         sorter = preference.term.sorter
         if sorter is not None:
-            scale_of(sorter.name, members)
+            scale_of(sorter.name, members, now)
     for preference in preferred:
         if not preference.weight:
             continue
-        gained = _score_term(preference, members)
+        gained = _score_term(preference, members, now)
         if isinstance(gained, Unscorable):
             unscorable.append(gained)
         else:
@@ -72,7 +76,7 @@ def _sums(answers: Iterable[Levels], size: int) -> Levels:
     return tuple(group_by(total, skip=0).items())
 
 
-def _score_term(preference: Preference, members: Members) -> Levels | Unscorable:
+def _score_term(preference: Preference, members: Members, now: datetime) -> Levels | Unscorable:
     """Return what one term gives to the clusters, or the clusters that it cannot judge."""
     labels, sorter = preference.term.labels, preference.term.sorter
     matched = members.fleet.all
@@ -83,7 +87,7 @@ def _score_term(preference: Preference, members: Members) -> Levels | Unscorable
         matched = members.fleet.select(labels)
     if sorter is None:
         return ((preference.weight, matched),)
-    scale = scale_of(sorter.name, members)
+    scale = scale_of(sorter.name, members, now)
     if matched & scale.outside:
         outside = Mask(matched & scale.outside)
         return Unscorable(outside, f"cannot interpolate weight by {sorter.name}")

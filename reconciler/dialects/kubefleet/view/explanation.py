@@ -1,15 +1,17 @@
 """Why a placement is where it is, from the records of the scheduler."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from reconciler.dialects.addon_scores.reports import read_score
 from reconciler.dialects.kubefleet.api.binding import Binding
 from reconciler.dialects.kubefleet.api.clusters import Members
 from reconciler.dialects.kubefleet.api.kinds import subject_of
 from reconciler.dialects.kubefleet.api.names import BOUND, SCHEDULED, SCHEDULED_CONDITION
 from reconciler.dialects.kubefleet.api.placement import latest_master
 from reconciler.dialects.kubefleet.api.policy import PICK_ALL, PICK_FIXED, PICK_N
+from reconciler.dialects.kubefleet.api.score_property import scores_of
 from reconciler.dialects.kubefleet.placement_cycle import ConvergedPlacement
 from reconciler.dialects.kubefleet.scheduler.failure import UnexpectedBehavior
 from reconciler.dialects.kubefleet.scheduler.filter_eligibility import REPORT
@@ -231,6 +233,7 @@ def _fixed(asked: AskedPlacement) -> tuple[ClusterAnswer, ...]:
 def _ranked(asked: AskedPlacement, records: Sequence[PickRecord]) -> tuple[ClusterAnswer, ...]:
     """Return the answers for PickAll and PickN."""
     members, picked = asked.members, _targets(asked)
+    weighed = _weighing(asked)
     last = records[-1] if records else None
     verdicts = {} if last is None else _verdicts(asked, last)
     standings = _standings(asked, records)
@@ -251,10 +254,20 @@ def _ranked(asked: AskedPlacement, records: Sequence[PickRecord]) -> tuple[Clust
             scores=standings[name].scores if name in standings else (),
             rank=standings[name].rank if name in standings else None,
             picked=name in picked,
-            note=PLACED if name in earlier and name in picked else "",
+            note="; ".join(
+                (*([PLACED] if name in earlier and name in picked else ()), *weighed(position))
+            ),
         )
-        for name in members.fleet.names
+        for position, name in enumerate(members.fleet.names)
     )
+
+
+def _weighing(asked: AskedPlacement) -> Callable[[int], Iterator[str]]:
+    """Return what yields the scores that a cluster is ranked by."""
+    reports, names = asked.members.scores, asked.members.fleet.names
+    scores = () if reports is None else sorted(scores_of(asked.snapshot.policy), key=str)
+    found = [(one, read_score(one, names, reports or {}, asked.now)) for one in scores]
+    return lambda position: (reported.told(name, position) for name, reported in found)
 
 
 def _names(members: Members, clusters: Mask) -> list[ClusterName]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from reconciler.dialects.addon_scores.references import extended_scores
 from reconciler.dialects.kubefleet.api.groups import CLUSTER_GROUP, PLACEMENT_GROUP
 from reconciler.dialects.kubefleet.api.kinds import PLACEMENTS
 from reconciler.dialects.kubefleet.api.policy import PICK_FIXED
@@ -11,6 +12,7 @@ from reconciler.dialects.kubefleet.view.meant_clusters import (
     doubts_of_override,
     doubts_of_placement,
 )
+from reconciler.dialects.kubefleet.view.sorter_references import doubts_of_sorters
 from reconciler.dialects.kubefleet.view.update_references import doubts_of_updates
 from reconciler.errors import UserError
 from reconciler.manifests.built_in import is_built_in
@@ -29,6 +31,7 @@ def dangling_in_kubefleet(known: Known) -> Iterator[Dangling]:
     """Yield the references of placements that lead nowhere, and names that are missing."""
     clusters = known.names(CLUSTER_GROUP, CLUSTER)
     labelled = Labelled.known(known, CLUSTER_GROUP, CLUSTER)
+    scores = extended_scores(known)
     for manifest in (
         one for kind in sorted(PLACEMENTS) for one in known.of_kind(PLACEMENT_GROUP, kind)
     ):
@@ -53,6 +56,8 @@ def dangling_in_kubefleet(known: Known) -> Iterator[Dangling]:
                 )
         yield from _selected(manifest, known)
         yield from doubts_of_placement(manifest, labelled)
+        if scores is not None:
+            yield from doubts_of_sorters(manifest, scores)
     for kind in OVERRIDES:
         for manifest in known.of_kind(PLACEMENT_GROUP, kind):
             yield from doubts_of_override(manifest, labelled)
