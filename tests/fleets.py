@@ -75,6 +75,7 @@ def members(name: str) -> st.SearchStrategy[Body]:
     )
 
 
+SCORE = "score.reconciler.dev/r.s"
 CPU = "resources.kubernetes-fleet.io/available-cpu"
 required = st.sampled_from(
     (
@@ -97,6 +98,10 @@ preferred = st.sampled_from(
         {
             "weight": -5,
             "preference": {"propertySorter": {"name": CPU, "sortOrder": "Descending"}},
+        },
+        {
+            "weight": 20,
+            "preference": {"propertySorter": {"name": SCORE, "sortOrder": "Descending"}},
         },
     )
 ).map(lambda term: {PREFERRED: [term]})

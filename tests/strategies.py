@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from reconciler.core.reconcile import reconcile
 from tests.builders import (
+    BY_SCORE,
     DYNAMIC,
     NOT_READY,
     NOW,
@@ -29,8 +30,10 @@ from tests.builders import (
     taint,
     target,
     text,
+    text_of,
 )
 from tests.dialects.kubefleet.fleet import placement
+from tests.dialects.ocm.worlds import score
 from tests.fleets import EDITS, approve, fleets
 from tests.fleets import MALFORMED as MALFORMED_FLEETS
 from tests.fleets import TARGETS as PLACEMENT_TARGETS
@@ -89,6 +92,7 @@ divisions = st.sampled_from(
         {"replicaSchedulingType": "Duplicated"},
         {},
         DYNAMIC,
+        BY_SCORE,
         divided(),
         divided("Aggregated"),
         divided(
@@ -266,6 +270,14 @@ configurations = st.builds(
     ),
     inventory=st.sampled_from(({}, {"declared": False}, {"project": True})),
     delivery=st.sampled_from(({}, {"folders": {}}, {"works": WORKS, "manifestworks": {}})),
+    scores=st.sampled_from(({}, {"extend": True}, {"extend": True})),
+)
+limits = st.sampled_from(({}, {}, *({"validUntil": text_of(after(n))} for n in (-9, 30, 300))))
+scores = st.builds(
+    lambda name, value, limit: score(name, value, **limit),
+    st.sampled_from(CLUSTERS),
+    st.sampled_from((-20, 0, 10, 30)),
+    limits,
 )
 
 
@@ -321,6 +333,7 @@ def objects(draw: st.DrawFn) -> list[Body]:
         *draw(fleets()),
         *draw(st.lists(taint_policies, max_size=2, unique_by=str)),
         *draw(st.lists(quotas, max_size=2, unique_by=str)),
+        *draw(st.lists(scores, max_size=3, unique_by=str)),
         *draw(st.lists(configurations, max_size=1)),
     ]
 

@@ -20,6 +20,7 @@ from reconciler.manifests.suspension import SUSPEND
 from reconciler.manifests.text.emitter import encode
 from reconciler.model.decision import Cause, CauseKind, Decision
 from tests.builders import (
+    BY_SCORE,
     DYNAMIC,
     Body,
     cluster,
@@ -36,6 +37,7 @@ from tests.builders import (
 )
 from tests.core.caused_moves import HAND, At, Edits, Rules, Seen, Undo, assert_caused, hold
 from tests.core.test_laws import LAW, OTHER_EXAMPLES
+from tests.dialects.ocm.worlds import score
 from tests.stories import BINDINGS, Story, story
 
 pytestmark = pytest.mark.cpu_seconds(300)  # many examples of whole passes, with every subset
@@ -62,6 +64,8 @@ PLACEMENTS: tuple[Body, ...] = (
     groups(["a"], ["b"]),
     groups(["a"], ["b"], replicaScheduling=DYNAMIC),
     {"replicaScheduling": divided("Aggregated")},
+    {"replicaScheduling": BY_SCORE},
+    {"replicaScheduling": BY_SCORE},
 )
 ROOMY, SMALL = cluster_status(pods=100), cluster_status(cpu="2")
 EVICTING = taint(effect="NoExecute")
@@ -78,6 +82,7 @@ NAMED: dict[CauseKind, str] = {
     CauseKind.EVICTED: "clusters",
     CauseKind.CLUSTER_GONE: "clusters",
     CauseKind.CLUSTERS_CHANGED: "clusters",
+    CauseKind.SCORES_CHANGED: "scores",
     CauseKind.EDITED: HAND,
 }
 """Whose edit a cause stands for."""
@@ -99,6 +104,7 @@ FOLDERS = {
     "propagationpolicy": "policy",
     "workloadrebalancer": "rebalancer",
     "cluster": "clusters",
+    "addonplacementscore": "scores",
 }
 
 
@@ -208,7 +214,8 @@ hand_edits = st.builds(
     st.sampled_from(NAMES),
     st.dictionaries(st.sampled_from("abc"), st.sampled_from((1, 2, 4)), min_size=1, max_size=2),
 )
-gone = st.one_of(clusters, deployments).map(Gone)
+scores = st.builds(score, st.sampled_from("abc"), st.sampled_from((-5, 0, 10, 30)))
+gone = st.one_of(clusters, deployments, scores).map(Gone)
 Action = Body | Gone | HandEdit
 Step = tuple[Sequence[Action], Sequence[Action], int]
 starts = st.sampled_from(("roomy", "small", "failed"))
@@ -216,7 +223,7 @@ actions = st.one_of(workloads, policies, demands, hand_edits)
 steps = st.lists(
     st.tuples(
         st.lists(actions, min_size=1, max_size=3),
-        st.lists(clusters | clusters | gone, max_size=2),
+        st.lists(clusters | scores | gone, max_size=2),
         st.sampled_from((7, 7, 7, 400)),
     ),
     min_size=1,
@@ -246,7 +253,8 @@ def begun(first: Body, start: str) -> Story:
     first = policy(placement={"replicaScheduling": DYNAMIC}) if start == "small" else first
     told = story(*(cluster(name, status=status) for name in "abc"), first)
     told.put(*map(deployment, NAMES))
-    told.put(configuration(feedback={"assumeAfterSeconds": None}), path="reconciler.yaml")
+    settings = configuration(feedback={"assumeAfterSeconds": None}, scores={"extend": True})
+    told.put(settings, path="reconciler.yaml")
     told.run(0)
     if start == "failed":
         closed = (cluster(name, taints=[taint()], status=status) for name in "abc")
@@ -282,6 +290,14 @@ SELDOM: tuple[tuple[str, list[Step]], ...] = (
         [
             ([policy(placement={"replicaScheduling": DYNAMIC})], [], 7),
             ([suspended(deployment())], [cluster("a", taints=[EVICTING], status=ROOMY)], 7),
+        ],
+    ),
+    (
+        "roomy",  # a score comes that lets replicas somewhere
+        [
+            ([policy(placement={"replicaScheduling": BY_SCORE})], [], 7),
+            ([deployment(replicas=5)], [], 7),
+            ([], [score("a", 10)], 7),
         ],
     ),
 )
