@@ -47,16 +47,17 @@ def run(
     _check_columns(columns, lower_is_better, as_it_is=as_it_is)
     until = None if valid_for is None else _until(valid_for)
 
-    cluster, scoring = _scored()
-
     def wanted(world: "World") -> list[Edit]:
-        clusters = {one.key.name for one in world.of_kind(*cluster)}
+        kinds, scoring = _scored(world)
+        clusters = {one.key.name for kind in kinds for one in world.of_kind(*kind)}
         if columns is None:
-            scores = _free_scores(world, cluster, free)
+            scores = _free_scores(world, kinds, free)
         else:
             unknown = sorted({name for one in columns.values() for name in one} - clusters)
             if unknown:
-                raise UsageError(f"there is no {cluster[1]} {shown(unknown[0])}, which {table} has")
+                raise UsageError(
+                    f"there is no {_named(kinds)} {shown(unknown[0])}, which {table} has"
+                )
             scores = _table_scores(str(table), columns, lower_is_better, as_it_is=as_it_is)
         for line in _lacking(clusters, scores):
             click.echo(printable(line), err=True)
@@ -124,26 +125,35 @@ def _until(valid_for: str) -> str:
     return format_moment(add(SystemClock().now(), timedelta(seconds=seconds)))
 
 
-def _scored() -> "tuple[Kind, Scoring]":
-    """Return the kind of clusters that have scores, and how these are written."""
+def _scored(world: "World") -> "tuple[tuple[Kind, ...], Scoring]":
+    """Return the kinds of clusters that have scores, and how these are written."""
     from reconciler.audit.previews.edits import cluster_views
+    from reconciler.model.settings import settings_in
 
-    found = ((kind, view.scoring()) for kind, view in cluster_views().items())
-    return next((kind, scoring) for kind, scoring in found if scoring is not None)
+    views = cluster_views()
+    found = ((kind, view.scoring()) for kind, view in views.items())
+    own, scoring = next((kind, scoring) for kind, scoring in found if scoring is not None)
+    return tuple(views) if settings_in(world).extends_scores else (own,), scoring
 
 
-def _free_scores(world: "World", cluster: "Kind", resources: Sequence[str]) -> Scores:
-    """Return what clusters of a kind have left of resources."""
+def _named(kinds: "Sequence[Kind]") -> str:
+    """Return what clusters of some kinds are called."""
+    return kinds[0][1] if len(kinds) == 1 else "cluster"
+
+
+def _free_scores(world: "World", kinds: "Sequence[Kind]", resources: Sequence[str]) -> Scores:
+    """Return what clusters of some kinds have left of resources; of one in two APIs the least."""
     from reconciler.audit.fleet.score_scale import free_shares
     from reconciler.audit.fleet.usage import usage_of
 
-    usages = [one for one in usage_of(world) if one.key[:2] == cluster]
+    usages = [one for one in usage_of(world) if one.key[:2] in kinds]
     found: dict[str, dict[str, int]] = {}
     for resource in resources:
         for key, share in free_shares(usages, resource).items():
-            found.setdefault(key.name, {})[resource] = share
+            known = found.setdefault(key.name, {})
+            known[resource] = min(share, known.get(resource, share))
     if not found:
-        raise UsageError(f"no {cluster[1]} tells how much {' or '.join(resources)} it has")
+        raise UsageError(f"no {_named(kinds)} tells how much {' or '.join(resources)} it has")
     return found
 
 

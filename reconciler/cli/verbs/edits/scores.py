@@ -41,7 +41,9 @@ def command(directory: Path, /, **asked: Any) -> int:
     uncommitted, or with --branch onto a new branch; they take effect once they are merged.
 
     A Placement weighs a score with scoreCoordinate: {type: AddOn, addOn: {resourceName: NAME,
-    scoreName: COLUMN}}.
+    scoreName: COLUMN}}. Where reconciler.yaml says scores: {extend: true}, clusters of all APIs
+    have scores: a PropagationPolicy divides with dynamicWeight: AddOnScore/NAME/COLUMN, and a
+    ClusterResourcePlacement ranks with the propertySorter score.reconciler.dev/NAME.COLUMN.
 
     \b
     Examples:
