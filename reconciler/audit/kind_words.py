@@ -35,6 +35,19 @@ Source: kubernetes pkg/registry `Categories` of the storage of each kind.
 """
 
 
+PLACEMENTS = "placements"
+"""The word that means what places anything in any API, where several APIs have some.
+
+Ours: it is the plural of one kind, too, which is meant where only that is there, or by full name.
+"""
+
+
+def placing_kinds(present: Container[Kind]) -> tuple[Kind, ...]:
+    """Return the kinds of policies and placements of all APIs that are present, in their order."""
+    kinds = (kind for dialect in DIALECTS for kind in sorted(dialect.placing))
+    return tuple(kind for kind in kinds if kind in present)
+
+
 def kinds_in_category(word: str) -> tuple[Kind, ...]:
     """Return the kinds that a category means, sorted; none if the word is no category."""
     tables = [ALL, *(dialect.view().categories for dialect in DIALECTS)]

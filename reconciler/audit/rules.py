@@ -194,6 +194,7 @@ WARNINGS: Mapping[str, str] = {
     "kind-not-read": "A kind of these APIs should be one that is read here",
     "link-skipped": "A manifest should stand in the repository itself, not behind a link",
     "override-selects-nothing": "An override policy should select workloads that are there",
+    "placed-by-two-apis": "One API should put an object onto a cluster",
     "placement-cluster-unknown": "PickFixed should name clusters that are there",
     "placement-matches-nothing": "What a placement asks of clusters should fit one of them",
     "placement-names-empty": "PickFixed should name a cluster at least",

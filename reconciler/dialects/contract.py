@@ -180,6 +180,11 @@ class Dialect:
         return frozenset(one.group for one in self.kinds)
 
     @property
+    def placing(self) -> frozenset[Kind]:
+        """The kinds by which people say where something goes."""
+        return self.roots or self.placed
+
+    @property
     def written(self) -> tuple[Kind, ...]:
         """The kinds of its outputs, sorted."""
         return tuple(sorted(one.id for one in self.kinds if one.writer is not Writer.PEOPLE))

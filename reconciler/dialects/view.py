@@ -13,7 +13,7 @@ from reconciler.dialects.quota_usage import QuotaUsage
 from reconciler.dialects.scoring import Scoring
 from reconciler.dialects.tree_node import TreeNode
 from reconciler.manifests.columns import ColumnTable
-from reconciler.manifests.references import Dangling, Known
+from reconciler.manifests.references import Brought, Dangling, Known
 from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping
 from reconciler.model.identity import ObjectKey
@@ -99,6 +99,7 @@ class View:
         categories: Words that mean several of its kinds at once, as kubectl has them.
         columns: By kind, what tables of its objects show.
         references: Yields what its objects refer to and is not there.
+        brought: Yields what its policies and placements put onto clusters, by what is written.
         events: Yields upstream's events of a change of an output, in order.
         is_edited: Whether the decision in an output is another one than the pass wrote there.
         may_hide_eviction: Whether an eviction may have begun and ended between two states of an
@@ -138,6 +139,7 @@ class View:
     categories: Mapping[str, frozenset[Kind]] = field(default_factory=dict)
     columns: ColumnTable = field(default_factory=dict)
     references: Callable[[Known], Iterable[Dangling]] = _nothing
+    brought: Callable[[Known], Iterable[Brought]] = _nothing
     events: Callable[[OutputChange], Iterable[ObjectEvent]] = _nothing
     is_edited: Callable[[Body], bool] = _never
     may_hide_eviction: Callable[[Body, Body], bool] = _never

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from reconciler.model.identity import ObjectKey
 from reconciler.model.known_kinds import Kind
@@ -21,6 +22,14 @@ class Dangling:
     rule: str
     message: str
     expected: str
+
+
+class Brought(NamedTuple):
+    """That a policy or a placement puts an object onto clusters, and where it says so."""
+
+    by: ObjectKey
+    pointer: str
+    object: ObjectKey
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -38,6 +38,7 @@ class Usage:
         leaving: Whether it is being deleted.
         region: Where it stands, `""` where it does not say.
         zone: The same, more closely.
+        also: The manifests of other APIs that declare the same cluster, where they are told as one.
     """
 
     key: ObjectKey
@@ -53,6 +54,7 @@ class Usage:
     leaving: bool
     region: str = ""
     zone: str = ""
+    also: tuple[ObjectKey, ...] = ()
 
 
 def usage_of(

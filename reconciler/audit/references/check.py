@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from reconciler.audit.findings import Finding, finding_of
 from reconciler.audit.references.amounts import unreadable_amounts
+from reconciler.audit.references.apis import brought_twice
 from reconciler.audit.references.clusters import declared_twice
 from reconciler.audit.references.feedback import dangling_in_feedback
 from reconciler.audit.references.kinds import idle_kinds
@@ -42,6 +43,7 @@ def check_references(world: World, texts: Mapping[str, bytes]) -> tuple[Finding,
         declared_twice,
         unreadable_amounts,
         scores_without_cluster,
+        brought_twice,
     )
     found = (one for check in checks for one in check(known))
     manifests = {**world.inputs, **world.feedback}

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING
 
+from reconciler.audit.kind_words import PLACEMENTS, kinds_in_category, placing_kinds, resolve_kind
 from reconciler.errors import UsageError
 from reconciler.manifests.names import shown
 
@@ -29,7 +30,7 @@ def present_kinds(world: "World") -> "set[Kind]":
 
 
 def asked_kinds(
-    known: "KnownKinds", present: "Collection[Kind]", words: Sequence[str]
+    known: "KnownKinds", present: "Collection[Kind]", words: Sequence[str], *, across: bool = False
 ) -> tuple[AskedKind, ...]:
     """Return what words ask for, in their order, each once.
 
@@ -37,6 +38,7 @@ def asked_kinds(
         known: The kinds that are known before a file is read.
         present: The kinds that have an object.
         words: What a person wrote.
+        across: Whether `placements` without a name means those of all APIs, see `asks_across`.
 
     Raises:
         UsageError: A kind is unknown or ambiguous, or the words mix `KIND/NAME` with others.
@@ -50,6 +52,9 @@ def asked_kinds(
     for word, pair in zip(words, pairs, strict=False):
         if "/" in word and not all(pair):
             raise UsageError(f"{shown(word)} must be KIND/NAME, such as deployment/web")
+    every = placing_kinds(present) if across and asks_across(words) else ()
+    if len(every) > 1:
+        return tuple(AskedKind(words[0], kind) for kind in every)
     kinds = {word: _kinds_meant(known, present, word) for word, _ in pairs}
     for word, name in pairs:
         if name and len(kinds[word]) > 1:
@@ -59,14 +64,17 @@ def asked_kinds(
     )
 
 
+def asks_across(words: Sequence[str]) -> bool:
+    """Return whether words ask for the policies and placements of all APIs."""
+    return [word.lower() for word in words] == [PLACEMENTS]
+
+
 def _kinds_meant(known: "KnownKinds", present: "Collection[Kind]", word: str) -> "tuple[Kind, ...]":
     """Return the kind that a word means, or those of a category: all, if none of it is present.
 
     Raises:
         UsageError: It means none, or one of several.
     """
-    from reconciler.audit.kind_words import kinds_in_category, resolve_kind
-
     there = set(present)
     if not resolve_kind(word, known.short, there | known.scopes.keys(), there):
         category = kinds_in_category(word)
@@ -84,8 +92,6 @@ def kind_among(known: "KnownKinds", present: "Collection[Kind]", word: str) -> "
     Raises:
         UsageError: It means none, or several.
     """
-    from reconciler.audit.kind_words import resolve_kind
-
     there = set(present)
     kinds = resolve_kind(word, known.short, there | known.scopes.keys(), there)
     if not kinds:

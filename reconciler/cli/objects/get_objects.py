@@ -62,7 +62,7 @@ def run(
     note_if_empty(directory, world)
     if not query.words:
         return print_kinds(world, query)
-    asked = asked_kinds(world.known, present_kinds(world), query.words)
+    asked = asked_kinds(world.known, present_kinds(world), query.words, across=True)
     found = matching(world, asked, query)
     missing = say_what_is_missing(world, found, query)
     if watch and name is not None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from reconciler.audit.fleet.assumed_outputs import as_of
+from reconciler.cli.objects.asked_kinds import asks_across
 from reconciler.cli.objects.object_order import in_order
 from reconciler.cli.objects.object_tables import Layout, print_tables, typed_name
 from reconciler.cli.objects.shown_body import shown_body, without_secrets
@@ -49,6 +50,10 @@ def print_found(
         single = len(found) == 1 and all(one.name for one in found)
         if keys or not single:
             print_manifests(world, keys, query, single=single and len(keys) == 1)
+    elif len(kinds) > 1 and asks_across(query.words):
+        from reconciler.cli.printing.placements import print_placements
+
+        print_placements(world, keys, query)
     else:
         layout = layout_of(query, several=len({one.kind for one in found}) > 1)
         print_tables(world, kinds, layout, headers=not query.no_headers, wide=wide)

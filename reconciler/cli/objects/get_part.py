@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from reconciler.audit.fleet.assumed_outputs import needs_others
-from reconciler.cli.objects.asked_kinds import AskedKind, asked_kinds, present_kinds
+from reconciler.cli.objects.asked_kinds import AskedKind, asked_kinds, asks_across, present_kinds
 from reconciler.cli.objects.object_selection import matching
 from reconciler.cli.objects.query import Query
 from reconciler.core.dialects import KINDS, PLACED
@@ -34,6 +34,8 @@ def find_in_part(reader: PartReader, revision: str, query: Query) -> Found | Non
     That is so where something is missing: what is near it is told then; and where other objects
     tell how one is by now.
     """
+    if asks_across(query.words):
+        return None  # where they are, outputs of other kinds tell
     heads = reader.heads(revision)
     present = None if heads is None else heads.kinds()
     if heads is None or present is None:

@@ -1,11 +1,13 @@
 """What hangs on a policy or a placement, as a tree."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 
 import click
 
 from reconciler.audit.fleet.copy_wording import NO_TRANSPORT, copy_json, copy_lines
+from reconciler.audit.fleet.placed import carriers_of
 from reconciler.audit.fleet.suspensions import Suspensions
 from reconciler.audit.fleet.tree import CopyTree, tree_of
 from reconciler.audit.json_shapes import coming_json, object_json, suspender_json
@@ -31,32 +33,57 @@ GAP = "   "
 def run(directory: Path, asked: AskedObject) -> int:
     """Print a tree."""
     world, now = load_world(directory, asked.at, asked.layout), SystemClock().now()
-    key = _root(world, asked.word, asked.namespace)
+    key, *others = _roots(world, asked.word, asked.namespace)
     if key not in world.inputs and key not in world.outputs:
         missing = "no policy claims it, or no pass has run since"
         if asked.output == "json":
-            print_json({**_as_json(tree_of(world, key, {}, now), Suspensions(world)), "coming": []})
+            root = _as_json(tree_of(world, key, {}, now), Suspensions(world))
+            print_json({**root, "alsoPlacedBy": [], "coming": []})
         click.echo(f"nothing is placed as {spelled(key)}; {missing}", err=True)
         return 1
-    root = tree_of(world, key, branch_files(Repository.open(directory), world), now)
-    coming = coming_for(world, set(root.keys()))
+    elsewhere = branch_files(Repository.open(directory), world)
+    roots = [tree_of(world, one, elsewhere, now) for one in (key, *others)]
+    keys = [*chain.from_iterable(map(CopyTree.keys, roots))]
+    coming = coming_for(world, set(keys))
     if asked.output == "json":
         told = [coming_json(one) for one in coming]
-        print_json({**_as_json(root, Suspensions(world)), "coming": told})
+        first, *also = (_as_json(root, Suspensions(world)) for root in roots)
+        print_json({**first, "alsoPlacedBy": also, "coming": told})
         return 0
-    lines = list(_lines(root, Suspensions(world)))
-    width = max(len(name) for name, _ in lines)
-    for name, facts in lines:
-        click.echo(f"{name.ljust(width)}{GAP}{facts}".rstrip())
-    if any(one.copy is not None and not one.copy.files for one in root.all()):
+    _print(roots, Suspensions(world))
+    if any(one.copy is not None and not one.copy.files for root in roots for one in root.all()):
         click.echo(f"\n{NO_TRANSPORT}")
-    if held := suspended_lines(world, root.keys(), now):
+    if held := suspended_lines(world, keys, now):
         click.echo("\n".join(("", *held)))
     if coming:
         click.echo("\n".join(("", *coming_lines(coming))))
-    if not root.node.children:
+    if not any(root.node.children for root in roots):
         click.echo("nothing hangs on it; no pass has placed anything by it", err=True)
     return 0
+
+
+def _print(roots: Sequence[CopyTree], suspensions: Suspensions) -> None:
+    """Print trees below each other, a blank line between."""
+    trees = [list(_lines(root, suspensions)) for root in roots]
+    width = max(len(name) for lines in trees for name, _ in lines)
+    for number, lines in enumerate(trees):
+        if number:
+            click.echo()
+        for name, facts in lines:
+            click.echo(f"{name.ljust(width)}{GAP}{facts}".rstrip())
+
+
+def _roots(world: World, word: str, namespace: str) -> list[ObjectKey]:
+    """Return the objects that trees begin at: of a workload its binding, and what else places it.
+
+    Raises:
+        UsageError: There is no such object, or nothing can hang on its kind.
+    """
+    key = _root(world, word, namespace)
+    named = find_object(world, word, namespace)
+    carriers = [one for one in carriers_of(world, named) if one != key]
+    there = key in world.inputs or key in world.outputs
+    return [key, *carriers] if there or not carriers else carriers
 
 
 def _root(world: World, word: str, namespace: str) -> ObjectKey:

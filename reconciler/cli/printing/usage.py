@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from reconciler.audit.fleet.shared_names import by_name
 from reconciler.audit.fleet.usage import Usage, usage_of
 from reconciler.audit.json_shapes import object_json
 from reconciler.cli.objects.world import load_world
@@ -31,7 +32,7 @@ def run(
     """Print the usage of clusters."""
     world = load_world(directory, at, layout)
     with doing("Adding up"):
-        found = sorted(usage_of(world), key=_order(sort_by))
+        found = sorted(by_name(usage_of(world)), key=_order(sort_by))
     if output == "json":
         print_json({"clusters": [_as_json(item) for item in found]})
         return 0
@@ -75,7 +76,7 @@ def _row(item: Usage, over: Sequence[str]) -> list[str]:
         amounts += [_over(item, name)] if name in over else []
     return [
         item.key.name,
-        item.key.kind,
+        ",".join(key.kind for key in (item.key, *item.also)),
         item.ready,
         str(item.objects),
         str(item.replicas),
@@ -115,6 +116,7 @@ def _as_json(item: Usage) -> dict[str, object]:
     return {
         "cluster": item.key.name,
         "object": object_json(item.key),
+        "alsoDeclaredBy": [object_json(key) for key in item.also],
         "ready": item.ready,
         "deleting": item.leaving,
         "objectsPlaced": item.objects,

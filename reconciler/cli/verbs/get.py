@@ -37,10 +37,14 @@ def command(directory: Path, /, **options: Any) -> int:
     such as all, karmada-io and fleet; several are separated by commas. Without it the kinds that
     there are are listed. Values of Secrets are hidden unless they are asked for.
 
+    placements alone means the policies and placements of all APIs, in one table, where there are
+    several; placements.cluster.open-cluster-management.io are those of that API.
+
     \b
     Examples:
       reconciler get clusters
       reconciler get rb,deploy -A -o wide
+      reconciler get placements -A
       reconciler get deploy shop frontend
       reconciler get rb/shop-deployment pp/shop -o yaml
       reconciler get deploy -l 'team in (shop, web)' --sort-by .spec.replicas

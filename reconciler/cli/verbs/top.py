@@ -32,7 +32,8 @@ def command(directory: Path, /, *, what: str, sort_by: str, **options: Any) -> i
     What is used is what the replicas placed there ask for, or what the cluster reports as taken if
     that is more; used and free are together the capacity. Where more is used than there is, nothing
     is free, OVER has by how much, and the cluster is red on a terminal. A cluster that reports no
-    capacity shows a dash.
+    capacity shows a dash. A cluster that several APIs declare under one name is one line: what is
+    placed there by any of them counts together, and its room once.
 
     Of quotas it is what the last pass found: where they refuse, what all that is placed asks for,
     elsewhere what clusters report. One that stands above its limit is red on a terminal.

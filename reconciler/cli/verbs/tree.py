@@ -15,8 +15,9 @@ def command(directory: Path, /, **options: Any) -> int:
     r"""Print what hangs on a policy or a placement, down to what each cluster has of it.
 
     POLICY is kind/name of a policy or a placement; a workload or a binding shows its clusters, and
-    below each what is delivered there, what it reports, and what it waits for. What time alone
-    will move of it is told below.
+    below each what is delivered there, what it reports, and what it waits for. A workload that
+    placements of other APIs carry along has their trees, too. What time alone will move of it is
+    told below.
 
     \b
     Examples:

@@ -49,7 +49,7 @@ QUIET = (
     "blame deploy/nope",
     "events --since HEAD",
     "history deploy/nope",
-    "tree ns/tools",
+    "tree deployment/shop --at HEAD~5",
     "verify HEAD..HEAD",
     "why deploy/nope",
 )

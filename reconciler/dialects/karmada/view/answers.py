@@ -31,7 +31,7 @@ from reconciler.dialects.merge_warning import MergeEffects, Warned
 from reconciler.dialects.quota_usage import QuotaUsage
 from reconciler.dialects.tree_node import TreeNode
 from reconciler.dialects.view import View
-from reconciler.manifests.references import Dangling, Known
+from reconciler.manifests.references import Brought, Dangling, Known
 from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey
 from reconciler.model.settings import Settings
@@ -103,7 +103,14 @@ def _draining() -> Draining:
     return DRAINING
 
 
+def _brought(known: Known) -> Iterable[Brought]:
+    from reconciler.dialects.karmada.view.policy_overlap import brought_by_policies
+
+    return brought_by_policies(known)
+
+
 VIEW = View(
+    brought=_brought,
     categories=CATEGORIES,
     columns=COLUMNS,
     is_placed=is_placed,

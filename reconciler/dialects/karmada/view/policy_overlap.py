@@ -1,15 +1,19 @@
-"""Policies between which only a name decides: people rarely mean that."""
+"""What policies select, and those between which only a name decides: people rarely mean that."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from reconciler.dialects.karmada.api.policies import (
+    CLUSTER_WIDE,
+    GROUP,
+    NAMESPACED,
     Implicit,
     Policy,
     ResourceSelector,
+    decode_policy,
 )
-from reconciler.dialects.karmada.view.selected_templates import Templates
-from reconciler.manifests.references import Dangling
+from reconciler.dialects.karmada.view.selected_templates import Templates, index_templates
+from reconciler.manifests.references import Brought, Dangling, Known
 from reconciler.model.identity import ObjectKey
 
 Claim = tuple[Policy, Implicit]
@@ -71,3 +75,14 @@ def _overlap(workload: ObjectKey, winner: Policy, loser: Policy) -> Dangling:
         "lesser name decides",
         "another priority, or selectors that do not meet",
     )
+
+
+def brought_by_policies(known: Known) -> Iterator[Brought]:
+    """Yield what policies select, whichever of them takes it in the end."""
+    templates = index_templates(known)
+    for kind in (NAMESPACED, CLUSTER_WIDE):
+        for policy in (decode_policy(one, known.keys) for one in known.of_kind(GROUP, kind)):
+            for position, selector in enumerate(policy.selectors):
+                at = f"/spec/resourceSelectors/{position}"
+                for one in templates.matching(policy.key, selector):
+                    yield Brought(policy.key, at, one.key)

@@ -23,6 +23,7 @@ from reconciler.dialects.kubefleet.view.placed import (
 from reconciler.dialects.kubefleet.view.references import dangling_in_kubefleet
 from reconciler.dialects.kubefleet.view.tree import tree_of
 from reconciler.dialects.view import View
+from reconciler.manifests.references import Brought, Known
 from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey
 from reconciler.model.world import Manifest, World
@@ -77,7 +78,14 @@ def _draining() -> Draining:
     return DRAINING
 
 
+def _brought(known: Known) -> Iterable[Brought]:
+    from reconciler.dialects.kubefleet.view.brought import brought_by_placements
+
+    return brought_by_placements(known)
+
+
 VIEW = View(
+    brought=_brought,
     categories=CATEGORIES,
     columns=COLUMNS,
     is_placed=is_placed,

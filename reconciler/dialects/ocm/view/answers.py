@@ -1,6 +1,6 @@
 """What Open Cluster Management answers about the files of a world, in one place."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 
 from reconciler.dialects.copy_status import Copies
@@ -10,11 +10,12 @@ from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import GROUP, KI
 from reconciler.dialects.ocm.view.cluster import CORDON, TAINT_EFFECTS, report_of, unreachable
 from reconciler.dialects.ocm.view.columns import COLUMNS
 from reconciler.dialects.ocm.view.events import events_of
-from reconciler.dialects.ocm.view.placed import clusters_in, is_placed, owner_of
+from reconciler.dialects.ocm.view.placed import carriers, clusters_in, is_placed, owner_of
 from reconciler.dialects.ocm.view.references import dangling_in_ocm
 from reconciler.dialects.ocm.view.tree import tree_of
 from reconciler.dialects.scoring import Scoring
 from reconciler.dialects.view import View
+from reconciler.manifests.references import Brought, Known
 from reconciler.model.body import Body
 from reconciler.model.world import Manifest, World
 
@@ -55,11 +56,19 @@ def _scoring() -> Scoring:
     return SCORING
 
 
+def _brought(known: Known) -> Iterable[Brought]:
+    from reconciler.dialects.ocm.view.brought import brought_by_sets
+
+    return brought_by_sets(known)
+
+
 VIEW = View(
+    brought=_brought,
     columns=COLUMNS,
     is_placed=is_placed,
     owner_of=owner_of,
     clusters_in=clusters_in,
+    carriers=carriers,
     problem_of=_problem_of,
     tree=tree_of,
     copies=_copies,

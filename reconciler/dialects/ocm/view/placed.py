@@ -1,16 +1,22 @@
 """Where placements are, by the decisions that passes wrote."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from reconciler.dialects.ocm.api.placement import GROUP
 from reconciler.dialects.ocm.api.placement_decision import PLACEMENT_LABEL, decode_decision
 from reconciler.dialects.ocm.api.placement_status import decode_status
-from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import KIND
+from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import GROUP as WORK_GROUP
+from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import KIND, manifests_of
 from reconciler.dialects.ocm.manifestworkreplicaset.set_record import clusters_of, decode_record
+from reconciler.manifests.identify import Identity, identify
+from reconciler.manifests.scope import namespace_for
 from reconciler.model.body import Body
 from reconciler.model.fields import mapping, text
 from reconciler.model.identity import ObjectKey
-from reconciler.model.world import Manifest
+from reconciler.model.known_kinds import KnownKinds
+from reconciler.model.world import Manifest, World
+
+SET = (WORK_GROUP, KIND)
 
 
 def is_placed(output: Manifest) -> bool:
@@ -36,3 +42,21 @@ def clusters_in(decision: Body) -> Iterator[tuple[str, int]]:
         yield from clusters_of(decode_record(decision))
         return
     yield from ((name, 0) for name in decode_decision(decision).clusters)
+
+
+def carriers(world: World, key: ObjectKey) -> tuple[ObjectKey, ...]:
+    """Return the sets whose template carries an object, sorted."""
+    found = (one.key for one in world.of_kind(*SET) if key in carried(one, world.known))
+    return tuple(sorted(found))
+
+
+def carried(manifest: Manifest, known: KnownKinds) -> Mapping[ObjectKey, int]:
+    """Return the objects in the template of a set, by where they stand in it."""
+    template = mapping(mapping(manifest.body, "spec"), "manifestWorkTemplate")
+    found = {}
+    for position, body in enumerate(manifests_of(template)):
+        match identify(body, known):
+            case Identity(group=group, kind=kind, namespace=namespace, name=name):
+                scope = namespace_for(group, kind, namespace, known.scopes)
+                found[ObjectKey(group, kind, scope, name)] = position
+    return found
