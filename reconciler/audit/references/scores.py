@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from reconciler.core.dialects import CLUSTERS
-from reconciler.dialects.addon_scores.references import scores_of_none
+from reconciler.dialects.scores.references import scores_of_none
 from reconciler.manifests.references import Dangling, Known
 from reconciler.model.settings import settings_in
 

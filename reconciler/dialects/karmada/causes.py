@@ -7,7 +7,6 @@ since are at hand as they were. So all of that can be taken back.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from reconciler.dialects.addon_scores.reports import Reports
 from reconciler.dialects.causes import (
     Difference,
     Trials,
@@ -30,6 +29,7 @@ from reconciler.dialects.karmada.surroundings import Surroundings
 from reconciler.dialects.karmada.view.binding_rendering import is_edited
 from reconciler.dialects.karmada.view.decision_record import BY_HAND, FREED, policy_of, workload_of
 from reconciler.dialects.object_pass import Part
+from reconciler.dialects.scores.reports import Reports
 from reconciler.model.decision import Cause, CauseKind, Decision
 
 OF_CLUSTERS = (CauseKind.EVICTED, CauseKind.CLUSTER_GONE, CauseKind.CLUSTERS_CHANGED)

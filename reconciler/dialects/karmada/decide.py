@@ -7,7 +7,6 @@ after the other is written once, at the generation that their chain of events en
 from dataclasses import replace
 from functools import partial
 
-from reconciler.dialects.addon_scores.reports import expires_at
 from reconciler.dialects.contract import RescheduleTrigger as Demand
 from reconciler.dialects.karmada.api.binding import Binding
 from reconciler.dialects.karmada.api.cluster_reports import Reports
@@ -48,6 +47,7 @@ from reconciler.dialects.karmada.view.explanation import explain
 from reconciler.dialects.karmada.view.failover_faults import unpreserved_faults
 from reconciler.dialects.karmada.view.waits import waits_of
 from reconciler.dialects.object_pass import Part
+from reconciler.dialects.scores.reports import expires_at
 from reconciler.model.moments import earliest, span
 from reconciler.rebalance.target import MetDemand
 

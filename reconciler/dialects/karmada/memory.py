@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from reconciler.dialects.addon_scores.reports import FollowedScores
 from reconciler.dialects.cluster_inventory import InventoryCache
 from reconciler.dialects.copy_reports import CopyTable
 from reconciler.dialects.karmada.api.clusters import MemberCluster, Members
@@ -16,6 +15,7 @@ from reconciler.dialects.karmada.detector.options import DetectorOptions
 from reconciler.dialects.karmada.federatedresourcequota.quota_round import QuotaMemory
 from reconciler.dialects.karmada.settled_bindings import SettledBindings
 from reconciler.dialects.karmada.taints.by_policy import TaintPolicy
+from reconciler.dialects.scores.reports import FollowedScores
 from reconciler.model.identity import ObjectKey
 from reconciler.model.keyed_cache import AnswerCache, CacheKey, KeyedCache, forget
 

@@ -9,7 +9,6 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 
-from reconciler.dialects.addon_scores.reports import SCORES
 from reconciler.dialects.alone import DependsOnOthers, OutputPlace, Reads
 from reconciler.dialects.followed_index import FollowedIndex
 from reconciler.dialects.karmada.api.groups import CLUSTER, POLICY_GROUP
@@ -31,6 +30,7 @@ from reconciler.dialects.karmada.federatedresourcequota.counted_together import 
     is_counted,
 )
 from reconciler.dialects.karmada.taints.by_policy import TAINT_POLICY
+from reconciler.dialects.scores.reports import SCORES
 from reconciler.errors import UserError
 from reconciler.model.body import Body, may_say
 from reconciler.model.content import at, mappings_of

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 
-from reconciler.dialects.addon_scores.reports import score_question, scores_before
 from reconciler.dialects.cluster_inventory import (
     ClusterInventory,
 )
@@ -35,6 +34,7 @@ from reconciler.dialects.karmada.surroundings import Surroundings
 from reconciler.dialects.karmada.view.rebalance_target import held_since, target_of, workload_key
 from reconciler.dialects.object_boundary import FaultPlace
 from reconciler.dialects.object_pass import ObjectPass, Part
+from reconciler.dialects.scores.reports import score_question, scores_before
 from reconciler.errors import UserError
 from reconciler.manifests.paths import output_path
 from reconciler.model.body import Body

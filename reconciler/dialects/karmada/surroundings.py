@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
-from reconciler.dialects.addon_scores.reports import Reports
 from reconciler.dialects.cluster_inventory import Earlier
 from reconciler.dialects.copy_reports import CopyReports
 from reconciler.dialects.karmada.api.clusters import Members
@@ -13,6 +12,7 @@ from reconciler.dialects.karmada.federatedresourcequota.enforcement import (
     Refusal,
     nothing_refused,
 )
+from reconciler.dialects.scores.reports import Reports
 from reconciler.model.availability import Silence
 from reconciler.model.identity import ObjectKey
 

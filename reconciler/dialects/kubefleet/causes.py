@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from reconciler.dialects.addon_scores.reports import Reports
 from reconciler.dialects.causes import (
     Difference,
     Trials,
@@ -22,6 +21,7 @@ from reconciler.dialects.kubefleet.api.score_property import scores_of
 from reconciler.dialects.kubefleet.eviction.evictions import NO_EVICTIONS, Evictions
 from reconciler.dialects.kubefleet.updaterun.update_runs import NO_RUNS, UpdateRuns
 from reconciler.dialects.object_pass import Part
+from reconciler.dialects.scores.reports import Reports
 from reconciler.manifests.suspension import is_suspended
 from reconciler.model.decision import Cause, CauseKind, Decision
 from reconciler.model.world import Manifest, World

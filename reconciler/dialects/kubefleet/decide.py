@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 
-from reconciler.dialects.addon_scores.reports import expires_at
 from reconciler.dialects.copy_reports import CopyReports
 from reconciler.dialects.kubefleet.api.clusters import Members
 from reconciler.dialects.kubefleet.api.immutable_fields import refuse_edit, with_kept_fields
@@ -34,6 +33,7 @@ from reconciler.dialects.kubefleet.view.explanation import asked_of, explain
 from reconciler.dialects.kubefleet.view.files import files_of
 from reconciler.dialects.kubefleet.view.status import placement_file, refused_file
 from reconciler.dialects.object_pass import Part
+from reconciler.dialects.scores.reports import expires_at
 from reconciler.errors import UserError
 from reconciler.manifests.admission import admit
 from reconciler.model.availability import Silence

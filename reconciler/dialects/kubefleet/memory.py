@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 
-from reconciler.dialects.addon_scores.reports import FollowedScores
 from reconciler.dialects.cluster_inventory import ClusterInventory, InventoryCache
 from reconciler.dialects.copy_reports import CopyTable, ReportedObjects
 from reconciler.dialects.followed_index import FollowedIndex
@@ -20,6 +19,7 @@ from reconciler.dialects.kubefleet.snapshots.selection_table import SelectionTab
 from reconciler.dialects.kubefleet.updaterun.update_runs import UpdateRuns
 from reconciler.dialects.object_pass import Part, has_news
 from reconciler.dialects.read_table import ReadTable
+from reconciler.dialects.scores.reports import FollowedScores
 from reconciler.model.identity import ObjectKey
 from reconciler.model.keyed_cache import AnswerCache, CacheKey, forget
 from reconciler.model.world import Manifest

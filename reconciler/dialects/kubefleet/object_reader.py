@@ -6,7 +6,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from reconciler.dialects import object_reads
-from reconciler.dialects.addon_scores.reports import SCORES
 from reconciler.dialects.alone import DependsOnOthers, OutputPlace, Reads
 from reconciler.dialects.followed_index import FollowedIndex
 from reconciler.dialects.kubefleet.api.binding import PLACEMENT_PART
@@ -25,6 +24,7 @@ from reconciler.dialects.kubefleet.eviction.judgement import BUDGET, EVICTION
 from reconciler.dialects.kubefleet.overrider.override_table import OVERRIDES
 from reconciler.dialects.kubefleet.snapshots.selection_table import ENDPOINTS, SERVICE
 from reconciler.dialects.kubefleet.updaterun.update_runs import REQUESTS, strategy_key
+from reconciler.dialects.scores.reports import SCORES
 from reconciler.errors import UserError
 from reconciler.model.body import Body
 from reconciler.model.content import at, mapping_of, mappings_of

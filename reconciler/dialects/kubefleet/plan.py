@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 
-from reconciler.dialects.addon_scores.reports import Reports, score_question, scores_before
 from reconciler.dialects.cluster_inventory import (
     ClusterInventory,
     Earlier,
@@ -55,6 +54,7 @@ from reconciler.dialects.kubefleet.workgenerator.overriding import PlacementOver
 from reconciler.dialects.kubefleet.workgenerator.placement_content import overrides_asked
 from reconciler.dialects.object_boundary import FaultPlace, place_of
 from reconciler.dialects.object_pass import ObjectPass, Part
+from reconciler.dialects.scores.reports import Reports, score_question, scores_before
 from reconciler.dialects.visits import Visits
 from reconciler.errors import UserError
 from reconciler.manifests.places import doubt_about, with_place

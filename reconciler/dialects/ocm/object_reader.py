@@ -6,7 +6,6 @@ Others have a say where decisions are balanced: there those of all placements ar
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from reconciler.dialects.addon_scores.reports import SCORES
 from reconciler.dialects.alone import DependsOnOthers, OutputPlace, Reads
 from reconciler.dialects.followed_index import FollowedIndex
 from reconciler.dialects.ocm.api.groups import CLUSTER, CLUSTER_GROUP, WORK_GROUP
@@ -14,6 +13,7 @@ from reconciler.dialects.ocm.api.hub_objects import SET_BINDINGS, SETS
 from reconciler.dialects.ocm.api.placement import decode_placement
 from reconciler.dialects.ocm.api.placement_decision import PLACEMENT_LABEL
 from reconciler.dialects.ocm.scheduler.weights import is_balanced
+from reconciler.dialects.scores.reports import SCORES
 from reconciler.errors import UserError
 from reconciler.model.content import at, mappings_of
 from reconciler.model.identity import ObjectKey

@@ -8,7 +8,6 @@ it looks at all decisions. Whatever upstream queues for an event is looked at.
 
 from collections.abc import Collection, Iterable, Iterator
 
-from reconciler.dialects.addon_scores.reports import SCORES
 from reconciler.dialects.cluster_reads import FLEET, SeenCluster, about, changed, labelled
 from reconciler.dialects.ocm.api.cluster_sets import (
     EXCLUSIVE,
@@ -26,6 +25,7 @@ from reconciler.dialects.ocm.manifestworkreplicaset.set_record import (
 )
 from reconciler.dialects.ocm.scheduler.weights import is_balanced
 from reconciler.dialects.read_index import Question
+from reconciler.dialects.scores.reports import SCORES
 from reconciler.model.identity import ClusterName, ObjectKey
 
 DECISIONS: Question = ("all that is decided",)

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.dialects.addon_scores.reports import ScoreReport
 from reconciler.dialects.ocm.api.clusters import Members, decode_cluster, members_of
 from reconciler.dialects.ocm.api.placement import AddOnScore, Placement, decode_placement
 from reconciler.dialects.ocm.api.placement_decision import DecisionObject
@@ -17,6 +16,7 @@ from reconciler.dialects.ocm.scheduler.score_addon import ScoreAddOn
 from reconciler.dialects.ocm.scheduler.score_balance import score_balance
 from reconciler.dialects.ocm.scheduler.score_resource import ScoreAllocatable
 from reconciler.dialects.ocm.scheduler.weights import prioritizers_of
+from reconciler.dialects.scores.reports import ScoreReport
 from reconciler.errors import Misconfigured
 from reconciler.model.identity import ClusterName
 from reconciler.model.moments import parse_moment

@@ -7,13 +7,13 @@ from functools import cached_property
 from operator import attrgetter
 from typing import NamedTuple
 
-from reconciler.dialects.addon_scores.reports import Reports
 from reconciler.dialects.karmada.api.placement import ClusterAffinity, Placement, StaticWeight
 from reconciler.dialects.karmada.scheduler.resource_summary import (
     ResourceSummary,
     decode_model,
     decode_summary,
 )
+from reconciler.dialects.scores.reports import Reports
 from reconciler.errors import UserError
 from reconciler.model import fields
 from reconciler.model.body import Body

@@ -6,7 +6,7 @@ equal here exactly when Go's `reflect.DeepEqual` says so of the decoded structs.
 
 from dataclasses import dataclass
 
-from reconciler.dialects.addon_scores.reports import ScoreName
+from reconciler.dialects.scores.reports import ScoreName
 from reconciler.model import fields
 from reconciler.model.body import Body
 from reconciler.model.labels import LabelSelector, Requirement
@@ -166,6 +166,11 @@ def dynamic_weight(placement: Body) -> str:
     """Return the dynamic weight of a placement as it is written, `""` for none."""
     above, weights, name = WEIGHT
     return fields.text(fields.mapping(fields.mapping(placement, above), weights), name)
+
+
+def policy_weight(policy: Body) -> str:
+    """Return the dynamic weight of a policy as it is written, `""` for none."""
+    return dynamic_weight(fields.mapping(fields.mapping(policy, "spec"), "placement"))
 
 
 def scored_resources(placement: Body | None) -> frozenset[str]:

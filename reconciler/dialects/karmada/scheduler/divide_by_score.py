@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from reconciler.dialects.addon_scores.reports import Reported, read_score
 from reconciler.dialects.karmada.api.clusters import Members
 from reconciler.dialects.karmada.api.placement import Placement
 from reconciler.dialects.karmada.scheduler.dispense import dispense
@@ -19,6 +18,7 @@ from reconciler.dialects.karmada.scheduler.division import (
 )
 from reconciler.dialects.karmada.scheduler.failure import Failure, unschedulable
 from reconciler.dialects.karmada.scheduler.request import Request
+from reconciler.dialects.scores.reports import Reported, read_score
 
 STRATEGY = DivisionStrategy.SCORE_WEIGHT
 

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from itertools import islice
 
-from reconciler.dialects.addon_scores.references import extended_scores
 from reconciler.dialects.karmada.api.custom_kinds import CustomKinds, VersionedKind
 from reconciler.dialects.karmada.api.groups import SCHEDULING_GROUP
 from reconciler.dialects.karmada.api.policies import (
@@ -36,6 +35,7 @@ from reconciler.dialects.karmada.view.quotas import dangling_in_quotas
 from reconciler.dialects.karmada.view.selected_templates import Templates, index_templates
 from reconciler.dialects.karmada.view.state_references import preserved_in_vain
 from reconciler.dialects.karmada.view.weighing import doubts_of_weight
+from reconciler.dialects.scores.references import extended_scores
 from reconciler.manifests.built_in import PRIORITIES, is_built_in
 from reconciler.manifests.doubtful_selectors import doubts_of_selector, selector_at
 from reconciler.manifests.names import shown

@@ -3,15 +3,14 @@
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 
-from reconciler.dialects.addon_scores.references import ExtendedScores
-from reconciler.dialects.addon_scores.reports import Reported
 from reconciler.dialects.karmada.api.clusters import Members
-from reconciler.dialects.karmada.api.placement import WEIGHT_POINTER, dynamic_weight, score_in
+from reconciler.dialects.karmada.api.placement import WEIGHT_POINTER, policy_weight, score_in
 from reconciler.dialects.karmada.scheduler.divide_by_score import scores_asked
 from reconciler.dialects.karmada.scheduler.division import Mode
 from reconciler.dialects.karmada.scheduler.schedule_result import Attempt
+from reconciler.dialects.scores.references import ExtendedScores
+from reconciler.dialects.scores.reports import Reported
 from reconciler.manifests.references import Dangling
-from reconciler.model.fields import mapping
 from reconciler.model.world import Manifest
 
 BY_SCORES = (Mode.FRESH, Mode.SCALE_UP)
@@ -38,7 +37,7 @@ def weightless(attempt: Attempt, members: Members, now: datetime) -> Mapping[int
 
 def doubts_of_weight(policy: Manifest, scores: ExtendedScores) -> Iterator[Dangling]:
     """Yield that no cluster has the score that a policy weighs by, or that a hub refuses it."""
-    weight = dynamic_weight(mapping(mapping(policy.body, "spec"), "placement"))
+    weight = policy_weight(policy.body)
     name = score_in(weight)
     if name is not None:
         yield from scores.doubts(policy.key, WEIGHT_POINTER, name, "refuses", weight)

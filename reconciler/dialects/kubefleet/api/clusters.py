@@ -7,7 +7,6 @@ from datetime import datetime
 from functools import cached_property
 from operator import attrgetter
 
-from reconciler.dialects.addon_scores.reports import Reports
 from reconciler.dialects.cluster_inventory import AdmittedCluster
 from reconciler.dialects.kubefleet.api.cluster_decision import ClusterDecision
 from reconciler.dialects.kubefleet.api.policy import SelectorTerm
@@ -22,6 +21,7 @@ from reconciler.dialects.kubefleet.scheduler.eligibility import (
     well_since,
 )
 from reconciler.dialects.kubefleet.scheduler.ranked_cluster import RankedCluster
+from reconciler.dialects.scores.reports import Reports
 from reconciler.errors import UserError
 from reconciler.model import fields
 from reconciler.model.body import Body

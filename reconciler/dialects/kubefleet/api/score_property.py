@@ -4,10 +4,15 @@ Unlike upstream: `score.reconciler.dev/<resource>.<score>` sorts by that score o
 where the configuration says `scores.extend: true`. Elsewhere it is a property that no cluster has.
 """
 
-from reconciler.dialects.addon_scores.reports import ScoreName
-from reconciler.dialects.kubefleet.api.policy import PICK_N, Policy
+from collections.abc import Iterator
+
+from reconciler.dialects.kubefleet.api.policy import PICK_N, PREFERRED, Policy
+from reconciler.dialects.scores.reports import ScoreName
+from reconciler.model.body import Body
+from reconciler.model.fields import bodies, mapping, text
 
 PREFIX = "score.reconciler.dev/"
+TERMS = f"/spec/policy/affinity/clusterAffinity/{PREFERRED}"
 
 
 def score_in(name: str) -> ScoreName | None:
@@ -27,3 +32,14 @@ def scores_of(policy: Policy) -> frozenset[ScoreName]:
     sorters = (one.term.sorter for one in policy.preferred if policy.placement_type == PICK_N)
     found = (score_in(sorter.name) for sorter in sorters if sorter is not None)
     return frozenset(one for one in found if one is not None)
+
+
+def written_scores(placement: Body) -> Iterator[tuple[str, str, ScoreName]]:
+    """Yield where a placement names scores to sort by, how they are written, and which they are."""
+    policy = mapping(mapping(placement, "spec"), "policy")
+    affinity = mapping(mapping(policy, "affinity"), "clusterAffinity")
+    for position, term in enumerate(bodies(affinity, PREFERRED)):
+        written = text(mapping(mapping(term, "preference"), "propertySorter"), "name")
+        name = score_in(written)
+        if name is not None:
+            yield f"{TERMS}/{position}/preference/propertySorter/name", written, name

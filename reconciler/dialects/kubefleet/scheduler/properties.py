@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from operator import eq, ge, gt, le, lt, ne
 
-from reconciler.dialects.addon_scores.reports import read_score
 from reconciler.dialects.kubefleet.api.clusters import Member, Members, PropertyScale
 from reconciler.dialects.kubefleet.api.names import RESOURCE_PROPERTY_PREFIX
 from reconciler.dialects.kubefleet.api.policy import PropertyRequirement
 from reconciler.dialects.kubefleet.api.score_property import score_in
 from reconciler.dialects.kubefleet.scheduler.failure import UnexpectedBehavior
+from reconciler.dialects.scores.reports import read_score
 from reconciler.model.quantity import Quantity, approximate, parse_quantity
 from reconciler.model.same import Same
 from reconciler.schedule.columns import listed

@@ -6,11 +6,10 @@ from reconciler.dialects.kubefleet.api.kinds import PLACEMENTS
 from reconciler.dialects.kubefleet.api.names import GROUP
 from reconciler.dialects.kubefleet.api.resource_snapshot import resource_key
 from reconciler.dialects.kubefleet.snapshots.resource_selection import select_resources
+from reconciler.dialects.kubefleet.view.references import SELECTORS
 from reconciler.errors import UserError
 from reconciler.manifests.references import Brought, Known
 from reconciler.model.fields import bodies, mapping
-
-SELECTORS = "/spec/resourceSelectors"
 
 
 def brought_by_placements(known: Known) -> Iterator[Brought]:

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from reconciler.dialects.addon_scores.reports import read_score
 from reconciler.dialects.kubefleet.api.binding import Binding
 from reconciler.dialects.kubefleet.api.clusters import Members
 from reconciler.dialects.kubefleet.api.kinds import subject_of
@@ -33,6 +32,7 @@ from reconciler.dialects.kubefleet.view.run_progress import (
     rollout_sentences,
     wait_for_run,
 )
+from reconciler.dialects.scores.reports import read_score
 from reconciler.model import fields
 from reconciler.model.body import Body
 from reconciler.model.explanation import ClusterAnswer, ClusterVerdict, Explanation, ScorePart

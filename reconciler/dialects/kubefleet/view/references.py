@@ -2,18 +2,18 @@
 
 from collections.abc import Iterator
 
-from reconciler.dialects.addon_scores.references import extended_scores
 from reconciler.dialects.kubefleet.api.groups import CLUSTER_GROUP, PLACEMENT_GROUP
 from reconciler.dialects.kubefleet.api.kinds import PLACEMENTS
 from reconciler.dialects.kubefleet.api.policy import PICK_FIXED
+from reconciler.dialects.kubefleet.api.score_property import written_scores
 from reconciler.dialects.kubefleet.view.judged_references import refused_beside_others
 from reconciler.dialects.kubefleet.view.meant_clusters import (
     OVERRIDES,
     doubts_of_override,
     doubts_of_placement,
 )
-from reconciler.dialects.kubefleet.view.sorter_references import doubts_of_sorters
 from reconciler.dialects.kubefleet.view.update_references import doubts_of_updates
+from reconciler.dialects.scores.references import extended_scores
 from reconciler.errors import UserError
 from reconciler.manifests.built_in import is_built_in
 from reconciler.manifests.doubtful_selectors import Labelled
@@ -57,7 +57,8 @@ def dangling_in_kubefleet(known: Known) -> Iterator[Dangling]:
         yield from _selected(manifest, known)
         yield from doubts_of_placement(manifest, labelled)
         if scores is not None:
-            yield from doubts_of_sorters(manifest, scores)
+            for at, written, score in written_scores(manifest.body):
+                yield from scores.doubts(manifest.key, at, score, "finds on no cluster", written)
     for kind in OVERRIDES:
         for manifest in known.of_kind(PLACEMENT_GROUP, kind):
             yield from doubts_of_override(manifest, labelled)

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from reconciler.dialects.addon_scores.reports import decode_report
 from reconciler.dialects.ocm.api.cluster_sets import decode_set, decode_set_binding
 from reconciler.dialects.ocm.api.clusters import decode_cluster
 from reconciler.dialects.ocm.api.groups import CLUSTER
@@ -12,6 +11,7 @@ from reconciler.dialects.ocm.api.work_admission import refuse_replica_set, refus
 from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import GROUP as WORK_GROUP
 from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import KIND as REPLICA_SET
 from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import WORK
+from reconciler.dialects.scores.reports import decode_report
 from reconciler.errors import UserError
 from reconciler.manifests.schemas.violations import Violation
 from reconciler.model.body import Body

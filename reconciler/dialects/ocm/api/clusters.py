@@ -6,9 +6,9 @@ from datetime import datetime
 from functools import cached_property
 from operator import attrgetter
 
-from reconciler.dialects.addon_scores.reports import Reported
 from reconciler.dialects.ocm.api.placement import AddOnScore
 from reconciler.dialects.ocm.scheduler.request import Scores
+from reconciler.dialects.scores.reports import Reported
 from reconciler.errors import UserError
 from reconciler.model import fields
 from reconciler.model.body import Body

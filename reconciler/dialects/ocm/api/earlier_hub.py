@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from reconciler.dialects.addon_scores.reports import Reports, scores_before
 from reconciler.dialects.cluster_inventory import (
     AdmittedCluster,
     ClusterInventory,
@@ -19,6 +18,7 @@ from reconciler.dialects.ocm.api.hub_objects import (
     sets_of,
 )
 from reconciler.dialects.ocm.decisions.sync import Hub
+from reconciler.dialects.scores.reports import Reports, scores_before
 from reconciler.model.known_kinds import Kind
 from reconciler.model.world import Manifest, World
 

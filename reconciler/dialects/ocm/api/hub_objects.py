@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from reconciler.dialects.addon_scores.reports import SCORES, Reports, named, reports_of
 from reconciler.dialects.followed_index import Followed
 from reconciler.dialects.ocm.api.cluster_sets import (
     IMPLICIT,
@@ -13,6 +12,7 @@ from reconciler.dialects.ocm.api.cluster_sets import (
     decode_set_binding,
 )
 from reconciler.dialects.ocm.api.placement import GROUP
+from reconciler.dialects.scores.reports import SCORES, Reports, named, reports_of
 from reconciler.model.body import Body
 from reconciler.model.fields import mapping
 from reconciler.model.identity import ObjectKey

@@ -5,7 +5,7 @@ Source: open-cluster-management.io/api cluster/v1alpha1 types_addonplacementscor
 
 from collections.abc import Iterator
 
-from reconciler.dialects.addon_scores.reports import SCORES
+from reconciler.dialects.scores.reports import SCORES
 from reconciler.dialects.scoring import Scores, Scoring
 from reconciler.manifests.edits.fields_in_text import Item
 from reconciler.manifests.edits.steps import AppendItem, SetField, Step

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol
 
-from reconciler.dialects.addon_scores.reports import Reports
 from reconciler.dialects.ocm.api.clusters import ManagedCluster, Members
 from reconciler.dialects.ocm.cel import optional_value
 from reconciler.dialects.ocm.cel.budget import (
@@ -25,6 +24,7 @@ from reconciler.dialects.ocm.cel.budget import (
 from reconciler.dialects.ocm.cel.cluster_object import cluster_object
 from reconciler.dialects.ocm.cel.engine import engine, runner
 from reconciler.dialects.ocm.cel.functions import FUNCTIONS
+from reconciler.dialects.scores.reports import Reports
 from reconciler.errors import Misconfigured
 from reconciler.schedule.framework import Mask, mask_of, positions_of
 

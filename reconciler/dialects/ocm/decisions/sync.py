@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from reconciler.dialects.addon_scores.reports import Reports
 from reconciler.dialects.ocm.api.cluster_sets import (
     ClusterSet,
     OfferedClusters,
@@ -18,6 +17,7 @@ from reconciler.dialects.ocm.decisions.placement_decisions import DecisionsSoFar
 from reconciler.dialects.ocm.scheduler.request import Request
 from reconciler.dialects.ocm.scheduler.schedule import Code, ScheduleResult, Status, schedule
 from reconciler.dialects.ocm.scheduler.weights import may_balance
+from reconciler.dialects.scores.reports import Reports
 from reconciler.model.conditions import Condition
 from reconciler.schedule.framework import NO_CLUSTERS
 

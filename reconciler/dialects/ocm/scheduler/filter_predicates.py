@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from reconciler.dialects.addon_scores.reports import Reports
 from reconciler.dialects.ocm.api.clusters import Members
 from reconciler.dialects.ocm.api.placement import ClusterSelector
 from reconciler.dialects.ocm.cel.expression import Program, compile_cel
 from reconciler.dialects.ocm.scheduler.request import Request
+from reconciler.dialects.scores.reports import Reports
 from reconciler.errors import Misconfigured
 from reconciler.model.labels import Requirement
 from reconciler.model.same import Same

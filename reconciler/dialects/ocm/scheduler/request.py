@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, field
 
-from reconciler.dialects.addon_scores.reports import Reports
 from reconciler.dialects.ocm.api.placement import Placement
+from reconciler.dialects.scores.reports import Reports
 from reconciler.model.identity import ClusterName
 from reconciler.schedule.columns import Numbers
 from reconciler.schedule.framework import NO_CLUSTERS, Mask

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from reconciler.dialects.addon_scores.reports import Reported, Reports, ScoreName, read_score
 from reconciler.dialects.ocm.api.clusters import Members
 from reconciler.dialects.ocm.api.placement import AddOnScore
 from reconciler.dialects.ocm.scheduler.request import Request, Scores
+from reconciler.dialects.scores.reports import Reported, Reports, ScoreName, read_score
 from reconciler.model.same import Same
 from reconciler.schedule.columns import of_clusters
 from reconciler.schedule.fleet import remember

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterator
 
-from reconciler.dialects.addon_scores.references import missing_score
 from reconciler.dialects.ocm.api.cluster_sets import (
     DEFAULT_SET,
     EXCLUSIVE,
@@ -10,6 +9,7 @@ from reconciler.dialects.ocm.api.cluster_sets import (
     decode_set,
 )
 from reconciler.dialects.ocm.api.placement import GROUP, decode_placement
+from reconciler.dialects.scores.references import missing_score
 from reconciler.errors import Misconfigured
 from reconciler.manifests.doubtful_selectors import (
     Labelled,

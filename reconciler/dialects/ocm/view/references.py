@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from reconciler.dialects.addon_scores.references import reported_scores, scores_of_none
 from reconciler.dialects.ocm.api.cluster_sets import IMPLICIT
 from reconciler.dialects.ocm.api.placement import (
     ADDITIVE,
@@ -19,6 +18,7 @@ from reconciler.dialects.ocm.view.meant_clusters import (
     doubts_of_set,
     known_labels,
 )
+from reconciler.dialects.scores.references import reported_scores, scores_of_none
 from reconciler.manifests.names import shown
 from reconciler.manifests.references import Dangling, Known, proposal
 from reconciler.model.fields import bodies, mapping, strings, text

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from reconciler.dialects.addon_scores.reports import SCORES, ScoreName
+from reconciler.dialects.scores.reports import SCORES, ScoreName
 from reconciler.manifests.names import shown
 from reconciler.manifests.references import Dangling, Known, proposal
 from reconciler.model.fields import bodies, mapping, text
