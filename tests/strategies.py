@@ -235,10 +235,13 @@ EXTENSIONS: tuple[Mapping[str, Any], ...] = (
     {"limits": {"maxMoves": 1, "intervalSeconds": 30}},
     {"selector": {"kind": "Deployment", "namespace": "default"}},
     {"selector": {"policy": {"name": "p", "namespace": "default"}}, "limits": {"maxMoves": 2}},
+    {"selector": {"onCluster": "a"}, "limits": {"maxMoves": 1}},
+    {"selector": {"state": "Unschedulable"}},
+    {"selector": {"state": "AwayFromFirstAffinity"}},
     {"schedule": "*/5 * * * *"},
     {"schedule": "1 12 * * *", "limits": {"maxMoves": 1}},
 )
-ONE_RUN = 5  # of the extensions: only these may have a time to live
+ONE_RUN = 8  # of the extensions: only these may have a time to live
 
 
 @st.composite

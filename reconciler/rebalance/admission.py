@@ -105,6 +105,14 @@ def _selector(spec: Body) -> Iterator[Violation]:
     except UserError as error:
         yield Violation("/spec/selector", "rebalancer-selector", error.message)
         return
+    policy = mapping(selector, "policy")
+    if bool(text(policy, "kind")) is not bool(text(policy, "apiVersion")):
+        yield Violation(
+            "/spec/selector/policy",
+            "rebalancer-selector",
+            "`apiVersion` and `kind` of a policy must stand together",
+            "both, or none of them for a PropagationPolicy or ClusterPropagationPolicy",
+        )
     refusal = "" if labels is None else refusal_of(labels)
     if refusal:
         yield Violation("/spec/selector/labelSelector", "rebalancer-selector", refusal)

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from reconciler.manifests.admission import Admitted
 from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, mapping_or_none, number_or_none, text
-from reconciler.model.identity import ObjectKey
+from reconciler.model.identity import ObjectKey, group_of
 from reconciler.model.selectors import decode_label_selector
 from reconciler.rebalance.rebalancer_status import Progress, decode_reference, decode_status
-from reconciler.rebalance.target import Reference, TargetSelection
+from reconciler.rebalance.target import Reference, TargetSelection, TargetState
 
 DEFAULT_INTERVAL_SECONDS = 60  # ours
 POLICY_GROUP = "policy.karmada.io"
@@ -74,8 +74,19 @@ def decode_selection(selector: Body) -> TargetSelection:
         kind=text(selector, "kind"),
         namespace=text(selector, "namespace"),
         labels=None if labels is None else decode_label_selector(labels),
-        policy=None if policy is None else policy_key(policy),
+        policy=None if policy is None else selected_policy(policy),
+        on_cluster=text(selector, "onCluster"),
+        state=TargetState(state) if (state := text(selector, "state")) else None,
     )
+
+
+def selected_policy(reference: Body) -> ObjectKey:
+    """Return what a selector names as policy: without a kind, one of Karmada's."""
+    kind = text(reference, "kind")
+    if not kind:
+        return policy_key(reference)
+    group = group_of(text(reference, "apiVersion"))
+    return ObjectKey(group, kind, text(reference, "namespace"), text(reference, "name"))
 
 
 def policy_key(reference: Body) -> ObjectKey:

@@ -9,7 +9,7 @@ from reconciler.model.fields import bodies, mapping, mapping_or_none, text
 from reconciler.model.identity import ObjectKey, group_of
 from reconciler.model.world import Manifest
 from reconciler.rebalance.kinds import REBALANCER, TRIGGER
-from reconciler.rebalance.rebalancer_spec import POLICY, policy_key
+from reconciler.rebalance.rebalancer_spec import POLICY, policy_key, selected_policy
 from reconciler.rebalance.rebalancer_status import decode_record, encode_reference
 from reconciler.rebalance.trigger_status import decode_trigger_status
 
@@ -38,7 +38,8 @@ def _rebalanced(
             yield Dangling(manifest.key, at, rule, message, expected)
     policy = mapping_or_none(mapping(spec, "selector"), "policy")
     if policy is not None:
-        yield from _policy(manifest, known, policy, "/spec/selector/policy/name", rule)
+        key = selected_policy(policy)
+        yield from _policy(manifest, known, key, "/spec/selector/policy/name", rule)
 
 
 def _triggered(
@@ -56,7 +57,7 @@ def _triggered(
             yield Dangling(manifest.key, at, rule, message, expected)
     for position, target in enumerate(bodies(spec, "targetRefPolicy")):
         at = f"/spec/targetRefPolicy/{position}/name"
-        yield from _policy(manifest, known, target, at, rule)
+        yield from _policy(manifest, known, policy_key(target), at, rule)
 
 
 def _record(manifest: Manifest, known: Known) -> Body:
@@ -66,12 +67,12 @@ def _record(manifest: Manifest, known: Known) -> Body:
 
 
 def _policy(
-    manifest: Manifest, known: Known, target: Body, at: str, rule: str
+    manifest: Manifest, known: Known, key: ObjectKey, at: str, rule: str
 ) -> Iterator[Dangling]:
-    """Yield a policy that is missing; without a namespace it is a cluster policy."""
-    key = policy_key(target)
+    """Yield a policy that is missing."""
     if key not in known.keys:
-        message = f"the {_described({**target, 'kind': key.kind})} is not there"
+        scope = f"{key.namespace}/" if key.namespace else ""
+        message = f"the {key.kind} {shown(scope + key.name)} is not there"
         expected = f"a policy of this repository; one with a namespace is a {POLICY}"
         yield Dangling(manifest.key, at, rule, message, expected)
 

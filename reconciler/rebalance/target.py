@@ -1,10 +1,13 @@
 """What a rebalancer refers to, and what it finds there."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Protocol
+from enum import StrEnum
+from typing import NamedTuple, Protocol
 
+from reconciler.errors import UserError
+from reconciler.model.decision import Placed
 from reconciler.model.identity import ObjectKey
 from reconciler.model.labels import LabelSelector, matches
 
@@ -43,6 +46,45 @@ Rescheduled = Mapping[ObjectKey, MetDemand]
 """The targets whose demand a pass met."""
 
 
+class AffinityPlace(NamedTuple):
+    """The affinity group that placed an object, by name, and its place among those tried, from 0.
+
+    One that is not among them any more comes after all of them.
+    """
+
+    place: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FreshPlace:
+    """Where a schedule afresh would put an object.
+
+    Attributes:
+        before: Where it is.
+        after: Where it would be.
+        problem: Why it would have fewer clusters than it asks for, `""` if it would have all.
+        groups: The affinity groups before and after, `None` where it has none.
+    """
+
+    before: Placed
+    after: Placed
+    problem: str = ""
+    groups: tuple[AffinityPlace | None, AffinityPlace | None] = (None, None)
+
+    @property
+    def exchanged(self) -> int:
+        """How many clusters it would have in the place of others."""
+        was, becomes = dict(self.before).keys(), dict(self.after).keys()
+        return min(len(becomes - was), len(was - becomes))
+
+
+def exchanged_by(afresh: Callable[[], FreshPlace | None]) -> int:
+    """Return how many clusters a schedule afresh would exchange, 0 where there is none."""
+    place = afresh()
+    return 0 if place is None else place.exchanged
+
+
 def _one() -> int:
     return 1
 
@@ -61,11 +103,13 @@ class Target:
         waits_for: Why it cannot be scheduled now, with file and line: it is faulty, held, suspended
             or has no placement; `""` if it can.
         divisible: Whether its replicas can move a few at a time.
-        moves: Counts the replicas that a fresh schedule would move; asked only where moves are
-            limited, as is `left`.
+        moves: Counts the replicas that a fresh schedule would move, or the clusters that it would
+            exchange where there are no replicas; asked only where moves are limited, as is `left`.
         left: Counts the replicas that an earlier batch left to be moved, `None` if there is no
             goal of an earlier batch, or none that can be reached any more.
         arrived: Whether all that is placed is reported healthy.
+        afresh: Returns where a schedule afresh would put it as everything stands, `None` where it
+            cannot be scheduled; asked only by who wants to know that.
         evicting: Where it is still being evicted from, sorted; no schedule chooses these clusters.
     """
 
@@ -73,17 +117,39 @@ class Target:
     triggered_at: datetime | None = None
     waits_for: str = ""
     divisible: bool = False
-    moves: Callable[[], int] = _one
-    left: Callable[[], int | None] = _nothing
+    moves: Callable[[], int] = field(default=_one, compare=False)
+    left: Callable[[], int | None] = field(default=_nothing, compare=False)
+    afresh: Callable[[], FreshPlace | None] = field(default=_nothing, compare=False)
     arrived: bool = False
     evicting: tuple[str, ...] = ()
+
+
+class TargetState(StrEnum):
+    """What may be wrong with where an object is."""
+
+    UNSCHEDULABLE = "Unschedulable"
+    AWAY_FROM_FIRST_AFFINITY = "AwayFromFirstAffinity"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """Where an object is, as the last pass left it; nowhere if it is new.
+
+    Attributes:
+        clusters: The names of its clusters.
+        states: What is wrong with that.
+    """
+
+    clusters: frozenset[str] = frozenset()
+    states: frozenset[TargetState] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetSelection:
     """A description of workloads; what is empty or `None` selects any.
 
-    `policy` is the policy that claims them.
+    `policy` is the policy that claims them, or the placement of another API that is meant itself.
+    `on_cluster` and `state` are about where the last pass left them.
     """
 
     api_version: str = ""
@@ -91,17 +157,49 @@ class TargetSelection:
     namespace: str = ""
     labels: LabelSelector | None = None
     policy: ObjectKey | None = None
+    on_cluster: str = ""
+    state: TargetState | None = None
+
+    @property
+    def asks_where(self) -> bool:
+        """Whether it says where an object has to be."""
+        return bool(self.on_cluster) or self.state is not None
 
 
-def selects(selection: TargetSelection, reference: Reference, labels: Mapping[str, str]) -> bool:
-    """Return whether a description means an object, as far as the object itself tells."""
+def selects(
+    selection: TargetSelection,
+    reference: Reference,
+    labels: Mapping[str, str],
+    standing: Callable[[], Standing],
+) -> bool:
+    """Return whether a description means an object, whatever policy it has.
+
+    Args:
+        selection: The description.
+        reference: The object as a rebalancer names it.
+        labels: Of the object.
+        standing: Returns where it is; asked only where that counts. One whose outputs cannot be
+            read is nowhere.
+    """
     if selection.api_version not in ("", reference.api_version):
         return False
     if selection.kind not in ("", reference.kind):
         return False
     if selection.namespace not in ("", reference.namespace):
         return False
-    return selection.labels is None or matches(selection.labels, labels)
+    if selection.labels is not None and not matches(selection.labels, labels):
+        return False
+    return not selection.asks_where or _stands(selection, standing)
+
+
+def _stands(selection: TargetSelection, where: Callable[[], Standing]) -> bool:
+    try:
+        standing = where()
+    except UserError:  # a fault of its own says so
+        return False
+    if selection.on_cluster and selection.on_cluster not in standing.clusters:
+        return False
+    return selection.state is None or selection.state in standing.states
 
 
 class Targets(Protocol):

@@ -135,6 +135,7 @@ KUBEFLEET = Owned(
     ),
     others={
         ("cli/edits/rebalance.py", "policy"): "a rebalancer",
+        ("cli/edits/rebalance.py", "state"): "a rebalancer",
         ("core/record.py", "blob"): "the record of a pass",
         ("dialects/kubefleet/eviction/judgement.py", "clusterName"): "an eviction",
         ("dialects/kubefleet/imports/switch.py", "applyStrategy"): "a Work, or a placement",
@@ -145,7 +146,9 @@ KUBEFLEET = Owned(
         ("dialects/kubefleet/view/references.py", "policy"): "a placement",
         ("dialects/kubefleet/view/tree.py", "state"): "what is shown",
         ("dialects/kubefleet/workgenerator/work_marks.py", "applyStrategy"): "a Work",
+        ("rebalance/admission.py", "policy"): "a rebalancer",
         ("rebalance/rebalancer_spec.py", "policy"): "a rebalancer",
+        ("rebalance/rebalancer_spec.py", "state"): "a rebalancer",
         ("rebalance/references.py", "policy"): "a rebalancer",
         ("shell/git/checkout/step_files.py", "blob"): "what git prints",
         ("shell/git/objects.py", "blob"): "what git prints",

@@ -33,6 +33,12 @@ def test_targets_of_rebalancers(workload: Body, expected: list[str]) -> None:
     ("spec", "expected"),
     [
         pytest.param({"selector": {"kind": "Deployment"}}, [], id="selector-alone"),
+        pytest.param({"selector": {"onCluster": "a"}}, [], id="on-cluster"),
+        pytest.param(
+            {"selector": {"policy": {"kind": "Placement", "name": "p"}}},
+            ["rebalancer-selector"],
+            id="policy-of-no-api",
+        ),
         pytest.param({"workloads": [target()], "schedule": "0 3 * * SUN"}, [], id="schedule"),
         pytest.param({}, ["rebalancer-target"], id="nothing"),
         pytest.param(

@@ -25,11 +25,19 @@ class RebalanceWords:
     targets: Sequence[str]
     selector: str | None
     policy: str | None
+    on_cluster: str | None = None
+    state: str | None = None
     namespace: str | None
     all_namespaces: bool
     max_moves: int | None
     ttl: int | None
     name: str | None
+
+    @property
+    def describes(self) -> bool:
+        """Whether something is described, beside what is named."""
+        described = (self.selector, self.policy, self.on_cluster, self.state)
+        return any(word is not None for word in described)
 
 
 def rebalancer_of(world: "World", demand: RebalanceWords) -> "tuple[ObjectKey, Body]":
@@ -41,8 +49,11 @@ def rebalancer_of(world: "World", demand: RebalanceWords) -> "tuple[ObjectKey, B
     from reconciler.cli.edits.what_if import target_of
     from reconciler.manifests.scope import DEFAULT_NAMESPACE
 
-    if not demand.targets and demand.selector is None and demand.policy is None:
-        raise UsageError("nothing is to be rebalanced; name a KIND/NAME, --selector or --policy")
+    if not demand.targets and not demand.describes:
+        raise UsageError(
+            "nothing is to be rebalanced; name a KIND/NAME, --selector, --policy, --on-cluster or "
+            "--state"
+        )
     namespace = demand.namespace or DEFAULT_NAMESPACE
     spec: dict[str, object] = {}
     if demand.targets:
@@ -56,7 +67,7 @@ def rebalancer_of(world: "World", demand: RebalanceWords) -> "tuple[ObjectKey, B
     if demand.ttl is not None:
         spec["ttlSecondsAfterFinished"] = demand.ttl
     key = ObjectKey(*REBALANCER, "", demand.name or _free_name(world, demand))
-    _check_name(world, key)
+    check_name(world, key)
     api_version = f"{key.group}/v1alpha1"
     body = {
         "apiVersion": api_version,
@@ -77,7 +88,7 @@ def _selector(world: "World", demand: RebalanceWords) -> dict[str, object]:
     from reconciler.manifests.scope import DEFAULT_NAMESPACE
 
     selector: dict[str, object] = {}
-    if demand.selector is None and demand.policy is None:
+    if not demand.describes:
         return selector
     wide = demand.all_namespaces or demand.policy is not None
     namespace = demand.namespace or (None if wide else DEFAULT_NAMESPACE)
@@ -87,6 +98,12 @@ def _selector(world: "World", demand: RebalanceWords) -> dict[str, object]:
         selector["labelSelector"] = {"matchLabels": dict(_labels(demand.selector))}
     if demand.policy is not None:
         selector["policy"] = _policy(world, demand.policy)
+    if demand.on_cluster is not None:
+        from reconciler.audit.previews.edits import clusters_named
+
+        selector["onCluster"] = clusters_named(world, demand.on_cluster)[0].name
+    if demand.state is not None:
+        selector["state"] = demand.state
     return selector
 
 
@@ -124,11 +141,15 @@ def _policy(world: "World", word: str) -> dict[str, str]:
 
 
 def _free_name(world: "World", demand: RebalanceWords) -> str:
-    """Return a name that was never used here: one that was would not run again."""
-    first = [*demand.targets, demand.policy or "", "selected"]
+    """Return a name made of what is named first; one that was used would not run again."""
+    first = [*demand.targets, demand.policy or "", demand.on_cluster or "", "selected"]
     words = next(word for word in first if word).lower().rpartition("/")
     stem = "".join(c if c.isascii() and c.isalnum() else "-" for c in words[2])
-    stem = f"rebalance-{stem.strip('-') or 'selected'}"[:LONGEST_STEM]
+    return free_name(world, f"rebalance-{stem.strip('-') or 'selected'}"[:LONGEST_STEM])
+
+
+def free_name(world: "World", stem: str) -> str:
+    """Return a name that no rebalancer ever had here, made of a stem."""
     number, name = 1, stem
     while ObjectKey(*REBALANCER, "", name) in {**world.inputs, **world.outputs}:
         number += 1
@@ -136,7 +157,7 @@ def _free_name(world: "World", demand: RebalanceWords) -> str:
     return name
 
 
-def _check_name(world: "World", key: ObjectKey) -> None:
+def check_name(world: "World", key: ObjectKey) -> None:
     """Refuse a name that cannot be written, or that has run already."""
     if not is_subdomain(key.name):
         raise UsageError(

@@ -100,4 +100,8 @@ def _subject(asked: dict[str, Any]) -> str:
         what.append(f"what {asked['policy']} placed")
     elif asked["selector"]:
         what.append(f"what has {asked['selector']}")
+    if asked["on_cluster"]:
+        what.append(f"what is on {asked['on_cluster']}")
+    if asked["state"]:
+        what.append(f"what is {asked['state']}")
     return commit_subject(f"Rebalance {', '.join(what)}")

@@ -31,7 +31,12 @@ from reconciler.dialects.karmada.memory import KarmadaMemory
 from reconciler.dialects.karmada.scheduler.reschedule_requests import is_reschedulable
 from reconciler.dialects.karmada.settled_bindings import Settled, SettledBindings
 from reconciler.dialects.karmada.surroundings import Surroundings
-from reconciler.dialects.karmada.view.rebalance_target import held_since, target_of, workload_key
+from reconciler.dialects.karmada.view.rebalance_target import (
+    held_since,
+    standing_of,
+    target_of,
+    workload_key,
+)
 from reconciler.dialects.object_boundary import FaultPlace
 from reconciler.dialects.object_pass import ObjectPass, Part
 from reconciler.dialects.scores.reports import score_question, scores_before
@@ -88,7 +93,8 @@ class Bindings:
                 draft.resource.namespace,
                 draft.resource.name,
             )
-            if selects(selection, reference, draft.workload_labels):
+            standing = partial(standing_of, draft)
+            if selects(selection, reference, draft.workload_labels, standing):
                 yield reference
 
     def plan(

@@ -50,6 +50,7 @@ from reconciler.dialects.kubefleet.view.decision_record import (
 )
 from reconciler.dialects.kubefleet.view.explanation import explain_failure
 from reconciler.dialects.kubefleet.view.files import is_unreadable
+from reconciler.dialects.kubefleet.view.rebalance_target import fresh_place, standing_of
 from reconciler.dialects.kubefleet.workgenerator.overriding import PlacementOverriding
 from reconciler.dialects.kubefleet.workgenerator.placement_content import overrides_asked
 from reconciler.dialects.object_boundary import FaultPlace, place_of
@@ -65,7 +66,13 @@ from reconciler.model.identity import ObjectKey, group_of
 from reconciler.model.labels import labels_of
 from reconciler.model.settings import Settings
 from reconciler.model.world import WRITES_ASSUMED, Fault, Manifest, World
-from reconciler.rebalance.target import Reference, Target, TargetSelection, selects
+from reconciler.rebalance.target import (
+    Reference,
+    Target,
+    TargetSelection,
+    exchanged_by,
+    selects,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,16 +107,24 @@ class Fleets:
         if (group_of(reference.api_version), reference.kind) != (key.group, key.kind):
             return None
         why = doubt_about(self.world, key) or with_place(self.world, key, self._idle(key))
-        return Target(key, waits_for=why) if why or key in self.placements else None
+        if why:
+            return Target(key, waits_for=why)
+        if key not in self.placements:
+            return None
+        afresh = partial(fresh_place, self.left.get(key, {}), self.members, self.now)
+        return Target(key, moves=partial(exchanged_by, afresh), afresh=afresh)
 
     def select(self, selection: TargetSelection, /) -> Iterable[Reference]:
-        """Yield the placements that a description means; Karmada's policies claim none."""
-        if selection.policy is not None:
-            return
+        """Yield the placements that a description means; each is its own policy."""
         for key, manifest in sorted(self.placements.items()):
+            if selection.policy not in (None, key):
+                continue
             version = str(manifest.body["apiVersion"])
             reference = Reference(version, key.kind, key.namespace, key.name)
-            if selects(selection, reference, labels_of(manifest.body)):
+            own = self.world.outputs.get(key)
+            body, left = None if own is None else own.body, self.left.get(key, {})
+            standing = partial(standing_of, body, left)
+            if selects(selection, reference, labels_of(manifest.body), standing):
                 yield reference
 
     def plan(

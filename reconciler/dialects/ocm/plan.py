@@ -18,6 +18,7 @@ from reconciler.dialects.ocm.api.placement import GROUP
 from reconciler.dialects.ocm.api.placement_decision import decode_decision
 from reconciler.dialects.ocm.api.settings import decode_resync
 from reconciler.dialects.ocm.decide import Surroundings
+from reconciler.dialects.ocm.decisions.placement_draft import Draft
 from reconciler.dialects.ocm.decisions.sync import Hub
 from reconciler.dialects.ocm.drafts import Drafts
 from reconciler.dialects.ocm.followed import PLACEMENT
@@ -26,6 +27,7 @@ from reconciler.dialects.ocm.memory import OcmMemory
 from reconciler.dialects.ocm.placements_in_turn import PlacementsInTurn
 from reconciler.dialects.ocm.sets_in_turn import SetsInTurn, removed_sets
 from reconciler.dialects.ocm.view.decision_record import record_removal
+from reconciler.dialects.ocm.view.rebalance_target import fresh_place, standing_of
 from reconciler.dialects.visits import Visits
 from reconciler.manifests.places import doubt_about, fault_place, with_place
 from reconciler.model.body import Body
@@ -35,7 +37,15 @@ from reconciler.model.keyed_cache import same
 from reconciler.model.labels import labels_of
 from reconciler.model.settings import Settings
 from reconciler.model.world import World
-from reconciler.rebalance.target import Reference, Target, TargetSelection, selects
+from reconciler.rebalance.target import (
+    FreshPlace,
+    Reference,
+    Standing,
+    Target,
+    TargetSelection,
+    exchanged_by,
+    selects,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,21 +86,39 @@ class Placements:
         key = ObjectKey(GROUP, PLACEMENT, reference.namespace, reference.name)
         draft, why = self.drafts.find(key), doubt_about(self.world, key)
         if draft is not None:
-            return Target(key, waits_for=why or with_place(self.world, key, draft.idle))
+            return Target(
+                key,
+                waits_for=why or with_place(self.world, key, draft.idle),
+                moves=partial(exchanged_by, partial(self._afresh, draft)),
+                afresh=partial(self._afresh, draft),
+            )
         failed = self.drafts.failed.get(key)
         if not why and failed is not None:
             why = f"it cannot be decided ({fault_place(failed.fault)})"
         return Target(key, waits_for=why) if why else None
 
     def select(self, selection: TargetSelection, /) -> Iterable[Reference]:
-        """Yield the placements that a description means; Karmada's policies claim none."""
-        if selection.policy is not None:
-            return
+        """Yield the placements that a description means; each is its own policy."""
         for key, manifest in sorted(self.memory.followed.there.items()):
+            if selection.policy not in (None, key):
+                continue
             body = manifest.body
             reference = Reference(str(body["apiVersion"]), PLACEMENT, key.namespace, key.name)
-            if key not in self.drafts.failed and selects(selection, reference, labels_of(body)):
+            standing = partial(self._standing, key)
+            if key in self.drafts.failed:
+                continue
+            if selects(selection, reference, labels_of(body), standing):
                 yield reference
+
+    def _standing(self, key: ObjectKey) -> Standing:
+        """Return where a placement is, as the last pass left it."""
+        status = self.world.outputs.get(key)
+        left = self.memory.followed.left.get(key, {})
+        return standing_of(None if status is None else status.body, left)
+
+    def _afresh(self, draft: Draft) -> FreshPlace | None:
+        """Return where a schedule afresh would put a placement, as others stand before."""
+        return fresh_place(draft, self.hub, self.memory.standing, self.now)
 
     def plan(
         self,

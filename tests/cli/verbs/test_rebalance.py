@@ -54,6 +54,17 @@ def test_what_is_written_does_what_was_planned(tmp_path: Path, capsys: Capsys) -
     assert [{"name": "member1", "replicas": 2}] == decisions(load_world(fleet.folder))[SHOP]
 
 
+def test_what_is_on_a_cluster_and_away_from_its_first_affinity_is_described(
+    fleet: Checkout, capsys: Capsys
+) -> None:
+    """The selector says what the words say; nothing is written."""
+    words = ("--on-cluster", "member2", "--state", "AwayFromFirstAffinity", "-A")
+    code, out, _ = answer(fleet, capsys, "rebalance", *words, "--dry-run", "-o", "yaml")
+
+    selector = {"onCluster": "member2", "state": "AwayFromFirstAffinity"}
+    assert (0, {"selector": selector}) == (code, YAML(typ="safe").load(out)["spec"])
+
+
 def test_a_branch_gets_it_and_the_checkout_nothing(tmp_path: Path, capsys: Capsys) -> None:
     """One commit on top of the served branch; a person's edits stay as they are."""
     fleet = recovered_fleet(tmp_path / "fleet")
@@ -216,6 +227,7 @@ def test_no_link_is_followed(tmp_path: Path, capsys: Capsys) -> None:
         pytest.param(["cluster/member1"], "is not placed", id="cluster"),
         pytest.param(["deploy/shop", "-l", "app"], "must be KEY=VALUE", id="selector"),
         pytest.param(["--policy", "shop"], "near it: default/shop", id="policy"),
+        pytest.param(["--on-cluster", "membr1"], 'no cluster "membr1"', id="on-cluster"),
         pytest.param(["deploy/shop", "--name", "A/b"], "must be lower-case letters", id="name"),
         pytest.param(["deploy/shop", "--base", "v9"], "no revision", id="revision"),
         pytest.param(["deploy/shop", "--branch", "-x"], "no branch name", id="branch"),

@@ -7,6 +7,7 @@ import click
 
 from reconciler.cli.edits.manifest_options import manifest_options
 from reconciler.cli.objects import complete
+from reconciler.rebalance.target import TargetState
 
 
 @click.command(name="rebalance")
@@ -14,13 +15,24 @@ from reconciler.cli.objects import complete
 @click.option("-l", "--selector", metavar="K=V,...", help="Also what has these labels.")
 @click.option("--policy", metavar="[NS/]NAME", help="Also what this policy has placed.")
 @click.option(
+    "--on-cluster",
+    metavar="NAME",
+    shell_complete=complete.clusters,
+    help="Also what is on clusters of this name.",
+)
+@click.option(
+    "--state",
+    type=click.Choice([str(state) for state in TargetState]),
+    help="Also what is not placed as it should be.",
+)
+@click.option(
     "-n",
     "--namespace",
     metavar="NS",
     shell_complete=complete.namespaces,
     help="Namespace  [default: default]",
 )
-@click.option("-A", "--all-namespaces", is_flag=True, help="Let --selector mean all namespaces.")
+@click.option("-A", "--all-namespaces", is_flag=True, help="Let it mean all namespaces.")
 @click.option(
     "--max-moves", metavar="N", type=click.IntRange(1, 2**31 - 1), help="Replicas a batch may move."
 )
@@ -36,9 +48,10 @@ from reconciler.cli.objects import complete
 def command(directory: Path, /, **options: Any) -> int:
     r"""Have workloads scheduled afresh: write a WorkloadRebalancer, and say what it would move.
 
-    TARGET is kind/name of a workload, a binding or a placement. The manifest goes to rebalancers/
-    in the checkout, uncommitted, or with --branch onto a new branch; it takes effect once it is
-    merged into the branch that is served.
+    TARGET is kind/name of a workload, a binding or a placement, of any API; what --selector,
+    --policy, --on-cluster and --state describe together is meant besides. The manifest goes to
+    rebalancers/ in the checkout, uncommitted, or with --branch onto a new branch; it takes effect
+    once it is merged into the branch that is served.
 
     \b
     Examples:
@@ -46,6 +59,7 @@ def command(directory: Path, /, **options: Any) -> int:
       reconciler rebalance deployment/shop deployment/frontend --ttl 3600
       reconciler rebalance --policy default/shop --max-moves 5 --branch move-shop
       reconciler rebalance -l tier=web -A -o yaml
+      reconciler rebalance --on-cluster member1 --state AwayFromFirstAffinity -A
     \b
     Exit codes: 0 done, 1 it cannot be written, 2 no such workload, policy or revision.
     """

@@ -179,6 +179,12 @@ def scored_resources(placement: Body | None) -> frozenset[str]:
     return frozenset() if name is None else frozenset((name.resource,))
 
 
+def affinity_names(placement: Body | None) -> tuple[str, ...]:
+    """Return the names of the groups that are tried in order, none where there are no groups."""
+    groups = fields.bodies(placement or {}, "clusterAffinities")
+    return tuple(fields.text(group, "affinityName") for group in groups)
+
+
 def decode_placement(body: Body) -> Placement:
     """Return the placement that a mapping holds.
 
@@ -190,7 +196,6 @@ def decode_placement(body: Body) -> Placement:
     affinity = fields.mapping_or_none(body, "clusterAffinity")
     terms = fields.bodies_or_none(body, "clusterAffinities")
     tolerations = fields.bodies_or_none(body, "clusterTolerations")
-    constraints = fields.bodies_or_none(body, "spreadConstraints")
     scheduling = fields.mapping_or_none(body, "replicaScheduling")
     workloads = fields.mapping_or_none(body, "workloadAffinity")
     return Placement(
@@ -199,10 +204,16 @@ def decode_placement(body: Body) -> Placement:
         cluster_tolerations=None
         if tolerations is None
         else tuple(map(decode_toleration, tolerations)),
-        spread_constraints=None if constraints is None else tuple(map(_constraint, constraints)),
+        spread_constraints=decode_spread(body),
         replica_scheduling=None if scheduling is None else _scheduling(scheduling),
         workload_affinity=None if workloads is None else _workload_affinity(workloads),
     )
+
+
+def decode_spread(body: Body) -> tuple[SpreadConstraint, ...] | None:
+    """Return the spread constraints of a placement; nothing else is decoded."""
+    constraints = fields.bodies_or_none(body, "spreadConstraints")
+    return None if constraints is None else tuple(map(_constraint, constraints))
 
 
 def decode_affinity(body: Body) -> ClusterAffinity:

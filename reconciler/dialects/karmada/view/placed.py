@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from reconciler.dialects.karmada.api.placement import affinity_names
 from reconciler.dialects.karmada.api.work.binding_spec import (
     decode_resource,
     decode_spec,
@@ -12,6 +13,7 @@ from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey
 from reconciler.model.resources import Resources, readable_resources
 from reconciler.model.world import Manifest
+from reconciler.rebalance.target import AffinityPlace
 
 
 def is_placed(output: Manifest) -> bool:
@@ -32,6 +34,19 @@ def clusters_in(binding: Body) -> Iterable[tuple[str, int]]:
 def requested_by(binding: Body) -> Resources:
     """Return what one replica asks for."""
     return readable_resources(requests_of(decode_spec(binding))) or {}
+
+
+def affinity_place(placement: Body | None, observed: str | None) -> AffinityPlace | None:
+    """Return the affinity group that a binding was placed by, `None` where there are no groups.
+
+    Args:
+        placement: Of the binding, as written.
+        observed: The group that its scheduler took last.
+    """
+    names = affinity_names(placement)
+    if not names or not observed:
+        return None
+    return AffinityPlace(names.index(observed) if observed in names else len(names), observed)
 
 
 def workload_of(binding: Body) -> Body:

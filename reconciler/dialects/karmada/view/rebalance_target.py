@@ -7,6 +7,7 @@ from reconciler.dialects.karmada.api.binding import Binding, binding_of
 from reconciler.dialects.karmada.api.cluster_reports import Reports
 from reconciler.dialects.karmada.api.clusters import MemberCluster
 from reconciler.dialects.karmada.api.defaults import DEFAULT_SCHEDULER
+from reconciler.dialects.karmada.api.work.binding_spec import placed_on
 from reconciler.dialects.karmada.detector.binding_draft import Draft
 from reconciler.dialects.karmada.detector.claim_marks import claimant
 from reconciler.dialects.karmada.detector.detect import Claims
@@ -17,17 +18,21 @@ from reconciler.dialects.karmada.scheduler.batched_moves import (
     read_goal,
 )
 from reconciler.dialects.karmada.scheduler.reschedule_requests import (
+    asked_afresh,
     is_reschedulable,
+    known_problem,
     scheduler_of,
 )
+from reconciler.dialects.karmada.scheduler.schedule import schedule
 from reconciler.dialects.karmada.surroundings import Surroundings
+from reconciler.dialects.karmada.view.placed import affinity_place
 from reconciler.errors import UserError
 from reconciler.manifests.paths import is_frozen, output_path
 from reconciler.manifests.places import doubt_about, fault_place, with_place
 from reconciler.manifests.suspension import SUSPEND, is_suspended
 from reconciler.model.identity import ObjectKey, group_of
 from reconciler.model.world import World
-from reconciler.rebalance.target import Reference, Target
+from reconciler.rebalance.target import FreshPlace, Reference, Standing, Target, TargetState
 
 
 def workload_key(reference: Reference) -> ObjectKey:
@@ -114,10 +119,45 @@ def target_of(draft: Draft, around: Surroundings, world: World, workload: Object
         triggered_at=triggered if triggered is not None and triggered <= now else None,
         divisible=is_divisible(binding),
         moves=partial(moves_afresh, binding, around.members, now),
+        afresh=partial(_fresh_place, draft, binding, around),
         left=partial(moves_left, binding, goal, around.members, now),
         arrived=_has_arrived(draft, binding, around),
         evicting=tuple(sorted({str(task.from_cluster) for task in binding.tasks})),
     )
+
+
+def _fresh_place(draft: Draft, binding: Binding, around: Surroundings) -> FreshPlace:
+    """Return where the scheduler would put a binding afresh, whatever quotas say."""
+    afresh, now = asked_afresh(binding, around.now), around.now
+    verdict = schedule(afresh, around.members, now, propagate_empty=around.propagate_empty)
+    clusters = binding.clusters if verdict.clusters is None else verdict.clusters
+    placement = draft.spec.placement
+    return FreshPlace(
+        before=draft.stood.placed,
+        after=placed_on(clusters),
+        problem="" if verdict.error is None else verdict.error.message,
+        groups=(
+            affinity_place(placement, binding.observed_affinity),
+            affinity_place(placement, verdict.observed_affinity),
+        ),
+    )
+
+
+def standing_of(draft: Draft) -> Standing:
+    """Return where a binding is, as the last pass left it.
+
+    It is away from its first affinity group if it was placed by another one.
+    """
+    if draft.present is None:
+        return Standing()
+    status, clusters = draft.status(), draft.stood.named
+    group = affinity_place(draft.spec.placement, status.observed_affinity)
+    states = set()
+    if known_problem(status):
+        states.add(TargetState.UNSCHEDULABLE)
+    if clusters and group is not None and group.place:
+        states.add(TargetState.AWAY_FROM_FIRST_AFFINITY)
+    return Standing(clusters=clusters, states=frozenset(states))
 
 
 def _unscheduled(draft: Draft, world: World, workload: ObjectKey) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 from reconciler.dialects.contract import RescheduleTrigger
-from reconciler.dialects.kubefleet.api.binding import decode_binding
+from reconciler.dialects.kubefleet.api.binding import Binding, decode_binding
 from reconciler.dialects.kubefleet.api.clusters import Members
 from reconciler.dialects.kubefleet.api.kinds import (
     BINDINGS,
@@ -123,8 +123,14 @@ def _is_gone(cluster: ClusterName, members: Members) -> bool:
 
 def placed(left: Mapping[ObjectKey, Body]) -> Placed:
     """Return the clusters that the bindings among a placement's files keep."""
-    found = (decode_binding(body) for key, body in left.items() if key.kind in BINDINGS)
-    return _as_placed(selected_targets(found))
+    return placed_bindings(
+        decode_binding(body) for key, body in left.items() if key.kind in BINDINGS
+    )
+
+
+def placed_bindings(bindings: Iterable[Binding]) -> Placed:
+    """Return the clusters that bindings keep."""
+    return _as_placed(selected_targets(bindings))
 
 
 def _as_placed(targets: tuple[str, ...]) -> Placed:

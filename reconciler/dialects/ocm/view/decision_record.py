@@ -40,7 +40,7 @@ def decision_on(
         run: Whether more than scores differs from what its last run saw.
     """
     before, after = placed(own), placed(verdict.grouped.objects)
-    problem = _problem(verdict)
+    problem = problem_of(verdict)
     news = problem and problem != known_problem(draft.status_file)
     if before == after and not news and demand is None:
         return None
@@ -83,7 +83,7 @@ def placed(objects: tuple[DecisionObject, ...]) -> Placed:
     return tuple((name, 0) for name in sorted({name for item in objects for name in item.clusters}))
 
 
-def _problem(verdict: SyncVerdict) -> str:
+def problem_of(verdict: SyncVerdict) -> str:
     """Return what keeps a placement from all its clusters, `""` if it has them."""
     return next(
         (c.message for c in verdict.conditions if c.type == SATISFIED and c.status == "False"), ""
