@@ -38,7 +38,18 @@ ELSEWHERE = {
 BESIDE = {"resume": ("edits.suspend", "resume"), "uncordon": ("edits.cordon", "uncordon_command")}
 """Verbs that stand in the file of another, with their functions."""
 
-EDITS = ("approve", "cordon", "drain", "label", "rebalance", "scale", "scores", "suspend", "taint")
+EDITS = (
+    "advise",
+    "approve",
+    "cordon",
+    "drain",
+    "label",
+    "rebalance",
+    "scale",
+    "scores",
+    "suspend",
+    "taint",
+)
 """Verbs whose files are in `cli/verbs/edits`."""
 
 Handler = Callable[[int, FrameType | None], object] | int

@@ -30,6 +30,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     "Look ahead": {
         "validate": "Check manifests, in a repository or in any folder.",
         "plan": "Show what merging a branch would move, and why.",
+        "advise": "Say which rebalances are worth it, and what merging them would move.",
         "simulate": "Show what would move if a cluster failed, a workload grew, ...",
         "render": "Print the manifests that an object comes to on its clusters.",
     },

@@ -9,6 +9,7 @@ from reconciler.dialects.cluster_report import ClusterPlace, ClusterReport, labe
 from reconciler.dialects.copy_status import Copies, no_copies
 from reconciler.dialects.draining import Draining
 from reconciler.dialects.merge_warning import MergeEffects, Warned
+from reconciler.dialects.placement_wishes import SpreadWishes, no_spread
 from reconciler.dialects.quota_usage import QuotaUsage
 from reconciler.dialects.scoring import Scoring
 from reconciler.dialects.tree_node import TreeNode
@@ -22,6 +23,7 @@ from reconciler.model.resources import Resources
 from reconciler.model.settings import Settings
 from reconciler.model.upstream_event import ObjectEvent, OutputChange
 from reconciler.model.world import Manifest, World
+from reconciler.rebalance.target import AffinityPlace
 
 
 def _none(*_: object) -> None:
@@ -42,6 +44,10 @@ def _written_taints(cluster: Body, *_: object) -> tuple[Body, ...]:
 
 def _always(*_: object) -> bool:
     return True
+
+
+def _no_affinity(_: Body) -> AffinityPlace | None:
+    return None
 
 
 def _no_problem(_: Body) -> str:
@@ -74,6 +80,9 @@ class View:
             about, as a rebalancer names it, `None` if it is about none.
         problem_of: Returns why what such an output places lacks clusters, as the last pass wrote it
             there; `""` if it lacks none.
+        affinity_of: Returns the affinity group that placed it, of those that are tried in order,
+            `None` if it has none.
+        spread: Returns what says how objects want to be spread in a world.
         may_wait: Whether a copy of what such an output places may wait; `copies` says for what.
         policy_of: Returns the policy that what such an output places belongs to, `None` if to none.
         carriers: Returns the placements that carry an object along, sorted.
@@ -116,6 +125,8 @@ class View:
     decision_on: Callable[[ObjectKey], ObjectKey | None] = _none
     workload_of: Callable[[Body], Body | None] = _none
     problem_of: Callable[[Body], str] = _no_problem
+    affinity_of: Callable[[Body], AffinityPlace | None] = _no_affinity
+    spread: Callable[[World], SpreadWishes] = no_spread
     may_wait: Callable[[Body], bool] = _always
     policy_of: Callable[[Body], ObjectKey | None] = _none
     carriers: Callable[[World, ObjectKey], tuple[ObjectKey, ...]] = _nothing

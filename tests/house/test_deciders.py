@@ -39,6 +39,7 @@ def never(*_: object, **__: object) -> None:
 
 
 OTHERWISE = {
+    "audit.advice.choice:choose": Otherwise(lambda *_, **__: ((), ())),
     "core.asked.alone:AskedAlone.part": Otherwise(lambda *_: DependsOnOthers("never told")),
     "core.brake:brake": Otherwise(lambda *_: Brake()),
     "core.inputs.last_known_good:last_known_good": Otherwise(lambda *_, **__: LastKnownGood()),

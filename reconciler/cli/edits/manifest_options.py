@@ -10,6 +10,17 @@ from reconciler.cli.options.layout import layout_options
 from reconciler.cli.options.option_group import with_options
 from reconciler.cli.options.options import output_option
 
+base_option = click.option(
+    "--base",
+    metavar="REV",
+    shell_complete=complete.revisions,
+    envvar="RECONCILER_BRANCH",
+    default="HEAD",
+    show_default=True,
+    help="Branch that is served: what is planned for, and where a new branch begins.",
+)
+"""What a manifest is written for."""
+
 
 def manifest_options(function: Callable[..., int]) -> Callable[..., int]:
     """Add the options that say what a manifest is written for, and where it goes."""
@@ -17,15 +28,7 @@ def manifest_options(function: Callable[..., int]) -> Callable[..., int]:
         click.option(
             "--dry-run", is_flag=True, help="Print the manifest and the plan, write nothing."
         ),
-        click.option(
-            "--base",
-            metavar="REV",
-            shell_complete=complete.revisions,
-            envvar="RECONCILER_BRANCH",
-            default="HEAD",
-            show_default=True,
-            help="Branch that is served: what is planned for, and where a new branch begins.",
-        ),
+        base_option,
         output_option("text", "yaml", "json", says="How to print it; yaml is the manifest alone."),
         delivery_options,
         layout_options,

@@ -10,6 +10,7 @@ import pytest
 from tests.builders import quota, rebalancer, target, text
 from tests.cli.hand_edits import OCM, edited_fleet
 from tests.cli.history import answer, told_fleet
+from tests.cli.verbs.test_rebalance import recovered_fleet
 from tests.dialects.kubefleet.updaterun.staged import run, stage, strategy
 from tests.shell.fleet import EXAMPLE, ROOT
 from tests.shell.repositories import Checkout
@@ -56,6 +57,7 @@ QUIET = (
 EXPORTS = ROOT / "fixtures/exports"
 ASKED = {
     "api-resources": ["api-resources"],
+    "advise": ["advise"],
     "blame": ["blame deployment/shop", "blame deploy/nope"],
     "check": ["check", "check --remote file:///nowhere --mirror /dev/null/x"],
     "events": ["events", "events --since HEAD"],
@@ -168,6 +170,20 @@ def troubled(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     return fleet
 
 
+@pytest.fixture(scope="module")
+def recovered(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
+    """A workload that would be better off elsewhere."""
+    return recovered_fleet(tmp_path_factory.mktemp("json") / "recovered")
+
+
+@pytest.fixture(scope="module")
+def places(
+    fleet: Checkout, troubled: Checkout, recovered: Checkout
+) -> Mapping[str, tuple[Checkout, ...]]:
+    """Where each section is asked."""
+    return {**dict.fromkeys(ASKED, (fleet, troubled)), "advise": (troubled, recovered)}
+
+
 def machine(fleet: Checkout, capsys: Capsys, words: str) -> tuple[int, dict[str, object]]:
     """Return the exit code of a verb, and its answer without the version, which comes first."""
     code, out, _ = answer(fleet, capsys, *shlex.split(words), "-o", "json")
@@ -180,31 +196,34 @@ def machine(fleet: Checkout, capsys: Capsys, words: str) -> tuple[int, dict[str,
 
 @pytest.mark.parametrize(("command", "pieces"), TOLD, ids=[command for command, _ in TOLD])
 def test_the_document_shows_what_commands_print(
-    fleet: Checkout, capsys: Capsys, command: str, pieces: list[list[str]]
+    fleet: Checkout, recovered: Checkout, capsys: Capsys, command: str, pieces: list[list[str]]
 ) -> None:
     """Each piece stands in the output as it is shown, one behind the other."""
-    code, out, _ = answer(fleet, capsys, *shlex.split(command))
+    place = recovered if command.startswith("advise") else fleet
+    code, out, _ = answer(place, capsys, *shlex.split(command))
 
     assert (0, "") == (code, missing(pieces, out))
 
 
 @pytest.mark.parametrize(("section", "words"), ROWS, ids=[words for _, words in ROWS])
 def test_every_field_is_documented(
-    fleet: Checkout, troubled: Checkout, capsys: Capsys, section: str, words: str
+    places: Mapping[str, tuple[Checkout, ...]], capsys: Capsys, section: str, words: str
 ) -> None:
     """And is what its table says."""
-    for place in (fleet, troubled):
+    for place in places[section]:
         _, found = machine(place, capsys, words)
         assert list(fields(found, section))
         assert TABLES[section].keys() == found.keys()
 
 
-def test_every_documented_field_occurs(fleet: Checkout, troubled: Checkout, capsys: Capsys) -> None:
+def test_every_documented_field_occurs(
+    places: Mapping[str, tuple[Checkout, ...]], capsys: Capsys
+) -> None:
     """What went from the answers went from the document."""
     seen = {
         pair
-        for place in (fleet, troubled)
         for section, words in ROWS
+        for place in places[section]
         for pair in fields(machine(place, capsys, words)[1], section)
     }
 

@@ -21,6 +21,7 @@ from reconciler.dialects.karmada.view.cluster import (
 from reconciler.dialects.karmada.view.columns import COLUMNS
 from reconciler.dialects.karmada.view.events import asks_beside, events_of, may_hide_eviction
 from reconciler.dialects.karmada.view.placed import (
+    affinity_place,
     clusters_in,
     is_placed,
     owner_of,
@@ -28,6 +29,7 @@ from reconciler.dialects.karmada.view.placed import (
     workload_of,
 )
 from reconciler.dialects.merge_warning import MergeEffects, Warned
+from reconciler.dialects.placement_wishes import SpreadWishes
 from reconciler.dialects.quota_usage import QuotaUsage
 from reconciler.dialects.tree_node import TreeNode
 from reconciler.dialects.view import View
@@ -36,6 +38,7 @@ from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey
 from reconciler.model.settings import Settings
 from reconciler.model.world import Manifest, World
+from reconciler.rebalance.target import AffinityPlace
 
 
 def _taints(cluster: Body, settings: Settings, record: Body | None) -> tuple[Body, ...]:
@@ -86,6 +89,16 @@ def _problem_of(body: Body) -> str:
     return known_problem(decode_status(body))
 
 
+def _affinity_of(body: Body) -> AffinityPlace | None:
+    return affinity_place(decode_spec(body).placement, decode_status(body).observed_affinity)
+
+
+def _spread(world: World) -> SpreadWishes:
+    from reconciler.dialects.karmada.view.spread_wishes import spread_wishes
+
+    return spread_wishes(world)
+
+
 def _may_wait(body: Body) -> bool:
     return bool(decode_spec(body).tasks)
 
@@ -120,6 +133,8 @@ VIEW = View(
     decision_on=binding_key,
     workload_of=workload_of,
     problem_of=_problem_of,
+    affinity_of=_affinity_of,
+    spread=_spread,
     may_wait=_may_wait,
     policy_of=claimant,
     tree=_tree,

@@ -22,6 +22,7 @@ from reconciler.dialects.kubefleet.view.placed import (
 )
 from reconciler.dialects.kubefleet.view.references import dangling_in_kubefleet
 from reconciler.dialects.kubefleet.view.tree import tree_of
+from reconciler.dialects.placement_wishes import SpreadWishes
 from reconciler.dialects.view import View
 from reconciler.manifests.references import Brought, Known
 from reconciler.model.body import Body
@@ -66,6 +67,12 @@ def _problem_of(body: Body) -> str:
     return known_problem(decode_placement_status(body))
 
 
+def _spread(world: World) -> SpreadWishes:
+    from reconciler.dialects.kubefleet.view.spread_wishes import spread_wishes
+
+    return spread_wishes(world)
+
+
 def _is_edited(body: Body) -> bool:
     from reconciler.dialects.kubefleet.view.binding_rendering import is_edited
 
@@ -93,6 +100,7 @@ VIEW = View(
     placement_of=placement_of,
     clusters_in=clusters_in,
     problem_of=_problem_of,
+    spread=_spread,
     carriers=carriers,
     may_carry=may_carry,
     tree=tree_of,

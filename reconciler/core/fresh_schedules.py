@@ -1,0 +1,66 @@
+"""Where a schedule afresh would put every object that can be rebalanced, as everything stands."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from reconciler.core.memo import Memo
+from reconciler.dialects.contract import Prepared
+from reconciler.model.identity import ObjectKey
+from reconciler.model.settings import settings_in
+from reconciler.model.world import World
+from reconciler.rebalance.target import FreshPlace, Reference, Target, TargetSelection
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FreshSchedule:
+    """One object that can be rebalanced, and where a schedule afresh would put it.
+
+    Attributes:
+        reference: The object as a rebalancer names it.
+        key: What decisions about it bear.
+        waits_for: Why it cannot be scheduled now, `""` if it can.
+        place: Where it would be, `None` where it has to wait, or cannot be scheduled at all.
+    """
+
+    reference: Reference
+    key: ObjectKey
+    waits_for: str = ""
+    place: FreshPlace | None = None
+
+
+def schedule_all_afresh(world: World, now: datetime, memo: Memo) -> tuple[FreshSchedule, ...]:
+    """Return where a schedule afresh would put each object that can be rebalanced, sorted.
+
+    Nothing is rendered, told or remembered: the passes before and after this question share the
+    memo.
+
+    Args:
+        world: As it is.
+        now: Moment of the pass.
+        memo: What a pass over this world at this moment remembered.
+    """
+    settings = settings_in(world)
+    if settings.suspend:
+        return ()
+    found = [
+        FreshSchedule(
+            reference=reference,
+            key=target.key,
+            waits_for=target.waits_for,
+            place=None if target.waits_for else target.afresh(),
+        )
+        for memory in memo.dialects.values()
+        for reference, target in _targets(memory.prepare(world, settings, now))
+    ]
+    return tuple(sorted(found, key=lambda one: one.reference.order))
+
+
+def _targets(prepared: Prepared) -> Iterator[tuple[Reference, Target]]:
+    """Yield all that can be rebalanced in an API, once each."""
+    seen = set()
+    for reference in prepared.select(TargetSelection()):
+        target = prepared.target(reference)
+        if target is not None and target.key not in seen:
+            seen.add(target.key)
+            yield reference, target

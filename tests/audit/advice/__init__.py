@@ -1,0 +1,1 @@
+"""What advice weighs and chooses."""

@@ -1,0 +1,150 @@
+"""What it gains to have an object elsewhere, one rule a goal."""
+
+import pytest
+
+from reconciler.audit.advice.gains import Change, Gain, Goal, gains_of, points_of
+from reconciler.dialects.placement_wishes import SpreadWish
+from reconciler.model.decision import Placed
+from reconciler.model.identity import ClusterName
+from reconciler.rebalance.target import AffinityPlace
+
+REGION = {"a": "east", "b": "east", "e": "east", "c": "west", "d": "north"}
+IN_TWO = SpreadWish(name="region", domain_of=REGION, least=2)
+IN_ONE = SpreadWish(name="region", domain_of=REGION, most=1)
+EVENLY = SpreadWish(name="region", domain_of=REGION, skew=1)
+SCORES = {"a": 100, "b": -100, "c": 50}
+
+
+def placed(**clusters: int) -> Placed:
+    """Clusters with their replicas."""
+    return tuple((ClusterName(name), count) for name, count in sorted(clusters.items()))
+
+
+def gained(goal: Goal, change: Change) -> list[tuple[int, str]]:
+    """Points and words of what a change gains by a goal."""
+    return [(gain.points, gain.words) for gain in gains_of(change, {goal})]
+
+
+@pytest.mark.parametrize(
+    ("groups", "expected"),
+    [
+        pytest.param((2, 0), [(300, "back in its first affinity group (g0)")], id="first"),
+        pytest.param((2, 1), [(300, "back in an earlier affinity group (g1)")], id="earlier"),
+        pytest.param((0, 1), [(-300, "in the later group g1")], id="later"),
+        pytest.param((1, 1), [], id="same"),
+        pytest.param((None, 1), [], id="none-before"),
+        pytest.param((1, None), [], id="none-after"),
+    ],
+)
+def test_the_earlier_affinity_group_is_the_better(
+    groups: tuple[int | None, int | None], expected: list[tuple[int, str]]
+) -> None:
+    """Each replica counts, also those that stay on their cluster."""
+    before, after = (None if n is None else AffinityPlace(n, f"g{n}") for n in groups)
+    change = Change(before=placed(a=3), after=placed(b=2, c=1), groups=(before, after))
+
+    assert expected == gained(Goal.AFFINITY, change)
+
+
+@pytest.mark.parametrize(
+    ("wish", "before", "after", "expected"),
+    [
+        pytest.param(IN_TWO, "ab", "ac", [(100, "in 2 regions, not 1")], id="one-more"),
+        pytest.param(IN_TWO, "ac", "ab", [(-100, "in 1 region, not 2")], id="one-fewer"),
+        pytest.param(IN_TWO, "ac", "cd", [], id="enough-both"),
+        pytest.param(IN_ONE, "acd", "abe", [(200, "in 1 region, not 3")], id="too-many"),
+        pytest.param(EVENLY, "ab", "ac", [(100, "region skew 1, not 2")], id="skew"),
+        pytest.param(EVENLY, "a", "c", [], id="even-enough"),
+        pytest.param(IN_TWO, "ax", "ac", [(100, "in 2 regions, not 1")], id="unknown-cluster"),
+    ],
+)
+def test_spread_counts_what_lacks(
+    wish: SpreadWish, before: str, after: str, expected: list[tuple[int, str]]
+) -> None:
+    """Domains that are missing or too many, and clusters beyond the skew."""
+    change = Change(
+        before=placed(**dict.fromkeys(before, 0)),
+        after=placed(**dict.fromkeys(after, 0)),
+        spread=(wish,),
+    )
+
+    assert expected == gained(Goal.SPREAD, change)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        pytest.param(placed(a=2), placed(c=2), [(200, "2 replicas off crowded a (cpu)")], id="off"),
+        pytest.param(placed(c=2), placed(a=2), [(-200, "2 replicas onto crowded")], id="onto"),
+        pytest.param(placed(c=1), placed(c=3), [(200, "2 replicas more placed")], id="more"),
+        pytest.param(placed(), placed(c=0), [(100, "1 cluster more placed")], id="cluster"),
+        pytest.param(placed(b=2), placed(c=2), [], id="uncrowded"),
+        pytest.param(placed(c=3), placed(c=1), [(-200, "2 replicas fewer placed")], id="fewer"),
+        pytest.param(
+            placed(a=1, c=1),
+            placed(b=2),
+            [(100, "1 replica off crowded a (cpu)")],
+            id="part-of-it",
+        ),
+    ],
+)
+def test_room_is_what_is_placed_and_what_is_crowded(
+    before: Placed, after: Placed, expected: list[tuple[int, str]]
+) -> None:
+    """What leaves a cluster that has given away more than it has, and what is placed at all."""
+    change = Change(before=before, after=after, crowded={"a": "cpu"})
+
+    assert expected == gained(Goal.ROOM, change)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "lower", "expected"),
+    [
+        pytest.param(placed(c=1), placed(a=1), False, [(50, "r/s 100, not 50")], id="better"),
+        pytest.param(placed(a=2), placed(b=2), False, [(-400, "r/s -100, not 100")], id="worse"),
+        pytest.param(placed(a=2), placed(b=2), True, [(400, "r/s -100, not 100")], id="cheaper"),
+        pytest.param(
+            placed(a=1, b=2), placed(a=3), False, [(400, "r/s 100, not -33.3")], id="part"
+        ),
+        pytest.param(placed(c=2), placed(d=2), False, [(-100, "r/s 0, not 50")], id="no-score"),
+        pytest.param(placed(), placed(a=2), False, [], id="nowhere-before"),
+    ],
+)
+def test_scores_count_by_part(
+    before: Placed,
+    after: Placed,
+    lower: bool,  # noqa: FBT001  # a column of the table
+    expected: list[tuple[int, str]],
+) -> None:
+    """The average of a part, times the parts; more parts of the same score gain nothing."""
+    change = Change(before=before, after=after, scores=SCORES, called="r/s", lower_is_better=lower)
+    found = [(g.points, g.words) for g in gains_of(change, {Goal.COST}) if g.goal is Goal.COST]
+
+    assert expected == found
+
+
+def test_fewer_parts_are_a_loss_by_any_goal() -> None:
+    """Nobody wants a better score for less."""
+    change = Change(
+        before=placed(b=3), after=placed(a=1), lacks="no room", scores=SCORES, called="r/s"
+    )
+    gains = gains_of(change, {Goal.SCORE})
+
+    assert (Goal.ROOM, "2 replicas fewer placed: no room") == (gains[-1].goal, gains[-1].words)
+    assert 0 == points_of(gains)
+
+
+def test_the_greatest_gain_comes_first() -> None:
+    """Whatever its goal."""
+    change = Change(
+        before=placed(a=1),
+        after=placed(c=1),
+        groups=(AffinityPlace(1, "g1"), AffinityPlace(0, "g0")),
+        scores=SCORES,
+        called="r/s",
+    )
+
+    assert [
+        Gain(Goal.AFFINITY, 100, "back in its first affinity group (g0)"),
+        Gain(Goal.SCORE, -50, "r/s 50, not 100"),
+    ] == list(gains_of(change, {Goal.SCORE, Goal.AFFINITY}))
