@@ -1,8 +1,10 @@
 """What is measured together, in the order of the table."""
 
 from collections.abc import Callable, Iterator, Mapping
+from itertools import chain
 
 from benchmarks import (
+    advice,
     asked_alone,
     commands,
     commits,
@@ -42,7 +44,7 @@ GROUPS: Mapping[str, Group] = {
     "sized": lambda _: questions.sized_figures(),
     "smaller": lambda _: questions.sized_figures(200, 2000),
     "whole": whole_repository.figures,
-    "asked": asked_alone.figures,
+    "asked": lambda large: chain(asked_alone.figures(large), advice.figures(large)),
     "plan": plan_cold.figures,
     "page": page_views.figures,
     "objects": page_views.object_figures,
