@@ -94,7 +94,7 @@ def _affinity_of(body: Body) -> AffinityPlace | None:
 
 
 def _spread(world: World) -> SpreadWishes:
-    from reconciler.dialects.karmada.view.spread_wishes import spread_wishes
+    from reconciler.dialects.karmada.scheduler.spread_wishes import spread_wishes
 
     return spread_wishes(world)
 

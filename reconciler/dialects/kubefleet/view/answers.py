@@ -68,7 +68,7 @@ def _problem_of(body: Body) -> str:
 
 
 def _spread(world: World) -> SpreadWishes:
-    from reconciler.dialects.kubefleet.view.spread_wishes import spread_wishes
+    from reconciler.dialects.kubefleet.scheduler.spread_wishes import spread_wishes
 
     return spread_wishes(world)
 
