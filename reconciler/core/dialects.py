@@ -1,5 +1,6 @@
 """The dialects of this build, in the order in which a pass asks them; no other file names them."""
 
+from reconciler.core.ledger.ledger_file import LEDGER_KIND
 from reconciler.dialects.contract import Dialect
 from reconciler.dialects.karmada.dialect import KARMADA
 from reconciler.dialects.kubefleet.dialect import KUBEFLEET
@@ -10,7 +11,7 @@ from reconciler.rebalance.kinds import REBALANCE_KINDS
 
 DIALECTS: tuple[Dialect, ...] = (KARMADA, OCM, KUBEFLEET)
 
-_APIS = (*REBALANCE_KINDS, *(kind for dialect in DIALECTS for kind in dialect.kinds))
+_APIS = (LEDGER_KIND, *REBALANCE_KINDS, *(kind for dialect in DIALECTS for kind in dialect.kinds))
 
 KINDS = known_kinds(_APIS)
 """Every kind that is known before a file is read."""

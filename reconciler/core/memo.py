@@ -10,6 +10,7 @@ from datetime import datetime
 
 from reconciler.core.changes import Outcome
 from reconciler.core.dialects import DIALECTS, wraps
+from reconciler.core.ledger.ledger_round import LedgerMemory
 from reconciler.delivery.memory import DeliveryMemory
 from reconciler.dialects.contract import Dialect, DialectMemory
 from reconciler.model.keyed_cache import AnswerCache, UnchangedUntil
@@ -36,17 +37,19 @@ class Memo:
         dialects: The memory of each dialect.
         settings: The configuration decoded, under one name.
         delivery: Which files of clusters there should be.
+        ledger: What is reserved of clusters.
     """
 
     dialects: dict[Dialect, DialectMemory] = field(default_factory=_begun)
     settings: AnswerCache[None, Settings] = field(default_factory=AnswerCache)
     delivery: DeliveryMemory = field(default_factory=undelivered)
+    ledger: LedgerMemory = field(default_factory=LedgerMemory)
     _last: tuple[World, UnchangedUntil, Outcome] | None = None
 
     def clear(self) -> None:
         """Forget everything, as after a pass that was not brought to its end."""
         self.dialects, self.settings, self._last = _begun(), AnswerCache(), None
-        self.delivery = undelivered()
+        self.delivery, self.ledger = undelivered(), LedgerMemory()
 
     def idle(self, world: World, now: datetime) -> Outcome | None:
         """Return the outcome of the last pass if it had the same world and nothing to do."""
@@ -66,5 +69,6 @@ class Memo:
         still = idle and not (outcome.changes or outcome.decisions or outcome.edited)
         self._last = (world, UnchangedUntil(now, outcome.recheck_at), outcome) if still else None
         self.settings.forget()
+        self.ledger.forget()
         for memory in self.dialects.values():
             memory.forget()

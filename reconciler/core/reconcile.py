@@ -10,6 +10,7 @@ from reconciler.core.brake import Brake, brake, is_of
 from reconciler.core.changes import Change, DeleteFile, Outcome, WriteFile
 from reconciler.core.convergence import converge, world_after
 from reconciler.core.inputs.projected_clusters import apis_on_projected, with_projected
+from reconciler.core.ledger.ledger_file import but_of
 from reconciler.core.memo import Memo
 from reconciler.core.pace import NO_WAITS, WAITS, Pacing, pace
 from reconciler.core.rebalance_waits import waiting_since
@@ -138,7 +139,13 @@ def _decide(
     `waiting` is what waits among the targets that are held already.
     """
     run = partial(
-        run_round, settings=settings, now=now, memories=memo.dialects, asked=asked, holds=holds
+        run_round,
+        settings=settings,
+        now=now,
+        memories=memo.dialects,
+        ledgers=memo.ledger,
+        asked=asked,
+        holds=holds,
     )
     result = converge(world, run)
     braked = brake(world, result.decisions, settings.safety)
@@ -168,7 +175,12 @@ def _but_held(
     """Return the outputs that are written and that go, but for those of objects that are held."""
     if not held:
         return dict(result.written), result.gone
-    written = {key: body for key, body in result.written.items() if not is_of(key, body, held)}
+    reserved = but_of(world.outputs, result.written, held)
+    written = {
+        key: body
+        for key, found in result.written.items()
+        if (body := reserved.get(key, found)) is not None and not is_of(key, body, held)
+    }
     gone = (key for key in result.gone if not is_of(key, world.outputs[key].body, held))
     return written, frozenset(gone)
 

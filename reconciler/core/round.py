@@ -5,6 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from reconciler.core.changes import LimitOverride, Removal
+from reconciler.core.ledger.ledger_file import LEDGER
+from reconciler.core.ledger.ledger_round import LedgerMemory, open_ledger
+from reconciler.core.ledger.turns import plan_in_turn
 from reconciler.core.rebalances import NO_HOLDS, Holds, ask_rebalancers
 from reconciler.dialects.contract import Dialect, DialectMemory
 from reconciler.dialects.object_boundary import traces_of
@@ -51,6 +54,7 @@ def run_round(
     now: datetime,
     memories: Mapping[Dialect, DialectMemory],
     *,
+    ledgers: LedgerMemory | None = None,
     asked: frozenset[ObjectKey] = frozenset(),
     holds: Holds = NO_HOLDS,
 ) -> Round:
@@ -61,6 +65,7 @@ def run_round(
         settings: Of the repository.
         now: Moment of the pass.
         memories: What each dialect remembers.
+        ledgers: What is remembered of reservations, `None` for nothing.
         asked: Outputs to explain.
         holds: Which rebalances and removals wait.
     """
@@ -68,16 +73,24 @@ def run_round(
         dialect: memory.prepare(world, settings, now) for dialect, memory in memories.items()
     }
     wanted = ask_rebalancers(world, prepared, now, holds)
-    planned = {
-        dialect: part.plan(wanted.triggers, asked, holds.objects)
-        for dialect, part in prepared.items()
-    }
+    book = open_ledger(world, settings, now, ledgers or LedgerMemory(), tuple(prepared))
+    planned = plan_in_turn(
+        prepared,
+        lambda part: part.plan(wanted.triggers, asked, holds.objects),
+        None if book is None else book.ledger,
+    )
     plans = planned.values()
     rescheduled = {key: left for plan in plans for key, left in plan.rescheduled.items()}
     rebalances = wanted.close(rescheduled)
     written, gone = _differing(world, rebalances.outputs, (REBALANCER, TRIGGER))
     for dialect, plan in planned.items():
         own, lost = _differing(world, plan.outputs, dialect.written, plan.gone)
+        written |= own
+        gone |= lost
+    if book is None:  # what another configuration left
+        gone |= {one.key for one in world.outputs_of_kind(LEDGER)}
+    else:
+        own, lost = _differing(world, book.outputs(), (), book.gone())
         written |= own
         gone |= lost
     return Round(
@@ -96,7 +109,11 @@ def run_round(
             *traces_of(rebalances.failed),
             *(trace for plan in plans for trace in plan.traces),
         ),
-        until=earliest(rebalances.until, *(plan.until for plan in plans)),
+        until=earliest(
+            rebalances.until,
+            None if book is None else book.ends(),
+            *(plan.until for plan in plans),
+        ),
         waits=tuple(sorted((*rebalances.waits, *(w for plan in plans for w in plan.waits)))),
         explanations={key: explain for plan in plans for key, explain in plan.explanations.items()},
     )

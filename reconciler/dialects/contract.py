@@ -27,6 +27,8 @@ from reconciler.model.wait import Wait
 from reconciler.model.world import Fault, Trace, World
 from reconciler.projection.facts import Language
 from reconciler.rebalance.target import Reference, Rescheduled, Target, TargetSelection
+from reconciler.schedule.capacity.ledger import Ledger, Order
+from reconciler.schedule.capacity.reported_room import ReportedRoom
 
 if TYPE_CHECKING:
     from reconciler.dialects.view import View
@@ -103,6 +105,29 @@ class Prepared(Protocol):
         """
 
 
+class CapacityRules(Protocol):
+    """How the decisions of an API take room in clusters, where that is protected."""
+
+    @property
+    def turn(self) -> Order:
+        """The least place in the order that an object of the API may have."""
+
+    def reported(self, cluster: Body, /) -> ReportedRoom | None:
+        """Return what a cluster reports as left, `None` where it tells no limit.
+
+        Raises:
+            UserError: Its status cannot be read.
+        """
+
+    def within(self, prepared: Prepared, ledger: Ledger, /) -> Prepared:
+        """Return what plans by a ledger, and adds to it what it decides."""
+
+
+def unlimited() -> CapacityRules | None:
+    """Return no rules: what an API decides takes no room that is known."""
+    return None
+
+
 class DialectMemory(Protocol):
     """What a dialect remembers of earlier rounds and passes; no answer depends on it."""
 
@@ -146,6 +171,8 @@ class Dialect:
         importer: Returns what is taken over of a live control plane.
         reader: Returns what says what one of its objects reads.
         clusters: Returns how it speaks of clusters, `None` if no other API can tell it of its own.
+        capacity: Returns how its decisions take room in clusters, `None` where they take none that
+            is known.
         past_blobs: Yields the git blobs of earlier versions of input files from which its decisions
             still put objects onto clusters, each with a path under which to read it.
     """
@@ -171,6 +198,7 @@ class Dialect:
     importer: Callable[[], Importer] = no_importer
     reader: Callable[[], ObjectReader] = Untold
     clusters: Callable[[], Language | None] = _unspoken
+    capacity: Callable[[], CapacityRules | None] = unlimited
     title: str = ""
     past_blobs: Callable[[World], Iterable[tuple[str, str]]] = lambda _: ()
 

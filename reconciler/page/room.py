@@ -19,6 +19,7 @@ class Amount:
         used: What is taken.
         all: What there is, `""` where that is not known.
         free: What is left, `""` where that is not known.
+        reserved: What of it is decided and not reported yet, `""` unless room is protected.
         over: By how much it is over-committed, `""` if it is not.
         percent: What is taken of what there is; above 100 where it is over-committed, `None` where
             it is not known.
@@ -30,6 +31,7 @@ class Amount:
     free: str
     over: str
     percent: int | None
+    reserved: str = ""
 
     @property
     def bar(self) -> tuple[int, int]:
@@ -60,6 +62,7 @@ def _amount(usage: Usage, name: str) -> Amount | None:
         all=_shown(usage.capacity or {}, name),
         free=_shown(usage.free or {}, name),
         over=_shown(usage.over, name),
+        reserved=_shown(usage.reserved, name),
         percent=None if not capacity else round(100 * (used or 0) / capacity),
     )
 

@@ -43,6 +43,7 @@ def test_outputs_stand_where_they_always_stood() -> None:
     expected = [
         "approvalrequests.placement.kubernetes-fleet.io",
         "clusterapprovalrequests.placement.kubernetes-fleet.io",
+        "clusterledgers.reconciler.dev",
         "clusterresourcebindings.placement.kubernetes-fleet.io",
         "clusterresourcebindings.work.karmada.io",
         "clusterresourceplacementevictions.placement.kubernetes-fleet.io",

@@ -43,6 +43,7 @@ OTHERWISE = {
     "core.asked.alone:AskedAlone.part": Otherwise(lambda *_: DependsOnOthers("never told")),
     "core.brake:brake": Otherwise(lambda *_: Brake()),
     "core.inputs.last_known_good:last_known_good": Otherwise(lambda *_, **__: LastKnownGood()),
+    "core.ledger.review:review": Otherwise(lambda found, *_: found),
     "core.pace:pace": Otherwise(lambda *_: NO_WAITS),
     "delivery.pruning:prune": Otherwise(lambda *_: Pruning()),
     "dialects.karmada.detector.policy_match:_best": Otherwise(

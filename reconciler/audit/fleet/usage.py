@@ -1,10 +1,11 @@
 """What each cluster has, what is placed on it, and what is free, in a world."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from reconciler.audit.fleet.cluster_health import with_taints
 from reconciler.audit.fleet.fleet_loads import FleetLoads
 from reconciler.core.dialects import DIALECTS
+from reconciler.core.ledger.ledger_file import ledger_key, reserved_in
 from reconciler.dialects.view import View
 from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, text
@@ -32,6 +33,8 @@ class Usage:
         used: What is taken of it: what is requested or what it reports as taken, the greater.
         free: What is left of the capacity, never below 0; what it reports where it tells no
             capacity, `None` where nothing is known.
+        reserved: What was decided and no report of the cluster can contain yet, nothing unless room
+            is protected; it is used.
         over: What is taken beyond the capacity, only what is above 0: where the capacity is known,
             used and free are together the capacity and over.
         taints: As `key=value:effect`, in file order, then those that follow from its status.
@@ -55,6 +58,7 @@ class Usage:
     region: str = ""
     zone: str = ""
     also: tuple[ObjectKey, ...] = ()
+    reserved: Resources = field(default_factory=dict)
 
 
 def usage_of(
@@ -78,22 +82,32 @@ def usage_of(
     found = []
     for cluster in (one for kind in views for one in world.written_of_kind(*kind)):
         key, record = cluster.key, world.outputs.get(cluster.key)
+        ledger = world.outputs.get(ledger_key(key.name))
         drawn_from = (
             cluster.body,
             record and record.body,
             written and written.body,
             loads.on(key.name).counted,
+            ledger and ledger.body,
         )
         usage = kept.find(key, drawn_from)
         if usage is None:
             tainted = with_taints(world, settings, key[:2], cluster.body)
-            usage = _usage(key, cluster.body, loads, views[key.group, key.kind], tainted)
+            reserved = {} if ledger is None else reserved_in(ledger.body)
+            usage = _usage(key, cluster.body, loads, views[key.group, key.kind], tainted, reserved)
         found.append(kept.keep(key, drawn_from, usage))
     kept.forget()
     return sorted(found, key=lambda one: (one.key.name, one.key.kind))
 
 
-def _usage(key: ObjectKey, body: Body, loads: FleetLoads, view: View, tainted: Body) -> Usage:
+def _usage(
+    key: ObjectKey,
+    body: Body,
+    loads: FleetLoads,
+    view: View,
+    tainted: Body,
+    reserved: Resources,
+) -> Usage:
     """Return one cluster with what is on it; `tainted` is it with all taints."""
     load = loads.on(key.name)
     taints = bodies(mapping(tainted, "spec"), "taints")
@@ -101,8 +115,8 @@ def _usage(key: ObjectKey, body: Body, loads: FleetLoads, view: View, tainted: B
     report, place = view.report_of(status), view.place_of(body)
     requested = loads.requested_by(load)
     capacity, reported = report.capacity or {}, report.free or {}
-    used = _used(requested, capacity, reported)
-    free = {**reported, **less(capacity, used)}
+    used = _used(requested, capacity, reported, reserved)
+    free = {**less(reported, reserved), **less(capacity, used)}
     return Usage(
         key=key,
         ready=report.ready if status else DECLARED,
@@ -111,6 +125,7 @@ def _usage(key: ObjectKey, body: Body, loads: FleetLoads, view: View, tainted: B
         capacity=report.capacity,
         requested=requested,
         used=used,
+        reserved=reserved,
         free=None if report.capacity is None and report.free is None else free,
         over={
             name: beyond
@@ -124,9 +139,12 @@ def _usage(key: ObjectKey, body: Body, loads: FleetLoads, view: View, tainted: B
     )
 
 
-def _used(requested: Resources, capacity: Resources, free: Resources) -> Resources:
+def _used(
+    requested: Resources, capacity: Resources, free: Resources, reserved: Resources
+) -> Resources:
     """Return what is taken: a report may know of more than is placed, or not yet of all of it."""
     taken = less({name: capacity[name] for name in capacity if name in free}, free)
+    taken = {name: Quantity(taken[name] + reserved.get(name, 0)) for name in taken}
     return {
         name: max(requested.get(name, Quantity(0)), taken.get(name, Quantity(0)))
         for name in sorted({*requested, *taken})

@@ -40,11 +40,14 @@ def run(
         click.echo("there is no cluster in this repository", err=True)
         return 0
     over = [name for name in UNITS if any(name in item.over for item in found)]
+    reserved = [name for name in UNITS if any(name in item.reserved for item in found)]
     titles = ["CLUSTER", "KIND", "READY", "OBJECTS", "REPLICAS"]
     for name in UNITS:
-        words = ("USED", "FREE", "ALL", *(("OVER",) if name in over else ()))
+        words: tuple[str, ...] = ("USED", "FREE", "ALL")
+        words += ("RESERVED",) if name in reserved else ()
+        words += ("OVER",) if name in over else ()
         titles += [f"{name.upper()} {word}" for word in words]
-    rows = [_row(item, over) for item in found]
+    rows = [_row(item, reserved, over) for item in found]
     bad = {number for number, item in enumerate(found) if item.over}
     print_table([*titles, "TAINTS"], rows, headers=not no_headers, bad=bad)
     return 0
@@ -64,15 +67,16 @@ def _order(sort_by: str) -> Callable[[Usage], tuple[float, str, str]]:
     return key
 
 
-def _row(item: Usage, over: Sequence[str]) -> list[str]:
+def _row(item: Usage, reserved: Sequence[str], over: Sequence[str]) -> list[str]:
     """Return one cluster; with a column more for each resource that some cluster has too little of.
 
-    `USED` and `FREE` are together `ALL` and `OVER`.
+    `USED` and `FREE` are together `ALL` and `OVER`; what is `RESERVED` is used.
     """
     taints = ", ".join((*item.taints, *(("being deleted",) if item.leaving else ())))
     amounts = []
     for name in UNITS:
         amounts += [_amount(part, name) for part in (item.used, item.free, item.capacity)]
+        amounts += [_amount(item.reserved, name)] if name in reserved else []
         amounts += [_over(item, name)] if name in over else []
     return [
         item.key.name,
@@ -126,5 +130,6 @@ def _as_json(item: Usage) -> dict[str, object]:
         "free": amounts_json(item.free),
         "over": amounts_json(item.over),
         "capacity": amounts_json(item.capacity),
+        **({"reserved": amounts_json(item.reserved)} if item.reserved else {}),
         "taints": list(item.taints),
     }

@@ -23,6 +23,7 @@ from reconciler.model.decision import Decision
 from reconciler.model.identity import ObjectKey
 from reconciler.model.settings import settings_in
 from reconciler.model.world import World
+from reconciler.schedule.capacity.settings import protects
 
 NOT_TOLD = DependsOnOthers("it belongs to no API")
 
@@ -82,6 +83,8 @@ class AskedAlone:
             world: All there is.
             keys: What decisions about the objects bear.
         """
+        if protects(settings_in(world)):
+            return DependsOnOthers("room in clusters is shared with all others")
         inputs, outputs = set[ObjectKey](), set[ObjectKey]()
         for key in keys:
             dialect = dialect_of(key.group)

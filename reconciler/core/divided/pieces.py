@@ -17,6 +17,7 @@ from reconciler.model.identity import ObjectKey
 from reconciler.model.settings import CONFIGURATION, settings_in
 from reconciler.model.world import Kinds, Projections, World
 from reconciler.rebalance.kinds import REBALANCER, TRIGGER
+from reconciler.schedule.capacity.settings import protects
 
 
 def is_divisible(world: World) -> bool:
@@ -27,6 +28,7 @@ def is_divisible(world: World) -> bool:
         or world.present
         or world.frozen
         or settings.suspend
+        or protects(settings)
         or decode_freeze(settings).windows
         or decode_delivery(settings).destinations
         or world.of_kind(*REBALANCER)

@@ -21,6 +21,7 @@ from reconciler.dialects.karmada.eviction.application_failover import (
 )
 from reconciler.dialects.karmada.eviction.graceful_eviction import GracefulEviction, assess_tasks
 from reconciler.dialects.karmada.eviction.left_clusters import leave_clusters
+from reconciler.dialects.karmada.protected_room import BindingRoom
 from reconciler.dialects.karmada.scheduler.batched_moves import (
     MOVING_TO,
     BatchedMove,
@@ -30,6 +31,7 @@ from reconciler.dialects.karmada.scheduler.batched_moves import (
     stay,
     write_goal,
 )
+from reconciler.dialects.karmada.scheduler.failure import FailureKind
 from reconciler.dialects.karmada.scheduler.reschedule_requests import ask
 from reconciler.dialects.karmada.scheduler.schedule import complaining, refused, schedule, with_room
 from reconciler.dialects.karmada.scheduler.schedule_result import ScheduleVerdict
@@ -46,6 +48,7 @@ from reconciler.dialects.karmada.view.decision_record import Happened, decision_
 from reconciler.dialects.karmada.view.explanation import explain
 from reconciler.dialects.karmada.view.failover_faults import unpreserved_faults
 from reconciler.dialects.karmada.view.waits import waits_of
+from reconciler.dialects.karmada.within_room import goal_beyond_room
 from reconciler.dialects.object_pass import Part
 from reconciler.dialects.scores.reports import expires_at
 from reconciler.model.moments import earliest, span
@@ -74,9 +77,11 @@ def decide(draft: Draft, demand: Demand | None, around: Surroundings) -> Part:
     reports = Reports(spec.resource.key, around.copies, around.silence.is_written)
     binding, eviction, failing = leave_clusters(draft, spec, binding, reports, around)
     goal = read_goal(draft.metadata)
-    verdict = _schedule(binding, around) if asked.considered else None
+    room = around.room_of(draft)
+    verdict = _schedule(binding, around, room) if asked.considered else None
     moved = move(binding, verdict, goal, demand, around.members, around.now)
     if verdict is not None:
+        verdict, moved = _within_room(draft, binding, verdict, moved, demand, around)
         verdict, moved = _within_quotas(draft, binding, verdict, moved, demand, around)
         verdict = complaining(verdict, denied) if denied else with_room(verdict, asked.status)
     clusters = moved.clusters
@@ -112,6 +117,7 @@ def decide(draft: Draft, demand: Demand | None, around: Surroundings) -> Part:
         verdict=verdict,
         edited=is_edited(draft.present or {}, before, draft.resource),
         spec=spec,
+        protected=room is not None,
     )
     return Part(
         outputs={draft.key: body},
@@ -137,6 +143,7 @@ def decide(draft: Draft, demand: Demand | None, around: Surroundings) -> Part:
             around.members,
             around.now,
             propagate_empty=around.propagate_empty,
+            room=room,
         ),
         local=moved.goal is None and not looked,
         scored=scored,
@@ -166,9 +173,34 @@ def _within_quotas(
     return verdict, stay(binding, verdict, read_goal(draft.metadata), demand)
 
 
-def _schedule(binding: Binding, around: Surroundings) -> ScheduleVerdict:
+def _within_room(
+    draft: Draft,
+    binding: Binding,
+    verdict: ScheduleVerdict,
+    moved: BatchedMove,
+    demand: Demand | None,
+    around: Surroundings,
+) -> tuple[ScheduleVerdict, BatchedMove]:
+    """Return what becomes of a step to an earlier goal, for which there may be no room by now."""
+    room = around.room_of(draft) if moved.followed else None
+    if room is None:
+        return verdict, moved
+    short = goal_beyond_room(moved.clusters, binding, room)
+    if not short:
+        return verdict, moved
+    verdict = refused(verdict, binding, short, around.members, kind=FailureKind.UNSCHEDULABLE)
+    return verdict, stay(binding, verdict, read_goal(draft.metadata), demand)
+
+
+def _schedule(binding: Binding, around: Surroundings, room: BindingRoom | None) -> ScheduleVerdict:
     """Return what the scheduler decides on a binding."""
-    return schedule(binding, around.members, around.now, propagate_empty=around.propagate_empty)
+    return schedule(
+        binding,
+        around.members,
+        around.now,
+        propagate_empty=around.propagate_empty,
+        room=room,
+    )
 
 
 def _has_happened(demand: Demand, verdict: ScheduleVerdict | None, moved: BatchedMove) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from reconciler.dialects.contract import Dialect, DialectMemory
+from reconciler.dialects.contract import CapacityRules, Dialect, DialectMemory
 from reconciler.dialects.importer import Importer
 from reconciler.dialects.karmada.api.groups import (
     CLUSTER,
@@ -74,6 +74,12 @@ def _importer() -> Importer:
     from reconciler.dialects.karmada.imports.importer import IMPORTER
 
     return IMPORTER
+
+
+def _capacity() -> CapacityRules | None:
+    from reconciler.dialects.karmada.capacity import BindingCapacity
+
+    return BindingCapacity()
 
 
 def _crds() -> Mapping[str, tuple[str, ...]]:
@@ -157,4 +163,5 @@ KARMADA = Dialect(
     renderers=_renderers,
     importer=_importer,
     clusters=_clusters,
+    capacity=_capacity,
 )

@@ -43,6 +43,7 @@ class KarmadaMemory:
         settled: The bindings that a round leaves as they are, and how long.
         scores: What add-ons report of clusters.
         weighed: The clusters with these scores, under one name.
+        reserved: What the last round found reserved of clusters.
     """
 
     clusters: InventoryCache[MemberCluster] = field(default_factory=InventoryCache)
@@ -63,6 +64,7 @@ class KarmadaMemory:
     settled: SettledBindings = field(default_factory=SettledBindings)
     scores: FollowedScores = field(default_factory=FollowedScores)
     weighed: AnswerCache[None, Members] = field(default_factory=AnswerCache)
+    reserved: CacheKey = ()
 
     def forget(self) -> None:
         """Drop what the last two passes did not ask for."""

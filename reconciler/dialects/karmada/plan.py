@@ -1,6 +1,6 @@
 """Karmada's part of a pass: policies claim workloads, then each binding is decided."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -28,6 +28,8 @@ from reconciler.dialects.karmada.federatedresourcequota.quota_round import (
     open_quotas,
 )
 from reconciler.dialects.karmada.memory import KarmadaMemory
+from reconciler.dialects.karmada.protected_room import ProtectedFleet
+from reconciler.dialects.karmada.reservations import ROOM, in_turn, room_reads, take
 from reconciler.dialects.karmada.scheduler.reschedule_requests import is_reschedulable
 from reconciler.dialects.karmada.settled_bindings import Settled, SettledBindings
 from reconciler.dialects.karmada.surroundings import Surroundings
@@ -39,6 +41,7 @@ from reconciler.dialects.karmada.view.rebalance_target import (
 )
 from reconciler.dialects.object_boundary import FaultPlace
 from reconciler.dialects.object_pass import ObjectPass, Part
+from reconciler.dialects.read_index import Question
 from reconciler.dialects.scores.reports import score_question, scores_before
 from reconciler.errors import UserError
 from reconciler.manifests.paths import output_path
@@ -46,9 +49,11 @@ from reconciler.model.body import Body
 from reconciler.model.decision import Cause, CauseKind, Decision
 from reconciler.model.explanation import Explain
 from reconciler.model.identity import ObjectKey
+from reconciler.model.keyed_cache import same
 from reconciler.model.settings import Settings
 from reconciler.model.world import Fault, Manifest, World
 from reconciler.rebalance.target import Reference, Target, TargetSelection, selects
+from reconciler.schedule.capacity.ledger import Ledger
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +67,12 @@ class Bindings:
     quotas: QuotaRound
     settings: Settings
     memory: KarmadaMemory
+    ledger: Ledger | None = None
+
+    def within(self, ledger: Ledger) -> "Bindings":
+        """Return the same where room is protected."""
+        rooms = ProtectedFleet(self.around.members, ledger)
+        return replace(self, ledger=ledger, around=replace(self.around, rooms=rooms))
 
     def target(self, reference: Reference, /) -> Target | None:
         """Return the binding that a rebalancer refers to by its workload.
@@ -128,7 +139,11 @@ class Bindings:
             claims.drafts,
             copies,
             self.around.now,
-            others=(*quotas.changed(), *self.memory.scores.changed()),
+            others=[
+                *quotas.changed(),
+                *self.memory.scores.changed(),
+                *self._room_changed(),
+            ],
         )
         needed = needed_bindings(claims, self.world, self.memory, decided.failed)
         asked_for = {key for key in (*triggers, *asked) if key in claims.drafts}
@@ -136,7 +151,8 @@ class Bindings:
         looked |= settled.asking(quotas.contended((*looked, *needed)))
         own = sorted(looked - needed.keys())  # the order in which quotas are filled
         bindings = DraftedBindings(before=self, drafts=claims.drafts, settled=settled)
-        decided.run(own, bindings)
+        ledger = self.ledger
+        decided.run(own if ledger is None else in_turn(own, claims.drafts, ledger), bindings)
         looked_at = set(own)
         if needed:
             standing = partial(_standing, decided.outputs, settled)
@@ -150,6 +166,13 @@ class Bindings:
         gone.update(left)
         decided.rest(settled.telling(but=looked_at), settled.until())
         return decided.plan()
+
+    def _room_changed(self) -> Iterator[Question]:
+        """Yield what those ask who wait for room, if something else is reserved now."""
+        found = () if self.ledger is None else self.ledger.found
+        before, self.memory.reserved = self.memory.reserved, found
+        if not same(before, found):
+            yield ROOM
 
 
 def _standing(
@@ -193,6 +216,8 @@ class DraftedBindings:
         draft, around = self.drafts[key], self.before.around
         part = with_causes(decide(draft, demand, around), draft, demand, around)
         self.before.quotas.take(draft, part.outputs)
+        if self.before.ledger is not None:
+            take(self.before.ledger, draft, part.outputs)
         return part
 
     def remember(self, key: ObjectKey, part: Part, /) -> None:
@@ -201,6 +226,8 @@ class DraftedBindings:
         names = self.before.claims.names_of(key) if part.local else None
         beside = self.before.quotas.reads(draft, part.outputs)
         beside |= {*map(score_question, part.scored)}
+        if self.before.ledger is not None:
+            beside |= room_reads(draft, part.outputs)
         self.settled.settle(key, Settled(draft, part), names, beside)
 
     def explain_kept(self, _key: ObjectKey, _reason: str, /) -> Explain | None:

@@ -21,6 +21,7 @@ from reconciler.dialects.kubefleet.rollout.availability_reports import (
     works_by_cluster,
 )
 from reconciler.dialects.kubefleet.rollout.overridden import Overriding
+from reconciler.dialects.kubefleet.scheduler.protected_room import PlacementRoom
 from reconciler.dialects.kubefleet.snapshots.resource_selection import SelectedResources as Selected
 from reconciler.dialects.kubefleet.snapshots.revision import Owner
 from reconciler.dialects.kubefleet.updaterun.ignored_approvals import faults_of_approvals
@@ -57,6 +58,7 @@ class PlacementFiles:
         overriding: Returns what applies overrides on the clusters of a fleet.
         silence: How that of clusters without a report is taken.
         rules: By which rules it is decided, see `model/world.py`.
+        room: What is free for it, `None` where no room is protected.
     """
 
     left: Mapping[ObjectKey, Body]
@@ -67,6 +69,7 @@ class PlacementFiles:
     overriding: Callable[[Members], Overriding]
     silence: Silence
     rules: int
+    room: PlacementRoom | None = None
 
 
 def decide(asked: DemandedPlacement, files: PlacementFiles, now: datetime) -> Part:
@@ -132,6 +135,7 @@ def _settled(
         reports,
         runs=asked.runs,
         rebalanced=rebalanced,
+        room=files.room,
     )
     outputs = {**files_of(converged, key.namespace, now), **evicted.files}
     for step in converged.runs:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from reconciler.dialects.contract import Dialect, DialectMemory
+from reconciler.dialects.contract import CapacityRules, Dialect, DialectMemory
 from reconciler.dialects.importer import Importer
 from reconciler.dialects.kubefleet.api.groups import (
     CLUSTER,
@@ -51,6 +51,12 @@ def _importer() -> Importer:
     from reconciler.dialects.kubefleet.imports.importer import IMPORTER
 
     return IMPORTER
+
+
+def _capacity() -> CapacityRules | None:
+    from reconciler.dialects.kubefleet.capacity import PlacementCapacity
+
+    return PlacementCapacity()
 
 
 def _renderers() -> Renderers:
@@ -220,4 +226,5 @@ KUBEFLEET = Dialect(
     renderers=_renderers,
     past_blobs=_past_blobs,
     clusters=_clusters,
+    capacity=_capacity,
 )

@@ -44,6 +44,8 @@ class KubeFleetMemory:
         works: The Works among them.
         scores: What add-ons report of clusters.
         parts: The parts that leave placements as they are, with what they were decided from.
+        reserved: What the last round found reserved of clusters.
+        short: The placements that found too little room in this round.
     """
 
     clusters: InventoryCache[Member] = field(default_factory=InventoryCache)
@@ -60,6 +62,8 @@ class KubeFleetMemory:
     works: FollowedIndex[ObjectKey, Manifest] = field(default_factory=work_table)
     scores: FollowedScores = field(default_factory=FollowedScores)
     parts: ReadTable[Part] = field(default_factory=partial(ReadTable, tells=has_news))
+    reserved: CacheKey = ()
+    short: set[ObjectKey] = field(default_factory=set)
     _inventory: object = None
     _under: CacheKey = ()
 

@@ -23,9 +23,10 @@ from reconciler.dialects.kubefleet.rollout.availability import (
     without_assumed,
 )
 from reconciler.dialects.kubefleet.rollout.availability_reports import AvailabilityReports
-from reconciler.dialects.kubefleet.rollout.rollout import Rollout, roll_out
+from reconciler.dialects.kubefleet.rollout.rollout import NONE_FULL, Rollout, roll_out
 from reconciler.dialects.kubefleet.scheduler.binding_groups import classify
 from reconciler.dialects.kubefleet.scheduler.failure import UnexpectedBehavior, as_count
+from reconciler.dialects.kubefleet.scheduler.protected_room import PlacementRoom
 from reconciler.dialects.kubefleet.scheduler.schedule import Scheduled, reschedule, schedule
 from reconciler.dialects.kubefleet.snapshots.policy_snapshot import (
     Snapshot,
@@ -119,10 +120,12 @@ def converge(
     *,
     runs: UpdateRuns = NO_RUNS,
     rebalanced: bool = False,
+    room: PlacementRoom | None = None,
 ) -> ConvergedPlacement:
     """Bring one placement to where upstream's controllers would bring it by now.
 
-    With `rebalanced` the scheduler chooses as if nothing were placed.
+    With `rebalanced` the scheduler chooses as if nothing were placed. `room` is what is free for
+    it, `None` where no room is protected.
 
     Raises:
         UnexpectedBehavior: One of them cannot go on; nothing of the placement is changed then.
@@ -150,9 +153,9 @@ def converge(
     snapshot, bindings = decode_snapshot(body), present.bindings
     result = None
     if rebalanced:
-        result = reschedule(snapshot, bindings.values(), members, now)
+        result = reschedule(snapshot, bindings.values(), members, now, room)
     elif present.renew or must_schedule(snapshot, bindings.values(), members):
-        result = schedule(snapshot, bindings.values(), members, now)
+        result = schedule(snapshot, bindings.values(), members, now, room)
     snapshot, bindings = _take(snapshot, bindings, result)
     reports = replace(reports, snapshots=tuple(selected.snapshots.values()))
     policies = {
@@ -169,7 +172,9 @@ def converge(
         reports=reports,
         now=now,
     )
-    rolled = _roll(bindings, targets, begin_runs(runs, now))
+    latest = latest_master(selected.snapshots.values(), placement.name)
+    full = NONE_FULL if room is None or latest is None else room.full(bindings, latest, members)
+    rolled = _roll(bindings, targets, begin_runs(runs, now), full)
     bindings, until = _written(rolled, present.bindings, reports)
     return ConvergedPlacement(
         policies=policies,
@@ -242,7 +247,10 @@ def must_schedule(snapshot: Snapshot, bindings: Iterable[Binding], members: Memb
 
 
 def _roll(
-    bindings: Mapping[str, Binding], targets: RunTargets, runs: tuple[RunStep, ...]
+    bindings: Mapping[str, Binding],
+    targets: RunTargets,
+    runs: tuple[RunStep, ...],
+    full: Mapping[str, str],
 ) -> RolledOut:
     """Run rounds of the rollout until one changes nothing; a deleted binding is gone at once.
 
@@ -254,7 +262,7 @@ def _roll(
     for _ in range(each * len(bindings) + SPARE_ROUNDS + rounds_of(runs)):
         observed = {n: observe(item, targets.now, targets.reports) for n, item in bindings.items()}
         before = {name: item for name, (item, _) in observed.items()}
-        result = _roll_once(before, targets)
+        result = _roll_once(before, targets, full)
         until, waits = result.until, result.waits
         assumed_at = earliest(*(at for _, at in observed.values()))
         after = {name: item for name, item in result.bindings.items() if name not in result.deleted}
@@ -268,13 +276,17 @@ def _roll(
     return RolledOut(bindings, until, assumed_at, waits, runs)
 
 
-def _roll_once(bindings: Mapping[str, Binding], targets: RunTargets) -> Rollout:
+def _roll_once(
+    bindings: Mapping[str, Binding], targets: RunTargets, full: Mapping[str, str]
+) -> Rollout:
     """Run one round of the rollout that the placement's own strategy does."""
     placement = targets.placement
     if placement is None:
         return Rollout(bindings=bindings)
     latest = latest_master(targets.resources.snapshots.values(), placement.name)
-    result = roll_out(placement.strategy, placement.wanted, bindings.values(), latest, targets.now)
+    result = roll_out(
+        placement.strategy, placement.wanted, bindings.values(), latest, targets.now, full
+    )
     if result.error is not None:
         raise result.error
     return result

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 
@@ -31,8 +31,10 @@ from reconciler.dialects.kubefleet.eviction.evictions import (
 from reconciler.dialects.kubefleet.eviction.judgement import EVICTION
 from reconciler.dialects.kubefleet.memory import KubeFleetMemory
 from reconciler.dialects.kubefleet.overrider.override_table import Overrides, changed_overrides
+from reconciler.dialects.kubefleet.reservations import PlacementDemands
 from reconciler.dialects.kubefleet.rollout.availability_reports import keys_of
 from reconciler.dialects.kubefleet.scheduler.failure import UnexpectedBehavior
+from reconciler.dialects.kubefleet.scheduler.protected_room import PlacementRoom
 from reconciler.dialects.kubefleet.snapshots.resource_selection import SelectedResources as Selected
 from reconciler.dialects.kubefleet.snapshots.selection_table import PlacementQuestion
 from reconciler.dialects.kubefleet.updaterun import run_cycle
@@ -63,6 +65,7 @@ from reconciler.manifests.suspension import SUSPEND, is_suspended
 from reconciler.model.body import Body
 from reconciler.model.explanation import Explain
 from reconciler.model.identity import ObjectKey, group_of
+from reconciler.model.keyed_cache import same
 from reconciler.model.labels import labels_of
 from reconciler.model.settings import Settings
 from reconciler.model.world import WRITES_ASSUMED, Fault, Manifest, World
@@ -73,6 +76,9 @@ from reconciler.rebalance.target import (
     exchanged_by,
     selects,
 )
+from reconciler.schedule.capacity.ledger import Ledger
+from reconciler.schedule.capacity.reservation import NO_DEMAND, ClusterDemand
+from reconciler.schedule.capacity.workload_pods import demand_of_manifests
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +88,7 @@ class Fleets:
     `affected` are the placements to look at. `copies` are what clusters report. `evictions` are
     those by the placement that they name, and so are `runs`. `overrides` are all of them.
     `clusters_before` are those of the last pass, `None` if they are the same, and so are
-    `scores_before`.
+    `scores_before`. `ledger` is what is reserved, `None` where no room is protected.
     """
 
     world: World
@@ -100,6 +106,16 @@ class Fleets:
     memory: KubeFleetMemory
     clusters_before: Earlier[Members] | None
     scores_before: Earlier[Reports] | None
+    ledger: Ledger | None = None
+
+    def within(self, ledger: Ledger) -> "Fleets":
+        """Return the same where room is protected; who waits for some looks at what is new."""
+        memory, parts = self.memory, self.memory.parts
+        before, memory.reserved = memory.reserved, ledger.found
+        memory.short.clear()
+        waiting = set() if same(before, ledger.found) else parts.asking(reads.ROOM)
+        parts.unsettle(waiting)
+        return replace(self, ledger=ledger, affected=self.affected | waiting)
 
     def target(self, reference: Reference, /) -> Target | None:
         """Return the placement that a rebalancer refers to."""
@@ -194,6 +210,7 @@ class Fleets:
                 *reads.clusters_read(self._placement(key), part.outputs),
                 *overrides_asked(self.world, key, part.outputs, self.overrides),
                 *map(score_question, part.scored),
+                *((reads.ROOM,) if key in self.memory.short else ()),
             )
         )
         self.memory.parts.settle(key, part, read, part.until)
@@ -239,10 +256,45 @@ class Fleets:
             overriding=partial(PlacementOverriding, self.world, key, self.overrides),
             silence=self.settings.silence,
             rules=self.world.rules,
+            room=self._room(key),
         )
         decided = partial(decide, files=files, now=self.now)
         before = FleetBefore(self.clusters_before, self.scores_before)
-        return with_causes(question, decided, self.world, before)
+        part = with_causes(question, decided, self.world, before)
+        self._take(key, part, files.room)
+        return part
+
+    def _room(self, key: ObjectKey) -> PlacementRoom | None:
+        """Return what is free for a placement, `None` where no room is protected."""
+        if self.ledger is None:
+            return None
+        demand, held = self._demand(key), targets_in(self.left.get(key, {}))
+        brought = partial(PlacementDemands(self.world, demand).brought, key.namespace)
+        return PlacementRoom(self.ledger, key, demand, held, brought)
+
+    def _demand(self, key: ObjectKey) -> ClusterDemand:
+        """Return what a placement selects takes of a cluster."""
+        found = self._selected(key)
+        if isinstance(found, UserError):
+            return NO_DEMAND
+        inputs = self.world.inputs
+        selected = (one for one in keys_of(found.resources) if one in inputs)
+        return demand_of_manifests((one, inputs[one].body) for one in selected)
+
+    def _take(self, key: ObjectKey, part: Part, room: PlacementRoom | None) -> None:
+        """Go on with a placement as it was decided.
+
+        Where a person edited a decision nobody knows what it was: all clusters are reserved.
+        """
+        if self.ledger is None or room is None:
+            return
+        if room.short:
+            self.memory.short.add(key)
+        left = self.left.get(key, {})
+        if any(part.outputs.get(one) is not body for one, body in left.items()) or not left:
+            demands = PlacementDemands(self.world, room.demand)
+            had = {} if part.edited else demands.of(left)
+            self.ledger.take_all(key, had, demands.of(part.outputs))
 
     def _selected(self, key: ObjectKey) -> Selected | UserError:
         """Return what a placement selects, or what is wrong with its selectors."""

@@ -22,6 +22,9 @@ from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey
 from reconciler.model.keyed_cache import CacheKey, same
 
+ROOM: Question = ("room",)
+"""What whoever waits for room asks: what is reserved."""
+
 
 def reports(key: ObjectKey) -> Question:
     """Return what clusters report of an object."""

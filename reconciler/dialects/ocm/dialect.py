@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from reconciler.dialects.contract import Dialect, DialectMemory
+from reconciler.dialects.contract import CapacityRules, Dialect, DialectMemory
 from reconciler.dialects.importer import Importer
 from reconciler.dialects.ocm.api.groups import CLUSTER, CLUSTER_GROUP, WORK_GROUP
 from reconciler.manifests.schemas.violations import Admission
@@ -54,6 +54,12 @@ def _carried(work: Body) -> Iterable[tuple[ObjectKey, "CopyReport"]]:
     from reconciler.dialects.ocm.workstatus.work_reports import reports_in
 
     return reports_in(work)
+
+
+def _capacity() -> CapacityRules | None:
+    from reconciler.dialects.ocm.capacity import SetCapacity
+
+    return SetCapacity()
 
 
 def _renderers() -> "Renderers":
@@ -133,4 +139,5 @@ OCM = Dialect(
     renderers=_renderers,
     wraps=_wraps,
     clusters=_clusters,
+    capacity=_capacity,
 )

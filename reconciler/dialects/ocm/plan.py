@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 
@@ -46,6 +46,7 @@ from reconciler.rebalance.target import (
     exchanged_by,
     selects,
 )
+from reconciler.schedule.capacity.ledger import Ledger
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +64,7 @@ class Placements:
         drafts: These, with their files so far.
         affected_sets: The sets of ManifestWorks to look at, beside those of such placements.
         memory: Of earlier rounds.
+        ledger: What is reserved of clusters, `None` where no room is protected.
     """
 
     world: World
@@ -75,6 +77,11 @@ class Placements:
     drafts: Drafts
     affected_sets: AbstractSet[ObjectKey]
     memory: OcmMemory
+    ledger: Ledger | None = None
+
+    def within(self, ledger: Ledger) -> "Placements":
+        """Return the same where room is protected: sets add to what is reserved."""
+        return replace(self, ledger=ledger)
 
     def target(self, reference: Reference, /) -> Target | None:
         """Return the placement that a rebalancer refers to, in whichever version.
@@ -170,7 +177,11 @@ class Placements:
             now=self.now,
         )
         sets = SetsInTurn(
-            world=self.world, around=around, memory=self.memory, decided=decided.files
+            world=self.world,
+            around=around,
+            memory=self.memory,
+            decided=decided.files,
+            ledger=self.ledger,
         )
         decided.look_at(looked_at, sets, parts)
 

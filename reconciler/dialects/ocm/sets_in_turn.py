@@ -24,6 +24,7 @@ from reconciler.dialects.ocm.manifestworkreplicaset.set_record import (
     clusters_of,
     decode_record,
 )
+from reconciler.dialects.ocm.manifestworkreplicaset.set_reservations import take_set
 from reconciler.dialects.ocm.manifestworkreplicaset.sync import DecidedPlacement
 from reconciler.dialects.ocm.memory import OcmMemory
 from reconciler.dialects.ocm.reads import set_reads
@@ -36,6 +37,7 @@ from reconciler.model.body import Body
 from reconciler.model.decision import Cause, CauseKind, Decision
 from reconciler.model.identity import ObjectKey
 from reconciler.model.world import Fault, Manifest, World
+from reconciler.schedule.capacity.ledger import Ledger
 
 ROLLOUT_RULE = "replica-set-rollout"
 UNREADABLE_RULE = "replica-set-unreadable"
@@ -50,12 +52,14 @@ class SetsInTurn:
         around: What all of them look at.
         memory: The sets, and placements that are at rest.
         decided: The files of the placements that were looked at, as they are decided now.
+        ledger: What is reserved of clusters, `None` where no room is protected.
     """
 
     world: World
     around: SetSurroundings
     memory: OcmMemory
     decided: Mapping[ObjectKey, Mapping[ObjectKey, Body]]
+    ledger: Ledger | None = None
 
     def present(self, key: ObjectKey, /) -> Mapping[ObjectKey, Body]:
         """Return the status file of a set."""
@@ -86,6 +90,8 @@ class SetsInTurn:
         }
         writes = self.around.silence.is_written or says_assumed(present)
         found = decide_set(key, wanted, placements, known, self.around, writes_assumed=writes)
+        if self.ledger is not None:
+            take_set(self.ledger, key, wanted, known, found.record, self.around.scopes)
         return Part(
             outputs={key: render_set(manifest, present, found, self.around.now)},
             decision=_decision(key, wanted, known, found, is_new=present is None),

@@ -62,13 +62,15 @@ class SharedTargets:
 class Capacity:
     """How many replicas each cluster can take, and the clusters ordered by it.
 
-    `limited` is false where some cluster answered that it was not estimated.
+    `limited` is false where some cluster answered that it was not estimated. It is `shared` by all
+    who ask the same.
     """
 
     ask: Ask
     numbers: Numbers
     order: Order
     limited: bool
+    shared: bool = True
 
     @cached_property
     def column(self) -> tuple[int, ...]:

@@ -5,13 +5,13 @@ from math import ceil
 
 from reconciler.dialects.karmada.api.replica_requirements import (
     ReplicaRequirements,
-    amounts_of,
     count_of,
     requirements_of,
 )
 from reconciler.model.body import Body
 from reconciler.model.content import at
 from reconciler.model.quantity import Quantity
+from reconciler.schedule.capacity.pod_requests import amounts_of
 
 API_VERSION = "flink.apache.org/v1beta1"
 KIND = "FlinkDeployment"

@@ -10,18 +10,8 @@ from dataclasses import dataclass
 from reconciler.dialects.karmada.api.custom_kinds import MOST_REPLICAS
 from reconciler.dialects.karmada.api.node_claim import node_claim_of
 from reconciler.model.body import Body
-from reconciler.model.content import mapping_of, mappings_of
-from reconciler.model.quantity import (
-    Quantity,
-    canonical_binary,
-    canonical_cpu,
-    canonical_decimal,
-    parse_quantity,
-)
-
-NATIVE = frozenset({"cpu", "memory", "ephemeral-storage", "pods"})
-BINARY = frozenset({"memory", "ephemeral-storage"})
-KEPT_PREFIXES = ("hugepages-", "attachable-volumes-")
+from reconciler.model.quantity import Quantity
+from reconciler.schedule.capacity.pod_requests import canonical_amount, pod_request
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,68 +46,6 @@ def requirements_of(pod: Body, request: Mapping[str, Quantity]) -> Body | None:
     if wanted:
         requirements["resourceRequest"] = wanted
     return requirements or None
-
-
-def pod_request(pod: Body) -> dict[str, Quantity]:
-    """Return the resources of one replica, by name.
-
-    Containers add up, each init container counts alone, the overhead comes on top. A request that
-    is missing is taken from the limits.
-
-    Source: karmada@f8fdd02 pkg/util/lifted/resource.go `NewResource`, `SetMaxResource`.
-    """
-    total: dict[str, Quantity] = {}
-    for container in mappings_of(pod.get("containers")):
-        for name, amount in _container(container).items():
-            total[name] = Quantity(total.get(name, 0) + amount)
-    for container in mappings_of(pod.get("initContainers")):
-        for name, amount in _container(container).items():
-            total[name] = max(total.get(name, amount), amount)
-    for name, amount in amounts_of(mapping_of(pod.get("overhead"))).items():
-        total[name] = Quantity(total.get(name, 0) + amount)
-    return total
-
-
-def _container(body: Body) -> dict[str, Quantity]:
-    """Return the requests of one container, filled from its limits."""
-    resources = mapping_of(body.get("resources"))
-    limits = amounts_of(mapping_of(resources.get("limits")))
-    return limits | amounts_of(mapping_of(resources.get("requests")))
-
-
-def amounts_of(body: Body) -> dict[str, Quantity]:
-    """Return the quantities of the resources that count.
-
-    Names without a domain other than the native ones are dropped.
-    """
-    amounts = {}
-    for name, value in body.items():
-        if name not in NATIVE and not is_extended(name) and not name.startswith(KEPT_PREFIXES):
-            continue
-        if isinstance(value, str | int | float) and not isinstance(value, bool):
-            try:
-                amounts[name] = parse_quantity(str(value))
-            except ValueError:
-                continue
-    return amounts
-
-
-def is_extended(name: str) -> bool:
-    """Return whether a resource is one that Kubernetes does not bring by itself.
-
-    >>> is_extended("example.com/gpu"), is_extended("requests.example.com/gpu")
-    (True, False)
-    """
-    return "/" in name and "kubernetes.io/" not in name and not name.startswith("requests.")
-
-
-def canonical_amount(name: str, amount: Quantity) -> str:
-    """Return the text that upstream prints: binary for memory-like resources, else decimal."""
-    if name == "cpu":
-        return canonical_cpu(amount)
-    if name in BINARY or name.startswith("hugepages-"):
-        return canonical_binary(amount)
-    return canonical_decimal(amount)
 
 
 def count_of(value: object) -> int:

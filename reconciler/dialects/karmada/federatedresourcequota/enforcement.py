@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from reconciler.dialects.karmada.api.quota.quota import Quota
-from reconciler.dialects.karmada.api.replica_requirements import canonical_amount
 from reconciler.dialects.karmada.api.work.binding_spec import BindingSpec
 from reconciler.dialects.karmada.federatedresourcequota.usage import moved, usage_of
 from reconciler.dialects.read_index import Question
 from reconciler.model.quantity import Quantity
 from reconciler.model.resources import Resources
+from reconciler.schedule.capacity.pod_requests import canonical_amount
 
 DENIED = 'admission webhook "resourcebinding.karmada.io" denied the request: {}'
 """Source: karmada@f8fdd02 artifacts/deploy/webhook-configuration.yaml, in the words that client-go

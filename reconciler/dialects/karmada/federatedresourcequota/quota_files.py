@@ -10,7 +10,6 @@ from reconciler.dialects.karmada.api.quota.quota_status import (
     encode_quota_status,
     reported_quota,
 )
-from reconciler.dialects.karmada.api.replica_requirements import canonical_amount
 from reconciler.model.body import Body
 from reconciler.model.fields import text
 from reconciler.model.identity import ObjectKey
@@ -18,6 +17,7 @@ from reconciler.model.quantity import Quantity, canonical_like, parse_quantity
 from reconciler.model.resources import Resources
 from reconciler.model.stamps import keep_present
 from reconciler.model.world import World
+from reconciler.schedule.capacity.pod_requests import canonical_amount
 
 
 def quota_files(

@@ -2,14 +2,10 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from reconciler.dialects.karmada.api.replica_requirements import (
-    amounts_of,
-    canonical_amount,
-    pod_request,
-)
 from reconciler.model.body import Body
 from reconciler.model.fields import mapping, text
 from reconciler.model.quantity import NANOS, Quantity
+from reconciler.schedule.capacity.pod_requests import amounts_of, canonical_amount, pod_request
 
 PODS = "pods"
 ENDED = ("Failed", "Succeeded")

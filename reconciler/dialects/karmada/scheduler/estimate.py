@@ -9,9 +9,9 @@ from reconciler.dialects.karmada.api.clusters import (
     Members,
     Requirements,
 )
-from reconciler.dialects.karmada.api.replica_requirements import NATIVE
 from reconciler.dialects.karmada.scheduler.resource_summary import units_of
 from reconciler.model.quantity import Quantity
+from reconciler.schedule.capacity.pod_requests import NATIVE
 from reconciler.schedule.columns import (
     Numbers,
     Order,
@@ -81,14 +81,14 @@ def _capacity(members: Members, ask: Ask, column: Callable[[], Numbers]) -> Capa
 
 
 def _column(members: Members, requirements: Requirements | None) -> Numbers:
-    best = _rooms(members, "pods")
+    best = reported_rooms(members, "pods")
     for name, amount in requirements or ():
         units = units_of(name, amount)
         if units > 0:
-            best = lesser(best, quotients(_rooms(members, name), units))
+            best = lesser(best, quotients(reported_rooms(members, name), units))
     found = best.copy()
     for position in positions_of(members.modelled if requirements is not None else NO_CLUSTERS):
-        found[position] = _by_models(members.views[position], requirements or ())
+        found[position] = by_models(members.views[position], requirements or ())
     for position in positions_of(members.declared):
         found[position] = NOT_ESTIMATED
     if greatest(found) > NOT_ESTIMATED:
@@ -96,7 +96,9 @@ def _column(members: Members, requirements: Requirements | None) -> Numbers:
     return found
 
 
-def _rooms(members: Members, name: str) -> Numbers:
+def reported_rooms(members: Members, name: str) -> Numbers:
+    """Return what each cluster reports as left of a resource."""
+
     def found() -> Numbers:
         summaries = [view.summary for view in members.views]
         return column_of([0 if one is None else one.rooms.get(name, 0) for one in summaries])
@@ -104,7 +106,7 @@ def _rooms(members: Members, name: str) -> Numbers:
     return remember(members.rooms, name, found)
 
 
-def _by_models(view: MemberCluster, requirements: Requirements) -> int:
+def by_models(view: MemberCluster, requirements: Requirements) -> int:
     """Count the replicas that fit into the virtual nodes of the cluster's models.
 
     Each grade gives as many nodes as the status counts, each with the least of what the grade

@@ -4,6 +4,7 @@ from reconciler.dialects.karmada.api.clusters import Members
 from reconciler.dialects.karmada.scheduler.filter_affinity import reject_affinity
 from reconciler.dialects.karmada.scheduler.filter_api import reject_missing_apis
 from reconciler.dialects.karmada.scheduler.filter_eviction import reject_evicting
+from reconciler.dialects.karmada.scheduler.filter_room import reject_full
 from reconciler.dialects.karmada.scheduler.filter_spread import reject_without_topology
 from reconciler.dialects.karmada.scheduler.filter_taints import reject_taints
 from reconciler.dialects.karmada.scheduler.request import Request
@@ -20,6 +21,7 @@ PROFILE: Profile[Request, Members, Levels] = Profile(
         "ClusterAffinity": reject_affinity,
         "SpreadConstraint": reject_without_topology,
         "ClusterEviction": reject_evicting,
+        "Capacity": reject_full,  # ours, and silent unless room is protected
     },
     scores={"ClusterAffinity": score_affinity, "ClusterLocality": score_locality},
 )

@@ -96,6 +96,8 @@ def _by_capacity(
     members: Members, capacity: Capacity, clusters: Mask
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return the order of the capacity of some clusters only, and what each can take."""
+    if not capacity.shared:
+        return capacity.order.numbered(clusters)
     question = capacity.ask, clusters
     return remember(members.orders, question, lambda: capacity.order.numbered(clusters))
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from reconciler.dialects.karmada.api.binding import Binding
 from reconciler.dialects.karmada.api.clusters import Members
 from reconciler.dialects.karmada.api.placement import AffinityTerm, ClusterAffinity, Placement
+from reconciler.dialects.karmada.protected_room import BindingRoom
 from reconciler.schedule.framework import Mask
 
 
@@ -20,6 +21,7 @@ class Request:
         held: Position to replicas of the known clusters in spec.clusters, in their order. A name
             that stands there twice stands here twice.
         evicting: The clusters that an eviction task names.
+        room: What is free for it, `None` where no room is protected.
     """
 
     binding: Binding
@@ -30,10 +32,15 @@ class Request:
     targets: Mask
     held: tuple[tuple[int, int], ...]
     evicting: Mask
+    room: BindingRoom | None = None
 
 
 def request_of(
-    binding: Binding, placement: Placement, term: AffinityTerm | None, members: Members
+    binding: Binding,
+    placement: Placement,
+    term: AffinityTerm | None,
+    members: Members,
+    room: BindingRoom | None = None,
 ) -> Request:
     """Return the question of a binding for one affinity group, `None` where there are no groups.
 
@@ -56,4 +63,5 @@ def request_of(
         targets=members.fleet.named(name for name, _ in binding.clusters),
         held=tuple([(position[name], held) for name, held in binding.clusters if name in position]),
         evicting=members.fleet.named(task.from_cluster for task in binding.tasks),
+        room=room,
     )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from reconciler.model import fields
 from reconciler.model.body import Body
-from reconciler.model.quantity import Quantity, ceil_milli, ceil_units
+from reconciler.model.quantity import NANOS, Quantity, ceil_milli, ceil_units
 from reconciler.model.resources import Resources, decode_resources
 
 _ZERO = Quantity(0)
@@ -60,6 +60,11 @@ def _room(name: str, allocatable: Resources, allocated: Resources, allocating: R
     if name == "pods":
         return max(0, ceil_units(has) - ceil_units(gone) - ceil_units(going))
     return max(0, units_of(name, Quantity(has - gone - going)))
+
+
+def amount_of(name: str, units: int) -> Quantity:
+    """Return the amount that so many units of a resource are."""
+    return Quantity(units * (NANOS // 1000 if name == "cpu" else NANOS))
 
 
 def units_of(name: str, amount: Quantity) -> int:

@@ -8,9 +8,10 @@ from operator import itemgetter
 
 from reconciler.dialects.karmada.api.applied_placement import applied_placement
 from reconciler.dialects.karmada.api.binding import Binding
-from reconciler.dialects.karmada.api.clusters import Members
+from reconciler.dialects.karmada.api.clusters import Capacity, Members
 from reconciler.dialects.karmada.api.placement import AffinityTerm, Placement
 from reconciler.dialects.karmada.api.work.binding_status import BindingStatus
+from reconciler.dialects.karmada.protected_room import BindingRoom
 from reconciler.dialects.karmada.scheduler.divide import divide
 from reconciler.dialects.karmada.scheduler.estimate import estimate_fleet
 from reconciler.dialects.karmada.scheduler.failure import (
@@ -18,6 +19,7 @@ from reconciler.dialects.karmada.scheduler.failure import (
     FailureKind,
     refused_before,
     scheduler_error,
+    unschedulable,
 )
 from reconciler.dialects.karmada.scheduler.profile import PROFILE
 from reconciler.dialects.karmada.scheduler.rank import rank
@@ -26,6 +28,14 @@ from reconciler.dialects.karmada.scheduler.schedule_result import Attempt, Sched
 from reconciler.dialects.karmada.scheduler.select import select_clusters
 from reconciler.dialects.karmada.scheduler.targets import targets_of
 from reconciler.dialects.karmada.scheduler.triggers import ScheduleReason, find_trigger
+from reconciler.dialects.karmada.within_room import (
+    cut_to_room,
+    depends_on_room,
+    loses,
+    told_with_missing,
+    turned_away,
+    without_room,
+)
 from reconciler.model.conditions import Condition
 from reconciler.schedule.fleet import remember
 from reconciler.schedule.framework import Mask, Rejection, run_filters
@@ -35,7 +45,12 @@ SUCCESS = Condition(SCHEDULED, "True", "Success", "Binding has been scheduled su
 
 
 def schedule(
-    binding: Binding, members: Members, now: datetime, *, propagate_empty: bool = False
+    binding: Binding,
+    members: Members,
+    now: datetime,
+    *,
+    propagate_empty: bool = False,
+    room: BindingRoom | None = None,
 ) -> ScheduleVerdict:
     """Decide what becomes of a binding that came up.
 
@@ -45,6 +60,7 @@ def schedule(
         now: Aware UTC, for the plugins; upstream's do not look at it.
         propagate_empty: `--enable-empty-workload-propagation`: selected clusters without a replica
             stay in the result.
+        room: What is free for it, `None` where no room is protected.
 
     Source: karmada@f8fdd02 pkg/scheduler/scheduler.go `doScheduleBinding`.
     """
@@ -61,7 +77,9 @@ def schedule(
             observed_affinity=binding.observed_affinity,
             observed_generation=_renewed(binding),
         )
-    attempts = try_groups(binding, placement, members, now, propagate_empty=propagate_empty)
+    attempts = try_groups(
+        binding, placement, members, now, propagate_empty=propagate_empty, room=room
+    )
     if not attempts:  # an empty list of groups: upstream reports success and changes nothing
         return _succeeded(trigger, binding, (), None, members)
     last, first = attempts[-1].result, attempts[0].result
@@ -77,6 +95,7 @@ def try_groups(
     now: datetime,
     *,
     propagate_empty: bool = False,
+    room: BindingRoom | None = None,
 ) -> tuple[Attempt, ...]:
     """Try one affinity group after the other until one will do.
 
@@ -85,7 +104,7 @@ def try_groups(
     """
     attempts: list[Attempt] = []
     for term in _terms(binding, placement):
-        request = request_of(binding, placement, term, members)
+        request = request_of(binding, placement, term, members, room)
         attempt = attempt_group(request, members, now, propagate_empty=propagate_empty)
         attempts.append(attempt)
         if not isinstance(attempt.result, Failure):
@@ -127,13 +146,10 @@ def attempt_group(
     if not feasible:
         known = members.known_to(map(itemgetter(0), binding.clusters))
         message = fit_error(known.bit_count(), rejections)
-        return attempt(result=Failure(FailureKind.NO_CLUSTER_FIT, message))
-    capacity = estimate_fleet(
-        members,
-        replicas=binding.replicas,
-        requirements=binding.requirements,
-        components=binding.components,
-    )
+        full = without_room(rejections)  # then what is there stays
+        kind = FailureKind.UNSCHEDULABLE if full else FailureKind.NO_CLUSTER_FIT
+        return attempt(result=Failure(kind, message))
+    capacity = _capacity(request, members)
     ranking = rank(request, members, feasible, capacity, now)
     selected = select_clusters(request.placement, binding.replicas, ranking, members)
     if isinstance(selected, Failure):
@@ -141,8 +157,31 @@ def attempt_group(
     division = divide(request, members, ranking, selected, now, propagate_empty=propagate_empty)
     attempt = partial(attempt, ranking=ranking, selected=selected)
     if isinstance(division, Failure):
-        return attempt(result=division.within("failed to assign replicas"))
-    return attempt(division=division, result=targets_of(division, members, feasible))
+        failure = division.within("failed to assign replicas")
+        if request.room is not None:
+            failure = told_with_missing(failure, request, ranking, selected)
+        return attempt(result=failure)
+    short = ""
+    if request.room is not None:
+        division, short = cut_to_room(division, request, request.room, members)
+        short = short or turned_away(request, rejections, members)
+        if short and loses(division, request.held):
+            return attempt(division=division, result=unschedulable(short))
+    result = targets_of(division, members, feasible)
+    return attempt(division=division, result=result, short=short)
+
+
+def _capacity(request: Request, members: Members) -> Capacity:
+    """Return how many replicas each cluster can take."""
+    if request.room is not None and depends_on_room(request.placement):
+        return request.room.capacity(request.binding)
+    binding = request.binding
+    return estimate_fleet(
+        members,
+        replicas=binding.replicas,
+        requirements=binding.requirements,
+        components=binding.components,
+    )
 
 
 def fit_error(clusters: int, rejections: Iterable[Rejection]) -> str:
@@ -181,10 +220,18 @@ def _succeeded(
         clusters=None if isinstance(result, Failure) else result,
         observed_affinity=attempts[-1].affinity_name if grouped else binding.observed_affinity,
         observed_generation=binding.generation,
-        condition=SUCCESS,
+        condition=_as_placed(attempts),
         applied=None if placement is None else _changed(binding, placement, members),
         scheduled=True,
     )
+
+
+def _as_placed(attempts: Sequence[Attempt]) -> Condition:
+    """Return the condition of a binding that is placed; ours is that not all of it has room."""
+    short = attempts[-1].short if attempts else ""
+    if not short:
+        return SUCCESS
+    return Condition(SCHEDULED, "False", FailureKind.UNSCHEDULABLE, short)
 
 
 def _failed(
@@ -214,9 +261,14 @@ def _failed(
 
 
 def refused(
-    verdict: ScheduleVerdict, binding: Binding, message: str, members: Members
+    verdict: ScheduleVerdict,
+    binding: Binding,
+    message: str,
+    members: Members,
+    *,
+    kind: FailureKind = FailureKind.QUOTA_EXCEEDED,
 ) -> ScheduleVerdict:
-    """Return a verdict whose result is not taken, since a quota has no room for it.
+    """Return a verdict whose result is not taken, since a quota, or a cluster, has no room for it.
 
     What it decided is nowhere, so the binding keeps its clusters and is scheduled again by the next
     round that looks at it. Where no cluster fits that is told, as upstream tells the first error.
@@ -226,7 +278,7 @@ def refused(
     """
     if verdict.error is not None:
         return replace(verdict, clusters=None, applied=None)
-    failure = Failure(FailureKind.QUOTA_EXCEEDED, message)
+    failure = Failure(kind, message)
     last = [replace(one, result=failure) for one in verdict.attempts[-1:]]
     attempts = (*verdict.attempts[:-1], *last)
     return _failed(verdict.trigger, binding, attempts, failure, members)

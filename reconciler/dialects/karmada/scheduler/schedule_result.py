@@ -19,6 +19,7 @@ class Attempt:
 
     `result` holds the clusters in upstream's order, or why there are none. The record of a stage
     that was not reached is `None`; positions and masks are those of the fleet that was asked.
+    `short` says what of the replicas has no room, `""` if all have.
     """
 
     request: Request
@@ -28,6 +29,7 @@ class Attempt:
     selected: Sequence[int] | None = None
     division: Division | None = None
     result: tuple[TargetCluster, ...] | Failure
+    short: str = ""
 
     @property
     def affinity_name(self) -> str:
@@ -65,3 +67,10 @@ class ScheduleVerdict:
     def triggered(self) -> bool:
         """Whether the scheduler acted on the binding."""
         return self.trigger not in (ScheduleReason.DELETING, ScheduleReason.NONE)
+
+    @property
+    def problem(self) -> str:
+        """Why not all is placed that is wanted, `""` if it is."""
+        if self.error is not None:
+            return self.error.message
+        return self.attempts[-1].short if self.attempts else ""

@@ -27,6 +27,7 @@ from reconciler.schedule.framework import Mask, positions_of
 
 BY_HAND = "rescheduleTriggeredAt edited by hand"
 FREED = "by what others use of it"
+ROOM = "room is free by now"
 RECORDED = "by the placement of its binding, since no policy claims it"
 
 
@@ -36,6 +37,7 @@ class Happened:
 
     `demand` is a rebalancer's that was met, `note` what kept it from a better result. `edited` says
     that a person changed the clusters since the last pass. `spec` is what the round leaves.
+    `protected` says that room in clusters is.
     """
 
     demand: Demand | None
@@ -46,6 +48,7 @@ class Happened:
     edited: bool
     spec: BindingSpec
     note: str = ""
+    protected: bool = False
 
 
 def decision_on(
@@ -61,7 +64,7 @@ def decision_on(
     A schedule that somebody asked for is told though nothing moved.
     """
     verdict = happened.verdict
-    problem = verdict.error.message if verdict is not None and verdict.error is not None else ""
+    problem = "" if verdict is None else verdict.problem
     news = problem and problem != known_problem(happened.asked.status)
     if before == after and not (news or happened.demand or happened.asked.by_hand):
         return None
@@ -121,7 +124,15 @@ def _cause(draft: Draft, happened: Happened) -> Cause:
             return Cause(change)
     if refused_before(happened.asked.status):
         return Cause(CauseKind.QUOTA_CHANGED, FREED)
-    return Cause(_CAUSES.get(trigger, CauseKind.CLUSTERS_CHANGED))
+    return _of_clusters(trigger, happened)
+
+
+def _of_clusters(trigger: ScheduleReason, happened: Happened) -> Cause:
+    """Return what of the clusters made the scheduler act; who waited for room has it by now."""
+    if trigger in _CAUSES:
+        return Cause(_CAUSES[trigger])
+    waited = happened.protected and bool(known_problem(happened.asked.status))
+    return Cause(CauseKind.CLUSTERS_CHANGED, ROOM if waited else "")
 
 
 def workload_of(draft: Draft) -> ObjectKey:

@@ -8,6 +8,7 @@ from reconciler.dialects.karmada.api.binding import Binding
 from reconciler.dialects.karmada.api.clusters import Members
 from reconciler.dialects.karmada.api.placement import Placement
 from reconciler.dialects.karmada.detector.binding_draft import Draft
+from reconciler.dialects.karmada.protected_room import BindingRoom
 from reconciler.dialects.karmada.scheduler.divide_by_score import scores_asked
 from reconciler.dialects.karmada.scheduler.division import (
     DivisionStep,
@@ -52,6 +53,7 @@ def explain(
     now: datetime,
     *,
     propagate_empty: bool,
+    room: BindingRoom | None = None,
 ) -> Explanation:
     """Explain one binding; where nothing made the scheduler look at it, as if it looked now.
 
@@ -62,11 +64,14 @@ def explain(
         members: The fleet that it was asked about.
         now: Moment of the pass.
         propagate_empty: Whether clusters that get no replica are in the result.
+        room: What is free for it, `None` where no room is protected.
     """
     placement = binding.placement
     attempts = outcome.attempts if outcome is not None else ()
     if not attempts and placement is not None:
-        attempts = try_groups(binding, placement, members, now, propagate_empty=propagate_empty)
+        attempts = try_groups(
+            binding, placement, members, now, propagate_empty=propagate_empty, room=room
+        )
     counted = _counted(attempts)
     return Explanation(
         key=draft.key,

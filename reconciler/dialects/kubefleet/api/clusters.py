@@ -28,6 +28,7 @@ from reconciler.model.body import Body
 from reconciler.model.cluster import Cluster
 from reconciler.model.identity import ClusterName
 from reconciler.model.moments import FIRST, LAST, add, earliest
+from reconciler.model.resources import Resources
 from reconciler.model.taints import Taint, TaintEffect, Toleration, shared_taint
 from reconciler.model.world import Manifest
 from reconciler.schedule.fleet import Fleet, ascending, fleet_in_order
@@ -183,6 +184,7 @@ class Members:
     unscored: dict[bool, tuple[tuple[RankedCluster, ...], tuple[ClusterDecision, ...]]] = field(
         default_factory=dict, repr=False
     )
+    available: dict[bool, tuple[Resources | None, ...]] = field(default_factory=dict, repr=False)
     domains: dict[tuple[str, ...], tuple[tuple[tuple[str | None, ...], Mask], ...]] = field(
         default_factory=dict, repr=False
     )

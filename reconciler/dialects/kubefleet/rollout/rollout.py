@@ -1,7 +1,7 @@
 """The rollout: bindings reach the latest resources no faster than the strategy allows."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -24,6 +24,8 @@ _STARTED = ("True", "RolloutStarted")
 _STARTED_TEXT = "Detected the new changes on the resources and started the rollout process"
 _HELD = ("False", "RolloutNotStartedYet")
 _HELD_TEXT = "The resources cannot be updated to the latest because of the rollout strategy"
+
+NONE_FULL: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +60,7 @@ class _Survey:
     update: tuple[Binding, ...]
     failed: tuple[Binding, ...]
     refresh: tuple[Binding, ...]
+    full: tuple[Binding, ...]
     until: datetime | None
 
 
@@ -67,6 +70,7 @@ def roll_out(
     bindings: Iterable[Binding],
     latest: str | None,
     now: datetime,
+    full: Mapping[str, str] = NONE_FULL,
 ) -> Rollout:
     """Run one round: bind, update and remove as many bindings as the strategy allows.
 
@@ -76,6 +80,7 @@ def roll_out(
         bindings: All of the placement, in whatever order.
         latest: Name of the latest master resource snapshot, `None` if there is none.
         now: Aware UTC.
+        full: Cluster to why it cannot hold more than it has; its binding stays as it is.
 
     Source: kubefleet@e160c1c pkg/controllers/rollout/controller.go `Reconcile`.
     """
@@ -94,9 +99,12 @@ def roll_out(
         return replace(present, error=error)
     if latest is None:
         return present
-    survey = _survey(ordered, latest, now, span(seconds=strategy.period_seconds))
+    survey = _survey(ordered, latest, now, span(seconds=strategy.period_seconds), full)
+    if survey.full:
+        present = _refused(present, survey.full, full, now)
     if not (survey.remove or survey.bind or survey.update or survey.failed):
-        late = [b for b in ordered if b.state in (SCHEDULED, BOUND) and not has_started(b)]
+        staying = (b for b in ordered if b.state in (SCHEDULED, BOUND) and b not in survey.full)
+        late = [binding for binding in staying if not has_started(binding)]
         return _announced(present, late, now)
     return _roll(present, survey, strategy, wanted, latest, now)
 
@@ -125,7 +133,13 @@ def _must_wait(ordered: Sequence[Binding]) -> bool:
     return bool(twins)
 
 
-def _survey(ordered: Sequence[Binding], latest: str, now: datetime, period: timedelta) -> _Survey:
+def _survey(
+    ordered: Sequence[Binding],
+    latest: str,
+    now: datetime,
+    period: timedelta,
+    full: Container[str],
+) -> _Survey:
     """Sort the bindings by what may be done with them.
 
     Source: kubefleet@e160c1c pkg/controllers/rollout/controller.go `pickBindingsToRoll`.
@@ -134,7 +148,8 @@ def _survey(ordered: Sequence[Binding], latest: str, now: datetime, period: time
     found = {binding.name: readiness_of(binding, now, period) for binding in running}
     ready = [binding for binding in running if found[binding.name].ready]
     bound = [b for b in running if b.state == BOUND and not b.deleting]
-    stale = [binding for binding in bound if binding.resource_snapshot != latest]
+    outdated = [binding for binding in bound if binding.resource_snapshot != latest]
+    stale = [binding for binding in outdated if binding.target not in full]
     bind = tuple(binding for binding in ordered if binding.state == SCHEDULED)
     return _Survey(
         targeted=len(bind) + sum(binding.state == BOUND for binding in running),
@@ -146,6 +161,7 @@ def _survey(ordered: Sequence[Binding], latest: str, now: datetime, period: time
         update=tuple(binding for binding in stale if not has_failed(binding)),
         failed=tuple(binding for binding in stale if has_failed(binding)),
         refresh=tuple(binding for binding in bound if binding.resource_snapshot == latest),
+        full=tuple(binding for binding in outdated if binding.target in full),
         until=earliest(*(item.until for item in found.values())),
     )
 
@@ -205,6 +221,19 @@ def _announced(
     changed = []
     for binding in bindings:
         condition = announcement(started=started, generation=binding.generation)
+        conditions = set_condition(binding.conditions, condition, at=stamp(now))
+        changed.append(binding._replace(conditions=tuple(conditions)))
+    return _written(present, changed)
+
+
+def _refused(
+    present: Rollout, bindings: Iterable[Binding], full: Mapping[str, str], now: datetime
+) -> Rollout:
+    """Say of bindings that stay as they are why their clusters cannot hold more."""
+    changed = []
+    for binding in bindings:
+        text = f"The resources cannot be updated to the latest: the cluster {full[binding.target]}"
+        condition = Condition(ROLLOUT_STARTED, *_HELD, text, binding.generation)
         conditions = set_condition(binding.conditions, condition, at=stamp(now))
         changed.append(binding._replace(conditions=tuple(conditions)))
     return _written(present, changed)

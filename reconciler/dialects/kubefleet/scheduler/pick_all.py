@@ -11,6 +11,7 @@ from reconciler.dialects.kubefleet.api.clusters import Members
 from reconciler.dialects.kubefleet.scheduler.binding_groups import Groups
 from reconciler.dialects.kubefleet.scheduler.picks import Pick, PickRecord, adopt
 from reconciler.dialects.kubefleet.scheduler.profile import describe_rejections, filter_members
+from reconciler.dialects.kubefleet.scheduler.protected_room import lacks_room
 from reconciler.dialects.kubefleet.scheduler.ranked_cluster import RankedCluster
 from reconciler.dialects.kubefleet.scheduler.request import Request
 from reconciler.dialects.kubefleet.snapshots.policy_snapshot import Snapshot, SnapshotReport
@@ -33,7 +34,8 @@ def pick_all(
 ) -> Pick:
     """Pick every cluster that passes the filters, ascending by name, with scores of 0.
 
-    It is always fulfilled, even with no cluster at all.
+    It is always fulfilled, even with no cluster at all. Unlike upstream: not where room is
+    protected, and a cluster that fits otherwise has none.
 
     Args:
         snapshot: The present policy.
@@ -61,7 +63,7 @@ def pick_all(
     count = len(pick.created) + len(pick.patched) + groups.present
     return replace(
         pick,
-        report=SnapshotReport(decisions, count, fulfilled=True),
+        report=SnapshotReport(decisions, count, fulfilled=not lacks_room(rejections)),
         record=PickRecord(request=request, feasible=feasible, picked=tuple(compress(ranked, bits))),
     )
 

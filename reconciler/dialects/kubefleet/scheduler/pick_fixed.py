@@ -12,6 +12,7 @@ from reconciler.dialects.kubefleet.api.clusters import Members
 from reconciler.dialects.kubefleet.scheduler.binding_groups import Groups
 from reconciler.dialects.kubefleet.scheduler.failure import UnexpectedBehavior
 from reconciler.dialects.kubefleet.scheduler.picks import Pick, PickRecord, new_bindings
+from reconciler.dialects.kubefleet.scheduler.protected_room import PlacementRoom
 from reconciler.dialects.kubefleet.scheduler.ranked_cluster import RankedCluster
 from reconciler.dialects.kubefleet.snapshots.policy_snapshot import Snapshot, SnapshotReport
 from reconciler.dialects.kubefleet.view.decision_texts import (
@@ -23,7 +24,11 @@ from reconciler.model.identity import ClusterName
 
 
 def pick_fixed(
-    snapshot: Snapshot, groups: Groups, members: Members, existing: Mapping[str, Binding]
+    snapshot: Snapshot,
+    groups: Groups,
+    members: Members,
+    existing: Mapping[str, Binding],
+    room: PlacementRoom | None = None,
 ) -> Pick:
     """Bind the clusters that the policy names, as far as they exist and are eligible.
 
@@ -36,6 +41,7 @@ def pick_fixed(
         groups: Bindings by group.
         members: Everyone.
         existing: Bindings by name.
+        room: What is free for it, `None` where no room is protected.
 
     Raises:
         UnexpectedBehavior: A state was not remembered, or a name cannot be made.
@@ -47,7 +53,7 @@ def pick_fixed(
     wanted = snapshot.policy.cluster_names
     if not wanted:
         return Pick()
-    valid, refused = _judge(wanted, members)
+    valid, refused = _judge(wanted, members, room)
     created, patched = _bind(snapshot, groups, valid, existing)
     kept = set(valid)
     report = SnapshotReport(
@@ -71,16 +77,19 @@ def pick_fixed(
 
 
 def _judge(
-    wanted: tuple[str, ...], members: Members
+    wanted: tuple[str, ...], members: Members, room: PlacementRoom | None
 ) -> tuple[list[ClusterName], list[tuple[str, str]]]:
     """Return the names that can be bound, and the others with the reason, `""` if not found."""
     valid, refused = [], []
+    full = {} if room is None else room.reasons(members)
     for name in wanted:
         position = members.fleet.position.get(ClusterName(name))
         if position is None:
             refused.append((name, ""))
         elif position in members.reasons:
             refused.append((name, members.reasons[position]))
+        elif position in full:
+            refused.append((name, full[position]))
         else:
             valid.append(ClusterName(name))
     return valid, refused

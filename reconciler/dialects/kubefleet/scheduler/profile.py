@@ -11,6 +11,7 @@ from reconciler.dialects.kubefleet.scheduler.failure import UpstreamCrash
 from reconciler.dialects.kubefleet.scheduler.filter_affinity import reject_affinity
 from reconciler.dialects.kubefleet.scheduler.filter_eligibility import reject_ineligible
 from reconciler.dialects.kubefleet.scheduler.filter_namespace import reject_namespace
+from reconciler.dialects.kubefleet.scheduler.filter_room import reject_full
 from reconciler.dialects.kubefleet.scheduler.filter_same_placement import reject_placed
 from reconciler.dialects.kubefleet.scheduler.filter_taints import reject_taints
 from reconciler.dialects.kubefleet.scheduler.filter_topology import reject_skew
@@ -41,6 +42,7 @@ PROFILE: Profile[Request, Members, Levels] = Profile(
         "TaintToleration": reject_taints,
         SAME_PLACEMENT: reject_placed,
         TOPOLOGY: reject_skew,
+        "Capacity": reject_full,  # ours, and silent unless room is protected
     },
     scores={
         TOPOLOGY: score_topology,

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from reconciler.dialects.kubefleet.api.policy import Policy
+from reconciler.dialects.kubefleet.scheduler.protected_room import PlacementRoom
 from reconciler.dialects.kubefleet.scheduler.topology import Topology
 from reconciler.schedule.framework import NO_CLUSTERS, Mask
 
@@ -17,6 +18,7 @@ class Request:
         namespace: The placement's namespace, `""` for a cluster-scoped one.
         placed: Clusters with a scheduled or bound binding of the present policy.
         obsolete: Clusters with a binding of an earlier policy.
+        room: What is free for it, `None` where no room is protected.
     """
 
     policy: Policy
@@ -24,3 +26,4 @@ class Request:
     namespace: str = ""
     placed: Mask = NO_CLUSTERS
     obsolete: Mask = NO_CLUSTERS
+    room: PlacementRoom | None = None

@@ -17,6 +17,7 @@ from reconciler.dialects.kubefleet.scheduler.pick_all import pick_all
 from reconciler.dialects.kubefleet.scheduler.pick_fixed import pick_fixed
 from reconciler.dialects.kubefleet.scheduler.pick_n import pick_n
 from reconciler.dialects.kubefleet.scheduler.picks import Pick, PickRecord, adopt
+from reconciler.dialects.kubefleet.scheduler.protected_room import PlacementRoom
 from reconciler.dialects.kubefleet.scheduler.request import Request
 from reconciler.dialects.kubefleet.scheduler.topology import assess_topology
 from reconciler.dialects.kubefleet.snapshots.policy_snapshot import Snapshot, report_status
@@ -48,7 +49,11 @@ class Scheduled:
 
 
 def schedule(
-    snapshot: Snapshot, bindings: Iterable[Binding], members: Members, now: datetime
+    snapshot: Snapshot,
+    bindings: Iterable[Binding],
+    members: Members,
+    now: datetime,
+    room: PlacementRoom | None = None,
 ) -> Scheduled:
     """Run cycles until none asks for another: one call settles a placement.
 
@@ -57,15 +62,16 @@ def schedule(
         bindings: In whatever order; those of other placements are left alone.
         members: Everyone, at `now`.
         now: Aware UTC.
+        room: What is free for it, `None` where no room is protected.
 
     Source: kubefleet@e160c1c pkg/scheduler/scheduler.go `scheduleOnce`: a requeue is immediate.
     """
     start = _begin(snapshot, bindings, members)
-    result, pick = _cycle(start, snapshot, members, now)
+    result, pick = _cycle(start, snapshot, members, now, room)
     removed, records = [*result.removed], [*result.records]
     while result.requeue:
         start = _go_on(start, pick, result, snapshot, members)
-        result, pick = _cycle(start, snapshot, members, now)
+        result, pick = _cycle(start, snapshot, members, now, room)
         removed += result.removed
         records += result.records
     return replace(result, removed=tuple(removed), records=tuple(records))
@@ -126,18 +132,26 @@ def _go_on(
 
 
 def _cycle(
-    start: _Start, snapshot: Snapshot, members: Members, now: datetime
+    start: _Start,
+    snapshot: Snapshot,
+    members: Members,
+    now: datetime,
+    room: PlacementRoom | None = None,
 ) -> tuple[Scheduled, Pick]:
     """Run a cycle from where it begins."""
     try:
-        pick = _pick(start, snapshot, members, now)
+        pick = _pick(start, snapshot, members, now, room)
     except UnexpectedBehavior as error:
         return replace(start.swept, error=error), Pick()
     return _report(_carry_out(start.swept, pick), snapshot, pick, now), pick
 
 
 def reschedule(
-    snapshot: Snapshot, bindings: Iterable[Binding], members: Members, now: datetime
+    snapshot: Snapshot,
+    bindings: Iterable[Binding],
+    members: Members,
+    now: datetime,
+    room: PlacementRoom | None = None,
 ) -> Scheduled:
     """Choose as if nothing were placed; bindings of clusters that are chosen again stay.
 
@@ -149,10 +163,11 @@ def reschedule(
         bindings: All of the placement, in whatever order.
         members: Everyone, at `now`.
         now: Aware UTC.
+        room: What is free for it, `None` where no room is protected.
 
     Source: ours; KubeFleet has no rebalancer, and evicts by ClusterResourcePlacementEviction.
     """
-    fresh = schedule(snapshot, (), members, now)
+    fresh = schedule(snapshot, (), members, now, room)
     if fresh.error is not None:
         return fresh
     ordered = sorted(bindings, key=lambda binding: binding.name)
@@ -179,11 +194,17 @@ def _release(binding: Binding) -> Binding:
     return binding._replace(finalizers=finalizers)
 
 
-def _pick(start: _Start, snapshot: Snapshot, members: Members, now: datetime) -> Pick:
+def _pick(
+    start: _Start,
+    snapshot: Snapshot,
+    members: Members,
+    now: datetime,
+    room: PlacementRoom | None,
+) -> Pick:
     """Do what the placement type says; an unknown type does nothing."""
     policy, groups, existing = snapshot.policy, start.groups, start.swept.bindings
     if policy.placement_type == PICK_FIXED:
-        return pick_fixed(snapshot, groups, members, existing)
+        return pick_fixed(snapshot, groups, members, existing, room)
     if policy.placement_type not in (PICK_ALL, PICK_N):
         return Pick()
     request = Request(
@@ -192,6 +213,7 @@ def _pick(start: _Start, snapshot: Snapshot, members: Members, now: datetime) ->
         namespace=snapshot.namespace,
         placed=start.placed,
         obsolete=start.obsolete,
+        room=room,
     )
     by_type = pick_all if policy.placement_type == PICK_ALL else pick_n
     return by_type(snapshot, groups, request, members, existing, now)

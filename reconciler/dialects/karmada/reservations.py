@@ -1,0 +1,83 @@
+"""What bindings take of clusters, and in which order; what waits for room asks for it."""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from reconciler.dialects.karmada.api.work.binding_spec import (
+    BindingSpec,
+    decode_targets,
+    requests_of,
+)
+from reconciler.dialects.karmada.api.work.binding_status import decode_status
+from reconciler.dialects.karmada.detector.binding_draft import Draft
+from reconciler.dialects.karmada.scheduler.reschedule_requests import known_problem
+from reconciler.dialects.karmada.view.binding_rendering import is_edited
+from reconciler.dialects.read_index import Question, Reads
+from reconciler.model.body import Body
+from reconciler.model.fields import mapping, mapping_or_none, number_or_none
+from reconciler.model.identity import ObjectKey
+from reconciler.model.resources import decode_resources
+from reconciler.schedule.capacity.ledger import Ledger, Order, order_of
+from reconciler.schedule.capacity.reservation import ClusterDemand, demand_of_replicas
+
+ROOM: Question = ("room",)
+"""What whoever waits for room asks: what is reserved."""
+
+
+def place_of(draft: Draft) -> Order:
+    """Return the place of a binding among all that add: by its schedulePriority, then its key."""
+    return order_of(number_or_none(draft.spec.priority or {}, "priority") or 0, draft.key)
+
+
+def in_turn(
+    keys: Iterable[ObjectKey], drafts: Mapping[ObjectKey, Draft], ledger: Ledger
+) -> Iterator[ObjectKey]:
+    """Yield bindings in their order, each after those of other APIs that come before it."""
+    for place in sorted(place_of(drafts[key]) for key in keys):
+        ledger.before(place)
+        yield place[1]
+
+
+def demands_of(spec: BindingSpec) -> dict[str, ClusterDemand]:
+    """Return what a binding takes of each of its clusters.
+
+    Raises:
+        UserError: A request is no quantity.
+    """
+    if not any(replicas for _, replicas in spec.clusters):
+        return {}
+    request, key = decode_resources(requests_of(spec)), spec.resource.key
+    alike = {
+        replicas: demand_of_replicas(key, replicas, request)
+        for replicas in {replicas for _, replicas in spec.clusters}
+    }
+    return {name: alike[replicas] for name, replicas in spec.clusters}
+
+
+def take(ledger: Ledger, draft: Draft, outputs: Mapping[ObjectKey, Body]) -> None:
+    """Go on with a binding as it was decided.
+
+    Where a person edited its clusters nobody knows which it had: all of them are reserved.
+
+    Raises:
+        UserError: A request is no quantity.
+    """
+    body = outputs.get(draft.key)
+    if body is None or body is draft.present:
+        return
+    stood, written = draft.stood, mapping(body, "spec")
+    spec = stood._replace(
+        resource=draft.resource,
+        clusters=decode_targets(written),
+        requirements=mapping_or_none(written, "replicaRequirements"),
+    )
+    edited = is_edited(draft.present or {}, stood.placed, draft.resource)
+    if stood.clusters == spec.clusters and stood.requirements == spec.requirements and not edited:
+        return
+    ledger.take_all(draft.key, {} if edited else demands_of(stood), demands_of(spec))
+
+
+def room_reads(draft: Draft, outputs: Mapping[ObjectKey, Body]) -> Reads:
+    """Return what a binding asks of the ledger that stays as it is: something if it waits."""
+    body = outputs.get(draft.key)
+    waits = body is not None and known_problem(decode_status(body))
+    return frozenset((ROOM,)) if waits else frozenset()
