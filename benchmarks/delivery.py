@@ -43,9 +43,9 @@ def figures() -> Iterator[Figure]:
         folder = Path(name)
         make_repository(folder, 2 * WORKLOADS + CLUSTERS, clusters=CLUSTERS)
         repository = Repository.open(folder)
-        without = _world(repository)
+        without = world_of(repository)
         push(repository, {"reconciler.yaml": CONFIGURATION}, at=datetime.now(UTC))
-        alone, together, files = _passes(without, _world(repository))
+        alone, together, files = _passes(without, world_of(repository))
     share = (together - alone) / alone * 100
     title = f"delivery, of its first pass, {WORKLOADS:,} workloads, {CLUSTERS} clusters"
     yield Figure(title, share, Unit.PERCENT, f"{files:,} files, {together - alone:.2f} s")
@@ -60,9 +60,9 @@ def full_figures() -> Iterator[Figure]:
         folder = Path(name)
         write_checkout(folder, everywhere(CLUSTERS, WORKLOADS))
         repository, clock = Repository.open(folder), start_clock()
-        without = _world(repository)
+        without = world_of(repository)
         push(repository, {"reconciler.yaml": CONFIGURATION}, at=clock.moment)
-        alone, together, files = _passes(without, _world(repository), runs=2)
+        alone, together, files = _passes(without, world_of(repository), runs=2)
         share = (together - alone) / alone * 100
         title = f"delivery to all, of its first pass, {WORKLOADS:,} workloads, {CLUSTERS} clusters"
         yield Figure(title, share, Unit.PERCENT, f"{files:,} files, {together - alone:.2f} s")
@@ -91,7 +91,8 @@ def _took(runner: Passes, repository: Repository, clock: Given, files: Mapping[s
     return time.process_time() - started
 
 
-def _world(repository: Repository) -> World:
+def world_of(repository: Repository) -> World:
+    """Return what the first pass of a repository decides from."""
     runner = passes_of(repository, Given(NOW))
     return runner.loader.load(runner.branch.head())
 
