@@ -50,6 +50,8 @@ BORROWED = {
     "ruamel.yaml.error.MantissaNoDotYAML1_1Warning": Borrowed(
         ("ruamel.yaml",), ("dialects/karmada/overridemanager/field_overrider.py",)
     ),
+    # Of Python's own pool of processes; tests/shell/work/test_executors.py kills one in an answer.
+    "_result_queue": Borrowed((), ("shell/work/lost_workers.py",)),
     "watchfiles._rust_notify.RustNotify": Borrowed(("watchfiles",), ("shell/daemon/watch.py",)),
 }
 """Private, or in a public module without being in its `__all__`; found by the tests below."""

@@ -32,13 +32,13 @@ def _watch(pool: ProcessPoolExecutor, over: threading.Event) -> None:
     """Look at the workers until it is over, or one is lost."""
     while not over.wait(EVERY_SECONDS):
         if any(one.exitcode is not None for one in _workers(pool)):
-            if not over.wait(GRACE_SECONDS) and not pool._broken:  # noqa: SLF001  # nothing tells
+            if not over.wait(GRACE_SECONDS):
                 _end(pool)
             return
 
 
 def _end(pool: ProcessPoolExecutor) -> None:
-    """Kill what is left of a pool, so that it notices."""
+    """Kill what is left of a pool, so that it notices; one that has done so has nothing left."""
     for process in _workers(pool):
         process.kill()
         process.join()

@@ -73,11 +73,16 @@ LEFT_WHOLE = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KarmadaRenderer:
-    """The bindings, Namespaces and quotas of one world, and what rendering asks beside them."""
+    """The bindings, Namespaces and quotas of one world, and what rendering asks beside them.
+
+    `used` are the namespaces that bindings are in where clusters are those of other APIs, `None`
+    where they are Karmada's own.
+    """
 
     world: World
     rendering: Rendering
     propagation: Propagation
+    used: frozenset[str] | None = None
     quotas: Mapping[ObjectKey, Quota]
     refuses: bool
     copies: Callable[[], CopyReports]
@@ -87,7 +92,7 @@ class KarmadaRenderer:
         yield from (one.key for one in self.world.outputs_of(BINDINGS))
         if self.rendering.members.views:
             for one in self.world.of_kind(*NAMESPACE):
-                if is_synced(one.body, self.propagation):
+                if self._synced(one.key) is not None:
                     yield one.key
         yield from (key for key, one in self.quotas.items() if one.assignments)
 
@@ -120,8 +125,14 @@ class KarmadaRenderer:
         return dict.fromkeys(sorted(kept_clusters(spec)), (spec.resource.key,))
 
     def _synced(self, key: ObjectKey) -> Manifest | None:
+        """Return a Namespace that goes to every cluster, `None` for another one.
+
+        # Unlike upstream: to clusters of other APIs it goes if Karmada places something in it.
+        """
         found = self.world.inputs.get(key)
-        return found if found is not None and is_synced(found.body, self.propagation) else None
+        if found is None or (self.used is not None and key.name not in self.used):
+            return None
+        return found if is_synced(found.body, self.propagation) else None
 
     def _namespace(self, key: ObjectKey) -> Rendered | None:
         found = self._synced(key)
@@ -229,6 +240,11 @@ def _as_stored(manifest: Manifest, uid: str, generation: int = 0) -> Body:
     return {**manifest.body, "metadata": metadata}
 
 
+def _namespaces(world: World) -> frozenset[str]:
+    """Return the namespaces that bindings are in."""
+    return frozenset(one.key.namespace for one in world.outputs_of(BINDINGS))
+
+
 @dataclass(slots=True, eq=False)
 class KarmadaRenderers:
     """The renderers of one world after the other, which share what did not change."""
@@ -261,6 +277,7 @@ class KarmadaRenderers:
             world=world,
             rendering=rendering,
             propagation=decode_propagation(settings),
+            used=_namespaces(world) if CLUSTER in world.projected else None,
             quotas={one.key: decode_quota(one) for one in written},
             copies=partial(self.copies.follow, world),
             refuses=settings.options.get("delivery", {}).get("uninterpreted") == "refuse",
@@ -272,7 +289,9 @@ class KarmadaRenderers:
         for key in differing_keys(now.inputs, before.inputs):
             found |= {binding_key(key), *((key,) if key[:2] in (NAMESPACE, QUOTA) else ())}
         outputs = differing_keys(now.outputs, before.outputs)
-        found.update(key for key in outputs if key[:2] in BINDINGS)
+        for key in outputs:
+            if key[:2] in BINDINGS:
+                found |= {key, ObjectKey(*NAMESPACE, "", key.namespace)}
         return Affected(found, tuple(changed(before, now)))
 
     def _members(self, clusters: Iterable[Manifest], settings: Settings) -> Members:
