@@ -7,7 +7,8 @@ import pytest
 
 from tests.pages.run import new_reader
 
-STORIES = sorted((Path(__file__).parent / "stories").glob("*.md"))
+ROOT = Path(__file__).parent.parent
+STORIES = [*sorted((ROOT / "tests" / "stories").glob("*.md")), ROOT / "docs" / "one-system.md"]
 START = datetime(2026, 11, 22, 9, 0, tzinfo=UTC)
 
 
