@@ -24,6 +24,14 @@ apiVersion: reconciler.dev/v1alpha1
 kind: ReconcilerConfiguration
 metadata:
   name: fleet
+spec:
+  # One inventory, one score table, and room that is counted once, for all APIs.
+  inventory:
+    project: true
+  scores:
+    extend: true
+  capacity:
+    protect: true
 """
 OF_A_SELECTOR = "resourceSelectors"  # where Karmada and KubeFleet name the workloads they place
 FENCED = re.compile(rb"^```yaml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -123,4 +131,4 @@ def _configuration(example: bytes, choice: FleetChoice) -> bytes:
     lines = configuration_lines(choice)
     if choice.examples:
         return example + lines.encode()
-    return (MINIMAL + (f"spec:\n{lines}" if lines else "")).encode()
+    return (MINIMAL + lines).encode()
