@@ -93,6 +93,7 @@ KARMADA = Owned(
         ("dialects/karmada/view/custom_kind_references.py", "replicas"): "a workload",
         ("dialects/karmada/imports/works.py", "health"): "a Work",
         ("dialects/karmada/imports/works.py", "resource"): "a Work",
+        ("schedule/capacity/workload_pods.py", "replicas"): "a workload",
         ("dialects/karmada/view/tree.py", "applied"): "what is shown",
         ("dialects/karmada/view/tree.py", "health"): "what is shown",
     },
@@ -175,6 +176,7 @@ REBALANCE = Owned(
     words=frozenset(("note", "phase", "progress", "result")),
     others={
         ("audit/fleet/copy_wording.py", "waitsFor"): "what is shown",
+        ("core/ledger/review.py", "phase"): "a Pod",
         ("model/health.py", "phase"): "a workload",
         ("shell/reports/metrics.py", "result"): "a label of a series",
     },

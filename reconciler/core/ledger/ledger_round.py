@@ -34,7 +34,7 @@ Rooms = Mapping[str, ReportedRoom]
 """Cluster to what an API says is left there, of those that tell."""
 
 
-class Limits(NamedTuple):
+class ClusterLimits(NamedTuple):
     """An API whose decisions take room, and what is left in its clusters."""
 
     name: str
@@ -94,7 +94,7 @@ class LedgerRound:
     ledger: Ledger
     world: World
     bound: timedelta
-    limits: Sequence[Limits]
+    limits: Sequence[ClusterLimits]
     opened: AbstractSet[str]
     until: datetime | None
     memory: LedgerMemory
@@ -168,14 +168,16 @@ def open_ledger(
     )
 
 
-def _limits(world: World, memory: LedgerMemory, dialects: Sequence[Dialect]) -> Iterator[Limits]:
+def _limits(
+    world: World, memory: LedgerMemory, dialects: Sequence[Dialect]
+) -> Iterator[ClusterLimits]:
     """Yield what each API says is left in its clusters."""
     for dialect in dialects:
         rules = dialect.capacity()
         if rules is not None:
             clusters = world.of_kind(*dialect.cluster)
             draw = partial(_rooms, dialect.name, rules, clusters, memory)
-            yield Limits(dialect.name, memory.rooms.recall(dialect.name, (clusters,), draw))
+            yield ClusterLimits(dialect.name, memory.rooms.recall(dialect.name, (clusters,), draw))
 
 
 def _rooms(
@@ -199,13 +201,13 @@ def _reported(rules: CapacityRules, cluster: Body) -> ReportedRoom | None:
         return None
 
 
-def _digests(limits: Sequence[Limits], cluster: str) -> dict[str, str]:
+def _digests(limits: Sequence[ClusterLimits], cluster: str) -> dict[str, str]:
     return {one.name: one.rooms[cluster].digest for one in limits if cluster in one.rooms}
 
 
 def _reviewed(
     manifest: Manifest,
-    limits: Sequence[Limits],
+    limits: Sequence[ClusterLimits],
     copies: CopyReports,
     now: datetime,
     bound: timedelta,

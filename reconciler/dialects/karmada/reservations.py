@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from reconciler.dialects.karmada.api.work.binding_spec import (
     BindingSpec,
-    decode_targets,
+    decode_spec,
     requests_of,
 )
 from reconciler.dialects.karmada.api.work.binding_status import decode_status
@@ -13,7 +13,7 @@ from reconciler.dialects.karmada.scheduler.reschedule_requests import known_prob
 from reconciler.dialects.karmada.view.binding_rendering import is_edited
 from reconciler.dialects.read_index import Question, Reads
 from reconciler.model.body import Body
-from reconciler.model.fields import mapping, mapping_or_none, number_or_none
+from reconciler.model.fields import number_or_none
 from reconciler.model.identity import ObjectKey
 from reconciler.model.resources import decode_resources
 from reconciler.schedule.capacity.ledger import Ledger, Order, order_of
@@ -64,12 +64,7 @@ def take(ledger: Ledger, draft: Draft, outputs: Mapping[ObjectKey, Body]) -> Non
     body = outputs.get(draft.key)
     if body is None or body is draft.present:
         return
-    stood, written = draft.stood, mapping(body, "spec")
-    spec = stood._replace(
-        resource=draft.resource,
-        clusters=decode_targets(written),
-        requirements=mapping_or_none(written, "replicaRequirements"),
-    )
+    stood, spec = draft.stood, decode_spec(body)._replace(resource=draft.resource)
     edited = is_edited(draft.present or {}, stood.placed, draft.resource)
     if stood.clusters == spec.clusters and stood.requirements == spec.requirements and not edited:
         return
