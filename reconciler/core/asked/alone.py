@@ -14,6 +14,7 @@ from reconciler.core.asked.shared_part import SharedPart
 from reconciler.core.brake import is_removed
 from reconciler.core.changes import Outcome
 from reconciler.core.dialects import DIALECTS, dialect_of
+from reconciler.core.ledger.shared_room import shares_room
 from reconciler.core.memo import Memo
 from reconciler.core.pace import REBALANCED
 from reconciler.core.reconcile import reconcile
@@ -23,7 +24,6 @@ from reconciler.model.decision import Decision
 from reconciler.model.identity import ObjectKey
 from reconciler.model.settings import settings_in
 from reconciler.model.world import World
-from reconciler.schedule.capacity.settings import protects
 
 NOT_TOLD = DependsOnOthers("it belongs to no API")
 
@@ -83,7 +83,7 @@ class AskedAlone:
             world: All there is.
             keys: What decisions about the objects bear.
         """
-        if protects(settings_in(world)):
+        if shares_room(world):
             return DependsOnOthers("room in clusters is shared with all others")
         inputs, outputs = set[ObjectKey](), set[ObjectKey]()
         for key in keys:

@@ -12,12 +12,12 @@ from itertools import pairwise
 
 from reconciler.core.dialects import CLUSTERS, DIALECTS
 from reconciler.core.freeze import decode_freeze
+from reconciler.core.ledger.shared_room import shares_room
 from reconciler.delivery.settings import decode_delivery
 from reconciler.model.identity import ObjectKey
 from reconciler.model.settings import CONFIGURATION, settings_in
 from reconciler.model.world import Kinds, Projections, World
 from reconciler.rebalance.kinds import REBALANCER, TRIGGER
-from reconciler.schedule.capacity.settings import protects
 
 
 def is_divisible(world: World) -> bool:
@@ -28,7 +28,7 @@ def is_divisible(world: World) -> bool:
         or world.present
         or world.frozen
         or settings.suspend
-        or protects(settings)
+        or shares_room(world)
         or decode_freeze(settings).windows
         or decode_delivery(settings).destinations
         or world.of_kind(*REBALANCER)
