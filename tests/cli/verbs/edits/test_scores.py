@@ -112,7 +112,7 @@ def test_free_capacity_becomes_a_score(fleet: Checkout, capsys: Capsys) -> None:
         pytest.param(
             "cluster,p\nnowhere,1\n",
             (),
-            'there is no ManagedCluster "nowhere", which ',
+            'there is no cluster "nowhere", which ',
             id="cluster",
         ),
         pytest.param("cluster,p\nedge1,x\n", (), '.csv:2: "x" in "p" must be', id="number"),
