@@ -146,11 +146,13 @@ class _Stage:
         kustomize(memory, self.configured, fleet, written, gone, waiting, self._blob)
         memory.world, memory.settings = self.after, self.settings
         gone = set(holds.without(gone))
+        # Where delivery ends, what cannot be rendered concerns nobody any more.
+        own = faults_of(memory) if self.configured.destinations else ()
         return Delivered(
             written={path: written[path] for path in holds.without(written)},
             gone=frozenset(gone),
             record=self._record(waiting | holds.destinations, gone),
-            faults=(*faults_of(memory), *holds.faults, *pruning.faults),
+            faults=(*own, *holds.faults, *pruning.faults),
             traces=tuple(self.traces),
             warnings=tuple(warnings_of(memory, self.after, self.configured.destinations)),
         )

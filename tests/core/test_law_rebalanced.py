@@ -72,10 +72,10 @@ class Heard:
             self._asked = None
 
     def schedule(
-        self, real: Any, binding: Any, members: Any, now: datetime, *, propagate_empty: bool
+        self, real: Any, binding: Any, members: Any, now: datetime, **settings: Any
     ) -> Any:
         """Listen to Karmada's scheduler; what was never scheduled has nothing to disregard."""
-        verdict = real(binding, members, now, propagate_empty=propagate_empty)
+        verdict = real(binding, members, now, **settings)
         first = binding.last_scheduled_time is None and not binding.clusters
         if self._asked and verdict.triggered and (binding.reschedule_required or first):
             self.moments[self._asked].append(now)

@@ -78,7 +78,9 @@ def test_wide_tables_count_clusters(fleet: Checkout, capsys: Capsys) -> None:
 
 def test_a_placement_without_content_has_no_copies(fleet: Checkout, capsys: Capsys) -> None:
     """OCM's Placements say where, not what."""
-    _, out, _ = answer(fleet, capsys, "get", "placements", "-A", "-o", "wide")
+    _, out, _ = answer(
+        fleet, capsys, "get", "placements.cluster.open-cluster-management.io", "-A", "-o", "wide"
+    )
 
     assert [["<none>", "<none>"]] == columns(out, "DELIVERED", "HEALTHY")
 

@@ -11,8 +11,9 @@ from tests.builders import quota, rebalancer, target, text
 from tests.cli.hand_edits import OCM, edited_fleet
 from tests.cli.history import answer, told_fleet
 from tests.cli.verbs.test_rebalance import recovered_fleet
+from tests.cli.verbs.test_tree_and_top import ROOMY
 from tests.dialects.kubefleet.updaterun.staged import run, stage, strategy
-from tests.shell.fleet import EXAMPLE, ROOT
+from tests.shell.fleet import EXAMPLE, ROOT, new_fleet, run_pass
 from tests.shell.repositories import Checkout
 from tests.told_blocks import missing, told
 
@@ -177,11 +178,24 @@ def recovered(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
 
 
 @pytest.fixture(scope="module")
+def reserving(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
+    """A cluster that reports room, some of which is reserved."""
+    files = {"clusters/member2.yaml": ROOMY}
+    place = new_fleet(tmp_path_factory.mktemp("json") / "reserving", files)
+    run_pass(place.folder, 0)
+    return place
+
+
+@pytest.fixture(scope="module")
 def places(
-    fleet: Checkout, troubled: Checkout, recovered: Checkout
+    fleet: Checkout, troubled: Checkout, recovered: Checkout, reserving: Checkout
 ) -> Mapping[str, tuple[Checkout, ...]]:
     """Where each section is asked."""
-    return {**dict.fromkeys(ASKED, (fleet, troubled)), "advise": (troubled, recovered)}
+    return {
+        **dict.fromkeys(ASKED, (fleet, troubled)),
+        "advise": (troubled, recovered),
+        "top clusters": (fleet, troubled, reserving),
+    }
 
 
 def machine(fleet: Checkout, capsys: Capsys, words: str) -> tuple[int, dict[str, object]]:
