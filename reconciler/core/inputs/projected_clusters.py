@@ -16,12 +16,10 @@ from reconciler.dialects.contract import Dialect
 from reconciler.dialects.object_boundary import Failed, attempt, place_of
 from reconciler.errors import UserError
 from reconciler.manifests.admission import digest
-from reconciler.model.body import Body
 from reconciler.model.enumeration import enumerated
-from reconciler.model.fields import mapping
 from reconciler.model.identity import ObjectKey
 from reconciler.model.known_kinds import Kind
-from reconciler.model.settings import CONFIGURATION, CONFIGURATION_PATH, settings_in
+from reconciler.model.settings import CONFIGURATION_PATH, settings_in
 from reconciler.model.world import Fault, Manifest, ProjectedFleet, World
 from reconciler.projection.facts import Language
 from reconciler.projection.project import project, projected_from
@@ -42,7 +40,8 @@ def with_projected(world: World) -> World:
 
     The very same world where nothing of that differs. A world that was projected before may come.
     """
-    if not _wanted(world):
+    settings = settings_in(world)
+    if not settings.projects:
         return replace(world, projected={}, faults=_own(world)) if world.projected else world
     projected: dict[Kind, tuple[Manifest, ...]] = {}
     faults: list[Fault] = []
@@ -51,8 +50,9 @@ def with_projected(world: World) -> World:
         own = world.written_of_kind(*dialect.cluster)
         if (own and dialect.name not in recorded) or dialect.cluster not in languages():
             continue
-        fleet = _fleet(world, dialect)
-        braked = _switch(world, dialect, own, fleet.manifests) if own else None
+        fleet = _fleet(world, dialect, declared=settings.declared_clusters)
+        allow = settings.safety.allow
+        braked = _switch(world, dialect, own, fleet.manifests, allow) if own else None
         if own and braked is None:
             continue
         if fleet.manifests:
@@ -68,12 +68,12 @@ def with_earlier_projected(world: World) -> World:
     """Return a world that tells of projected clusters, too, how they were at the last pass."""
     if not world.projected:
         return world
-    earlier = dict(world.earlier)
+    earlier, declared = dict(world.earlier), settings_in(world).declared_clusters
     for key, manifest in world.earlier.items():
         if key[:2] not in languages():
             continue
         for kind in world.projected:
-            drawn = None if manifest is None else _drawn(world, manifest, kind)
+            drawn = None if manifest is None else _drawn(world, manifest, kind, declared=declared)
             if not isinstance(drawn, Failed):
                 earlier[_renamed(key, kind)] = drawn
     return replace(world, earlier=earlier)
@@ -105,13 +105,6 @@ def apis_on_projected(world: World) -> tuple[str, ...]:
     )
 
 
-def _wanted(world: World) -> bool:
-    """Return whether the configuration wants clusters to be seen by other APIs."""
-    found = world.written_of_kind(*CONFIGURATION)
-    spec: Body = mapping(found[0].body, "spec") if found else {}
-    return mapping(spec, "inventory").get("project") is True
-
-
 def _own(world: World) -> tuple[Fault, ...]:
     """Return the faults of a world but for that of a switch."""
     return tuple(fault for fault in world.faults if fault.rule != SWITCH_BRAKED)
@@ -124,19 +117,20 @@ def _is_same(
     return one.keys() == other.keys() and all(one[kind] is other[kind] for kind in one)
 
 
-def _fleet(world: World, dialect: Dialect) -> ProjectedFleet:
+def _fleet(world: World, dialect: Dialect, *, declared: bool) -> ProjectedFleet:
     """Return the clusters of all other APIs as one API has them."""
     others = [one for one in languages() if one != dialect.cluster]
     sources = tuple(world.written_of_kind(*kind) for kind in others)
-    configuration = world.written_of_kind(*CONFIGURATION)
     return world.projections.fleets.recall(
         dialect.cluster,
-        (*sources, configuration),
-        partial(_projected, world, dialect.cluster, sources),
+        (*sources, declared),
+        partial(_projected, world, dialect.cluster, sources, declared=declared),
     )
 
 
-def _projected(world: World, kind: Kind, sources: Iterable[tuple[Manifest, ...]]) -> ProjectedFleet:
+def _projected(
+    world: World, kind: Kind, sources: Iterable[tuple[Manifest, ...]], *, declared: bool
+) -> ProjectedFleet:
     """Project the clusters of some kinds, the first of each name."""
     first: dict[str, Manifest] = {}
     for listed in sources:
@@ -145,7 +139,7 @@ def _projected(world: World, kind: Kind, sources: Iterable[tuple[Manifest, ...]]
     found: list[Manifest] = []
     faults: list[Fault] = []
     for _, manifest in sorted(first.items()):
-        drawn = _drawn(world, manifest, kind)
+        drawn = _drawn(world, manifest, kind, declared=declared)
         if isinstance(drawn, Failed):
             faults.append(drawn.fault)
         else:
@@ -154,9 +148,8 @@ def _projected(world: World, kind: Kind, sources: Iterable[tuple[Manifest, ...]]
     return ProjectedFleet(tuple(found), tuple(faults))
 
 
-def _drawn(world: World, manifest: Manifest, kind: Kind) -> Manifest | Failed:
+def _drawn(world: World, manifest: Manifest, kind: Kind, *, declared: bool) -> Manifest | Failed:
     """Return one cluster as another API has it, the very same one as long as its file stays."""
-    declared = settings_in(world).declared_clusters
     cache_key = (manifest, declared)
     known = world.projections.clusters.find((kind, manifest.key), cache_key)
     if known is not None:
@@ -181,7 +174,11 @@ def _renamed(key: ObjectKey, kind: Kind) -> ObjectKey:
 
 
 def _switch(
-    world: World, dialect: Dialect, own: tuple[Manifest, ...], seen: tuple[Manifest, ...]
+    world: World,
+    dialect: Dialect,
+    own: tuple[Manifest, ...],
+    seen: tuple[Manifest, ...],
+    allow: str,
 ) -> Fault | None:
     """Return what is told where an API would lose clusters that it has something on, else `None`.
 
@@ -190,11 +187,12 @@ def _switch(
         dialect: An API that saw clusters of others.
         own: The clusters that it has itself by now.
         seen: Those that it saw, as they are.
+        allow: The digest that the configuration allows, `""` for none.
     """
     lost = {one.key.name for one in seen} - {one.key.name for one in own}
     used = sorted(lost & _placed_on(world, dialect)) if lost else []
     allowed = digest([dialect.name, *used])
-    if not used or settings_in(world).safety.allow == allowed:
+    if not used or allow == allowed:
         return None
     first, api = own[0], dialect.title or dialect.name
     there = "cluster" if len(own) == 1 else "clusters"
