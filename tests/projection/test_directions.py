@@ -267,7 +267,8 @@ def test_there_and_back_keeps_what_both_can_say(source: Language, target: Langua
 def kept(body: Body, source: Language, target: Language) -> Mapping[str, object]:
     """What a manifest says that another API can say exactly, by the name of the fact."""
     inexact: set[Fact[Any]] = {LABELS, ROOM, TAINTS}
-    shared = {fact for fact, _, _ in direction(source, target)} - inexact
+    there, back = direction(source, target), direction(target, source)
+    shared = ({fact for fact, _, _ in there} & {fact for fact, _, _ in back}) - inexact
     return {fact.name: value for fact, value in facts_of(body, source).items() if fact in shared}
 
 
