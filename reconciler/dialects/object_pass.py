@@ -1,10 +1,10 @@
 """The loop over the objects of one API in a round: remembered or decided, else kept as they are."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from reconciler.dialects.contract import Plan, RescheduleTrigger
 from reconciler.dialects.object_boundary import Failed, FaultPlace, attempt, traces_of
@@ -24,8 +24,7 @@ from reconciler.rebalance.target import MetDemand
 MET = MetDemand()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class Part(NamedTuple):
     """One object's part of a plan.
 
     Attributes:
@@ -188,9 +187,9 @@ class ObjectPass:
         if present:
             wanted = part.outputs.items()
             outputs = {name: keep_present(body, present.get(name)) for name, body in wanted}
-            part = replace(part, outputs=outputs)
+            part = part._replace(outputs=outputs, explain=part.explain if asked else None)
         if demand is None and _is_unchanged(part, present):
-            objects.remember(key, replace(part, explain=None))
+            objects.remember(key, part._replace(explain=None) if asked else part)
         return part
 
     def _keep(self, key: ObjectKey, objects: Objects, reason: str) -> None:

@@ -64,10 +64,10 @@ def with_causes(part: Part, draft: Draft, demand: Demand | None, around: Surroun
     if draft.present is None:
         edited = (*_of_clusters(around), *_of_scores(draft, around), *_of_quotas(draft, around))
         causes = [decision.cause, *beside_creation(trials, edited)]
-        return replace(part, decision=with_cause(decision, causes))
-    by_hand = is_edited(draft.present, decision.before, draft.resource)
+        return part._replace(decision=with_cause(decision, causes))
+    by_hand = is_edited(draft.metadata, decision.before, draft.resource)
     causes = list(_causes(trials, demand if part.rescheduled else None, by_hand=by_hand))
-    return replace(part, decision=with_cause(decision, causes, by_hand=by_hand))
+    return part._replace(decision=with_cause(decision, causes, by_hand=by_hand))
 
 
 def _causes(

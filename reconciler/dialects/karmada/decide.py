@@ -12,7 +12,6 @@ from reconciler.dialects.karmada.api.binding import Binding
 from reconciler.dialects.karmada.api.cluster_reports import Reports
 from reconciler.dialects.karmada.api.clusters import TargetCluster
 from reconciler.dialects.karmada.api.placement import scored_resources
-from reconciler.dialects.karmada.api.work.binding_spec import BindingSpec
 from reconciler.dialects.karmada.api.work.hub_marks import kept_marks
 from reconciler.dialects.karmada.binding.merged_targets import kept_clusters
 from reconciler.dialects.karmada.detector.binding_draft import Draft
@@ -85,7 +84,15 @@ def decide(draft: Draft, demand: Demand | None, around: Surroundings) -> Part:
         verdict, moved = _within_quotas(draft, binding, verdict, moved, demand, around)
         verdict = complaining(verdict, denied) if denied else with_room(verdict, asked.status)
     clusters = moved.clusters
-    feedback = _gather_reports(spec, clusters, draft, reports, around)
+    held = spec._replace(clusters=clusters).held_on
+    feedback = gather(
+        held,
+        draft.metadata,
+        reports,
+        asked.status.aggregated,
+        silence=around.silence,
+        now=around.now,
+    )
     graceful = _assess(binding, verdict, clusters, feedback, around)
     spec = spec._replace(clusters=clusters, tasks=graceful.tasks)
     after = spec.placed
@@ -115,7 +122,7 @@ def decide(draft: Draft, demand: Demand | None, around: Surroundings) -> Part:
         eviction=eviction,
         failing=failing,
         verdict=verdict,
-        edited=is_edited(draft.present or {}, before, draft.resource),
+        edited=is_edited(draft.metadata, before, draft.resource),
         spec=spec,
         protected=room is not None,
     )
@@ -208,24 +215,6 @@ def _has_happened(demand: Demand, verdict: ScheduleVerdict | None, moved: Batche
     return moved.followed if not demand.fresh else verdict is not None and verdict.triggered
 
 
-def _gather_reports(
-    spec: BindingSpec,
-    clusters: tuple[TargetCluster, ...],
-    draft: Draft,
-    reports: Reports,
-    around: Surroundings,
-) -> Feedback:
-    """Gather the reports of the clusters that a binding is on, by itself or for others."""
-    return gather(
-        spec._replace(clusters=clusters).held_on,
-        draft.metadata,
-        reports,
-        draft.status().aggregated,
-        silence=around.silence,
-        now=around.now,
-    )
-
-
 def _assess(
     binding: Binding,
     verdict: ScheduleVerdict | None,
@@ -240,8 +229,7 @@ def _assess(
     if not binding.tasks:
         return GracefulEviction(tasks=())
     observed = _is_observed(verdict, binding)
-    settled = replace(
-        binding,
+    settled = binding._replace(
         clusters=clusters,
         generation=1,
         observed_generation=1 if observed else 0,

@@ -65,7 +65,7 @@ def take(ledger: Ledger, draft: Draft, outputs: Mapping[ObjectKey, Body]) -> Non
     if body is None or body is draft.present:
         return
     stood, spec = draft.stood, decode_spec(body)._replace(resource=draft.resource)
-    edited = is_edited(draft.present or {}, stood.placed, draft.resource)
+    edited = is_edited(draft.metadata, stood.placed, draft.resource)
     if stood.clusters == spec.clusters and stood.requirements == spec.requirements and not edited:
         return
     ledger.take_all(draft.key, {} if edited else demands_of(stood), demands_of(spec))

@@ -74,13 +74,13 @@ def with_causes(
     edited = (*_of_clusters(before.clusters), *_of_scores(question, before.scores))
     if decision.cause.kind is CauseKind.CREATED:
         causes = [decision.cause, *beside_creation(trials, edited)]
-        return replace(part, decision=with_cause(decision, causes))
+        return part._replace(decision=with_cause(decision, causes))
     asking = () if question.demand is None else (_asking(question.demand),)
     unasked = trials.without(asking) if asking else decision
     own = (*asking, *_differences(question, unasked, world.earlier.get(key)))
     told = tuple(_as_told(one, trials.without(own)) for one in edited)
     causes = list(causes_of(trials, (*own, *told))) if own or told else []
-    return replace(part, decision=with_cause(decision, causes, by_hand=bool(part.edited)))
+    return part._replace(decision=with_cause(decision, causes, by_hand=bool(part.edited)))
 
 
 def _as_told(one: PlacementDifference, alone: Decision | None) -> PlacementDifference:

@@ -60,14 +60,14 @@ def with_causes(
     hub = tuple(_of_hub(before))
     if question.draft.status_file is None:
         causes = [decision.cause, *beside_creation(trials, hub)]
-        return replace(part, decision=with_cause(decision, causes))
+        return part._replace(decision=with_cause(decision, causes))
     own = tuple(_differences(question, earlier))
     unknown = earlier is None and differs_in_spec(question.draft)
     if unknown:  # what it was is lost with the history
         own = (*own, Difference(_changed(question.draft), lambda same: same, told=True))
     differ = (*own, *_as_told(trials, own, hub))
     causes = list(causes_of(trials, differ)) if differ else []
-    return replace(part, decision=with_cause(decision, causes, by_hand=bool(part.edited)))
+    return part._replace(decision=with_cause(decision, causes, by_hand=bool(part.edited)))
 
 
 def _as_told(

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 from reconciler.dialects.contract import RescheduleTrigger
@@ -68,7 +68,7 @@ class PlacementsInTurn:
         """Decide a placement, and count its decisions from now on."""
         draft, standing = self.drafts[key], self._memory.standing
         outcome = decide(draft, demand, standing, self.around)
-        part = replace(outcome.part, explain=self._explain(draft, outcome, demand))
+        part = outcome.part._replace(explain=self._explain(draft, outcome, demand))
         question = PlacementInTurn(draft, demand, standing, self.around)
         earlier = self.drafts.world.earlier.get(key)
         told = with_causes(part, question, earlier, self.earlier)

@@ -1,8 +1,8 @@
 """ResourceBinding: a workload, where it is placed, and where it wants to be."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from reconciler.dialects.karmada.api.applied_placement import APPLIED_PLACEMENT
 from reconciler.dialects.karmada.api.clusters import Requirements, TargetCluster
@@ -23,8 +23,7 @@ from reconciler.model.identity import ObjectKey
 from reconciler.model.resources import decode_resources
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Binding:
+class Binding(NamedTuple):
     """A ResourceBinding as its controllers read it.
 
     Attributes:
@@ -91,14 +90,27 @@ def decode_binding(body: Body) -> Binding:
 
     Source: karmada@f8fdd02 pkg/apis/work/v1alpha2/binding_types.go `ResourceBinding`.
     """
-    return binding_of(decode_metadata(body), decode_spec(body), decode_status(body))
+    spec = decode_spec(body)
+    placement = None if spec.placement is None else decode_placement(spec.placement)
+    return binding_of(decode_metadata(body), spec, decode_status(body), placement)
 
 
-def binding_of(metadata: BindingMetadata, spec: BindingSpec, status: BindingStatus) -> Binding:
+def binding_of(
+    metadata: BindingMetadata,
+    spec: BindingSpec,
+    status: BindingStatus,
+    placement: Placement | None,
+) -> Binding:
     """Return a binding as its controllers read it.
 
+    Args:
+        metadata: Of the binding.
+        spec: Of the binding.
+        status: Of the binding.
+        placement: That of the spec, decoded.
+
     Raises:
-        UserError: Its placement, its requirements, or one of its moments cannot be read.
+        UserError: Its requirements, or one of its moments cannot be read.
     """
     resource = spec.resource
     return Binding(
@@ -113,7 +125,7 @@ def binding_of(metadata: BindingMetadata, spec: BindingSpec, status: BindingStat
         requirements=None if spec.requirements is None else _requirements(requests_of(spec)),
         components=len(spec.components),
         clusters=spec.clusters,
-        placement=None if spec.placement is None else decode_placement(spec.placement),
+        placement=placement,
         tasks=spec.tasks,
         reschedule_triggered_at=moment_or_none(
             spec.reschedule_triggered_at, "rescheduleTriggeredAt"

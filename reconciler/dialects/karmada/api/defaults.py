@@ -149,13 +149,16 @@ def _without_empty(body: Body) -> Body:
     """
     kept: dict[str, object] = {}
     for name, value in body.items():
-        if isinstance(value, Mapping):
+        if isinstance(value, str):  # most are, so they come first
+            if value or name in WRITTEN:
+                kept[name] = value
+        elif isinstance(value, Mapping):
             if value or name != "matchLabels":  # all else is behind a pointer, which Go keeps
                 kept[name] = _without_empty(value)
         elif isinstance(value, list | tuple):
             if value:
                 kept[name] = [_without_empty(v) if isinstance(v, Mapping) else v for v in value]
-        elif not (value == "" and name not in WRITTEN) and not _is_zero(name, value):
+        elif not _is_zero(name, value):
             kept[name] = value
     return kept
 

@@ -6,6 +6,7 @@ from enum import IntEnum
 
 from reconciler.dialects.karmada.api.defaults import admitted
 from reconciler.dialects.karmada.api.groups import POLICY_GROUP
+from reconciler.dialects.karmada.api.placement import Placement, decode_placement
 from reconciler.dialects.karmada.api.work.binding_spec import BindingSpec, decode_policy_fields
 from reconciler.manifests.admission import digest
 from reconciler.manifests.suspension import is_suspended
@@ -54,6 +55,7 @@ class Policy:
         waits_for: The override policies that it depends on and that are not there.
         spec: As the webhook leaves it.
         copied: What a binding takes from that as it is.
+        placement: The same as schedulers read it, once for all that the policy claims.
         priority_class: The PriorityClass that it names, `None` if it asks for no priority.
     """
 
@@ -67,6 +69,7 @@ class Policy:
     suspended: bool
     spec: Body
     copied: BindingSpec
+    placement: Placement | None
     priority_class: str | None
 
 
@@ -128,6 +131,7 @@ def decode_policy(manifest: Manifest, known: Container[ObjectKey]) -> Policy:
     """
     spec = mapping(manifest.body, "spec")
     left = admitted(manifest.key, spec)
+    copied = decode_policy_fields(left)
     overrides = zip(strings(spec, "dependentOverrides"), overrides_of(manifest), strict=True)
     return Policy(
         key=manifest.key,
@@ -141,7 +145,8 @@ def decode_policy(manifest: Manifest, known: Container[ObjectKey]) -> Policy:
         lazy=text(spec, "activationPreference") == "Lazy",
         suspended=is_suspended(manifest.body),
         spec=left,
-        copied=decode_policy_fields(left),
+        copied=copied,
+        placement=None if copied.placement is None else decode_placement(copied.placement),
         priority_class=priority_class_of(left),
     )
 

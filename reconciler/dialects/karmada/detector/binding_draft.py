@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from reconciler.dialects.karmada.api.custom_kinds import BUILT_IN, CustomKinds
 from reconciler.dialects.karmada.api.groups import WORK_GROUP
 from reconciler.dialects.karmada.api.interpreter import demand_of
+from reconciler.dialects.karmada.api.placement import Placement, decode_placement
 from reconciler.dialects.karmada.api.policies import Policy, Template
 from reconciler.dialects.karmada.api.replica_requirements import ReplicaRequirements
 from reconciler.dialects.karmada.api.work.binding_metadata import (
@@ -76,6 +77,17 @@ class Draft:
     def status(self) -> BindingStatus:
         """Decode the status as the last pass left it."""
         return decode_status(self.present or {})
+
+    def placement(self) -> Placement | None:
+        """Decode the placement that is wanted; that of a policy was decoded with it.
+
+        Raises:
+            UserError: That of a binding that follows no policy has a field of the wrong type.
+        """
+        wanted, policy = self.spec.placement, self.policy
+        if policy is not None and wanted is policy.copied.placement:
+            return policy.placement
+        return None if wanted is None else decode_placement(wanted)
 
 
 def draft_binding(

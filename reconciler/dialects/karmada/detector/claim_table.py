@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from reconciler.dialects.karmada.api.policies import Policy, Template, closeness
 from reconciler.dialects.karmada.detector.binding_draft import Draft
@@ -17,8 +18,7 @@ from reconciler.model.versioned import Versioned
 from reconciler.model.world import Fault
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkloadClaim:
+class WorkloadClaim(NamedTuple):
     """What one workload came to.
 
     Attributes:

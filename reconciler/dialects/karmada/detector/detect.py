@@ -163,13 +163,13 @@ class _Detection:
         stays = before if unchanged else None
         claim = claim_workload(reads, self.seen, before, is_owned=binding in owners, stays=stays)
         if claim is not None and claim is not before:
-            claim = replace(claim, reads=self.table.shared(frozenset(reads.reads)))
+            claim = claim._replace(reads=self.table.shared(frozenset(reads.reads)))
         if claim is None or claim.draft is None or claim.template is None:
             return claim
         fault = name_fault(claim.template, binding, reads.path(key), owners.get(binding))
         if fault is None:
-            return claim if claim.fault is None else replace(claim, fault=None)
-        return replace(claim, draft=None, needs=(), fault=fault)
+            return claim if claim.fault is None else claim._replace(fault=None)
+        return claim._replace(draft=None, needs=(), fault=fault)
 
 
 def _is_bound(binding: Manifest | None, workload: ObjectKey) -> bool:

@@ -1,7 +1,7 @@
 """Graceful eviction: how long a cluster that is left keeps what it runs."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from reconciler.dialects.karmada.api.binding import Binding
@@ -59,7 +59,7 @@ def assess_tasks(
     if binding.deleting:
         return GracefulEviction(tasks=binding.tasks)
     healthy = is_settled(binding)
-    seen = healthy and (reported is None or is_settled(replace(binding, health=reported)))
+    seen = healthy and (reported is None or is_settled(binding._replace(health=reported)))
     kept = tuple(
         begun(task, now)
         for task in binding.tasks

@@ -1,6 +1,5 @@
 """Which clusters a binding leaves in a round: for taints first, then for reports of ill health."""
 
-from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -70,7 +69,7 @@ def _evict(
         default_toleration_seconds=around.failover.default_toleration_seconds,
         preservation=_preservation(around, cluster_state_rules(spec.failover), status_of),
     )
-    return replace(binding, clusters=eviction.clusters, tasks=eviction.tasks), eviction
+    return binding._replace(clusters=eviction.clusters, tasks=eviction.tasks), eviction
 
 
 def _fail_over(
@@ -90,7 +89,7 @@ def _fail_over(
     failing = detect_failing(binding, behavior, reports, unhealthy_since, preservation, around.now)
     tasks = tuple(eviction_task(binding, behavior, *left) for left in failing.leaving.items())
     clusters = tuple(item for item in binding.clusters if item.name not in failing.leaving)
-    return replace(binding, clusters=clusters, tasks=(*binding.tasks, *tasks)), failing
+    return binding._replace(clusters=clusters, tasks=(*binding.tasks, *tasks)), failing
 
 
 def _tainted(binding: Binding, members: Members) -> list[MemberCluster]:

@@ -156,7 +156,7 @@ def blocked_by_eviction(
     """
     if verdict is None or not verdict.triggered or not binding.tasks:
         return ""
-    free = schedule(replace(binding, tasks=()), members, now)
+    free = schedule(binding._replace(tasks=()), members, now)
     chosen = {name for name, _ in verdict.clusters or ()}
     wanted = {name for name, _ in free.clusters or ()} - chosen
     blocked = sorted(wanted & {task.from_cluster for task in binding.tasks})

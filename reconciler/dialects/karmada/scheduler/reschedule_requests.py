@@ -1,6 +1,6 @@
 """Who asks for a schedule afresh: a rebalancer, or a person who edited `rescheduleTriggeredAt`."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 from reconciler.dialects.contract import RescheduleTrigger as Demand
@@ -64,7 +64,7 @@ def ask(draft: Draft, demand: Demand | None, now: datetime) -> RescheduleRequest
         # Unlike upstream: a trigger in the future would be consumed by no scheduling before it.
         # Only a person can have written it; they ask once, now.
         spec = spec._replace(reschedule_triggered_at=format_moment(now))
-        binding = replace(binding, reschedule_triggered_at=now)
+        binding = binding._replace(reschedule_triggered_at=now)
     failed = bool(known_problem(status))
     return RescheduleRequest(
         spec=spec,
@@ -82,11 +82,12 @@ def asked_afresh(binding: Binding, at: datetime) -> Binding:
     Unlike upstream: what has replicas on clusters but no date of a scheduling is scheduled afresh,
     too; upstream takes no notice of the trigger then.
     """
-    triggered = replace(binding, reschedule_triggered_at=at)
     last, before = binding.last_scheduled_time, add(at, span(seconds=-1))
     if last is None and not binding.clusters and (binding.replicas or not binding.is_workload):
-        return triggered  # its first scheduling, which disregards nothing
-    return replace(triggered, last_scheduled_time=before if last is None else min(last, before))
+        scheduled = None  # its first scheduling, which disregards nothing
+    else:
+        scheduled = before if last is None else min(last, before)
+    return binding._replace(reschedule_triggered_at=at, last_scheduled_time=scheduled)
 
 
 def is_considered(draft: Draft) -> bool:
@@ -133,8 +134,8 @@ def decoded(draft: Draft, spec: BindingSpec, status: BindingStatus) -> Binding:
     scheduler looks at it, it has none, so it is scheduled and written anew; elsewhere the placement
     counts.
     """
-    binding = binding_of(draft.metadata, spec, status)
+    binding = binding_of(draft.metadata, spec, status, draft.placement())
     if is_readable(binding.applied):
         return binding
     placement = None if is_considered(draft) else binding.placement
-    return replace(binding, applied="" if placement is None else applied_placement(placement))
+    return binding._replace(applied="" if placement is None else applied_placement(placement))

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from reconciler.dialects.copy_status import Copies
 from reconciler.dialects.draining import Draining
-from reconciler.dialects.karmada.api.work.binding_metadata import BINDINGS
+from reconciler.dialects.karmada.api.work.binding_metadata import BINDINGS, decode_metadata
 from reconciler.dialects.karmada.api.work.binding_spec import decode_spec
 from reconciler.dialects.karmada.api.work.binding_status import decode_status
 from reconciler.dialects.karmada.detector.binding_draft import binding_key
@@ -107,7 +107,7 @@ def _is_edited(body: Body) -> bool:
     from reconciler.dialects.karmada.view.binding_rendering import is_edited
 
     spec = decode_spec(body)
-    return is_edited(body, spec.placed, spec.resource)
+    return is_edited(decode_metadata(body), spec.placed, spec.resource)
 
 
 def _draining() -> Draining:

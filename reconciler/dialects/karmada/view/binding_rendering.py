@@ -8,7 +8,6 @@ from reconciler.dialects.karmada.api.applied_placement import APPLIED_PLACEMENT
 from reconciler.dialects.karmada.api.binding import Binding
 from reconciler.dialects.karmada.api.work.binding_metadata import (
     BindingMetadata,
-    decode_metadata,
     encode_manifest,
     says_the_same,
 )
@@ -125,13 +124,13 @@ def _digest_of(clusters: Placed, uid: str) -> str:
     return digest([*([name, replicas] for name, replicas in clusters), *([uid] if uid else [])])
 
 
-def is_edited(present: Body, before: Placed, resource: ObjectReference) -> bool:
+def is_edited(metadata: BindingMetadata, before: Placed, resource: ObjectReference) -> bool:
     """Return whether the decision of a file is not what the last pass wrote.
 
     Args:
-        present: The file.
+        metadata: Of the file, empty where there is none.
         before: The clusters in it, by name.
         resource: The workload in it.
     """
-    written = decode_metadata(present).note(DECISION_DIGEST)
+    written = metadata.note(DECISION_DIGEST)
     return bool(written) and written != digest_of(before, resource)

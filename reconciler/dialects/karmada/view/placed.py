@@ -1,14 +1,14 @@
 """Where workloads are, by the bindings that passes wrote."""
 
-from collections.abc import Iterable
-
 from reconciler.dialects.karmada.api.placement import affinity_names
 from reconciler.dialects.karmada.api.work.binding_spec import (
+    Targets,
+    decode_requests,
     decode_resource,
-    decode_spec,
+    decode_targets,
     encode_reference,
-    requests_of,
 )
+from reconciler.model import fields
 from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey
 from reconciler.model.resources import Resources, readable_resources
@@ -18,7 +18,7 @@ from reconciler.rebalance.target import AffinityPlace
 
 def is_placed(output: Manifest) -> bool:
     """Return whether a binding names a cluster."""
-    return bool(decode_spec(output.body).clusters)
+    return bool(clusters_in(output.body))
 
 
 def owner_of(key: ObjectKey, body: Body) -> None:
@@ -26,14 +26,14 @@ def owner_of(key: ObjectKey, body: Body) -> None:
     del key, body
 
 
-def clusters_in(binding: Body) -> Iterable[tuple[str, int]]:
+def clusters_in(binding: Body) -> Targets:
     """Return the clusters of a binding with their replicas."""
-    return decode_spec(binding).clusters
+    return decode_targets(fields.mapping(binding, "spec"))
 
 
 def requested_by(binding: Body) -> Resources:
     """Return what one replica asks for."""
-    return readable_resources(requests_of(decode_spec(binding))) or {}
+    return readable_resources(decode_requests(binding)) or {}
 
 
 def affinity_place(placement: Body | None, observed: str | None) -> AffinityPlace | None:

@@ -107,7 +107,7 @@ def target_of(draft: Draft, around: Surroundings, world: World, workload: Object
     if why:
         return Target(draft.key, waits_for=why)
     try:
-        binding = binding_of(draft.metadata, draft.spec, draft.status())
+        binding = binding_of(draft.metadata, draft.spec, draft.status(), draft.placement())
     except UserError:
         path = output_path(world.output_root, draft.key)
         return Target(draft.key, waits_for=f"its binding cannot be read ({path})")

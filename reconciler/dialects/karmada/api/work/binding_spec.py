@@ -182,6 +182,16 @@ def decode_resource(manifest: Body) -> ObjectReference:
     return decode_reference(fields.mapping(fields.mapping(manifest, "spec"), "resource"))
 
 
+def decode_requests(manifest: Body) -> Body:
+    """Return what one replica of a binding's manifest asks for alone, as it is written.
+
+    Raises:
+        UserError: A field of it has the wrong type.
+    """
+    requirements = fields.mapping(fields.mapping(manifest, "spec"), "replicaRequirements")
+    return fields.mapping(requirements, "resourceRequest")
+
+
 def may_propagate(manifest: Body) -> bool:
     """Return whether a binding may have what its workload needs follow it; it may be unreadable."""
     return bool(at(manifest, "spec").get("propagateDeps"))
