@@ -23,7 +23,7 @@ from reconciler.model.resources import Resources
 from reconciler.model.settings import Settings
 from reconciler.model.upstream_event import ObjectEvent, OutputChange
 from reconciler.model.world import Manifest, World
-from reconciler.rebalance.target import AffinityPlace
+from reconciler.rebalance.target import AffinityPlace, Reference
 
 
 def _none(*_: object) -> None:
@@ -76,8 +76,8 @@ class View:
         requested_by: Returns what one replica of what such an output places asks for.
         decision_on: Returns the output that decisions on a workload are about, `None` if it
             decides on no workloads of their own.
-        workload_of: Returns apiVersion, kind, namespace and name of the workload that an output is
-            about, as a rebalancer names it, `None` if it is about none.
+        workload_of: Returns the workload that an output is about, as a rebalancer names it, `None`
+            if it is about none.
         problem_of: Returns why what such an output places lacks clusters, as the last pass wrote it
             there; `""` if it lacks none.
         affinity_of: Returns the affinity group that placed it, of those that are tried in order,
@@ -123,7 +123,7 @@ class View:
     clusters_in: Callable[[Body], Iterable[tuple[str, int]]]
     requested_by: Callable[[Body], Resources] = _no_resources
     decision_on: Callable[[ObjectKey], ObjectKey | None] = _none
-    workload_of: Callable[[Body], Body | None] = _none
+    workload_of: Callable[[Body], Reference | None] = _none
     problem_of: Callable[[Body], str] = _no_problem
     affinity_of: Callable[[Body], AffinityPlace | None] = _no_affinity
     spread: Callable[[World], SpreadWishes] = no_spread

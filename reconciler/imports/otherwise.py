@@ -10,8 +10,7 @@ from reconciler.core.reconcile import reconcile
 from reconciler.dialects.view import View
 from reconciler.model.decision import Placed
 from reconciler.model.explanation import ClusterAnswer, Explanation
-from reconciler.model.fields import text
-from reconciler.model.identity import ClusterName, ObjectKey, group_of
+from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.world import Fault, World
 
 UNKNOWN = "it is no cluster of the repository"
@@ -144,5 +143,4 @@ class _Unexplained:
         if policy is not None:
             yield policy
         if reference is not None:
-            group, kind = group_of(text(reference, "apiVersion")), text(reference, "kind")
-            yield ObjectKey(group, kind, text(reference, "namespace"), text(reference, "name"))
+            yield reference.key

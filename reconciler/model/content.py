@@ -21,6 +21,17 @@ def mapping_of(value: object) -> Body:
     return value if type(value) is dict or isinstance(value, Mapping) else {}  # the first is faster
 
 
+def count_of(value: object, default: int = 0) -> int:
+    """Return a count, the default for anything that is none.
+
+    >>> count_of(3), count_of(-1), count_of(True), count_of(None, 1)
+    (3, 0, 0, 1)
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        return default
+    return value
+
+
 def mappings_of(value: object) -> list[Body]:
     """Return the mappings of a list, none for anything else."""
     return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []

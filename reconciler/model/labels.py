@@ -1,7 +1,7 @@
 """Label selectors as Kubernetes judges them: all of matchLabels and matchExpressions hold."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 _NAME = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?", re.ASCII)
@@ -113,10 +113,15 @@ def matches(selector: LabelSelector, labels: Mapping[str, str]) -> bool:
     >>> matches(LabelSelector(match_expressions=(Requirement("env", "In", ()),)), {"env": "x"})
     False
     """
+    return selecting(selector)(labels)
+
+
+def selecting(selector: LabelSelector) -> Callable[[Mapping[str, str]], bool]:
+    """Return what judges the labels of many objects by a selector, as `matches` does of one."""
     requirements = selector.requirements
-    return all(map(is_wellformed, requirements)) and all(
-        holds(requirement, labels) for requirement in requirements
-    )
+    if not all(map(is_wellformed, requirements)):
+        return lambda _: False
+    return lambda labels: all(holds(requirement, labels) for requirement in requirements)
 
 
 def labels_of(body: Mapping[str, object]) -> Mapping[str, str]:

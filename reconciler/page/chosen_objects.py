@@ -7,7 +7,7 @@ from reconciler.audit.fleet.placed import workload_on
 from reconciler.manifests.label_selector import parse_selector
 from reconciler.model.decision import Placed
 from reconciler.model.identity import ObjectKey
-from reconciler.model.labels import labels_of, matches
+from reconciler.model.labels import labels_of, selecting
 from reconciler.model.world import World
 
 
@@ -63,7 +63,7 @@ def chosen(
     Raises:
         UsageError: The selector is none.
     """
-    selector = parse_selector(choice.selector) if choice.selector.strip() else None
+    is_wanted = selecting(parse_selector(choice.selector)) if choice.selector.strip() else None
     found = []
     for key in placements if among is None else among:
         if key not in placements or choice.namespace not in ("", key.namespace):
@@ -72,9 +72,9 @@ def chosen(
             continue
         if choice.name and choice.name not in called(named(world, key)):
             continue
-        if selector is not None:
+        if is_wanted is not None:
             person = world.inputs.get(named(world, key))
-            if person is None or not matches(selector, labels_of(person.body)):
+            if person is None or not is_wanted(labels_of(person.body)):
                 continue
         found.append(key)
     return found

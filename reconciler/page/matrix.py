@@ -112,7 +112,7 @@ def matrix_view(
         UsageError: The selector is none.
     """
     title = _titles(world, query.group)
-    keys = sorted(chosen(world, placements, query.choice), key=lambda key: (title(key), key))
+    keys = sorted(chosen(world, placements, query.choice), key=title)  # each title's by key
     shown = page_of(keys, query.page, rows, lambda n: _link(links, replace(query, page=n)))
     there = {name for key in shown.items for name, _ in placements[key]}
     known = regions or {}

@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 
 from reconciler.errors import UserError
 from reconciler.model.decision import Placed
-from reconciler.model.identity import ObjectKey
+from reconciler.model.identity import ObjectKey, group_of
 from reconciler.model.labels import LabelSelector, matches
 
 
@@ -29,6 +29,11 @@ class Reference:
     def order(self) -> str:
         """The text by which upstream sorts."""
         return f"{self.api_version} {self.kind} {self.namespace} {self.name}"
+
+    @property
+    def key(self) -> ObjectKey:
+        """The object that is named; the version of its API does not count."""
+        return ObjectKey(group_of(self.api_version), self.kind, self.namespace, self.name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,7 @@ from reconciler.core.dialects import DIALECTS, PLACED, dialect_of
 from reconciler.manifests.paths import output_path
 from reconciler.model.body import Body
 from reconciler.model.decision import Placed
-from reconciler.model.fields import text
-from reconciler.model.identity import ClusterName, ObjectKey, group_of
+from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.repository_layout import RepositoryLayout
 from reconciler.model.world import Manifest, World
 from reconciler.rebalance.target import Reference
@@ -18,7 +17,7 @@ from reconciler.rebalance.target import Reference
 
 def decided_on(target: Reference) -> ObjectKey:
     """Return what decisions about a rebalancer's target bear: of a workload its binding."""
-    key = ObjectKey(group_of(target.api_version), target.kind, target.namespace, target.name)
+    key = target.key
     return key if (key.group, key.kind) in PLACED else decision_on(key) or key
 
 
@@ -34,10 +33,7 @@ def workload_on(world: World, decision: ObjectKey) -> ObjectKey | None:
     found = None
     if manifest is not None and dialect is not None:
         found = dialect.view().workload_of(manifest.body)
-    if found is None:
-        return None
-    group, kind = group_of(text(found, "apiVersion")), text(found, "kind")
-    return ObjectKey(group, kind, text(found, "namespace"), text(found, "name"))
+    return None if found is None else found.key
 
 
 def placed_on(world: World, key: ObjectKey) -> Placed:

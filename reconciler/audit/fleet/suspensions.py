@@ -135,7 +135,7 @@ def _related(world: World, key: ObjectKey) -> Sequence[ObjectKey]:
         view = dialect.view()
         found.append(decided)
         if (workload := view.workload_of(output.body)) is not None:
-            found.append(_key_of(workload))
+            found.append(workload.key)
         related = (view.owner_of(decided, output.body), view.policy_of(output.body))
         found += (one for one in related if one is not None)
     return list(dict.fromkeys(found))

@@ -119,6 +119,8 @@ def target_of(world: "World", word: str, namespace: str) -> "Body":
         UsageError: There is no such object, or nothing is ever decided about its kind.
     """
     from reconciler.core.dialects import dialect_of
+    from reconciler.rebalance.rebalancer_status import encode_reference
+    from reconciler.rebalance.target import Reference
 
     key = find_object(world, word, namespace)
     decided_key(world, key)
@@ -126,14 +128,10 @@ def target_of(world: "World", word: str, namespace: str) -> "Body":
     if dialect is not None and key in world.outputs:
         workload = dialect.view().workload_of(world.outputs[key].body)
         if workload is not None:
-            return workload
+            return encode_reference(workload)
     key = _present(world, word, namespace)
-    target: dict[str, object] = {
-        "apiVersion": world.inputs[key].body["apiVersion"],
-        "kind": key.kind,
-        "name": key.name,
-    }
-    return {**target, "namespace": key.namespace} if key.namespace else target
+    version = str(world.inputs[key].body["apiVersion"])
+    return encode_reference(Reference(version, key.kind, key.namespace, key.name))
 
 
 def _read(path: Path, world: "World") -> "list[tuple[ObjectKey, Body]]":

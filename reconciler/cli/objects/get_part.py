@@ -10,7 +10,7 @@ from reconciler.cli.objects.query import Query
 from reconciler.core.dialects import KINDS, PLACED
 from reconciler.errors import UsageError
 from reconciler.manifests.label_selector import parse_selector
-from reconciler.model.labels import matches
+from reconciler.model.labels import selecting
 from reconciler.shell.reading.part_reader import PartReader
 
 if TYPE_CHECKING:
@@ -60,11 +60,11 @@ def _names(
     heads: "CommitHeads", asked: Sequence[AskedKind], query: Query
 ) -> "Mapping[Kind, frozenset[str]]":
     """Return the names of all objects that may be asked for, by kind; of no other namespace."""
-    selector = None if query.selector is None else parse_selector(query.selector)
+    selects = None if query.selector is None else selecting(parse_selector(query.selector))
 
     def may_match(one: "DocumentHead") -> bool:
         here = query.all_namespaces or one.namespace in ("", query.namespace)
-        return here and (selector is None or one.labels is None or matches(selector, one.labels))
+        return here and (selects is None or one.labels is None or selects(one.labels))
 
     names: dict[Kind, frozenset[str]] = {}
     for one in asked:

@@ -154,9 +154,10 @@ def matching(
     """Return the objects that are meant, in the order of what was asked, then sorted."""
     from reconciler.cli.objects.field_selector import parse_field_selector
     from reconciler.manifests.label_selector import parse_selector
-    from reconciler.model.labels import matches
+    from reconciler.model.labels import selecting
 
-    selector = None if selection.selector is None else parse_selector(selection.selector)
+    selector = selection.selector
+    selects = None if selector is None else selecting(parse_selector(selector))
     fields = selection.field_selector
     terms = () if fields is None else parse_field_selector(fields)
     found: dict[AskedKind, list[ObjectKey]] = {one: [] for one in asked}
@@ -170,7 +171,7 @@ def matching(
             if (
                 one.name in ("", key.name)
                 and all(term.holds(key) for term in terms)
-                and (selector is None or matches(selector, _labels_to_select_by(world, key)))
+                and (selects is None or selects(_labels_to_select_by(world, key)))
             ):
                 found[one].append(key)
     return found

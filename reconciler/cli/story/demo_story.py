@@ -16,7 +16,6 @@ from reconciler.core.dialects import PLACED, dialect_of
 from reconciler.core.message import plain
 from reconciler.dialects.copy_status import FINE
 from reconciler.errors import ShellError, UsageError
-from reconciler.model.fields import text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import format_moment
 from reconciler.model.repository_layout import RepositoryLayout
@@ -276,7 +275,7 @@ def _name_of(world: World, key: ObjectKey) -> str:
     """Return the name of what is placed: of a workload that, not that of its binding."""
     dialect = dialect_of(key.group)
     workload = None if dialect is None else dialect.view().workload_of(world.outputs[key].body)
-    return key.name if workload is None else text(workload, "name")
+    return key.name if workload is None else workload.name
 
 
 @contextmanager

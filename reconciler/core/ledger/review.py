@@ -17,7 +17,7 @@ from datetime import datetime, timedelta
 from reconciler.core.ledger.ledger_file import ClusterLedger
 from reconciler.dialects.copy_reports import CopyReports
 from reconciler.model.body import Body
-from reconciler.model.content import at
+from reconciler.model.content import at, count_of
 from reconciler.model.moments import add
 from reconciler.schedule.capacity.reservation import CopyCount, Reservation
 
@@ -91,14 +91,9 @@ def running_in(kind: str, body: Body) -> int | None:
     """Return how many replicas a report says there are, `None` where its kind does not tell."""
     status = at(body, "status")
     if kind == "Job":
-        return _count(status, "active") + _count(status, "succeeded")
+        return count_of(status.get("active")) + count_of(status.get("succeeded"))
     if kind == "Pod":
         return int(status.get("phase") not in (None, "", "Pending"))
     if kind not in SCALED and not any(name in status for name in RUNNING):
         return None
-    return max(_count(status, name) for name in RUNNING)
-
-
-def _count(status: Body, name: str) -> int:
-    value = status.get(name)
-    return value if isinstance(value, int) and not isinstance(value, bool) else 0
+    return max(count_of(status.get(name)) for name in RUNNING)

@@ -37,7 +37,6 @@ from reconciler.dialects.karmada.view.rebalance_target import (
     held_since,
     standing_of,
     target_of,
-    workload_key,
 )
 from reconciler.dialects.object_boundary import FaultPlace
 from reconciler.dialects.object_pass import ObjectPass, Part
@@ -80,7 +79,7 @@ class Bindings:
         Source: karmada@f8fdd02 pkg/controllers/workloadrebalancer/workloadrebalancer_controller.go
         `triggerReschedule`: kind, namespace and name decide, the API version does not.
         """
-        workload = workload_key(reference)
+        workload = reference.key
         key, draft = binding_key(workload), self.claims.drafts.get(binding_key(workload))
         why = held_since(workload, key, self.world, self.claims, self.inventory)
         if why:

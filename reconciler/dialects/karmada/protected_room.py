@@ -54,6 +54,7 @@ class ProtectedFleet:
     members: Members
     ledger: Ledger
     _columns: dict[Requirements | None, tuple[int, Numbers]] = field(default_factory=dict)
+    _units: dict[Requirements | None, tuple[tuple[str, int], ...]] = field(default_factory=dict)
 
     def at(self, members: Members) -> "ProtectedFleet":
         """Return the same of another fleet, such as that of the last pass."""
@@ -86,12 +87,17 @@ class ProtectedFleet:
         pods = max(0, rooms["pods"] - units_of(PODS, taken.get(PODS, _ZERO)))
         if self.members.modelled >> position & 1 and requirements is not None:
             return min(pods, self._by_models(view, requirements))
-        for name, amount in requirements or ():
-            units = units_of(name, amount)
-            if units > 0:
-                left = max(0, rooms.get(name, 0) - units_of(name, taken.get(name, _ZERO)))
-                pods = min(pods, left // units)
+        for name, units in self._asked(requirements):
+            left = max(0, rooms.get(name, 0) - units_of(name, taken.get(name, _ZERO)))
+            pods = min(pods, left // units)
         return min(pods, NOT_ESTIMATED - 1)
+
+    def _asked(self, requirements: Requirements | None) -> tuple[tuple[str, int], ...]:
+        """Return what one replica asks for in units, the same for all clusters."""
+        if requirements not in self._units:
+            found = ((name, units_of(name, amount)) for name, amount in requirements or ())
+            self._units[requirements] = tuple((name, units) for name, units in found if units > 0)
+        return self._units[requirements]
 
     @cached_property
     def limited(self) -> Mask:

@@ -3,14 +3,16 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 from reconciler.dialects.karmada.api.work.binding_spec import (
-    BindingSpec,
-    decode_spec,
+    Targets,
+    decode_requests,
     requests_of,
+    takes_the_same,
 )
 from reconciler.dialects.karmada.api.work.binding_status import decode_status
 from reconciler.dialects.karmada.detector.binding_draft import Draft
 from reconciler.dialects.karmada.scheduler.reschedule_requests import known_problem
 from reconciler.dialects.karmada.view.binding_rendering import is_edited
+from reconciler.dialects.karmada.view.placed import clusters_in
 from reconciler.dialects.read_index import Question, Reads
 from reconciler.model.body import Body
 from reconciler.model.fields import number_or_none
@@ -37,20 +39,23 @@ def in_turn(
         yield place[1]
 
 
-def demands_of(spec: BindingSpec) -> dict[str, ClusterDemand]:
+def demands_of(workload: ObjectKey, clusters: Targets, requests: Body) -> dict[str, ClusterDemand]:
     """Return what a binding takes of each of its clusters.
+
+    Args:
+        workload: Whose binding it is.
+        clusters: Where it is, with its replicas.
+        requests: What one replica asks for, as it is written.
 
     Raises:
         UserError: A request is no quantity.
     """
-    if not any(replicas for _, replicas in spec.clusters):
+    counts = {replicas for _, replicas in clusters}
+    if not any(counts):
         return {}
-    request, key = decode_resources(requests_of(spec)), spec.resource.key
-    alike = {
-        replicas: demand_of_replicas(key, replicas, request)
-        for replicas in {replicas for _, replicas in spec.clusters}
-    }
-    return {name: alike[replicas] for name, replicas in spec.clusters}
+    request = decode_resources(requests)
+    alike = {count: demand_of_replicas(workload, count, request) for count in counts}
+    return {name: alike[replicas] for name, replicas in clusters}
 
 
 def take(ledger: Ledger, draft: Draft, outputs: Mapping[ObjectKey, Body]) -> None:
@@ -64,11 +69,14 @@ def take(ledger: Ledger, draft: Draft, outputs: Mapping[ObjectKey, Body]) -> Non
     body = outputs.get(draft.key)
     if body is None or body is draft.present:
         return
-    stood, spec = draft.stood, decode_spec(body)._replace(resource=draft.resource)
-    edited = is_edited(draft.metadata, stood.placed, draft.resource)
-    if stood.clusters == spec.clusters and stood.requirements == spec.requirements and not edited:
+    present, stood = draft.present, draft.stood
+    edited = present is not None and is_edited(draft.metadata, stood.placed, draft.resource)
+    if present is not None and not edited and takes_the_same(present, body):
         return
-    ledger.take_all(draft.key, {} if edited else demands_of(stood), demands_of(spec))
+    workload = draft.resource.key
+    had = {} if edited else demands_of(workload, stood.clusters, requests_of(stood))
+    has = demands_of(workload, clusters_in(body), decode_requests(body))
+    ledger.take_all(draft.key, had, has)
 
 
 def room_reads(draft: Draft, outputs: Mapping[ObjectKey, Body]) -> Reads:

@@ -31,10 +31,9 @@ from reconciler.dialects.kubefleet.eviction.evictions import (
 from reconciler.dialects.kubefleet.eviction.judgement import EVICTION
 from reconciler.dialects.kubefleet.memory import KubeFleetMemory
 from reconciler.dialects.kubefleet.overrider.override_table import Overrides, changed_overrides
-from reconciler.dialects.kubefleet.reservations import PlacementDemands
+from reconciler.dialects.kubefleet.protected_placements import ProtectedPlacements, Selection
 from reconciler.dialects.kubefleet.rollout.availability_reports import keys_of
 from reconciler.dialects.kubefleet.scheduler.failure import UnexpectedBehavior
-from reconciler.dialects.kubefleet.scheduler.protected_room import PlacementRoom
 from reconciler.dialects.kubefleet.snapshots.resource_selection import SelectedResources as Selected
 from reconciler.dialects.kubefleet.snapshots.selection_table import PlacementQuestion
 from reconciler.dialects.kubefleet.updaterun import run_cycle
@@ -77,8 +76,6 @@ from reconciler.rebalance.target import (
     selects,
 )
 from reconciler.schedule.capacity.ledger import Ledger
-from reconciler.schedule.capacity.reservation import NO_DEMAND, ClusterDemand
-from reconciler.schedule.capacity.workload_pods import demand_of_manifests
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +85,7 @@ class Fleets:
     `affected` are the placements to look at. `copies` are what clusters report. `evictions` are
     those by the placement that they name, and so are `runs`. `overrides` are all of them.
     `clusters_before` are those of the last pass, `None` if they are the same, and so are
-    `scores_before`. `ledger` is what is reserved, `None` where no room is protected.
+    `scores_before`. `protected` is `None` where no room is protected.
     """
 
     world: World
@@ -106,7 +103,7 @@ class Fleets:
     memory: KubeFleetMemory
     clusters_before: Earlier[Members] | None
     scores_before: Earlier[Reports] | None
-    ledger: Ledger | None = None
+    protected: ProtectedPlacements | None = None
 
     def within(self, ledger: Ledger) -> "Fleets":
         """Return the same where room is protected; who waits for some looks at what is new."""
@@ -115,7 +112,8 @@ class Fleets:
         memory.short.clear()
         waiting = set() if same(before, ledger.found) else parts.asking(reads.ROOM)
         parts.unsettle(waiting)
-        return replace(self, ledger=ledger, affected=self.affected | waiting)
+        protected = ProtectedPlacements(self.world, ledger, self.left, self._selected)
+        return replace(self, protected=protected, affected=self.affected | waiting)
 
     def target(self, reference: Reference, /) -> Target | None:
         """Return the placement that a rebalancer refers to."""
@@ -256,47 +254,18 @@ class Fleets:
             overriding=partial(PlacementOverriding, self.world, key, self.overrides),
             silence=self.settings.silence,
             rules=self.world.rules,
-            room=self._room(key),
+            room=None if self.protected is None else self.protected.room_of(key),
         )
         decided = partial(decide, files=files, now=self.now)
         before = FleetBefore(self.clusters_before, self.scores_before)
         part = with_causes(question, decided, self.world, before)
-        self._take(key, part, files.room)
+        if self.protected is not None and files.room is not None:
+            if files.room.short:
+                self.memory.short.add(key)
+            self.protected.take(key, part, files.room.demand)
         return part
 
-    def _room(self, key: ObjectKey) -> PlacementRoom | None:
-        """Return what is free for a placement, `None` where no room is protected."""
-        if self.ledger is None:
-            return None
-        demand, held = self._demand(key), targets_in(self.left.get(key, {}))
-        brought = partial(PlacementDemands(self.world, demand).brought, key.namespace)
-        return PlacementRoom(self.ledger, key, demand, held, brought)
-
-    def _demand(self, key: ObjectKey) -> ClusterDemand:
-        """Return what a placement selects takes of a cluster."""
-        found = self._selected(key)
-        if isinstance(found, UserError):
-            return NO_DEMAND
-        inputs = self.world.inputs
-        selected = (one for one in keys_of(found.resources) if one in inputs)
-        return demand_of_manifests((one, inputs[one].body) for one in selected)
-
-    def _take(self, key: ObjectKey, part: Part, room: PlacementRoom | None) -> None:
-        """Go on with a placement as it was decided.
-
-        Where a person edited a decision nobody knows what it was: all clusters are reserved.
-        """
-        if self.ledger is None or room is None:
-            return
-        if room.short:
-            self.memory.short.add(key)
-        left = self.left.get(key, {})
-        if any(part.outputs.get(one) is not body for one, body in left.items()) or not left:
-            demands = PlacementDemands(self.world, room.demand)
-            had = {} if part.edited else demands.of(left)
-            self.ledger.take_all(key, had, demands.of(part.outputs))
-
-    def _selected(self, key: ObjectKey) -> Selected | UserError:
+    def _selected(self, key: ObjectKey) -> Selection:
         """Return what a placement selects, or what is wrong with its selectors."""
         try:
             return self.selection(key)

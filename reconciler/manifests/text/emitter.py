@@ -146,7 +146,7 @@ def _written_text(text: str) -> str:
     return _remembered(text) if len(text) <= LONGEST_PLAIN else _quoted(text)
 
 
-@lru_cache(maxsize=1 << 12)
+@lru_cache(maxsize=1 << 15)  # the files of clusters name the same objects one after the other
 def _remembered(text: str) -> str:
     if PLAIN.fullmatch(text) and text.lower() not in WORDS_1_1:
         return str.__str__(text)

@@ -7,7 +7,7 @@ nobody knows here.
 from collections.abc import Callable, Iterable, Mapping
 
 from reconciler.model.body import Body
-from reconciler.model.content import at
+from reconciler.model.content import at, count_of
 from reconciler.model.identity import ObjectKey, group_of
 from reconciler.model.resources import Resources
 from reconciler.schedule.capacity.pod_requests import pod_request
@@ -46,25 +46,18 @@ def demand_of_manifest(key: ObjectKey, body: Body) -> ClusterDemand:
 
 def _scaled(body: Body) -> Pods:
     """Deployment, ReplicaSet and StatefulSet: one if nothing is said."""
-    return _count(at(body, "spec").get("replicas"), 1), at(body, "spec", "template", "spec")
+    return count_of(at(body, "spec").get("replicas"), 1), at(body, "spec", "template", "spec")
 
 
 def _job(body: Body) -> Pods:
     """Job: as many at once, but no more than are to complete."""
     spec = at(body, "spec")
-    count = _count(spec.get("parallelism"), 1)
-    return min(count, _count(spec.get("completions"), count)), at(spec, "template", "spec")
+    count = count_of(spec.get("parallelism"), 1)
+    return min(count, count_of(spec.get("completions"), count)), at(spec, "template", "spec")
 
 
 def _pod(body: Body) -> Pods:
     return 1, at(body, "spec")
-
-
-def _count(value: object, default: int) -> int:
-    """Return a number of pods, the default for what is none."""
-    return (
-        value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else default
-    )
 
 
 _PODS: Mapping[tuple[str, str], Callable[[Body], Pods]] = {

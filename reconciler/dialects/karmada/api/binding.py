@@ -10,14 +10,13 @@ from reconciler.dialects.karmada.api.placement import Placement, decode_placemen
 from reconciler.dialects.karmada.api.work.binding_metadata import BindingMetadata, decode_metadata
 from reconciler.dialects.karmada.api.work.binding_spec import (
     BindingSpec,
-    decode_reference,
+    decode_resource,
     decode_spec,
     requests_of,
 )
 from reconciler.dialects.karmada.api.work.binding_status import BindingStatus, decode_status
 from reconciler.dialects.karmada.api.work.eviction_task import EvictionTask, moment_or_none
 from reconciler.dialects.karmada.api.work.failover_behavior import cluster_purge_mode
-from reconciler.model import fields
 from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey
 from reconciler.model.resources import decode_resources
@@ -78,8 +77,7 @@ class Binding(NamedTuple):
 
 def workload_key(binding: Body) -> ObjectKey:
     """Return the workload that the manifest of a binding is about; nothing else is decoded."""
-    resource = fields.mapping(fields.mapping(binding, "spec"), "resource")
-    return decode_reference(resource).key
+    return decode_resource(binding).key
 
 
 def decode_binding(body: Body) -> Binding:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from reconciler.dialects.karmada.api.groups import POLICY_GROUP
 from reconciler.dialects.karmada.api.policies import NAMESPACED, Policy
-from reconciler.dialects.karmada.api.work.binding_metadata import BindingMetadata, decode_metadata
+from reconciler.dialects.karmada.api.work.binding_metadata import BindingMetadata, decode_marks
 from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey, uid_of
 from reconciler.model.labels import is_label_value
@@ -22,7 +22,7 @@ CLUSTER_POLICY_ID = "clusterpropagationpolicy.karmada.io/permanent-id"
 
 def claimant(binding: Body | None) -> ObjectKey | None:
     """Return the policy that a binding belongs to, `None` if to none."""
-    return None if binding is None else claimant_of(decode_metadata(binding))
+    return None if binding is None else claimant_of(decode_marks(binding))
 
 
 def claimant_of(metadata: BindingMetadata) -> ObjectKey | None:

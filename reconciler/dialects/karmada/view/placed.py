@@ -6,14 +6,13 @@ from reconciler.dialects.karmada.api.work.binding_spec import (
     decode_requests,
     decode_resource,
     decode_targets,
-    encode_reference,
 )
 from reconciler.model import fields
 from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey
 from reconciler.model.resources import Resources, readable_resources
 from reconciler.model.world import Manifest
-from reconciler.rebalance.target import AffinityPlace
+from reconciler.rebalance.target import AffinityPlace, Reference
 
 
 def is_placed(output: Manifest) -> bool:
@@ -49,6 +48,7 @@ def affinity_place(placement: Body | None, observed: str | None) -> AffinityPlac
     return AffinityPlace(names.index(observed) if observed in names else len(names), observed)
 
 
-def workload_of(binding: Body) -> Body:
+def workload_of(binding: Body) -> Reference:
     """Return the workload of a binding, as a rebalancer names it."""
-    return encode_reference(decode_resource(binding)._replace(uid="", resource_version=""))
+    found = decode_resource(binding)
+    return Reference(found.api_version, found.kind, found.namespace, found.name)

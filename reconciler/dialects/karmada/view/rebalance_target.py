@@ -30,15 +30,9 @@ from reconciler.errors import UserError
 from reconciler.manifests.paths import is_frozen, output_path
 from reconciler.manifests.places import doubt_about, fault_place, with_place
 from reconciler.manifests.suspension import SUSPEND, is_suspended
-from reconciler.model.identity import ObjectKey, group_of
+from reconciler.model.identity import ObjectKey
 from reconciler.model.world import World
-from reconciler.rebalance.target import FreshPlace, Reference, Standing, Target, TargetState
-
-
-def workload_key(reference: Reference) -> ObjectKey:
-    """Return the workload that a reference names."""
-    group = group_of(reference.api_version)
-    return ObjectKey(group, reference.kind, reference.namespace, reference.name)
+from reconciler.rebalance.target import FreshPlace, Standing, Target, TargetState
 
 
 def held_since(

@@ -65,6 +65,19 @@ def decode_metadata(manifest: Body) -> BindingMetadata:
     )
 
 
+def decode_marks(manifest: Body) -> BindingMetadata:
+    """Return the labels and annotations of a binding's manifest alone.
+
+    Raises:
+        UserError: One of both has the wrong type.
+    """
+    metadata = fields.mapping(manifest, "metadata")
+    return BindingMetadata(
+        annotations=fields.mapping(metadata, "annotations"),
+        labels=fields.mapping(metadata, "labels"),
+    )
+
+
 def encode_metadata(metadata: BindingMetadata, owners: Sequence[Body] = ()) -> Body:
     """Return the metadata of a binding as it is written, annotations by name."""
     annotations = metadata.annotations

@@ -192,10 +192,19 @@ def decode_requests(manifest: Body) -> Body:
     return fields.mapping(requirements, "resourceRequest")
 
 
+def takes_the_same(one: Body, other: Body) -> bool:
+    """Return whether two manifests of a binding have the same clusters, replicas and requests."""
+    first, second = fields.mapping(one, "spec"), fields.mapping(other, "spec")
+    return all(first.get(field) == second.get(field) for field in TAKING)
+
+
 def may_propagate(manifest: Body) -> bool:
     """Return whether a binding may have what its workload needs follow it; it may be unreadable."""
     return bool(at(manifest, "spec").get("propagateDeps"))
 
+
+TAKING = ("clusters", "replicaRequirements")
+"""The fields of a spec that say what it takes of clusters."""
 
 NO_REFERENCE = ObjectReference("", "", "", "")
 
