@@ -25,6 +25,7 @@ from benchmarks import (
 )
 from benchmarks.figure import Figure
 from benchmarks.workers import roots
+from benchmarks.worst import protection
 
 Group = Callable[[bool], Iterator[Figure]]
 """Takes whether 100,000 manifests are wanted, too."""
@@ -35,6 +36,7 @@ GROUPS: Mapping[str, Group] = {
     "kubefleet": lambda _: kubefleet_schedule.figures(),
     "passes": passes.figures,
     "delivery": lambda _: delivery.figures(),
+    "room": lambda _: protection.figures(),
     "everywhere": lambda _: delivery.full_figures(),
     "commits": commits.figures,
     "reaction": lambda _: reaction.figures(),

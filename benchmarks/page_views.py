@@ -15,6 +15,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from benchmarks.figure import Figure, Unit
+from benchmarks.own_process import peak_megabytes_of_children
 from benchmarks.repositories import (
     Given,
     make_bare,
@@ -165,6 +166,8 @@ def _figures(folder: Path, size: str) -> Iterator[Figure]:
             took, length = _asked(page.processes, head, view, query)
             note = f"{length / 1e3:.0f} KB compressed"
             yield Figure(f"page, {name}, {size}", took, Unit.SECONDS, note)
+        peak = peak_megabytes_of_children()
+        yield Figure(f"page, memory of its process, {size}", peak, Unit.MEGABYTES, "at most")
 
 
 def _meanwhile(folder: Path, size: str) -> Iterator[Figure]:

@@ -1,1 +1,1 @@
-"""Files and fields that are as bad as can be."""
+"""Files and fields that are as bad as can be, and room that everyone asks for."""

@@ -1,10 +1,6 @@
-"""What protected room costs beside the pass that decides; each binding is on up to five clusters.
-
-It is run by itself, and has no row in the table: `python -m benchmarks.worst.protection [COUNT]`.
-"""
+"""What protected room costs beside its pass; each binding is on up to five clusters."""
 
 import gc
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -28,7 +24,7 @@ from reconciler.core.reconcile import reconcile
 from reconciler.model.world import World
 
 WORKLOADS, CLUSTERS = 10_000, 100
-RUNS = 3
+RUNS = 2
 CONFIGURATION = """\
 apiVersion: reconciler.dev/v1alpha1
 kind: ReconcilerConfiguration
@@ -125,8 +121,3 @@ def _timed(run: Callable[[], object]) -> float:
     started = time.process_time()
     run()
     return time.process_time() - started
-
-
-if __name__ == "__main__":
-    for figure in figures(*map(int, sys.argv[1:])):
-        print(f"{figure.name}: {figure.value:.1f} % ({figure.note})")

@@ -3,11 +3,16 @@
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import cast
+
+from reconciler.model.content import at
 
 _NAME = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?", re.ASCII)
 _DNS = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*", re.ASCII)
 _MAX_PREFIX = 253
 _INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
+
+_ONLY_TEXTS = frozenset({str})
 
 ONE_OF = frozenset({"In", "=", "=="})
 NONE_OF = frozenset({"NotIn", "!="})
@@ -124,13 +129,26 @@ def selecting(selector: LabelSelector) -> Callable[[Mapping[str, str]], bool]:
     return lambda labels: all(holds(requirement, labels) for requirement in requirements)
 
 
+def words_of(selector: LabelSelector) -> str:
+    """Return words that are in the JSON of all that a selector matches, `""` if none are known.
+
+    >>> words_of(LabelSelector(match_labels=(("env", "prod"),)))
+    '"prod"'
+    """
+    for requirement in selector.requirements:
+        values = requirement.values or ()
+        if requirement.operator in ONE_OF and len(values) == 1:
+            return f'"{values[0]}"'
+    return ""
+
+
 def labels_of(body: Mapping[str, object]) -> Mapping[str, str]:
     """Return the labels of a manifest; those that are no strings are passed over.
 
     >>> labels_of({"metadata": {"labels": {"app": "web", "replicas": 3}}})
     {'app': 'web'}
     """
-    metadata = body.get("metadata")
-    found = metadata.get("labels") if isinstance(metadata, Mapping) else None
-    known = found if isinstance(found, Mapping) else {}
+    known = at(body, "metadata", "labels")
+    if _ONLY_TEXTS.issuperset(map(type, known.values())):  # the usual case, and faster
+        return cast("Mapping[str, str]", known)
     return {key: value for key, value in known.items() if isinstance(value, str)}

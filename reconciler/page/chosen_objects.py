@@ -3,11 +3,13 @@
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
+from reconciler.audit.fleet.decided_objects import DecidedObjects
 from reconciler.audit.fleet.placed import workload_on
 from reconciler.manifests.label_selector import parse_selector
+from reconciler.model.body import may_say
 from reconciler.model.decision import Placed
 from reconciler.model.identity import ObjectKey
-from reconciler.model.labels import labels_of, selecting
+from reconciler.model.labels import labels_of, selecting, words_of
 from reconciler.model.world import World
 
 
@@ -51,6 +53,8 @@ def chosen(
     placements: Mapping[ObjectKey, Placed],
     choice: ObjectChoice,
     among: Collection[ObjectKey] | None = None,
+    *,
+    decided: DecidedObjects | None = None,
 ) -> list[ObjectKey]:
     """Return the objects that are asked for, in the order of their keys.
 
@@ -59,22 +63,27 @@ def chosen(
         placements: Where everything is in it.
         choice: What is asked for.
         among: Only these, in their order; `None` for all.
+        decided: What decisions in the world are about, where somebody has read it before.
 
     Raises:
         UsageError: The selector is none.
     """
-    is_wanted = selecting(parse_selector(choice.selector)) if choice.selector.strip() else None
+    selector = parse_selector(choice.selector) if choice.selector.strip() else None
+    is_wanted, said = (None, "") if selector is None else (selecting(selector), words_of(selector))
+    about = (decided or DecidedObjects(world)).of
     found = []
     for key in placements if among is None else among:
         if key not in placements or choice.namespace not in ("", key.namespace):
             continue
         if choice.cluster and all(choice.cluster != name for name, _ in placements[key]):
             continue
-        if choice.name and choice.name not in called(named(world, key)):
+        if choice.name and choice.name not in called(about(key).person):
             continue
         if is_wanted is not None:
-            person = world.inputs.get(named(world, key))
-            if person is None or not is_wanted(labels_of(person.body)):
+            person = world.inputs.get(about(key).person)
+            if person is None or not may_say(person.held, said):
+                continue
+            if not is_wanted(labels_of(person.body)):
                 continue
         found.append(key)
     return found

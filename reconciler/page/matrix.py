@@ -5,8 +5,8 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import NamedTuple
 
+from reconciler.audit.fleet.decided_objects import DecidedObjects
 from reconciler.audit.previews.wording import share
-from reconciler.core.dialects import dialect_of
 from reconciler.model.decision import Placed
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.world import World
@@ -96,6 +96,7 @@ def matrix_view(
     rows: int = ROWS,
     columns: int = COLUMNS,
     regions: Mapping[str, str] | None = None,
+    decided: DecidedObjects | None = None,
 ) -> MatrixView:
     """Return the view.
 
@@ -107,12 +108,15 @@ def matrix_view(
         rows: How many objects a page has.
         columns: How many clusters a page has.
         regions: Cluster to its region, `None` where that is of no interest.
+        decided: What decisions in the world are about, where somebody has read it before.
 
     Raises:
         UsageError: The selector is none.
     """
-    title = _titles(world, query.group)
-    keys = sorted(chosen(world, placements, query.choice), key=title)  # each title's by key
+    about = decided or DecidedObjects(world)
+    title = _titles(about, query.group)
+    wanted = chosen(world, placements, query.choice, decided=about)
+    keys = sorted(wanted, key=title)  # those of a title by key
     shown = page_of(keys, query.page, rows, lambda n: _link(links, replace(query, page=n)))
     there = {name for key in shown.items for name, _ in placements[key]}
     known = regions or {}
@@ -154,17 +158,16 @@ def _link(links: Links, query: MatrixQuery) -> str:
     )
 
 
-def _titles(world: World, group: str) -> Callable[[ObjectKey], str]:
+def _titles(decided: DecidedObjects, group: str) -> Callable[[ObjectKey], str]:
     """Return what says under which title an object stands."""
     if group != BY_POLICY:
         return lambda key: key.namespace or "no namespace"
-    return lambda key: _policy(world, key)
+    return lambda key: _policy(decided, key)
 
 
-def _policy(world: World, key: ObjectKey) -> str:
+def _policy(decided: DecidedObjects, key: ObjectKey) -> str:
     """Return the policy that an object belongs to, as people call it."""
-    dialect, output = dialect_of(key.group), world.outputs.get(key)
-    found = None if dialect is None or output is None else dialect.view().policy_of(output.body)
+    found = decided.of(key).policy
     return UNCLAIMED if found is None else called(found)
 
 

@@ -4,6 +4,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Self
 
+from reconciler.audit.fleet.decided_objects import DecidedObjects
 from reconciler.audit.fleet.placed_objects import PlacedObjects, changed_owners
 from reconciler.audit.history.commit_moves import ObjectMoves, differences
 from reconciler.core.dialects import dialect_of
@@ -46,6 +47,7 @@ class FleetLoads:
     Attributes:
         world: That was followed to last.
         placements: Where everything is in it.
+        decided: What the decisions in it are about.
         objects: How many bindings and placements are somewhere.
         moved: What is elsewhere than in the world that was followed before it.
     """
@@ -54,6 +56,7 @@ class FleetLoads:
         """Read everything."""
         self.world = world
         self.placements = PlacedObjects(world)
+        self.decided = DecidedObjects(world)
         self.objects = 0
         self.moved: tuple[ObjectMoves, ...] = ()
         self._loads: dict[str, ClusterLoad] = {}
@@ -69,6 +72,7 @@ class FleetLoads:
             self._count(key, -1)
         before = {key: self.placements.get(key, ()) for key in changed}
         self.placements, self.world = self.placements.followed(world, changed), world
+        self.decided = self.decided.followed(world, changed)
         for key in changed:
             self._count(key, 1)
         after = {key: self.placements.get(key, ()) for key in changed}
@@ -93,6 +97,8 @@ class FleetLoads:
         self.objects += sign * bool(placed)
         if not placed or output is None or dialect is None:
             return
+        if sign > 0:
+            self.decided.of(key)  # its output is at hand
         number = self._number(tuple(dialect.view().requested_by(output.body).items()))
         for name, replicas in placed:
             load = self._loads.get(name) or self._loads.setdefault(name, ClusterLoad())

@@ -340,6 +340,7 @@ class PageViews:
             rows=rows,
             columns=columns,
             regions=self.regions,
+            decided=self.loads.decided,
         )
         self.memory.replay.together = frozenset(found.rows.items)
         return found

@@ -67,7 +67,7 @@ class EncodedReservations:
     def of(self, one: Reservation) -> Body:
         """Return a reservation as it is written."""
         known = self._last.get(one.holder)
-        if known is not None and known[0].resources is one.resources and known[0] == one:
+        if known is not None and (known[0] is one or known[0] == one):
             return known[1]
         written = _written(one)
         self._last[one.holder] = one, written

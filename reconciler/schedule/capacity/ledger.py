@@ -129,7 +129,7 @@ class Ledger:
         has: Mapping[str, ClusterDemand],
     ) -> None:
         """Go on with an object as it was decided, on all clusters that it was or is on."""
-        for cluster in sorted({*had, *has}):
+        for cluster in sorted({*had, *has} if had else has):
             self.take(holder, cluster, had.get(cluster, NO_DEMAND), has.get(cluster, NO_DEMAND))
 
     @property
