@@ -129,19 +129,6 @@ def selecting(selector: LabelSelector) -> Callable[[Mapping[str, str]], bool]:
     return lambda labels: all(holds(requirement, labels) for requirement in requirements)
 
 
-def words_of(selector: LabelSelector) -> str:
-    """Return words that are in the JSON of all that a selector matches, `""` if none are known.
-
-    >>> words_of(LabelSelector(match_labels=(("env", "prod"),)))
-    '"prod"'
-    """
-    for requirement in selector.requirements:
-        values = requirement.values or ()
-        if requirement.operator in ONE_OF and len(values) == 1:
-            return f'"{values[0]}"'
-    return ""
-
-
 def labels_of(body: Mapping[str, object]) -> Mapping[str, str]:
     """Return the labels of a manifest; those that are no strings are passed over.
 

@@ -8,7 +8,6 @@ Quantity = NewType("Quantity", int)
 """An amount in nano units; Kubernetes keeps no smaller part."""
 
 NANOS = 10**9
-_OF_A_THOUSANDTH = NANOS // 1000
 MAX_DIGITS = 18  # apimachinery maxInt64Factors: so many digits always fit 64 bits
 MAX_VALUE = 2**63 - 1  # apimachinery maxAllowed: greater amounts are capped
 
@@ -98,7 +97,7 @@ def ceil_units(amount: Quantity) -> int:
     >>> ceil_units(parse_quantity("1500m")), ceil_units(parse_quantity("-1500m"))
     (2, -2)
     """
-    return -(-amount // NANOS) if amount >= 0 else amount // NANOS
+    return _away_from_zero(amount, NANOS)
 
 
 def ceil_milli(amount: Quantity) -> int:
@@ -109,7 +108,11 @@ def ceil_milli(amount: Quantity) -> int:
     >>> ceil_milli(parse_quantity("1999u"))
     2
     """
-    return -(-amount // _OF_A_THOUSANDTH) if amount >= 0 else amount // _OF_A_THOUSANDTH
+    return _away_from_zero(amount, NANOS // 1000)
+
+
+def _away_from_zero(amount: Quantity, unit: int) -> int:
+    return -(-amount // unit) if amount >= 0 else amount // unit
 
 
 def canonical_decimal(amount: Quantity) -> str:

@@ -4,12 +4,10 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from reconciler.audit.fleet.decided_objects import DecidedObjects
-from reconciler.audit.fleet.placed import workload_on
 from reconciler.manifests.label_selector import parse_selector
-from reconciler.model.body import may_say
 from reconciler.model.decision import Placed
 from reconciler.model.identity import ObjectKey
-from reconciler.model.labels import labels_of, selecting, words_of
+from reconciler.model.labels import labels_of, selecting
 from reconciler.model.world import World
 
 
@@ -31,11 +29,6 @@ class ObjectChoice:
             "name": self.name,
             "cluster": self.cluster,
         }
-
-
-def named(world: World, key: ObjectKey) -> ObjectKey:
-    """Return the object that people mean by what is decided: of a binding its workload."""
-    return workload_on(world, key) or key
 
 
 def called(key: ObjectKey) -> str:
@@ -68,8 +61,7 @@ def chosen(
     Raises:
         UsageError: The selector is none.
     """
-    selector = parse_selector(choice.selector) if choice.selector.strip() else None
-    is_wanted, said = (None, "") if selector is None else (selecting(selector), words_of(selector))
+    is_wanted = selecting(parse_selector(choice.selector)) if choice.selector.strip() else None
     about = (decided or DecidedObjects(world)).of
     found = []
     for key in placements if among is None else among:
@@ -81,9 +73,7 @@ def chosen(
             continue
         if is_wanted is not None:
             person = world.inputs.get(about(key).person)
-            if person is None or not may_say(person.held, said):
-                continue
-            if not is_wanted(labels_of(person.body)):
+            if person is None or not is_wanted(labels_of(person.body)):
                 continue
         found.append(key)
     return found

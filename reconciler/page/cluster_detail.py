@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from reconciler.audit.fleet.placed import named
 from reconciler.audit.fleet.trouble import Trouble
 from reconciler.audit.fleet.usage import Usage
 from reconciler.audit.previews.foresight import Coming, is_on_cluster
@@ -14,7 +15,7 @@ from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import parse_moment
 from reconciler.model.world import World
-from reconciler.page.chosen_objects import ObjectChoice, called, chosen, named
+from reconciler.page.chosen_objects import ObjectChoice, called, chosen
 from reconciler.page.heat_map import place_of
 from reconciler.page.links import Anchor, Links
 from reconciler.page.object_list import ObjectRow, object_row

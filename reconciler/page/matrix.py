@@ -6,11 +6,12 @@ from itertools import groupby
 from typing import NamedTuple
 
 from reconciler.audit.fleet.decided_objects import DecidedObjects
+from reconciler.audit.fleet.placed import named
 from reconciler.audit.previews.wording import share
 from reconciler.model.decision import Placed
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.world import World
-from reconciler.page.chosen_objects import ObjectChoice, called, chosen, named, namespaces_of
+from reconciler.page.chosen_objects import ObjectChoice, called, chosen, namespaces_of
 from reconciler.page.heat_map import level_of
 from reconciler.page.links import Anchor, Links
 from reconciler.page.pages import Page, page_of

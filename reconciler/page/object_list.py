@@ -4,11 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from reconciler.audit.fleet.placed import named
 from reconciler.audit.fleet.trouble import Trouble
 from reconciler.model.decision import Placed
 from reconciler.model.identity import ObjectKey
 from reconciler.model.world import World
-from reconciler.page.chosen_objects import ObjectChoice, called, chosen, named, namespaces_of
+from reconciler.page.chosen_objects import ObjectChoice, called, chosen, namespaces_of
 from reconciler.page.links import Anchor, Links
 from reconciler.page.list_view import SIZE, ListQuery, ListView, list_view
 from reconciler.page.sorting import SortColumn

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple, Self
 
-from reconciler.audit.fleet.placed import workload_on
+from reconciler.audit.fleet.placed import named
 from reconciler.core.dialects import dialect_of
 from reconciler.model.identity import ObjectKey
 from reconciler.model.world import World
@@ -44,4 +44,4 @@ def _read(world: World, key: ObjectKey) -> DecidedObject:
     policy = None
     if dialect is not None and output is not None:
         policy = dialect.view().policy_of(output.body)
-    return DecidedObject(workload_on(world, key) or key, policy)
+    return DecidedObject(named(world, key), policy)

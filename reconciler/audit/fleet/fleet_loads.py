@@ -47,7 +47,7 @@ class FleetLoads:
     Attributes:
         world: That was followed to last.
         placements: Where everything is in it.
-        decided: What the decisions in it are about.
+        decided: What the decisions in it are about, read when it is asked for.
         objects: How many bindings and placements are somewhere.
         moved: What is elsewhere than in the world that was followed before it.
     """
@@ -97,8 +97,6 @@ class FleetLoads:
         self.objects += sign * bool(placed)
         if not placed or output is None or dialect is None:
             return
-        if sign > 0:
-            self.decided.of(key)  # its output is at hand
         number = self._number(tuple(dialect.view().requested_by(output.body).items()))
         for name, replicas in placed:
             load = self._loads.get(name) or self._loads.setdefault(name, ClusterLoad())

@@ -36,6 +36,11 @@ def workload_on(world: World, decision: ObjectKey) -> ObjectKey | None:
     return None if found is None else found.key
 
 
+def named(world: World, decision: ObjectKey) -> ObjectKey:
+    """Return the object that people mean by what is decided: of a binding its workload."""
+    return workload_on(world, decision) or decision
+
+
 def placed_on(world: World, key: ObjectKey) -> Placed:
     """Return the clusters of a binding or a placement, with their replicas.
 

@@ -7,9 +7,7 @@ from reconciler.audit.fleet.placed import decision_on
 from reconciler.audit.named_object import spelled
 from reconciler.core.dialects import KINDS, dialect_of
 from reconciler.manifests.suspension import suspends
-from reconciler.model.body import Body
-from reconciler.model.fields import text
-from reconciler.model.identity import ObjectKey, group_of
+from reconciler.model.identity import ObjectKey
 from reconciler.model.settings import CONFIGURATION, settings_in
 from reconciler.model.versioned import differing_keys
 from reconciler.model.world import World
@@ -147,14 +145,6 @@ def _word(suspender: Suspender, key: ObjectKey) -> str:
         return EVERYTHING
     one = suspender.key
     return ITSELF if one == key else f"{one.kind.lower()}/{one.name}"
-
-
-def _kind(body: Body) -> tuple[str, str]:
-    return group_of(text(body, "apiVersion")), text(body, "kind")
-
-
-def _key_of(reference: Body) -> ObjectKey:
-    return ObjectKey(*_kind(reference), text(reference, "namespace"), text(reference, "name"))
 
 
 def _is_governed(key: ObjectKey) -> bool:

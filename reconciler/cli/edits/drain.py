@@ -145,9 +145,9 @@ def _print(world: "World", one: "LeftOnCluster") -> None:
 
 def _called(world: "World", key: ObjectKey) -> str:
     """Return what people call an object that a decision bears: the workload, if it has one."""
-    from reconciler.audit.fleet.placed import workload_on
+    from reconciler.audit.fleet.placed import named
 
-    shown = workload_on(world, key) or key
+    shown = named(world, key)
     return f"{shown.kind.lower()}/{shown.name}"
 
 

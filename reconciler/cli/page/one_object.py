@@ -5,13 +5,13 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reconciler.audit.fleet.delivered_copies import CopiesOf
-from reconciler.audit.fleet.placed import placed_on
+from reconciler.audit.fleet.placed import named, placed_on
 from reconciler.cli.objects.event_reader import EventReader
 from reconciler.core.dialects import dialect_of
 from reconciler.dialects.copy_status import Report
 from reconciler.library.subject import Subject
 from reconciler.model.settings import settings_in
-from reconciler.page.chosen_objects import called, named
+from reconciler.page.chosen_objects import called
 from reconciler.page.links import Anchor, Links
 from reconciler.page.object_detail import ObjectView, copy_lines, history_line, object_view
 from reconciler.page.pictures.past import Past

@@ -5,12 +5,13 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from reconciler.audit.fleet.placed import named
 from reconciler.audit.fleet.placed_objects import PlacedObjects, changed_owners
 from reconciler.audit.history.commit_moves import differences
 from reconciler.audit.history.revisions import UnreadableRevision, pass_of
 from reconciler.cli.page.history_index import MOST_COMMITS
 from reconciler.errors import UsageError
-from reconciler.page.chosen_objects import called, named
+from reconciler.page.chosen_objects import called
 from reconciler.page.links import Anchor, Links
 from reconciler.page.matrix import MatrixQuery, matrix_view
 from reconciler.page.pictures.pass_bars import passes_picture

@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from reconciler.audit.fleet.fleet_loads import FleetLoads
+from reconciler.audit.fleet.placed import named
 from reconciler.audit.fleet.repository_status import faults_of
 from reconciler.audit.fleet.trouble import PlacementTrouble, Trouble, trouble_of
 from reconciler.audit.fleet.usage import Usage, usage_of
@@ -18,7 +19,7 @@ from reconciler.core.record import last_pass
 from reconciler.errors import UsageError
 from reconciler.model.keyed_cache import AnswerCache
 from reconciler.model.moments import span
-from reconciler.page.chosen_objects import called, named
+from reconciler.page.chosen_objects import called
 from reconciler.page.cluster_detail import ClusterView, cluster_view
 from reconciler.page.cluster_list import ClusterListView, ClusterQuery, cluster_list_view
 from reconciler.page.fleet import FleetView, fleet_view
@@ -135,7 +136,12 @@ class PageViews:
     def loads(self) -> FleetLoads:
         """What is where; it follows that of the commit before, which is of no use then."""
         known, since = self.memory.loads, self.memory.head
-        found = FleetLoads(self.world) if known is None else known.follow(self.world)
+        if known is None:
+            found = FleetLoads(self.world)
+            for key in found.placements:  # now, when minutes are read, and not by a first view
+                found.decided.of(key)
+        else:
+            found = known.follow(self.world)
         self.memory.loads, self.memory.head = found, self.head
         self.memory.history.follow(self.head, since, found.moved if since else None)
         return found
