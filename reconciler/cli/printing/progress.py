@@ -95,7 +95,10 @@ class _Work:
 
 
 class _Teller:
-    """The lines on the terminal; they appear by a timer, in a thread of its own."""
+    """The lines on the terminal.
+
+    A timer shows what is being done when half a second is over; what begins later is shown at once.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -110,10 +113,13 @@ class _Teller:
         with self._lock:
             self._works.append(work)
             self._add(work)
-            if self._timer is None:
-                self._timer = threading.Timer(self._shown_at - time.monotonic(), self._show)
-                self._timer.daemon = True
-                self._timer.start()
+        seconds = self._shown_at - time.monotonic()
+        if seconds <= 0:
+            self._show()
+        elif self._timer is None:
+            self._timer = threading.Timer(seconds, self._show)
+            self._timer.daemon = True
+            self._timer.start()
         return work
 
     def end(self, work: _Work) -> None:
@@ -122,10 +128,11 @@ class _Teller:
             self._works.remove(work)
             if self._progress is not None and work.task is not None:
                 self._progress.remove_task(work.task)
-            if self._works or self._timer is None:
+            if self._works:
                 return
-            self._timer.cancel()
-            self._timer = None
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
             if self._progress is not None:
                 self._progress.stop()
                 self._progress = None
