@@ -1,8 +1,8 @@
 """Where a schedule afresh would put every object that can be rebalanced, as everything stands."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from reconciler.core.memo import Memo
 from reconciler.dialects.contract import Prepared
@@ -12,8 +12,7 @@ from reconciler.model.world import World
 from reconciler.rebalance.target import FreshPlace, Reference, Target, TargetSelection
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FreshSchedule:
+class FreshSchedule(NamedTuple):
     """One object that can be rebalanced, and where a schedule afresh would put it.
 
     Attributes:

@@ -37,6 +37,8 @@ class Followed(Generic[K, V]):
         before, self.seen = self.seen, now
         if before is now:
             return []
+        if not before:  # the first look
+            return [FollowedEntry(key, None, one) for key, one in now.items()]
         return [
             FollowedEntry(key, before.get(key), now.get(key)) for key in differing_keys(now, before)
         ]

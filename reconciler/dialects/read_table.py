@@ -26,7 +26,7 @@ from collections.abc import Callable, Collection, Container, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from heapq import heapify, heappop, heappush
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from reconciler.dialects.read_index import Question, ReadIndex, Reads
 from reconciler.model.identity import ObjectKey
@@ -36,8 +36,7 @@ V = TypeVar("V")
 SLACK = 64  # moments of values that changed since, beyond those that count
 
 
-@dataclass(frozen=True, slots=True)
-class _Settled(Generic[V]):
+class _Settled(NamedTuple, Generic[V]):
     """A value that stays, and until when it does."""
 
     value: V

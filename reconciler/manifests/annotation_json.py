@@ -35,4 +35,6 @@ def read_note(text: str) -> Mapping[str, object]:
 def read_moments(text: str) -> Mapping[str, str]:
     """Return the entries of an annotation that are moments, as RFC 3339 text."""
     found = read_note(text)
-    return {name: at for name, at in found.items() if isinstance(at, str) and is_moment(at)}
+    moments = {at for at in found.values() if isinstance(at, str)}  # most clusters share one
+    moments = {at for at in moments if is_moment(at)}
+    return {name: at for name, at in found.items() if isinstance(at, str) and at in moments}

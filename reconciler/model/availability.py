@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from reconciler.model.moments import add, span
 
@@ -27,8 +28,7 @@ NEVER = Silence()
 """Nothing is assumed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Assumption:
+class Assumption(NamedTuple):
     """Whether a silent cluster counts as applied, healthy and available.
 
     `until` is the moment at which it will, `None` if it does already or never will.

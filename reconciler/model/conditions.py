@@ -1,13 +1,12 @@
 """Status conditions: a list keyed by type, whose moment moves only with its status."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from reconciler.model.body import Body
 
 
-@dataclass(frozen=True, slots=True)
-class Condition:
+class Condition(NamedTuple):
     """A statement about an object. `observed_generation` of `None` leaves the field out."""
 
     type: str

@@ -7,7 +7,7 @@ from reconciler.errors import UserError
 from reconciler.model.body import Body
 
 _NOTHING: Body = {}
-_ONLY_DICTS = frozenset({dict})
+_ONLY_DICTS, _ONLY_TEXTS = frozenset({dict}), frozenset({str})
 
 
 def mapping_or_none(body: Body, field: str) -> Body | None:
@@ -22,6 +22,9 @@ def mapping_or_none(body: Body, field: str) -> Body | None:
 
 def mapping(body: Body, field: str) -> Body:
     """Return the mapping below `field`, an empty one if there is none."""
+    value = body.get(field)
+    if type(value) is dict:  # the usual case, and faster
+        return value
     found = mapping_or_none(body, field)
     return _NOTHING if found is None else found
 
@@ -50,7 +53,7 @@ def bodies_or_none(body: Body, field: str) -> tuple[Body, ...] | None:
 
 def bodies(body: Body, field: str) -> tuple[Body, ...]:
     """Return the mappings listed below `field`, none if there is no list."""
-    return bodies_or_none(body, field) or ()
+    return () if body.get(field) is None else bodies_or_none(body, field) or ()
 
 
 def strings_or_none(body: Body, field: str) -> tuple[str, ...] | None:
@@ -69,6 +72,8 @@ def pairs_or_none(body: Body, field: str) -> tuple[tuple[str, str], ...] | None:
     found = mapping_or_none(body, field)
     if found is None:
         return None
+    if _ONLY_TEXTS.issuperset(map(type, found.values())):  # the usual case, and faster
+        return tuple(sorted(cast("Mapping[str, str]", found).items()))
     return tuple(sorted((key, as_text(value, field)) for key, value in found.items()))
 
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import cast
+from typing import NamedTuple, cast
 
 from reconciler.model.content import at
 
@@ -28,8 +28,7 @@ class Requirement:
     values: tuple[str, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class LabelSelector:
+class LabelSelector(NamedTuple):
     """A selector as written; equal selectors are equal questions, so it serves as a key.
 
     `match_labels` is sorted by key. `None` means that the file does not name the field, which

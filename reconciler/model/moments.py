@@ -25,6 +25,7 @@ class Stamp(str):
     __slots__ = ()
 
 
+@lru_cache(maxsize=1 << 12)  # the objects of one pass share its moment
 def format_moment(moment: datetime) -> str:
     """Return the RFC 3339 text of an aware moment, in UTC, to the second; a year has four digits.
 
@@ -131,4 +132,4 @@ def second_after(moment: datetime) -> datetime | None:
 
 def earliest(*moments: datetime | None) -> datetime | None:
     """Return the earliest of the moments given, `None` if there is none."""
-    return min((moment for moment in moments if moment is not None), default=None)
+    return min([moment for moment in moments if moment is not None], default=None)

@@ -56,11 +56,13 @@ class _Node(Generic[K, V]):
 
     def find(self, key: K) -> "V | _Absent":
         """Return the entry of a key."""
-        for node in self.line():
+        node: _Node[K, V] | None = self
+        while node is not None:
             if node.entries is not None:
                 return node.entries.get(key, ABSENT)
             if key in node.own:
                 return node.own[key]
+            node = node.neighbour
         return ABSENT
 
     def copied(self) -> dict[K, V]:
@@ -142,6 +144,8 @@ class Versioned(Mapping[K, V], Generic[K, V]):
         return None
 
     def __getitem__(self, key: K) -> V:
+        if self._node.entries is not None:  # the usual case, and faster
+            return self._node.entries[key]
         found = self._node.find(key)
         if isinstance(found, _Absent):
             raise KeyError(key)
@@ -209,6 +213,8 @@ def differing_keys(now: Mapping[K, V], before: Mapping[K, V]) -> Collection[K]:
     told = differing(now, before)
     if told is not None:
         return told
+    if not before:
+        return now.keys()
     changed = [key for key, one in now.items() if before.get(key) is not one]
     return [*changed, *(before.keys() - now.keys())]
 

@@ -12,8 +12,7 @@ from reconciler.model.identity import ObjectKey, group_of
 from reconciler.model.labels import LabelSelector, matches
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Reference:
+class Reference(NamedTuple):
     """A workload as a rebalancer names it; ordered as observedWorkloads is sorted.
 
     Source: karmada@f8fdd02 pkg/controllers/workloadrebalancer/workloadrebalancer_controller.go
@@ -61,8 +60,7 @@ class AffinityPlace(NamedTuple):
     name: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FreshPlace:
+class FreshPlace(NamedTuple):
     """Where a schedule afresh would put an object.
 
     Attributes:

@@ -11,8 +11,8 @@ SOURCES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob(
 TABLES = frozenset(
     ("AnswerCache", "KeyedCache", "bytearray", "defaultdict", "deque", "dict", "list", "set")
 )
-TEXTS = frozenset(("ObjectKey", "Placed", "int", "str", "str | int", "tuple[str, ...]"))
-"""What the parameters of a cached function may be: texts, and what is made of texts and numbers."""
+TEXTS = frozenset(("ObjectKey", "Placed", "datetime", "int", "str", "str | int", "tuple[str, ...]"))
+"""What the parameters of a cached function may be: texts, moments, and what is made of texts and numbers."""
 
 NO_PARAMETER = frozenset(("environment", "languages", "load_schemas", "package_digest"))
 """Cached since they read what is part of this build, once and late."""

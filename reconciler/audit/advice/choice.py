@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+from typing import NamedTuple
 
 from reconciler.audit.advice.gains import Change, Gain
 from reconciler.model.identity import ObjectKey
@@ -51,8 +52,7 @@ class Candidate:
         return Fraction(self.points, max(1, self.moves))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NotAdvised:
+class NotAdvised(NamedTuple):
     """An object that is not advised to be rebalanced, and why; `detail` is a clause, or `""`."""
 
     reference: Reference

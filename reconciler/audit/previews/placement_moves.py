@@ -1,14 +1,13 @@
 """What becomes of an object on each cluster, between one placement and another."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from reconciler.model.decision import Placed
 from reconciler.model.identity import ClusterName
 
 
-@dataclass(frozen=True, slots=True)
-class PlacementMove:
+class PlacementMove(NamedTuple):
     """One cluster of one object; `None` means not there, 0 that it has no replicas to count."""
 
     cluster: ClusterName
@@ -24,10 +23,8 @@ class PlacementMove:
 def moves_of(before: Placed, after: Placed) -> tuple[PlacementMove, ...]:
     """Return every cluster of either side, ascending by name."""
     then, later = dict(before), dict(after)
-    return tuple(
-        PlacementMove(name, then.get(name), later.get(name))
-        for name in sorted(then.keys() | later.keys())
-    )
+    names = sorted(then.keys() | later.keys())
+    return tuple([PlacementMove(name, then.get(name), later.get(name)) for name in names])
 
 
 def parts_moved(moves: Iterable[PlacementMove]) -> int:
@@ -37,10 +34,9 @@ def parts_moved(moves: Iterable[PlacementMove]) -> int:
 
 def came_and_left(moves: Iterable[PlacementMove]) -> tuple[int, int]:
     """Return how many parts come to clusters, and how many leave them."""
-    parts = [(parts_in(one.before), parts_in(one.after)) for one in moves]
-    came = sum(max(after - before, 0) for before, after in parts)
-    left = sum(max(before - after, 0) for before, after in parts)
-    return came, left
+    changes = [parts_in(one.after) - parts_in(one.before) for one in moves]
+    came = sum([change for change in changes if change > 0])
+    return came, came - sum(changes)
 
 
 def parts_in(count: int | None) -> int:

@@ -270,7 +270,7 @@ def _taking_back(
 
     def undo(question: BindingQuestion) -> BindingQuestion:
         draft = question.draft
-        draft = replace(draft, spec=part(draft.spec, draft.stood))
-        return replace(question, draft=replace(draft, policy=None) if unclaim else draft)
+        draft = draft._replace(spec=part(draft.spec, draft.stood))
+        return replace(question, draft=draft._replace(policy=None) if unclaim else draft)
 
     return undo

@@ -4,7 +4,6 @@ The order is that in which upstream's controllers act on one another. What they 
 after the other is written once, at the generation that their chain of events ends with.
 """
 
-from dataclasses import replace
 from functools import partial
 
 from reconciler.dialects.contract import RescheduleTrigger as Demand
@@ -69,7 +68,7 @@ def decide(draft: Draft, demand: Demand | None, around: Surroundings) -> Part:
     """
     denied = around.refusal(draft.key.namespace, draft.stood, draft.spec)
     if denied:  # the requests have grown where the binding is: its spec stays as a whole
-        draft = replace(draft, spec=draft.stood._replace(components=()))
+        draft = draft._replace(spec=draft.stood._replace(components=()))
     asked = ask(draft, demand, around.now)
     spec, binding = asked.spec, asked.binding
     before = draft.stood.placed

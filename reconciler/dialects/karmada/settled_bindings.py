@@ -5,6 +5,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
+from typing import NamedTuple
 
 from reconciler.dialects.copy_reports import CopyReports, ReportedObjects
 from reconciler.dialects.followed_index import Followed
@@ -20,8 +21,7 @@ ANY_CLUSTER: Question = ("any",)
 WHOLE_FLEET = frozenset({ANY_CLUSTER})
 
 
-@dataclass(frozen=True, slots=True)
-class Settled:
+class Settled(NamedTuple):
     """A binding that stays: what it was drawn from, and its part."""
 
     draft: Draft

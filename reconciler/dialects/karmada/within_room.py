@@ -5,7 +5,6 @@ or those that it has there; a static weight gives a cluster as many as fit.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from reconciler.dialects.karmada.api.binding import Binding
 from reconciler.dialects.karmada.api.clusters import Members, Requirements, TargetCluster
@@ -59,7 +58,7 @@ def cut_to_room(
             shares.append((position, count))
     if not lacking:
         return division, ""
-    return replace(division, shares=shares, each=None, clusters=()), short_of(lacking)
+    return division._replace(shares=shares, each=None, clusters=()), short_of(lacking)
 
 
 def short_of(lacking: Iterable[str]) -> str:

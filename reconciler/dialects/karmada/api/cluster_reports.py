@@ -1,7 +1,7 @@
 """What member clusters report of one workload's copies."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from reconciler.dialects.copy_reports import CopyReports
 from reconciler.dialects.karmada.api.work.binding_status import AggregatedStatusItem, reported_item
@@ -15,8 +15,7 @@ from reconciler.model.health import Health
 from reconciler.model.identity import ObjectKey
 
 
-@dataclass(frozen=True, slots=True)
-class Reports:
+class Reports(NamedTuple):
     """The reports of one workload's copies.
 
     Attributes:
@@ -26,7 +25,7 @@ class Reports:
     """
 
     workload: ObjectKey
-    copies: CopyReports = field(repr=False)
+    copies: CopyReports
     by_first_rules: bool = False
 
     def of(self, cluster: str) -> CopyReport | None:

@@ -5,6 +5,7 @@ equal here exactly when Go's `reflect.DeepEqual` says so of the decoded structs.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from reconciler.dialects.scores.reports import ScoreName
 from reconciler.model import fields
@@ -23,8 +24,7 @@ WEIGHT_POINTER = f"/spec/placement/{'/'.join(WEIGHT)}"
 """Where a policy says by what clusters weigh."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterAffinity:
+class ClusterAffinity(NamedTuple):
     """A set of clusters: everything named must hold, what is not named does not matter."""
 
     label_selector: LabelSelector | None = None
@@ -42,8 +42,7 @@ class NamedAffinity:
     affinity: ClusterAffinity
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AffinityTerm:
+class AffinityTerm(NamedTuple):
     """One of several groups that are tried in order, with the groups it may overflow into."""
 
     affinity_name: str
@@ -87,8 +86,7 @@ class WeightPreference:
         return score_in(self.dynamic_weight)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReplicaScheduling:
+class ReplicaScheduling(NamedTuple):
     """How replicas are divided; `""` where the file names nothing."""
 
     type: str = ""
@@ -104,8 +102,7 @@ class WorkloadAffinity:
     anti_affinity_key: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Placement:
+class Placement(NamedTuple):
     """All that a policy says about where its resources go."""
 
     cluster_affinity: ClusterAffinity | None = None

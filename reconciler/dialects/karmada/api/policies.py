@@ -1,8 +1,8 @@
 """Policies and workloads as claims see them, and how closely a selector names a workload."""
 
 from collections.abc import Container, Mapping
-from dataclasses import dataclass
 from enum import IntEnum
+from typing import NamedTuple
 
 from reconciler.dialects.karmada.api.defaults import admitted
 from reconciler.dialects.karmada.api.groups import POLICY_GROUP
@@ -35,8 +35,7 @@ class Implicit(IntEnum):
     NAME = 3
 
 
-@dataclass(frozen=True, slots=True)
-class ResourceSelector:
+class ResourceSelector(NamedTuple):
     """What a policy selects. Empty fields select anything."""
 
     api_version: str
@@ -46,8 +45,7 @@ class ResourceSelector:
     labels: LabelSelector | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Policy:
+class Policy(NamedTuple):
     """A policy as far as claims go.
 
     Attributes:
@@ -73,8 +71,7 @@ class Policy:
     priority_class: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Template:
+class Template(NamedTuple):
     """A workload to be placed, as far as policies ask."""
 
     key: ObjectKey

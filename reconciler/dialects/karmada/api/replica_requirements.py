@@ -5,7 +5,7 @@ judge.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from reconciler.dialects.karmada.api.custom_kinds import MOST_REPLICAS
 from reconciler.dialects.karmada.api.node_claim import node_claim_of
@@ -14,8 +14,7 @@ from reconciler.model.quantity import Quantity
 from reconciler.schedule.capacity.pod_requests import canonical_amount, pod_request
 
 
-@dataclass(frozen=True, slots=True)
-class ReplicaRequirements:
+class ReplicaRequirements(NamedTuple):
     """Replicas of a workload and the `replicaRequirements` of each, `None` if there are none."""
 
     replicas: int

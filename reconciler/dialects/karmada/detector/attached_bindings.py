@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import partial
 from operator import attrgetter
 
@@ -100,7 +99,7 @@ def attach(
 def _attached(draft: Draft, required: list[BindingSnapshot]) -> Draft:
     """Return a binding that knows who requires it, and the object that it is about."""
     own = draft.spec if _has_policy(draft) else BindingSpec(resource=draft.resource)
-    return replace(draft, spec=own._replace(required_by=tuple(required)))
+    return draft._replace(spec=own._replace(required_by=tuple(required)))
 
 
 def _has_policy(draft: Draft) -> bool:

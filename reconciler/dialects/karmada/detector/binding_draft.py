@@ -1,7 +1,7 @@
 """The binding of a workload: what a policy says of a template, kept beside what was decided."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from reconciler.dialects.karmada.api.custom_kinds import BUILT_IN, CustomKinds
 from reconciler.dialects.karmada.api.groups import WORK_GROUP
@@ -42,8 +42,7 @@ NEW, UNNAMED = BindingSpec(resource=NO_REFERENCE), BindingMetadata()
 """What a binding says that is not there yet."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
+class Draft(NamedTuple):
     """A binding before its round: what its workload and policy want, and how it stood.
 
     Attributes:
@@ -118,14 +117,14 @@ def draft_binding(
     """
     stood = NEW if present is None else decode_spec(present)
     spec = stood._replace(components=()) if stood.components else stood
-    annotations = claim_annotations(policy)
+    annotations, reference = claim_annotations(policy), reference_to(template, stood)
     metadata = UNNAMED if present is None else decode_metadata(present)
     if policy is not None and policy.lazy:
         annotations[TEMPLATE_DIGEST] = template.digest
     if policy is not None and not (policy.lazy and _is_unchanged(template, stood, metadata)):
         demand = demand_of(template.api_version, template.key.kind, template.body, custom_kinds)
-        spec = claimed_spec(template, demand, policy, spec, priority_classes)
-    key, reference = template.key, reference_to(template, stood)
+        spec = claimed_spec(reference, demand, policy, spec, priority_classes)
+    key = template.key
     suspended = template.suspended or (policy is not None and policy.suspended)
     return Draft(
         key=binding_key(key),
@@ -172,7 +171,7 @@ def binding_key(template: ObjectKey) -> ObjectKey:
 
 
 def claimed_spec(
-    template: Template,
+    resource: ObjectReference,
     demand: ReplicaRequirements | None,
     policy: Policy,
     stood: BindingSpec,
@@ -181,7 +180,7 @@ def claimed_spec(
     """Return the spec of a claimed workload's binding.
 
     Args:
-        template: The workload.
+        resource: The reference to the workload.
         demand: What it asks for, `None` if its kind has no replicas.
         policy: Its policy.
         stood: The binding's spec so far, empty if it is new; what was decided is kept.
@@ -193,7 +192,7 @@ def claimed_spec(
     Source: karmada@f8fdd02 pkg/detector/detector.go `BuildResourceBinding`.
     """
     return policy.copied._replace(
-        resource=reference_to(template, stood),
+        resource=resource,
         placement={} if policy.copied.placement is None else policy.copied.placement,
         replicas=None if demand is None else demand.replicas or None,
         requirements=None if demand is None else demand.requirements,

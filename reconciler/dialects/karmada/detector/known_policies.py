@@ -7,6 +7,7 @@ policies that depend on it.
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from typing import NamedTuple
 
 from reconciler.dialects.followed_index import Followed
 from reconciler.dialects.karmada.api.groups import SCHEDULING_GROUP
@@ -32,8 +33,7 @@ OVERRIDES = ((POLICIES, "OverridePolicy"), (POLICIES, "ClusterOverridePolicy"))
 PRIORITY_CLASS = (SCHEDULING_GROUP, "PriorityClass")
 
 
-@dataclass(frozen=True, slots=True)
-class _Decoded:
+class _Decoded(NamedTuple):
     """A policy, which of the override policies that it depends on are there, and these."""
 
     policy: Policy

@@ -1,8 +1,9 @@
 """Application failover: a workload leaves the clusters that report it unhealthy for too long."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
+from types import MappingProxyType
+from typing import NamedTuple
 
 from reconciler.dialects.karmada.api.binding import Binding
 from reconciler.dialects.karmada.api.cluster_reports import Reports
@@ -25,8 +26,7 @@ PRODUCERS = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Failing:
+class Failing(NamedTuple):
     """The clusters that report a workload unhealthy.
 
     Attributes:
@@ -37,7 +37,7 @@ class Failing:
     """
 
     since: str = ""
-    leaving: Mapping[ClusterName, Mapping[str, str]] = field(default_factory=dict)
+    leaving: Mapping[ClusterName, Mapping[str, str]] = MappingProxyType({})
     pending: tuple[tuple[ClusterName, datetime], ...] = ()
     unpreserved: str = ""
 

@@ -1,8 +1,8 @@
 """Graceful eviction: how long a cluster that is left keeps what it runs."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from reconciler.dialects.karmada.api.binding import Binding
 from reconciler.dialects.karmada.api.work.eviction_task import EvictionTask, begun
@@ -11,8 +11,7 @@ from reconciler.model.moments import add, earliest, span
 DEFAULT_TIMEOUT = timedelta(minutes=10)  # karmada@f8fdd02 --graceful-eviction-timeout
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GracefulEviction:
+class GracefulEviction(NamedTuple):
     """The tasks that stay, in their order.
 
     `expires_at` is the earliest end of a task's time: upstream looks again then, and keeps the task

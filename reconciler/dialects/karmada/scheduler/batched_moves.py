@@ -5,8 +5,8 @@ takes over: then there is no goal any more.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import NamedTuple
 
 from reconciler.dialects.contract import RescheduleTrigger as Demand
 from reconciler.dialects.karmada.api.binding import Binding
@@ -26,8 +26,7 @@ MOVING_TO = "reconciler.dev/moving-to"
 Clusters = tuple[TargetCluster, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class BatchedMove:
+class BatchedMove(NamedTuple):
     """Where a binding is after this pass, and where it is going, `None` if it is there.
 
     `followed` says that it went on to the goal of an earlier batch.
@@ -104,7 +103,7 @@ def move(
     if goal is None or demand is None or not _is_reachable(binding, goal, members, now):
         return stays
     moved = BatchedMove(goal) if budget is None else _towards(binding.clusters, goal, budget)
-    return replace(moved, followed=True)
+    return moved._replace(followed=True)
 
 
 def stay(

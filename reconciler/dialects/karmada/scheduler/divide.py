@@ -1,7 +1,6 @@
 """Division of replicas among the selected clusters."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime
 from itertools import repeat
 
@@ -103,7 +102,7 @@ def _divide(
         if isinstance(found, Failure):
             return found
         shares += found.shares
-        steps += [replace(step, tier=number) for step in found.steps]
+        steps += [step._replace(tier=number) for step in found.steps]
         wanted = wrap32(wanted - share)
     if wanted > 0:
         return unschedulable("Clusters available replicas are not enough to schedule.")

@@ -1,7 +1,6 @@
 """What a division of replicas is: its strategy, how it begins, its steps and its result."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -36,8 +35,7 @@ class Mode(StrEnum):
     UNCHANGED = "Unchanged"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DivisionStep:
+class DivisionStep(NamedTuple):
     """One division, for `why`: of all selected clusters, or of one overflow group.
 
     `target` is what was to be handed out, `room` what the clusters could take (`None` where room
@@ -52,8 +50,7 @@ class DivisionStep:
     weights: Sequence[int] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Division:
+class Division(NamedTuple):
     """The result, and the steps that led to it; where nothing is divided there are none.
 
     `each` is what every cluster of the shares gets, `None` where they may differ. `clusters` are

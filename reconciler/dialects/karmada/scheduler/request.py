@@ -1,6 +1,6 @@
 """The question that one scheduling attempt asks, decoded once for filters, ranking and division."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from reconciler.dialects.karmada.api.binding import Binding
 from reconciler.dialects.karmada.api.clusters import Members
@@ -9,8 +9,7 @@ from reconciler.dialects.karmada.protected_room import BindingRoom
 from reconciler.schedule.framework import Mask
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class Request(NamedTuple):
     """One binding, tried with one affinity group.
 
     Attributes:
@@ -60,8 +59,8 @@ def request_of(
         affinity_name="" if term is None else term.affinity_name,
         affinities=affinities,
         tiers=tiers,
-        targets=members.fleet.named(name for name, _ in binding.clusters),
+        targets=members.fleet.named([name for name, _ in binding.clusters]),
         held=tuple([(position[name], held) for name, held in binding.clusters if name in position]),
-        evicting=members.fleet.named(task.from_cluster for task in binding.tasks),
+        evicting=members.fleet.named([task.from_cluster for task in binding.tasks]),
         room=room,
     )

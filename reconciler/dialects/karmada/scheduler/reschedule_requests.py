@@ -1,7 +1,7 @@
 """Who asks for a schedule afresh: a rebalancer, or a person who edited `rescheduleTriggeredAt`."""
 
-from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from reconciler.dialects.contract import RescheduleTrigger as Demand
 from reconciler.dialects.karmada.api.applied_placement import applied_placement, is_readable
@@ -14,8 +14,7 @@ from reconciler.model.fields import text
 from reconciler.model.moments import add, format_moment, span
 
 
-@dataclass(slots=True, kw_only=True)
-class RescheduleRequest:
+class RescheduleRequest(NamedTuple):
     """A binding as the scheduler gets it.
 
     Attributes:

@@ -1,7 +1,6 @@
 """Scheduling of one binding: filter, rank, select, divide, for one affinity group after another."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from operator import itemgetter
@@ -277,9 +276,9 @@ def refused(
     patching in pkg/scheduler/scheduler.go `scheduleResourceBindingWithClusterAffinity`.
     """
     if verdict.error is not None:
-        return replace(verdict, clusters=None, applied=None)
+        return verdict._replace(clusters=None, applied=None)
     failure = Failure(kind, message)
-    last = [replace(one, result=failure) for one in verdict.attempts[-1:]]
+    last = [one._replace(result=failure) for one in verdict.attempts[-1:]]
     attempts = (*verdict.attempts[:-1], *last)
     return _failed(verdict.trigger, binding, attempts, failure, members)
 
@@ -294,7 +293,7 @@ def complaining(verdict: ScheduleVerdict, message: str) -> ScheduleVerdict:
     """
     failure = Failure(FailureKind.QUOTA_EXCEEDED, message)
     condition = Condition(SCHEDULED, "False", failure.kind, message)
-    return replace(verdict, condition=condition, error=verdict.error or failure)
+    return verdict._replace(condition=condition, error=verdict.error or failure)
 
 
 def with_room(verdict: ScheduleVerdict, status: BindingStatus) -> ScheduleVerdict:
@@ -303,7 +302,7 @@ def with_room(verdict: ScheduleVerdict, status: BindingStatus) -> ScheduleVerdic
     Unlike upstream: there the condition stays, whatever room there is by now.
     """
     over = verdict.trigger is ScheduleReason.NONE and verdict.condition is None
-    return replace(verdict, condition=SUCCESS) if over and refused_before(status) else verdict
+    return verdict._replace(condition=SUCCESS) if over and refused_before(status) else verdict
 
 
 def _changed(binding: Binding, placement: Placement, members: Members) -> str | None:

@@ -1,7 +1,7 @@
 """What the scheduler decided about one binding, with all that explains it, formatted late."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from reconciler.dialects.karmada.api.clusters import TargetCluster
 from reconciler.dialects.karmada.scheduler.division import Division
@@ -13,8 +13,7 @@ from reconciler.model.conditions import Condition
 from reconciler.schedule.framework import Mask, Rejection
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Attempt:
+class Attempt(NamedTuple):
     """One affinity group tried.
 
     `result` holds the clusters in upstream's order, or why there are none. The record of a stage
@@ -25,10 +24,10 @@ class Attempt:
     request: Request
     feasible: Mask
     rejections: tuple[Rejection, ...]
+    result: tuple[TargetCluster, ...] | Failure
     ranking: Ranking | None = None
     selected: Sequence[int] | None = None
     division: Division | None = None
-    result: tuple[TargetCluster, ...] | Failure
     short: str = ""
 
     @property
@@ -37,15 +36,14 @@ class Attempt:
         return self.request.affinity_name
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ScheduleVerdict:
+class ScheduleVerdict(NamedTuple):
     """What becomes of a binding that came up.
 
     Attributes:
         trigger: Why it was scheduled, or why not.
+        observed_affinity: The next schedulerObservingAffinityName.
         attempts: One for each affinity group tried, in order.
         clusters: The next spec.clusters in upstream's order, `None` when they stay.
-        observed_affinity: The next schedulerObservingAffinityName.
         observed_generation: The next schedulerObservedGeneration, `None` when it stays.
         condition: The Scheduled condition, `None` when it stays.
         applied: The next applied-placement annotation, `None` when it stays.
@@ -54,9 +52,9 @@ class ScheduleVerdict:
     """
 
     trigger: ScheduleReason
+    observed_affinity: str
     attempts: tuple[Attempt, ...] = ()
     clusters: tuple[TargetCluster, ...] | None = None
-    observed_affinity: str
     observed_generation: int | None = None
     condition: Condition | None = None
     applied: str | None = None

@@ -54,7 +54,7 @@ def replicas_changed(binding: Binding) -> bool:
     if scheduling is None:
         return False
     if scheduling.type == DIVIDED:
-        return sum(replicas for _, replicas in binding.clusters) != binding.replicas
+        return sum([replicas for _, replicas in binding.clusters]) != binding.replicas
     if binding.placement is not None and binding.placement.duplicated:
         return any(replicas != binding.replicas for _, replicas in binding.clusters)
     return False

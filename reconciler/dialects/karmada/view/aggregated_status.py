@@ -7,8 +7,8 @@ as older rules wrote it, stays there while it holds, so that no file is written 
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from reconciler.dialects.karmada.api.cluster_reports import Reports
 from reconciler.dialects.karmada.api.work.binding_metadata import BindingMetadata
@@ -29,8 +29,7 @@ FAILED = "FullyAppliedFailed"
 NOWHERE = Condition(FULLY_APPLIED, "False", FAILED, "No cluster is left that could apply it")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Feedback:
+class Feedback(NamedTuple):
     """What is known of a binding's clusters.
 
     Attributes:
@@ -75,9 +74,9 @@ def gather(
     names = sorted(clusters)
     known = read_moments(metadata.note(PLACED_AT))
     first_at = format_moment(now)
-    placed_at = {name: known.get(name) or first_at for name in names}
+    placed_at = {name: known.get(name, first_at) for name in names}
     reported = reports.items(names)
-    silent = {name: placed_at[name] for name in names if name not in reported}
+    silent = {name: at for name, at in placed_at.items() if name not in reported}
     assumed, assumed_at = assumed_among(silent, silence.after_seconds, now)
     told, until = assumed, assumed_at
     if not silence.is_written:
@@ -85,7 +84,7 @@ def gather(
         kept = {name: at for name, at in silent.items() if name in said}
         told, until = assumed_among(kept, silence.after_seconds, now)
     items = {**{name: assumed_item(name) for name in told}, **reported}
-    healthy = {name: str(Health.HEALTHY) for name in assumed}
+    healthy = dict.fromkeys(assumed, str(Health.HEALTHY))
     by_report = {name: item.health for name, item in reported.items()}
     return Feedback(
         placed_at=write_note(placed_at),
@@ -133,7 +132,7 @@ def fully_applied(
             FAILED,
             "Failed to apply all works, see status.aggregatedStatus for details",
         )
-    waiting = ", ".join(name for name in names if name not in items)
+    waiting = ", ".join([name for name in names if name not in items])
     if waiting:
         return Condition(
             FULLY_APPLIED, "False", "AwaitingFeedback", f"No report yet from {waiting}"

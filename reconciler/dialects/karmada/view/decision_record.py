@@ -1,8 +1,8 @@
 """What a round tells of one binding: from where to where, why, and which clusters were rejected."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from reconciler.dialects.contract import RescheduleTrigger as Demand
 from reconciler.dialects.karmada.api.clusters import Members
@@ -31,8 +31,7 @@ ROOM = "room is free by now"
 RECORDED = "by the placement of its binding, since no policy claims it"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Happened:
+class Happened(NamedTuple):
     """What may have moved a binding in a round; `None` where nothing of the sort was there.
 
     `demand` is a rebalancer's that was met, `note` what kept it from a better result. `edited` says

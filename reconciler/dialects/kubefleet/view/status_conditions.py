@@ -6,7 +6,7 @@ Source: kubefleet@e160c1c pkg/utils/condition/condition.go and reason.go.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from reconciler.dialects.kubefleet.api.names import AVAILABLE, DIFF_REPORTED
 from reconciler.dialects.kubefleet.rollout.rollout import ROLLOUT_STARTED
@@ -187,7 +187,7 @@ def overall_conditions(
         found = _of_placement(kind, stage, worst, statuses.count(worst), generation)
         if overridden and (stage, worst) == (OVERRIDDEN, "True"):
             text = _FITTING.format(len(statuses))
-            found = replace(found, reason="OverriddenSucceeded", message=text)
+            found = found._replace(reason="OverriddenSucceeded", message=text)
         yield found
         if worst != "True":
             return

@@ -73,6 +73,6 @@ def _conditions(written: WrittenOutcome) -> Iterator[Condition]:
         if condition.type == APPLIED and written.assumed:
             expected = condition.reason == AS_EXPECTED
             told = f"{ASSUMED_OF}{enumerated(written.assumed, NAMED)}, which did not report"
-            yield replace(condition, reason=ASSUMED if expected else condition.reason, message=told)
+            yield condition._replace(reason=ASSUMED if expected else condition.reason, message=told)
         else:
             yield condition

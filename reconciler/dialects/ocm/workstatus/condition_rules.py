@@ -5,7 +5,6 @@ Source: ocm@00f84c3 pkg/work/spoke/conditions.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from reconciler.dialects.ocm.cel.budget import Meter
 from reconciler.dialects.ocm.cel.engine import engine, runner
@@ -50,7 +49,7 @@ def evaluate_rules(rules: Sequence[Body], resource: Body, generation: int) -> It
     for rule in rules:
         found = _evaluated(rule, resource)
         if found is not None:
-            yield replace(found, observed_generation=generation)
+            yield found._replace(observed_generation=generation)
 
 
 def _evaluated(rule: Body, resource: Body) -> Condition | None:

@@ -97,8 +97,9 @@ class BindingSpec(NamedTuple):
     @property
     def held_on(self) -> frozenset[str]:
         """The clusters that hold its workload: it is on them, or others that need it are."""
-        required = (name for one in self.required_by for name, _ in one.clusters)
-        return self.named.union(required)
+        if not self.required_by:
+            return self.named
+        return self.named.union(name for one in self.required_by for name, _ in one.clusters)
 
     @property
     def placed(self) -> Placed:
