@@ -100,6 +100,7 @@ ANSWERS: Mapping[str, Goal] = {
     "blame of one object, 10,000 commits": Goal(2, Unit.SECONDS),
     "events of one object, 10,000 commits": Goal(2, Unit.SECONDS),
     "advice, 10,000 objects": Goal(10, Unit.SECONDS),
+    "advice by score, 10,000 objects": Goal(10, Unit.SECONDS),
     "verify, 1,000 commits of 1,000 manifests": Goal(60, Unit.SECONDS),
     "page, size of the first view, 500 clusters, 5,000 workloads": Goal(2, Unit.MEGABYTES),
     "page, size of the first view, 5,000 clusters, 100,000 workloads": Goal(2, Unit.MEGABYTES),

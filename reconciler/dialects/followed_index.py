@@ -32,16 +32,15 @@ class Followed(Generic[K, V]):
 
     seen: Mapping[K, V] = field(default_factory=dict, repr=False)
 
+    def keys(self, now: Mapping[K, V]) -> list[K]:
+        """Go on to another mapping, and return the keys of the entries that may differ."""
+        before, self.seen = self.seen, now
+        return [] if before is now else list(differing_keys(now, before))
+
     def follow(self, now: Mapping[K, V]) -> list[FollowedEntry[K, V]]:
         """Go on to another mapping, and return the entries that may differ."""
-        before, self.seen = self.seen, now
-        if before is now:
-            return []
-        if not before:  # the first look
-            return [FollowedEntry(key, None, one) for key, one in now.items()]
-        return [
-            FollowedEntry(key, before.get(key), now.get(key)) for key in differing_keys(now, before)
-        ]
+        before = self.seen
+        return [FollowedEntry(key, before.get(key), now.get(key)) for key in self.keys(now)]
 
 
 @dataclass(slots=True, eq=False)
@@ -61,9 +60,10 @@ class FollowedIndex(Generic[W, V]):
         for key, before, now in self._objects.follow(objects):
             was = set[W]() if before is None else {*self.ways(key, before)}
             leads = set[W]() if now is None else {*self.ways(key, now)}
-            self._index.drop(key, was - leads)
-            self._index.put(key, leads - was)
-            touched |= was | leads
+            if was or leads:  # most objects are of other kinds
+                self._index.drop(key, was - leads)
+                self._index.put(key, leads - was)
+                touched |= was | leads
         return touched
 
     def get(self, key: ObjectKey) -> V | None:

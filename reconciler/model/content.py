@@ -18,7 +18,9 @@ def at(body: Body, *path: str) -> Body:
 
 def mapping_of(value: object) -> Body:
     """Return a mapping, an empty one for anything else."""
-    return value if type(value) is dict or isinstance(value, Mapping) else {}  # the first is faster
+    if value is None or type(value) is dict:  # the usual cases, and faster
+        return value or {}
+    return value if isinstance(value, Mapping) else {}
 
 
 def count_of(value: object, default: int = 0) -> int:
@@ -34,7 +36,8 @@ def count_of(value: object, default: int = 0) -> int:
 
 def mappings_of(value: object) -> list[Body]:
     """Return the mappings of a list, none for anything else."""
-    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
+    listed = value if isinstance(value, list) else ()
+    return [item for item in listed if type(item) is dict or isinstance(item, Mapping)]
 
 
 def with_value(body: Body, path: Sequence[str], value: object) -> Body:

@@ -60,6 +60,20 @@ class AffinityPlace(NamedTuple):
     name: str
 
 
+class PresentPlace(NamedTuple):
+    """Where an object is, and whether a schedule afresh could place more of it.
+
+    Attributes:
+        placed: Its clusters.
+        group: The affinity group that placed it, `None` where it has none.
+        whole: Whether all parts are placed that there can be: none could be more.
+    """
+
+    placed: Placed
+    group: AffinityPlace | None = None
+    whole: bool = False
+
+
 class FreshPlace(NamedTuple):
     """Where a schedule afresh would put an object.
 
@@ -110,6 +124,7 @@ class Target:
             exchange where there are no replicas; asked only where moves are limited, as is `left`.
         left: Counts the replicas that an earlier batch left to be moved, `None` if there is no
             goal of an earlier batch, or none that can be reached any more.
+        present: Returns where it is, `None` where nobody can tell without a schedule afresh.
         arrived: Whether all that is placed is reported healthy.
         afresh: Returns where a schedule afresh would put it as everything stands, `None` where it
             cannot be scheduled; asked only by who wants to know that.
@@ -123,6 +138,7 @@ class Target:
     moves: Callable[[], int] = field(default=_one, compare=False)
     left: Callable[[], int | None] = field(default=_nothing, compare=False)
     afresh: Callable[[], FreshPlace | None] = field(default=_nothing, compare=False)
+    present: Callable[[], PresentPlace | None] = field(default=_nothing, compare=False)
     arrived: bool = False
     evicting: tuple[str, ...] = ()
 

@@ -11,6 +11,7 @@ from reconciler.core.reconcile import reconcile
 from reconciler.model.identity import ObjectKey
 from reconciler.rebalance.kinds import REBALANCER
 from reconciler.rebalance.rebalancer_status import encode_reference
+from reconciler.rebalance.target import PresentPlace
 from tests.builders import after, configuration, deployment, rebalancer
 from tests.stories import Story
 from tests.three_apis import all_away
@@ -41,6 +42,37 @@ def test_it_is_where_a_rebalancer_of_the_object_alone_puts_it(name: str) -> None
         placed_on(world, one.key),
         placed_on(left, one.key),
     )
+
+
+@pytest.mark.parametrize("replicas", [2, 500])
+def test_what_is_whole_has_no_more_parts_afresh(replicas: int) -> None:
+    """What a target says of its present place holds of the place that it would have."""
+    told, seen = all_away().put(deployment("web", replicas=replicas)), dict[str, bool]()
+    told.run(5)
+    for one in asked(told).values():
+        present = presents(told)[one.key]
+        assert one.place is not None
+        seen[one.reference.name] = present is not None and present.whole
+        if present is not None:
+            assert (present.placed, present.group) == (one.place.before, one.place.groups[0])
+            more = sum(max(count, 1) for _, count in one.place.after)
+            assert not present.whole or more <= sum(max(count, 1) for _, count in present.placed)
+
+    assert {"web": replicas == 2, "p": False, "fleet-web": True} == seen
+
+
+def presents(told: Story) -> dict[ObjectKey, PresentPlace | None]:
+    """Where each object says that it is, as a question about all of them is told."""
+    world, memo, found = told.world(), Memo(), dict[ObjectKey, PresentPlace | None]()
+    reconcile(world, after(10), memo=memo)
+
+    def take(key: ObjectKey, present: PresentPlace) -> bool:
+        found[key] = present
+        return False
+
+    schedules = schedule_all_afresh(world, after(10), memo, take)
+    assert {one.key for one in schedules if one.content} == found.keys()
+    return {one.key: found.get(one.key) for one in schedules}
 
 
 def test_asking_leaves_what_passes_remember_as_it_was() -> None:

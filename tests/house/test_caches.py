@@ -12,7 +12,7 @@ TABLES = frozenset(
     ("AnswerCache", "KeyedCache", "bytearray", "defaultdict", "deque", "dict", "list", "set")
 )
 TEXTS = frozenset(("ObjectKey", "Placed", "datetime", "int", "str", "str | int", "tuple[str, ...]"))
-"""What the parameters of a cached function may be: texts, moments, and what is made of texts and numbers."""
+"""What parameters of a cached function may be: texts, moments, what is made of them and numbers."""
 
 NO_PARAMETER = frozenset(("environment", "languages", "load_schemas", "package_digest"))
 """Cached since they read what is part of this build, once and late."""

@@ -1,8 +1,9 @@
 """Which objects to rebalance, and what the merge of that rebalancer does, computed.
 
-No rule of a scheduler is written here. What each object could gain is asked as everything stands;
-what is advised is written into a copy of the world, all together, and passes over that say what
-moves. What turns out not to be worth it there is left out, and the rest is computed again.
+No rule of a scheduler is written here. What each object would gain is asked as everything stands,
+unless nothing could be gained wherever it were; what is advised is written into a copy of the
+world, all together, and passes over that say what moves. What turns out not to be worth it there is
+left out, and the rest is computed again.
 """
 
 from collections.abc import Iterable, Iterator
@@ -49,8 +50,8 @@ def advise(world: World, now: datetime, request: AdviceRequest) -> Advice:
     """
     memo = Memo()
     baseline = reconcile(world, now, memo=memo)
-    schedules = schedule_all_afresh(world, now, memo)
     weighing = weighing_in(world, now, request)
+    schedules = schedule_all_afresh(world, now, memo, weighing.may_gain)
     question = _Question(
         world=world, now=now, request=request, memo=memo, baseline=baseline, weighing=weighing
     )
@@ -161,6 +162,8 @@ def _sorted_out(
             why = WhyNot.ANYWAY
         elif one.waits_for:
             why, detail = WhyNot.WAITS, one.waits_for
+        elif one.content:
+            why = WhyNot.CONTENT
         elif place is not None and place.before != place.after:
             candidates.append(_candidate(question, one, place))
             continue

@@ -15,6 +15,7 @@ class WhyNot(StrEnum):
     """Why an object is not advised to be rebalanced."""
 
     STAYS = "stays where it is"
+    CONTENT = "is well placed already"
     NO_GAIN = "gains nothing"
     BELOW = "gains too little a move"
     BEYOND = "is beyond the moves that are allowed"

@@ -5,6 +5,7 @@ better off for good stands for 100 points; scores count as they are.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
@@ -18,7 +19,7 @@ from reconciler.audit.previews.placement_moves import (
 from reconciler.dialects.placement_wishes import SpreadWish
 from reconciler.model.decision import Placed
 from reconciler.model.identity import ClusterName
-from reconciler.rebalance.target import AffinityPlace
+from reconciler.rebalance.target import AffinityPlace, PresentPlace
 
 PART = 100
 """Points of a part that is better off: as many as a score differs by that goes from 0 to 100."""
@@ -90,6 +91,31 @@ def gains_of(change: Change, goals: Collection[Goal]) -> tuple[Gain, ...]:
     if Goal.ROOM not in goals:
         found += [gain for gain in _placed(change) if gain.points < 0]
     return tuple(sorted(found, key=lambda gain: -gain.points))
+
+
+def may_gain(
+    present: PresentPlace,
+    goals: AbstractSet[Goal],
+    *,
+    spread: tuple[SpreadWish, ...],
+    crowded: Collection[str],
+) -> bool:
+    """Return whether any other place could gain something by some goals; else none does.
+
+    Args:
+        present: Where it is.
+        goals: Those that count.
+        spread: How it wants to be spread.
+        crowded: The clusters that have given away more than they have.
+    """
+    names = [str(name) for name, _ in present.placed]
+    away = present.group is not None and present.group.place > 0
+    return (
+        not goals.isdisjoint({Goal.SCORE, Goal.COST})
+        or (Goal.AFFINITY in goals and away)
+        or (Goal.SPREAD in goals and any(wish.gap(names) for wish in spread))
+        or (Goal.ROOM in goals and (not present.whole or any(name in crowded for name in names)))
+    )
 
 
 def points_of(gains: Collection[Gain]) -> int:

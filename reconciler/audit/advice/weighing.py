@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from reconciler.audit.advice.gains import Change, Goal
+from reconciler.audit.advice.gains import Change, Goal, may_gain
 from reconciler.audit.advice.request import AdviceRequest
 from reconciler.audit.fleet.usage import usage_of
 from reconciler.core.dialects import DIALECTS, dialect_of
@@ -12,7 +12,7 @@ from reconciler.dialects.placement_wishes import SpreadWishes
 from reconciler.dialects.scores.reports import SCORES, ScoreName, read_score, reports_of
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.world import World
-from reconciler.rebalance.target import FreshPlace
+from reconciler.rebalance.target import FreshPlace, PresentPlace
 from reconciler.schedule.columns import listed
 
 
@@ -31,6 +31,18 @@ class Weighing:
     spread: Mapping[str, SpreadWishes]
     crowded: Mapping[str, str]
     scores: Mapping[str, int]
+
+    def may_gain(self, key: ObjectKey, present: PresentPlace) -> bool:
+        """Return whether an object could gain anything by being elsewhere.
+
+        Args:
+            key: What decisions about it bear.
+            present: Where it is.
+        """
+        goals, dialect = self.request.goals, dialect_of(key.group)
+        wished = dialect is not None and Goal.SPREAD in goals
+        spread = self.spread[dialect.name](key) if dialect is not None and wished else ()
+        return may_gain(present, goals, spread=spread, crowded=self.crowded)
 
     def change(self, key: ObjectKey, place: FreshPlace) -> Change:
         """Return an object in two places, with what is to be said of them.

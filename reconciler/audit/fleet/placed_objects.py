@@ -55,11 +55,12 @@ class PlacedObjects(Mapping[ObjectKey, Placed]):
         if dialect is None:
             return ()
         view = dialect.view()
-        found = dict(pair for one in outputs for pair in view.clusters_in(one.body))
-        pairs = self._pairs
+        found: dict[str, int] = {}
+        for one in outputs:
+            found.update(view.clusters_in(one.body))
+        share = self._pairs.setdefault
         return tuple(
-            pairs.setdefault((name, found[name]), (ClusterName(name), found[name]))
-            for name in sorted(found)
+            [share(pair, (ClusterName(pair[0]), pair[1])) for pair in sorted(found.items())]
         )
 
 

@@ -18,6 +18,7 @@ TITLES = ("OBJECT", "FROM", "TO", "MOVES", "GAIN")
 NOWHERE, ALONG = "-", "(goes along)"
 MOST_NAMES = 3
 SAID = {
+    WhyNot.CONTENT: "well placed already",
     WhyNot.STAYS: "already where a schedule afresh puts them",
     WhyNot.NO_GAIN: "without a gain",
     WhyNot.BELOW: "below {min_points} points a move",
@@ -27,6 +28,8 @@ SAID = {
     WhyNot.TOGETHER: "without a gain beside the others",
     WhyNot.UNDECIDED: "that cannot be decided",
 }
+AT_REST = (WhyNot.CONTENT, WhyNot.STAYS)
+"""Of these nobody needs the names."""
 
 
 def print_advice(advice: Advice) -> None:
@@ -99,7 +102,7 @@ def _left(advice: Advice) -> Iterator[str]:
         if found:
             told = said.format(min_points=request.min_points, max_moves=request.max_moves)
             names = enumerated(map(_named, found), MOST_NAMES)
-            yield f"{len(found)} {told}" + ("" if why is WhyNot.STAYS else f" ({names})")
+            yield f"{len(found)} {told}" + ("" if why in AT_REST else f" ({names})")
 
 
 def _named(one: NotAdvised) -> str:

@@ -83,9 +83,9 @@ def decide(draft: Draft, demand: Demand | None, around: Surroundings) -> Part:
         verdict, moved = _within_quotas(draft, binding, verdict, moved, demand, around)
         verdict = complaining(verdict, denied) if denied else with_room(verdict, asked.status)
     clusters = moved.clusters
-    held = spec._replace(clusters=clusters).held_on
+    spec = spec._replace(clusters=clusters)
     feedback = gather(
-        held,
+        spec.held_on,
         draft.metadata,
         reports,
         asked.status.aggregated,
@@ -93,7 +93,7 @@ def decide(draft: Draft, demand: Demand | None, around: Surroundings) -> Part:
         now=around.now,
     )
     graceful = _assess(binding, verdict, clusters, feedback, around)
-    spec = spec._replace(clusters=clusters, tasks=graceful.tasks)
+    spec = spec._replace(tasks=graceful.tasks)
     after = spec.placed
     body = binding_file(
         draft,

@@ -69,7 +69,7 @@ class SettledBindings:
             others: What has another answer beside the fleet.
         """
         own = {binding_key(workload) for workload in self._reports.follow(copies)}
-        own |= {entry.key for entry in self._drafts.follow(drafts)}
+        own.update(self._drafts.keys(drafts))
         if not same(self._under, under):
             own |= drafts.keys()
         asked = self._table.affected([*self._changed(fleet), *others], own, now)
@@ -133,7 +133,7 @@ class SettledBindings:
         if fleet is self._fleet:
             return
         self._fleet = fleet
-        changed = self._clusters.follow({str(view.cluster.name): view for view in fleet})
-        yield from (entry.key for entry in changed)
+        changed = self._clusters.keys({str(view.cluster.name): view for view in fleet})
+        yield from changed
         if changed:
             yield ANY_CLUSTER

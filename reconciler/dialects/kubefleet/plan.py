@@ -51,7 +51,11 @@ from reconciler.dialects.kubefleet.view.decision_record import (
 )
 from reconciler.dialects.kubefleet.view.explanation import explain_failure
 from reconciler.dialects.kubefleet.view.files import is_unreadable
-from reconciler.dialects.kubefleet.view.rebalance_target import fresh_place, standing_of
+from reconciler.dialects.kubefleet.view.rebalance_target import (
+    fresh_place,
+    present_place,
+    standing_of,
+)
 from reconciler.dialects.kubefleet.workgenerator.overriding import PlacementOverriding
 from reconciler.dialects.kubefleet.workgenerator.placement_content import overrides_asked
 from reconciler.dialects.object_boundary import FaultPlace, place_of
@@ -125,8 +129,10 @@ class Fleets:
             return Target(key, waits_for=why)
         if key not in self.placements:
             return None
-        afresh = partial(fresh_place, self.left.get(key, {}), self.members, self.now)
-        return Target(key, moves=partial(exchanged_by, afresh), afresh=afresh)
+        left = self.left.get(key, {})
+        afresh = partial(fresh_place, left, self.members, self.now)
+        moves, present = partial(exchanged_by, afresh), partial(present_place, left)
+        return Target(key, moves=moves, afresh=afresh, present=present)
 
     def select(self, selection: TargetSelection, /) -> Iterable[Reference]:
         """Yield the placements that a description means; each is its own policy."""

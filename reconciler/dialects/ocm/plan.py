@@ -223,7 +223,7 @@ class Ocm:
         hub = hub_of(list(inventory.views.values()), memory.objects, memory)
         changed = tuple(reads.changed_hub(memory.members, hub.members, objects))
         memory.members = hub.members
-        reported = [step.key for step in memory.feedback.follow(world.feedback)]
+        reported = memory.feedback.keys(world.feedback)
         drafts = Drafts(world=world, memory=memory)
         drafts.draw(touched)
         if _follow_decisions(touched, drafts):

@@ -161,7 +161,7 @@ class FollowedScores:
 
     def follow(self, world: World) -> Reports:
         """Go on to a world, and return its scores."""
-        keys = (step.key for step in self._inputs.follow(world.inputs))
+        keys = self._inputs.keys(world.inputs)
         found = [key for key in keys if key[:2] == SCORES]
         if found:
             came = reports_of(world.inputs[key] for key in found if key in world.inputs)

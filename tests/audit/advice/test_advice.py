@@ -9,12 +9,21 @@ from reconciler.audit.advice.adviser import advise
 from reconciler.audit.advice.choice import WhyNot
 from reconciler.audit.advice.gains import Goal
 from reconciler.audit.advice.request import AdviceRequest, ScoreFamily
+from reconciler.audit.advice.weighing import Weighing
 from reconciler.audit.fleet.placed import placed_on
 from reconciler.audit.previews.edits import put
 from reconciler.core.next_world import next_world
 from reconciler.core.reconcile import reconcile
 from reconciler.dialects.scores.reports import ScoreName
-from tests.builders import after, configuration
+from tests.builders import (
+    DYNAMIC,
+    after,
+    configuration,
+    deployment,
+    groups,
+    policy,
+    selector,
+)
 from tests.dialects.ocm import worlds as ocm
 from tests.stories import Story, story
 from tests.three_apis import all_away, scores
@@ -84,6 +93,35 @@ def test_what_is_advised_is_what_a_pass_does() -> None:
         expected = {one.key: (one.before, one.after) for one in advice.moves}
         moved = {key: (placed_on(world, key), placed_on(left, key)) for key in every}
         assert expected == {key: both for key, both in moved.items() if both[0] != both[1]}
+
+
+@pytest.mark.parametrize("goal", Goal)
+def test_asking_only_what_may_gain_advises_the_same(
+    goal: Goal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who is asked where it would be, though nothing could come of it, is not advised either."""
+    request = {"goals": frozenset({goal}), "family": BY_SCORE["family"]}
+    told = all_away().put(*scores(alpha=0, beta=50, gamma=100))
+    told.run(5)
+    short = advice_on(told, **request)
+    monkeypatch.setattr(Weighing, "may_gain", lambda *_: True)
+    full = advice_on(told, **request)
+
+    assert (full.moves, full.body) == (short.moves, short.body)
+    assert why(full).keys() == why(short).keys()
+    assert WhyNot.CONTENT not in why(full).values()
+
+
+def test_what_is_well_placed_says_so() -> None:
+    """It is in its first group, whole, and on no crowded cluster."""
+    told = all_away()
+    placement = groups(["beta"], replicaScheduling=DYNAMIC)
+    told.put(
+        deployment("other"), policy("q", selectors=[selector(name="other")], placement=placement)
+    )
+    told.run(5)
+
+    assert WhyNot.CONTENT is why(advice_on(told))["other"]
 
 
 def test_nothing_is_advised_in_a_freeze() -> None:

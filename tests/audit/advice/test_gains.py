@@ -1,12 +1,14 @@
 """What it gains to have an object elsewhere, one rule a goal."""
 
 import pytest
+from hypothesis import assume, event, given
+from hypothesis import strategies as st
 
-from reconciler.audit.advice.gains import Change, Gain, Goal, gains_of, points_of
+from reconciler.audit.advice.gains import Change, Gain, Goal, gains_of, may_gain, points_of
 from reconciler.dialects.placement_wishes import SpreadWish
 from reconciler.model.decision import Placed
 from reconciler.model.identity import ClusterName
-from reconciler.rebalance.target import AffinityPlace
+from reconciler.rebalance.target import AffinityPlace, PresentPlace
 
 REGION = {"a": "east", "b": "east", "e": "east", "c": "west", "d": "north"}
 IN_TWO = SpreadWish(name="region", domain_of=REGION, least=2)
@@ -23,6 +25,73 @@ def placed(**clusters: int) -> Placed:
 def gained(goal: Goal, change: Change) -> list[tuple[int, str]]:
     """Points and words of what a change gains by a goal."""
     return [(gain.points, gain.words) for gain in gains_of(change, {goal})]
+
+
+PLACES = st.dictionaries(st.sampled_from("abcdex"), st.integers(0, 3)).map(
+    lambda found: placed(**found)
+)
+GROUPS = st.none() | st.integers(0, 2).map(lambda place: AffinityPlace(place, f"g{place}"))
+
+
+@given(
+    before=PLACES,
+    after=PLACES,
+    groups=st.tuples(GROUPS, GROUPS),
+    goals=st.frozensets(st.sampled_from(Goal), min_size=1),
+    spread=st.lists(st.sampled_from([IN_TWO, IN_ONE, EVENLY]), max_size=3).map(tuple),
+    crowded=st.sets(st.sampled_from("abcde")),
+    whole=st.booleans(),
+)
+def test_what_may_not_gain_gains_nothing_anywhere(
+    before: Placed,
+    after: Placed,
+    groups: tuple[AffinityPlace | None, AffinityPlace | None],
+    goals: frozenset[Goal],
+    spread: tuple[SpreadWish, ...],
+    crowded: set[str],
+    *,
+    whole: bool,
+) -> None:
+    """Whatever place is thought of; of what is whole no place has more parts."""
+    assume(not whole or points_of(gains_of(Change(before=before, after=after), {Goal.ROOM})) <= 0)
+    present = PresentPlace(before, groups[0], whole)
+    change = Change(
+        before=before,
+        after=after,
+        groups=groups,
+        spread=spread,
+        crowded=dict.fromkeys(crowded, "cpu"),
+        scores=SCORES,
+        called="r/s",
+    )
+    possible = may_gain(present, goals, spread=spread, crowded=crowded)
+    event(f"may gain: {possible}")
+
+    assert possible or points_of(gains_of(change, goals)) <= 0
+
+
+@pytest.mark.parametrize(
+    ("present", "goal", "expected"),
+    [
+        pytest.param(PresentPlace((), AffinityPlace(1, "g")), Goal.AFFINITY, True, id="away"),
+        pytest.param(PresentPlace((), AffinityPlace(0, "g")), Goal.AFFINITY, False, id="home"),
+        pytest.param(PresentPlace(()), Goal.AFFINITY, False, id="no-groups"),
+        pytest.param(PresentPlace(placed(a=1, b=1)), Goal.SPREAD, True, id="one-region"),
+        pytest.param(PresentPlace(placed(a=1, c=1)), Goal.SPREAD, False, id="spread"),
+        pytest.param(PresentPlace(placed(b=1)), Goal.ROOM, True, id="perhaps-more"),
+        pytest.param(PresentPlace(placed(b=1), whole=True), Goal.ROOM, False, id="whole"),
+        pytest.param(PresentPlace(placed(a=1), whole=True), Goal.ROOM, True, id="crowded"),
+        pytest.param(PresentPlace(placed(b=1), whole=True), Goal.SCORE, True, id="score"),
+        pytest.param(PresentPlace(placed(b=1), whole=True), Goal.COST, True, id="cost"),
+    ],
+)
+def test_only_what_lacks_something_may_gain(
+    present: PresentPlace,
+    goal: Goal,
+    expected: bool,  # noqa: FBT001  # a column of the table
+) -> None:
+    """By goal: an earlier group, a gap of spread, room; a score may always be better."""
+    assert expected is may_gain(present, {goal}, spread=(IN_TWO,), crowded={"a"})
 
 
 @pytest.mark.parametrize(

@@ -152,12 +152,12 @@ def _without_empty(body: Body) -> Body:
         if isinstance(value, str):  # most are, so they come first
             if value or name in WRITTEN:
                 kept[name] = value
-        elif type(value) is dict or isinstance(value, Mapping):  # the first is faster
-            if value or name != "matchLabels":  # all else is behind a pointer, which Go keeps
-                kept[name] = _without_empty(value)
         elif isinstance(value, list | tuple):
             if value:
                 kept[name] = [_without_empty(v) if isinstance(v, Mapping) else v for v in value]
+        elif type(value) is dict or isinstance(value, Mapping):  # the first is faster
+            if value or name != "matchLabels":  # all else is behind a pointer, which Go keeps
+                kept[name] = _without_empty(value)
         elif not _is_zero(name, value):
             kept[name] = value
     return kept

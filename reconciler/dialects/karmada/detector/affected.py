@@ -78,9 +78,9 @@ class ClaimSources:
 
     def follow(self, world: World, policies: Policies) -> ClaimChanges:
         """Go on to a world, and return what differs from the one before."""
-        outputs = (entry.key for entry in self._outputs.follow(world.outputs))
+        outputs = self._outputs.keys(world.outputs)
         return ClaimChanges(
-            inputs={entry.key for entry in self._inputs.follow(world.inputs)},
+            inputs={*self._inputs.keys(world.inputs)},
             bindings={key for key in outputs if key.group == GROUP},
             policies=self._policies.follow(policies.by_key),
         )

@@ -53,7 +53,7 @@ class KnownPolicies:
     def follow(self, inputs: Mapping[ObjectKey, Manifest]) -> Policies:
         """Go on to other inputs, and return their policies; the same while none differs."""
         affected: set[ObjectKey] = set()
-        for key, _, _ in self._inputs.follow(inputs):
+        for key in self._inputs.keys(inputs):
             if key[:2] in KINDS:
                 affected.add(key)
             elif key[:2] in OVERRIDES:

@@ -5,7 +5,7 @@ from functools import partial
 
 from reconciler.dialects.karmada.api.groups import CLUSTER
 from reconciler.dialects.karmada.api.placement import SpreadConstraint, decode_spread
-from reconciler.dialects.karmada.api.work.binding_spec import decode_spec
+from reconciler.dialects.karmada.api.work.binding_spec import placement_in
 from reconciler.dialects.placement_wishes import SpreadWish, SpreadWishes
 from reconciler.model.body import Body
 from reconciler.model.fields import mapping, strings, text
@@ -47,7 +47,7 @@ def spread_wishes(world: World) -> SpreadWishes:
 
     def of_binding(key: ObjectKey) -> tuple[SpreadWish, ...]:
         binding = world.outputs.get(key)
-        placement = None if binding is None else decode_spec(binding.body).placement
+        placement = None if binding is None else placement_in(binding.body)
         return tuple(
             SpreadWish(
                 name=one.spread_by_field or one.spread_by_label,

@@ -8,6 +8,8 @@ as older rules wrote it, stays there while it holds, so that no file is written 
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import lru_cache
+from types import MappingProxyType
 from typing import NamedTuple
 
 from reconciler.dialects.karmada.api.cluster_reports import Reports
@@ -72,7 +74,7 @@ def gather(
         now: Moment for clusters newly chosen.
     """
     names = sorted(clusters)
-    known = read_moments(metadata.note(PLACED_AT))
+    known, written_at = _noted(metadata.note(PLACED_AT))
     first_at = format_moment(now)
     placed_at = {name: known.get(name, first_at) for name in names}
     reported = reports.items(names)
@@ -87,7 +89,7 @@ def gather(
     healthy = dict.fromkeys(assumed, str(Health.HEALTHY))
     by_report = {name: item.health for name, item in reported.items()}
     return Feedback(
-        placed_at=write_note(placed_at),
+        placed_at=written_at if placed_at == known else write_note(placed_at),
         aggregated=[items[name] for name in names if name in items],
         condition=fully_applied(names, items, told, silence.after_seconds)
         if names or silence.is_written
@@ -97,6 +99,13 @@ def gather(
         until=until,
         assumed_at=assumed_at,
     )
+
+
+@lru_cache(maxsize=1024)  # many bindings were put on the same clusters at the same moment
+def _noted(note: str) -> tuple[Mapping[str, str], str]:
+    """Return the moments of the annotation by cluster, and their text as a pass writes it."""
+    moments = read_moments(note)
+    return MappingProxyType(moments), write_note(moments)
 
 
 def assumed_among(

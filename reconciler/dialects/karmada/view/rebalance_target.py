@@ -32,7 +32,13 @@ from reconciler.manifests.places import doubt_about, fault_place, with_place
 from reconciler.manifests.suspension import SUSPEND, is_suspended
 from reconciler.model.identity import ObjectKey
 from reconciler.model.world import World
-from reconciler.rebalance.target import FreshPlace, Standing, Target, TargetState
+from reconciler.rebalance.target import (
+    FreshPlace,
+    PresentPlace,
+    Standing,
+    Target,
+    TargetState,
+)
 
 
 def held_since(
@@ -114,9 +120,21 @@ def target_of(draft: Draft, around: Surroundings, world: World, workload: Object
         divisible=is_divisible(binding),
         moves=partial(moves_afresh, binding, around.members, now),
         afresh=partial(_fresh_place, draft, binding, around),
+        present=partial(_present_place, draft, binding, around),
         left=partial(moves_left, binding, goal, around.members, now),
         arrived=_has_arrived(draft, binding, around),
         evicting=tuple(sorted({str(task.from_cluster) for task in binding.tasks})),
+    )
+
+
+def _present_place(draft: Draft, binding: Binding, around: Surroundings) -> PresentPlace:
+    """Return where a binding is; of replicas that are divided there are never more than wanted."""
+    placed = draft.stood.placed
+    is_counted = is_divisible(binding) and not around.propagate_empty
+    return PresentPlace(
+        placed=placed,
+        group=affinity_place(draft.spec.placement, binding.observed_affinity),
+        whole=is_counted and sum([replicas for _, replicas in placed]) >= binding.replicas,
     )
 
 

@@ -8,6 +8,7 @@ from reconciler.dialects.kubefleet.api.clusters import Members
 from reconciler.dialects.kubefleet.api.kinds import BINDINGS, POLICY_SNAPSHOTS
 from reconciler.dialects.kubefleet.api.names import SCHEDULED_CONDITION
 from reconciler.dialects.kubefleet.api.placement_status import decode_placement_status
+from reconciler.dialects.kubefleet.api.policy import PICK_N
 from reconciler.dialects.kubefleet.scheduler.schedule import reschedule
 from reconciler.dialects.kubefleet.snapshots.policy_snapshot import decode_snapshot
 from reconciler.dialects.kubefleet.snapshots.revision import is_latest
@@ -20,7 +21,7 @@ from reconciler.dialects.kubefleet.view.decision_record import (
 from reconciler.errors import UserError
 from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey
-from reconciler.rebalance.target import FreshPlace, Standing, TargetState
+from reconciler.rebalance.target import FreshPlace, PresentPlace, Standing, TargetState
 
 
 def standing_of(own: Body | None, left: Mapping[ObjectKey, Body]) -> Standing:
@@ -37,6 +38,25 @@ def standing_of(own: Body | None, left: Mapping[ObjectKey, Body]) -> Standing:
     )
 
 
+def present_place(left: Mapping[ObjectKey, Body]) -> PresentPlace | None:
+    """Return where a placement is, `None` if that cannot be told; a number is never exceeded.
+
+    Args:
+        left: The outputs that belong to the placement.
+    """
+    latest = _latest_snapshot(left)
+    if latest is None:
+        return None
+    clusters = placed(left)
+    try:
+        snapshot = decode_snapshot(latest)
+        counted = snapshot.policy.placement_type == PICK_N
+        whole = counted and len(clusters) >= snapshot.number_of_clusters
+    except UserError:
+        return None
+    return PresentPlace(clusters, whole=whole)
+
+
 def fresh_place(
     left: Mapping[ObjectKey, Body], members: Members, now: datetime
 ) -> FreshPlace | None:
@@ -49,8 +69,7 @@ def fresh_place(
         members: All clusters, at `now`.
         now: Moment of the pass.
     """
-    snapshots = (b for k, b in left.items() if k.kind in POLICY_SNAPSHOTS and is_latest(b))
-    latest = next(snapshots, None)
+    latest = _latest_snapshot(left)
     if latest is None:
         return None
     try:
@@ -68,3 +87,9 @@ def fresh_place(
         after=placed_bindings(result.bindings.values()),
         problem=problem_of(scheduled),
     )
+
+
+def _latest_snapshot(left: Mapping[ObjectKey, Body]) -> Body | None:
+    """Return the policy snapshot by which a placement is decided, `None` if there is none yet."""
+    found = (b for k, b in left.items() if k.kind in POLICY_SNAPSHOTS and is_latest(b))
+    return next(found, None)

@@ -43,7 +43,7 @@ class HubObjects:
 
     def follow(self, world: World) -> list[ObjectKey]:
         """Go on to a world, and return the objects that may be others."""
-        keys = (step.key for step in self._inputs.follow(world.inputs))
+        keys = self._inputs.keys(world.inputs)
         found = [key for key in keys if key[:2] in (SETS, SET_BINDINGS, SCORES)]
         sets, bindings, reports = (
             [key for key in found if key[:2] == kind] for kind in (SETS, SET_BINDINGS, SCORES)

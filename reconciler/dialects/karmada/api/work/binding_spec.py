@@ -193,6 +193,15 @@ def decode_requests(manifest: Body) -> Body:
     return fields.mapping(requirements, "resourceRequest")
 
 
+def placement_in(manifest: Body) -> Body | None:
+    """Return the placement of a binding's manifest alone, as it is written.
+
+    Raises:
+        UserError: It is no mapping.
+    """
+    return fields.mapping_or_none(fields.mapping(manifest, "spec"), "placement")
+
+
 def takes_the_same(one: Body, other: Body) -> bool:
     """Return whether two manifests of a binding have the same clusters, replicas and requests."""
     first, second = fields.mapping(one, "spec"), fields.mapping(other, "spec")
