@@ -39,8 +39,10 @@ class Followed(Generic[K, V]):
 
     def follow(self, now: Mapping[K, V]) -> list[FollowedEntry[K, V]]:
         """Go on to another mapping, and return the entries that may differ."""
-        before = self.seen
-        return [FollowedEntry(key, before.get(key), now.get(key)) for key in self.keys(now)]
+        before, keys = self.seen, self.keys(now)
+        if not before:  # the first look
+            return [FollowedEntry(key, None, one) for key, one in now.items()]
+        return [FollowedEntry(key, before.get(key), now.get(key)) for key in keys]
 
 
 @dataclass(slots=True, eq=False)

@@ -11,7 +11,9 @@ SOURCES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob(
 TABLES = frozenset(
     ("AnswerCache", "KeyedCache", "bytearray", "defaultdict", "deque", "dict", "list", "set")
 )
-TEXTS = frozenset(("ObjectKey", "Placed", "datetime", "int", "str", "str | int", "tuple[str, ...]"))
+TEXTS = frozenset(
+    ("ObjectKey", "Placed", "Quantity", "datetime", "int", "str", "str | int", "tuple[str, ...]")
+)
 """What parameters of a cached function may be: texts, moments, what is made of them and numbers."""
 
 NO_PARAMETER = frozenset(("environment", "languages", "load_schemas", "package_digest"))

@@ -4,55 +4,30 @@ The order is that in which upstream's controllers act on one another. What they 
 after the other is written once, at the generation that their chain of events ends with.
 """
 
-from functools import partial
-
 from reconciler.dialects.contract import RescheduleTrigger as Demand
 from reconciler.dialects.karmada.api.binding import Binding
 from reconciler.dialects.karmada.api.cluster_reports import Reports
 from reconciler.dialects.karmada.api.clusters import TargetCluster
-from reconciler.dialects.karmada.api.placement import scored_resources
-from reconciler.dialects.karmada.api.work.hub_marks import kept_marks
-from reconciler.dialects.karmada.binding.merged_targets import kept_clusters
+from reconciler.dialects.karmada.binding_part import DecidedBinding, part_of
 from reconciler.dialects.karmada.detector.binding_draft import Draft
-from reconciler.dialects.karmada.eviction.application_failover import (
-    UNHEALTHY_SINCE,
-)
 from reconciler.dialects.karmada.eviction.graceful_eviction import GracefulEviction, assess_tasks
 from reconciler.dialects.karmada.eviction.left_clusters import leave_clusters
 from reconciler.dialects.karmada.protected_room import BindingRoom
 from reconciler.dialects.karmada.scheduler.batched_moves import (
-    MOVING_TO,
     BatchedMove,
-    blocked_by_eviction,
     move,
     read_goal,
     stay,
-    write_goal,
 )
 from reconciler.dialects.karmada.scheduler.failure import FailureKind
-from reconciler.dialects.karmada.scheduler.reschedule_requests import ask
+from reconciler.dialects.karmada.scheduler.reschedule_requests import RescheduleRequest, ask
 from reconciler.dialects.karmada.scheduler.schedule import complaining, refused, schedule, with_room
 from reconciler.dialects.karmada.scheduler.schedule_result import ScheduleVerdict
-from reconciler.dialects.karmada.scheduler.triggers import ScheduleReason
 from reconciler.dialects.karmada.surroundings import Surroundings
 from reconciler.dialects.karmada.view.aggregated_status import Feedback, gather
-from reconciler.dialects.karmada.view.binding_rendering import (
-    DECISION_DIGEST,
-    binding_file,
-    digest_of,
-    is_edited,
-)
-from reconciler.dialects.karmada.view.decision_record import Happened, decision_on
-from reconciler.dialects.karmada.view.explanation import explain
-from reconciler.dialects.karmada.view.failover_faults import unpreserved_faults
-from reconciler.dialects.karmada.view.waits import waits_of
 from reconciler.dialects.karmada.within_room import goal_beyond_room
 from reconciler.dialects.object_pass import Part
-from reconciler.dialects.scores.reports import expires_at
-from reconciler.model.moments import earliest, span
-from reconciler.rebalance.target import MetDemand
-
-LEFT_ALONE = frozenset({ScheduleReason.NONE, ScheduleReason.DELETING})
+from reconciler.model.moments import span
 
 
 def decide(draft: Draft, demand: Demand | None, around: Surroundings) -> Part:
@@ -66,24 +41,22 @@ def decide(draft: Draft, demand: Demand | None, around: Surroundings) -> Part:
     Raises:
         UserError: Something in the binding cannot be read.
     """
+    return part_of(_decided(draft, demand, around), around)
+
+
+def _decided(draft: Draft, demand: Demand | None, around: Surroundings) -> DecidedBinding:
+    """Let the controllers act on a binding one after the other."""
     denied = around.refusal(draft.key.namespace, draft.stood, draft.spec)
     if denied:  # the requests have grown where the binding is: its spec stays as a whole
         draft = draft._replace(spec=draft.stood._replace(components=()))
     asked = ask(draft, demand, around.now)
-    spec, binding = asked.spec, asked.binding
-    before = draft.stood.placed
-    reports = Reports(spec.resource.key, around.copies, around.silence.is_written)
-    binding, eviction, failing = leave_clusters(draft, spec, binding, reports, around)
-    goal = read_goal(draft.metadata)
+    reports = Reports(asked.spec.resource.key, around.copies, around.silence.is_written)
+    left = leave_clusters(draft, asked.spec, asked.binding, reports, around)
     room = around.room_of(draft)
-    verdict = _schedule(binding, around, room) if asked.considered else None
-    moved = move(binding, verdict, goal, demand, around.members, around.now)
+    verdict, moved = _choose(draft, asked, left.binding, demand, around, room)
     if verdict is not None:
-        verdict, moved = _within_room(draft, binding, verdict, moved, demand, around)
-        verdict, moved = _within_quotas(draft, binding, verdict, moved, demand, around)
         verdict = complaining(verdict, denied) if denied else with_room(verdict, asked.status)
-    clusters = moved.clusters
-    spec = spec._replace(clusters=clusters)
+    spec = asked.spec._replace(clusters=moved.clusters)
     feedback = gather(
         spec.held_on,
         draft.metadata,
@@ -92,68 +65,37 @@ def decide(draft: Draft, demand: Demand | None, around: Surroundings) -> Part:
         silence=around.silence,
         now=around.now,
     )
-    graceful = _assess(binding, verdict, clusters, feedback, around)
-    spec = spec._replace(tasks=graceful.tasks)
-    after = spec.placed
-    body = binding_file(
-        draft,
-        spec,
-        asked.status,
-        binding,
-        verdict,
-        feedback,
-        around.now,
-        notes={
-            UNHEALTHY_SINCE: failing.since,
-            MOVING_TO: write_goal(moved.goal),
-            DECISION_DIGEST: digest_of(after, draft.resource),
-            **kept_marks(draft.metadata, partial(kept_clusters, spec)),
-        },
-    )
-    rescheduled = demand is not None and _has_happened(demand, verdict, moved)
-    looked = verdict is not None and verdict.trigger not in LEFT_ALONE
-    scored = scored_resources(spec.placement) if looked else frozenset()
-    note = blocked_by_eviction(binding, verdict, around.members, around.now) if rescheduled else ""
-    happened = Happened(
-        demand=demand if rescheduled else None,
-        note=note,
+    graceful = _assess(left.binding, verdict, moved.clusters, feedback, around)
+    return DecidedBinding(
+        draft=draft,
+        demand=demand,
         asked=asked,
-        eviction=eviction,
-        failing=failing,
+        left=left,
+        room=room,
         verdict=verdict,
-        edited=is_edited(draft.metadata, before, draft.resource),
-        spec=spec,
-        protected=room is not None,
+        moved=moved,
+        spec=spec._replace(tasks=graceful.tasks),
+        feedback=feedback,
+        graceful=graceful,
     )
-    return Part(
-        outputs={draft.key: body},
-        decision=decision_on(draft, before, after, happened, around.members, around.now),
-        edited=(draft.key,) if happened.edited or asked.by_hand else (),
-        faults=tuple(unpreserved_faults(draft, around.path_of, eviction, failing)),
-        rescheduled=rescheduled,
-        met=MetDemand(moved.left, note),
-        until=earliest(
-            feedback.until,
-            feedback.assumed_at if graceful.awaits_health else None,
-            graceful.until,
-            failing.until,
-            None if eviction is None else eviction.until,
-            expires_at(scored, around.members.scores, around.now),
-        ),
-        waits=waits_of(draft, after, eviction, failing, graceful.ends),
-        explain=partial(
-            explain,
-            draft,
-            binding,
-            verdict,
-            around.members,
-            around.now,
-            propagate_empty=around.propagate_empty,
-            room=room,
-        ),
-        local=moved.goal is None and not looked,
-        scored=scored,
-    )
+
+
+def _choose(
+    draft: Draft,
+    asked: RescheduleRequest,
+    binding: Binding,
+    demand: Demand | None,
+    around: Surroundings,
+    room: BindingRoom | None,
+) -> tuple[ScheduleVerdict | None, BatchedMove]:
+    """Return what the scheduler says, if it looks, and where that brings the binding."""
+    verdict = _schedule(binding, around, room) if asked.considered else None
+    goal = read_goal(draft.metadata)
+    moved = move(binding, verdict, goal, demand, around.members, around.now)
+    if verdict is None:
+        return None, moved
+    verdict, moved = _within_room(draft, binding, verdict, moved, demand, around)
+    return _within_quotas(draft, binding, verdict, moved, demand, around)
 
 
 def _within_quotas(
@@ -207,11 +149,6 @@ def _schedule(binding: Binding, around: Surroundings, room: BindingRoom | None) 
         propagate_empty=around.propagate_empty,
         room=room,
     )
-
-
-def _has_happened(demand: Demand, verdict: ScheduleVerdict | None, moved: BatchedMove) -> bool:
-    """Return whether the scheduler did what a rebalancer demanded, whatever came of it."""
-    return moved.followed if not demand.fresh else verdict is not None and verdict.triggered
 
 
 def _assess(

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from reconciler.dialects.contract import Prepared
 from reconciler.dialects.kubefleet.api.names import GROUP
-from reconciler.dialects.kubefleet.plan import Fleets
+from reconciler.dialects.kubefleet.fleets import Fleets
 from reconciler.manifests.admission import digest
 from reconciler.model.body import Body
 from reconciler.model.fields import mapping

@@ -4,6 +4,8 @@ Content that is not as Kubernetes would have it counts as absent: it is the memb
 judge.
 """
 
+from functools import lru_cache
+
 from reconciler.model.body import Body
 from reconciler.model.content import mapping_of, mappings_of
 from reconciler.model.quantity import (
@@ -72,6 +74,7 @@ def is_extended(name: str) -> bool:
     return "/" in name and "kubernetes.io/" not in name and not name.startswith("requests.")
 
 
+@lru_cache(maxsize=1 << 12)  # workloads ask for few different amounts
 def canonical_amount(name: str, amount: Quantity) -> str:
     """Return the text that upstream prints: binary for memory-like resources, else decimal."""
     if name == "cpu":

@@ -9,11 +9,14 @@ from reconciler.dialects.karmada.api.policies import (
     Policy,
     Template,
     closeness,
+    implicit_priority,
 )
 from reconciler.dialects.karmada.detector.policy_selectors import PolicySelectors
 from reconciler.dialects.object_boundary import Failed
 from reconciler.model.identity import ObjectKey
 from reconciler.model.versioned import Versioned
+
+FEW = 4  # ours: so many selectors are soon judged one by one
 
 Match = tuple[Policy, Implicit]
 """A policy that selects a workload, and how closely."""
@@ -100,7 +103,12 @@ class Policies:
         return self._asked(template, local) if local else [], self._asked(template, "")
 
     def _selects(self, holder: Policy, template: Template) -> bool:
-        """Return whether a policy selects a workload, be it of its namespace or not."""
+        """Return whether a policy selects a workload, be it of its namespace or not.
+
+        One may list thousands of workloads by name; then the index is asked.
+        """
+        if len(holder.selectors) <= FEW:
+            return implicit_priority(holder, template) is not Implicit.NO_MATCH
         return any(policy is holder for policy, _ in self._asked(template, holder.key.namespace))
 
     def _asked(self, template: Template, namespace: str) -> list[Match]:

@@ -27,8 +27,9 @@ from reconciler.dialects.kubefleet.api.policy_snapshot import (
     encode_policy_status,
 )
 from reconciler.dialects.kubefleet.api.resource_snapshot import readable_entries, resource_key
+from reconciler.dialects.kubefleet.fleets import Fleets
 from reconciler.dialects.kubefleet.imports.adopted_bindings import adopted_binding
-from reconciler.dialects.kubefleet.plan import Fleets, KubeFleet
+from reconciler.dialects.kubefleet.plan import KubeFleet
 from reconciler.dialects.kubefleet.snapshots.resource_snapshots import snapshot_resources
 from reconciler.dialects.kubefleet.snapshots.revision import (
     Owner,
