@@ -1,6 +1,6 @@
 """The objects of one API and the outputs that are theirs, followed from one world to the next."""
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
 from reconciler.dialects.followed_index import Followed, FollowedIndex
@@ -55,9 +55,9 @@ class FollowedObjects:
         touched = self._outputs.follow(world.outputs)
         for key in touched:
             self._gather(key)
-        for key, _, now in self._inputs.follow(world.inputs):
+        for key in self._inputs.keys(world.inputs):
             if key[:2] in self.by.kinds:
-                self._take(key, now)
+                self._take(key, world.inputs.get(key))
                 touched.add(key)
         for key in touched:
             if key not in self.there and self._outputs.of(key):
@@ -76,12 +76,11 @@ class FollowedObjects:
         status = self._outputs.get(key)
         return {**self.left.get(key, {}), **({} if status is None else {key: status.body})}
 
-    def _owners(self, key: ObjectKey, output: Manifest) -> Iterator[ObjectKey]:
-        """Yield the object that an output belongs to: its status to itself."""
+    def _owners(self, key: ObjectKey, output: Manifest) -> tuple[ObjectKey, ...]:
+        """Return the object that an output belongs to, its status to itself; none for others."""
         if key[:2] in self.by.kinds:
-            yield key
-        elif key[:2] in self.by.owned:
-            yield self.by.owner_of(key, output.body)
+            return (key,)
+        return (self.by.owner_of(key, output.body),) if key[:2] in self.by.owned else ()
 
     def _take(self, key: ObjectKey, manifest: Manifest | None) -> None:
         """Take an object as it is written, `None` if it is not any more."""

@@ -38,21 +38,23 @@ POLICIES = "all override policies are gone through, and indexed, for the one tha
 ROOM = "how often a workload fits is asked of the whole fleet at once, and kept"
 SCORE = "a score is read of all clusters at once, and kept"
 RECORDS = "a record names the first twenty clusters that were rejected, of which this is one"
+LISTED = "a snapshot lists what was decided of the first twenty clusters"
 GROWS: Mapping[tuple[str, str], tuple[float, float, str]] = {
     ("karmada", "override"): (MORE, 1.08, POLICIES),
     ("karmada", "label"): (MORE, 1.62, INDEX),
-    ("karmada", "taint"): (MORE, 2.24, INDEX),
+    ("karmada", "taint"): (1.06, 2.24, INDEX),
     ("karmada", "resources"): (1.35, 4.62, INDEX),
     ("karmada", "rebalancer"): (MORE, 1.4, ROOM),
+    ("kubefleet", "placement"): (1.06, MORE, LISTED),
     ("kubefleet", "override"): (MORE, 1.25, POLICIES),
     ("kubefleet", "label"): (3.2, 10.2, RECORDS),
     ("kubefleet", "taint"): (3.2, 10.2, RECORDS),
     ("kubefleet", "rebalancer"): (1.1, 1.14, INDEX),
-    ("ocm", "placement"): (MORE, 1.12, SCORE),
+    ("ocm", "placement"): (MORE, 1.15, SCORE),
     ("ocm", "label"): (MORE, 1.39, INDEX),
-    ("ocm", "taint"): (MORE, 1.4, INDEX),
+    ("ocm", "taint"): (MORE, 1.45, INDEX),
     ("ocm", "resources"): (MORE, 1.38, INDEX),
-    ("ocm", "score"): (MORE, 1.08, SCORE),
+    ("ocm", "score"): (MORE, 1.14, SCORE),
     ("ocm", "rebalancer"): (1.09, 2.22, SCORE),
 }
 """How many times as much a change costs at most in the larger fleet of either pair, and why."""

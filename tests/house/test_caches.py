@@ -12,7 +12,17 @@ TABLES = frozenset(
     ("AnswerCache", "KeyedCache", "bytearray", "defaultdict", "deque", "dict", "list", "set")
 )
 TEXTS = frozenset(
-    ("ObjectKey", "Placed", "Quantity", "datetime", "int", "str", "str | int", "tuple[str, ...]")
+    (
+        "ObjectKey",
+        "Placed",
+        "Quantity",
+        "datetime",
+        "int",
+        "int | None",
+        "str",
+        "str | int",
+        "tuple[str, ...]",
+    )
 )
 """What parameters of a cached function may be: texts, moments, what is made of them and numbers."""
 

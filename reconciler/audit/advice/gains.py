@@ -11,10 +11,8 @@ from enum import StrEnum
 from fractions import Fraction
 
 from reconciler.audit.previews.placement_moves import (
-    came_and_left,
-    moves_of,
+    parts_between,
     parts_in,
-    parts_moved,
 )
 from reconciler.dialects.placement_wishes import SpreadWish
 from reconciler.model.decision import Placed
@@ -73,7 +71,7 @@ class Change:
     @property
     def moves(self) -> int:
         """How many parts leave a cluster for another one."""
-        return parts_moved(moves_of(self.before, self.after))
+        return min(parts_between(self.before, self.after))
 
     @property
     def noun(self) -> str:
@@ -166,7 +164,7 @@ def _room(change: Change) -> Iterator[Gain]:
 
 def _placed(change: Change) -> Iterator[Gain]:
     """Compare how many parts are placed."""
-    came, went = came_and_left(moves_of(change.before, change.after))
+    came, went = parts_between(change.before, change.after)
     if came > went:
         words = f"{_counted(came - went, change.noun)} more placed"
         yield Gain(Goal.ROOM, PART * (came - went), words)

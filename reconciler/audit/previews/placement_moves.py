@@ -34,11 +34,26 @@ def parts_moved(moves: Iterable[PlacementMove]) -> int:
 
 def came_and_left(moves: Iterable[PlacementMove]) -> tuple[int, int]:
     """Return how many parts come to clusters, and how many leave them."""
-    changes = [parts_in(one.after) - parts_in(one.before) for one in moves]
-    came = sum([change for change in changes if change > 0])
-    return came, came - sum(changes)
+    return _sums([parts_in(one.after) - parts_in(one.before) for one in moves])
+
+
+def parts_between(before: Placed, after: Placed) -> tuple[int, int]:
+    """Return the same of all clusters of either side.
+
+    >>> parts_between((("a", 3),), (("a", 1), ("b", 2)))
+    (2, 2)
+    """
+    then, later = dict(before), dict(after)
+    names = then.keys() | later.keys()
+    return _sums([parts_in(later.get(name)) - parts_in(then.get(name)) for name in names])
 
 
 def parts_in(count: int | None) -> int:
     """Return how many parts stand for a cluster's share; an object without replicas is one."""
     return 0 if count is None else max(count, 1)
+
+
+def _sums(changes: list[int]) -> tuple[int, int]:
+    """Return what is gained in all, and what is lost."""
+    came = sum([change for change in changes if change > 0])
+    return came, came - sum(changes)

@@ -40,6 +40,7 @@ from reconciler.dialects.karmada.view.waits import waits_of
 from reconciler.dialects.object_pass import Part
 from reconciler.dialects.scores.reports import expires_at
 from reconciler.model.body import Body
+from reconciler.model.decision import Placed
 from reconciler.model.moments import earliest
 from reconciler.rebalance.target import MetDemand
 
@@ -88,10 +89,10 @@ def part_of(found: DecidedBinding, around: Surroundings) -> Part:
     """
     draft, (binding, eviction, failing) = found.draft, found.left
     before, after = draft.stood.placed, found.spec.placed
-    happened = _happened(found, around)
+    happened = _happened(found, before, around)
     scored = scored_resources(found.spec.placement) if found.was_scheduled else frozenset()
     return Part(
-        outputs={draft.key: _file(found, around)},
+        outputs={draft.key: _file(found, after, around)},
         decision=decision_on(draft, before, after, happened, around.members, around.now),
         edited=(draft.key,) if happened.edited or found.asked.by_hand else (),
         faults=tuple(unpreserved_faults(draft, around.path_of, eviction, failing)),
@@ -114,7 +115,7 @@ def part_of(found: DecidedBinding, around: Surroundings) -> Part:
     )
 
 
-def _file(found: DecidedBinding, around: Surroundings) -> Body:
+def _file(found: DecidedBinding, after: Placed, around: Surroundings) -> Body:
     """Return the file of a binding."""
     draft, spec = found.draft, found.spec
     return binding_file(
@@ -128,13 +129,13 @@ def _file(found: DecidedBinding, around: Surroundings) -> Body:
         notes={
             UNHEALTHY_SINCE: found.left.failing.since,
             MOVING_TO: write_goal(found.moved.goal),
-            DECISION_DIGEST: digest_of(spec.placed, draft.resource),
+            DECISION_DIGEST: digest_of(after, draft.resource),
             **kept_marks(draft.metadata, partial(kept_clusters, spec)),
         },
     )
 
 
-def _happened(found: DecidedBinding, around: Surroundings) -> Happened:
+def _happened(found: DecidedBinding, before: Placed, around: Surroundings) -> Happened:
     """Return what may have moved a binding; a demand counts if the scheduler did as it says."""
     draft, demand = found.draft, found.demand
     met = demand if demand is not None and _is_met(demand, found.verdict, found.moved) else None
@@ -147,7 +148,7 @@ def _happened(found: DecidedBinding, around: Surroundings) -> Happened:
         eviction=found.left.eviction,
         failing=found.left.failing,
         verdict=verdict,
-        edited=is_edited(draft.metadata, draft.stood.placed, draft.resource),
+        edited=is_edited(draft.metadata, before, draft.resource),
         spec=found.spec,
         protected=found.room is not None,
     )

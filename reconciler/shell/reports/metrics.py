@@ -8,7 +8,7 @@ from datetime import datetime
 
 import prometheus_client as prometheus
 
-from reconciler.audit.previews.placement_moves import moves_of, parts_moved
+from reconciler.audit.previews.placement_moves import parts_between
 from reconciler.core.message import is_told
 from reconciler.shell.daemon.events import DaemonEvent, PassFailed, PassFinished
 from reconciler.shell.passes.pass_summary import REBALANCER_STATES, PassSummary
@@ -177,7 +177,7 @@ class Metrics:
         self._commits.inc()
         for decision in filter(is_told, report.decisions):
             self.count_decision(decision.cause.kind.value)
-            self._moves.inc(parts_moved(moves_of(decision.before, decision.after)))
+            self._moves.inc(min(parts_between(decision.before, decision.after)))
         if not event.first and report.heads.inputs != self._left:
             since = report.now - self._committed_at(report.heads.inputs)
             self._lag.observe(max(0.0, since.total_seconds() + event.seconds))

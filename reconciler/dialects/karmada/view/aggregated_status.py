@@ -20,7 +20,7 @@ from reconciler.dialects.karmada.api.work.binding_status import (
     assumed_item,
 )
 from reconciler.manifests.annotation_json import read_moments, write_note
-from reconciler.model.availability import Silence, assume
+from reconciler.model.availability import Assumption, Silence, assume
 from reconciler.model.conditions import Condition, set_condition
 from reconciler.model.health import Health
 from reconciler.model.moments import earliest, format_moment, parse_moment, stamp
@@ -118,9 +118,15 @@ def assumed_among(
         after_seconds: See `model/availability.py`.
         now: Aware UTC.
     """
-    found = {at: assume(parse_moment(at), after_seconds, now) for at in {*silent.values()}}
+    found = {at: _assumed(at, after_seconds, now) for at in {*silent.values()}}
     assumed = [name for name, at in silent.items() if found[at].available]
     return assumed, earliest(*(one.until for one in found.values()))
+
+
+@lru_cache(maxsize=1024)  # as above
+def _assumed(at: str, after_seconds: int | None, now: datetime) -> Assumption:
+    """Return what is assumed of a cluster that was chosen at a moment, as written."""
+    return assume(parse_moment(at), after_seconds, now)
 
 
 def fully_applied(

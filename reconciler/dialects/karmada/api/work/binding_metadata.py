@@ -39,7 +39,8 @@ class BindingMetadata(NamedTuple):
 
     def note(self, name: str) -> str:
         """Return an annotation, `""` without it."""
-        return fields.text(self.annotations, name)
+        value = self.annotations.get(name)
+        return value if type(value) is str else fields.text(self.annotations, name)
 
     def label(self, name: str) -> str:
         """Return a label, `""` without it."""

@@ -269,9 +269,14 @@ def with_scheduling(spec: BindingSpec, *, suspended: bool) -> BindingSpec:
 
 def decode_targets(spec: Body) -> Targets:
     """Return the clusters of a binding's spec, or of a snapshot, in their order."""
-    text, number = fields.text, fields.number
-    listed = fields.bodies(spec, "clusters")
-    return tuple([_target(text(item, "name"), number(item, "replicas")) for item in listed])
+    targets = []
+    for item in fields.bodies(spec, "clusters"):
+        name, replicas = item.get("name"), item.get("replicas")
+        if type(name) is str and type(replicas) is int:  # the usual case, and faster
+            targets.append(_target(name, replicas))
+        else:
+            targets.append(_target(fields.text(item, "name"), fields.number(item, "replicas")))
+    return tuple(targets)
 
 
 def decode_tasks(spec: Body) -> tuple[EvictionTask, ...]:
