@@ -88,8 +88,8 @@ class ProtectedFleet:
         if self.members.modelled >> position & 1 and requirements is not None:
             return min(pods, self._by_models(view, requirements))
         for name, units in self._asked(requirements):
-            left = max(0, rooms.get(name, 0) - units_of(name, taken.get(name, _ZERO)))
-            pods = min(pods, left // units)
+            left = rooms.get(name, 0) - units_of(name, taken.get(name, _ZERO))
+            pods = min(pods, left // units) if left > 0 else 0
         return min(pods, NOT_ESTIMATED - 1)
 
     def _asked(self, requirements: Requirements | None) -> tuple[tuple[str, int], ...]:

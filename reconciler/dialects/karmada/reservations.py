@@ -8,14 +8,13 @@ from reconciler.dialects.karmada.api.work.binding_spec import (
     requests_of,
     takes_the_same,
 )
-from reconciler.dialects.karmada.api.work.binding_status import decode_status
 from reconciler.dialects.karmada.detector.binding_draft import Draft
-from reconciler.dialects.karmada.scheduler.reschedule_requests import known_problem
+from reconciler.dialects.karmada.scheduler.reschedule_requests import complaint_in
 from reconciler.dialects.karmada.view.binding_rendering import is_edited
 from reconciler.dialects.karmada.view.placed import clusters_in
 from reconciler.dialects.read_index import Question, Reads
 from reconciler.model.body import Body
-from reconciler.model.fields import number_or_none
+from reconciler.model.fields import bodies, mapping, number_or_none
 from reconciler.model.identity import ObjectKey
 from reconciler.model.resources import decode_resources
 from reconciler.schedule.capacity.ledger import Ledger, Order, order_of
@@ -82,5 +81,5 @@ def take(ledger: Ledger, draft: Draft, outputs: Mapping[ObjectKey, Body]) -> Non
 def room_reads(draft: Draft, outputs: Mapping[ObjectKey, Body]) -> Reads:
     """Return what a binding asks of the ledger that stays as it is: something if it waits."""
     body = outputs.get(draft.key)
-    waits = body is not None and known_problem(decode_status(body))
+    waits = body is not None and complaint_in(bodies(mapping(body, "status"), "conditions"))
     return frozenset((ROOM,)) if waits else frozenset()

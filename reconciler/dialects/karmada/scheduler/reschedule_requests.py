@@ -1,5 +1,6 @@
 """Who asks for a schedule afresh: a rebalancer, or a person who edited `rescheduleTriggeredAt`."""
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import NamedTuple
 
@@ -10,6 +11,7 @@ from reconciler.dialects.karmada.api.defaults import DEFAULT_SCHEDULER
 from reconciler.dialects.karmada.api.work.binding_spec import BindingSpec
 from reconciler.dialects.karmada.api.work.binding_status import BindingStatus
 from reconciler.dialects.karmada.detector.binding_draft import Draft
+from reconciler.model.body import Body
 from reconciler.model.fields import text
 from reconciler.model.moments import add, format_moment, span
 
@@ -120,7 +122,12 @@ def _is_ours(draft: Draft) -> bool:
 
 def known_problem(status: BindingStatus) -> str:
     """Return what the Scheduled condition complains about so far, `""` for nothing."""
-    for condition in status.conditions or ():
+    return complaint_in(status.conditions or ())
+
+
+def complaint_in(conditions: Iterable[Body]) -> str:
+    """Return what the Scheduled condition among some complains about, `""` for nothing."""
+    for condition in conditions:
         if condition.get("type") == "Scheduled" and condition.get("status") == "False":
             return text(condition, "message")
     return ""
