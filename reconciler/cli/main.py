@@ -239,7 +239,7 @@ def _print_error(message: str) -> None:
         from reconciler.audit.printable import printable
 
         shown = printable(message)
-    except (MemoryError, OSError, ImportError):  # there is nothing left for that
+    except Exception:  # noqa: BLE001  # there is nothing left for that, not even to import it
         shown = ascii(message)
     click.echo(f"reconciler: {shown}", err=True)
 

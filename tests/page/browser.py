@@ -44,11 +44,17 @@ class Browser:
         self.driver.get(address)
 
     def find(self, role: str, text: str) -> WebElement:
-        """Return the first visible element of a role that has a text."""
-        for element in self.driver.find_elements(By.CSS_SELECTOR, ROLES[role]):
-            if element.is_displayed() and text in element.text:
-                return element
-        raise AssertionError(f"there is no {role} with {text!r} in {self.driver.current_url}")
+        """Return the first visible element of a role that has a text, once the page has it."""
+        waiting = WebDriverWait(self.driver, PATIENCE_SECONDS, 0.05, (WebDriverException,))
+        said = f"no {role} with {text!r}"
+        found = waiting.until(lambda _: self._seen(role, text), message=said)
+        assert found is not None
+        return found
+
+    def _seen(self, role: str, text: str) -> WebElement | None:
+        """Return it as far as the page is there by now."""
+        found = self.driver.find_elements(By.CSS_SELECTOR, ROLES[role])
+        return next((one for one in found if one.is_displayed() and text in one.text), None)
 
     def click(self, role: str, text: str) -> None:
         """Click an element, and wait until the page that it leads to is there."""
