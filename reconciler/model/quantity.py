@@ -97,7 +97,7 @@ def ceil_units(amount: Quantity) -> int:
     >>> ceil_units(parse_quantity("1500m")), ceil_units(parse_quantity("-1500m"))
     (2, -2)
     """
-    return _away_from_zero(amount, NANOS)
+    return ceil_by(NANOS, amount)
 
 
 def ceil_milli(amount: Quantity) -> int:
@@ -108,10 +108,11 @@ def ceil_milli(amount: Quantity) -> int:
     >>> ceil_milli(parse_quantity("1999u"))
     2
     """
-    return _away_from_zero(amount, NANOS // 1000)
+    return ceil_by(NANOS // 1000, amount)
 
 
-def _away_from_zero(amount: Quantity, unit: int) -> int:
+def ceil_by(unit: int, amount: Quantity) -> int:
+    """Return the amount in whole units of so many nanos, rounded away from zero."""
     return -(-amount // unit) if amount >= 0 else amount // unit
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from reconciler.model import fields
 from reconciler.model.body import Body
-from reconciler.model.quantity import NANOS, Quantity, ceil_milli, ceil_units
+from reconciler.model.quantity import NANOS, Quantity, ceil_by, ceil_units
 from reconciler.model.resources import Resources, decode_resources
 
 _ZERO = Quantity(0)
@@ -69,4 +69,4 @@ def amount_of(name: str, units: int) -> Quantity:
 
 def units_of(name: str, amount: Quantity) -> int:
     """Return an amount in thousandths where it is cpu, in whole units else, away from zero."""
-    return ceil_milli(amount) if name == "cpu" else ceil_units(amount)
+    return ceil_by(NANOS // 1000 if name == "cpu" else NANOS, amount)
