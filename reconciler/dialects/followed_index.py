@@ -39,10 +39,11 @@ class Followed(Generic[K, V]):
 
     def follow(self, now: Mapping[K, V]) -> list[FollowedEntry[K, V]]:
         """Go on to another mapping, and return the entries that may differ."""
-        before, keys = self.seen, self.keys(now)
+        before = self.seen
         if not before:  # the first look
+            self.seen = now
             return [FollowedEntry(key, None, one) for key, one in now.items()]
-        return [FollowedEntry(key, before.get(key), now.get(key)) for key in keys]
+        return [FollowedEntry(key, before.get(key), now.get(key)) for key in self.keys(now)]
 
 
 @dataclass(slots=True, eq=False)

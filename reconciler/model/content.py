@@ -1,8 +1,11 @@
 """Reading and changing what no schema judged, as workloads are: what is unexpected is absent."""
 
 from collections.abc import Mapping, Sequence
+from typing import TypeGuard
 
 from reconciler.model.body import Body
+
+_TEXT = frozenset({str})
 
 
 def at(body: Body, *path: str) -> Body:
@@ -21,6 +24,11 @@ def mapping_of(value: object) -> Body:
     if value is None or type(value) is dict:  # the usual cases, and faster
         return value or {}
     return value if isinstance(value, Mapping) else {}
+
+
+def has_only_texts(found: Mapping[str, object]) -> TypeGuard[Mapping[str, str]]:
+    """Return whether all values of a mapping are texts, as nearly always; soon told."""
+    return _TEXT.issuperset(map(type, found.values()))
 
 
 def count_of(value: object, default: int = 0) -> int:

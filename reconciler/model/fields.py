@@ -5,9 +5,10 @@ from typing import cast
 
 from reconciler.errors import UserError
 from reconciler.model.body import Body
+from reconciler.model.content import has_only_texts
 
 _NOTHING: Body = {}
-_ONLY_DICTS, _ONLY_TEXTS = frozenset({dict}), frozenset({str})
+_ONLY_DICTS = frozenset({dict})
 
 
 def mapping_or_none(body: Body, field: str) -> Body | None:
@@ -72,8 +73,8 @@ def pairs_or_none(body: Body, field: str) -> tuple[tuple[str, str], ...] | None:
     found = mapping_or_none(body, field)
     if found is None:
         return None
-    if _ONLY_TEXTS.issuperset(map(type, found.values())):  # the usual case, and faster
-        return tuple(sorted(cast("Mapping[str, str]", found).items()))
+    if has_only_texts(found):  # the usual case, and faster
+        return tuple(sorted(found.items()))
     return tuple(sorted((key, as_text(value, field)) for key, value in found.items()))
 
 

@@ -3,16 +3,14 @@
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
-from reconciler.model.content import at
+from reconciler.model.content import at, has_only_texts
 
 _NAME = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?", re.ASCII)
 _DNS = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*", re.ASCII)
 _MAX_PREFIX = 253
 _INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
-
-_ONLY_TEXTS = frozenset({str})
 
 ONE_OF = frozenset({"In", "=", "=="})
 NONE_OF = frozenset({"NotIn", "!="})
@@ -135,6 +133,6 @@ def labels_of(body: Mapping[str, object]) -> Mapping[str, str]:
     {'app': 'web'}
     """
     known = at(body, "metadata", "labels")
-    if _ONLY_TEXTS.issuperset(map(type, known.values())):  # the usual case, and faster
-        return cast("Mapping[str, str]", known)
+    if has_only_texts(known):  # the usual case, and faster
+        return known
     return {key: value for key, value in known.items() if isinstance(value, str)}

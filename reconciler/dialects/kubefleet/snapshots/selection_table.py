@@ -133,12 +133,9 @@ class SelectionTable:
         if self._known != world.known:
             self._table.unsettle_all()
             self._known = world.known
-        paths = self._blobs.keys(world.blobs)
+        entries, paths = self._inputs.follow(world.inputs), self._blobs.keys(world.blobs)
         self._content.follow(world.inputs)
-        if not self._table:
-            self._inputs.keys(world.inputs)  # nobody has asked yet
-        else:
-            entries = self._inputs.follow(world.inputs)
+        if self._table:
             versions = (one for entry in entries for one in entry[1:] if one is not None)
             questions = {question for one in versions for question in object_reads.about(one)}
             questions |= {*map(object_reads.in_file, paths)}

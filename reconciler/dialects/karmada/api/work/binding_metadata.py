@@ -39,8 +39,7 @@ class BindingMetadata(NamedTuple):
 
     def note(self, name: str) -> str:
         """Return an annotation, `""` without it."""
-        value = self.annotations.get(name)
-        return value if type(value) is str else fields.text(self.annotations, name)
+        return fields.text(self.annotations, name)
 
     def label(self, name: str) -> str:
         """Return a label, `""` without it."""
