@@ -38,6 +38,10 @@ slow)
   sleep 60 &
   echo $! > "{folder}/pid"
   wait ;;
+stubborn)
+  (trap "" TERM; exec sleep 60) &
+  echo $! > "{folder}/pid"
+  wait ;;
 down)
   echo 'The connection to the server 127.0.0.1:6443 was refused -' \\
     'did you specify the right host or port?' >&2

@@ -15,6 +15,7 @@ import re
 import signal
 import subprocess
 import threading
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -30,6 +31,7 @@ from reconciler.shell.processes.machine_limits import limit_met, limit_said
 NOT_FOUND = 127  # what env(1) answers when there is no git
 NOT_THERE = "git was not found; install git 2.34 or later and put it on the PATH"
 TERMINATION_SECONDS = 2.0  # for git to remove its lock files after a SIGTERM
+CHILDREN_SECONDS = 0.5  # for what it started, once it has ended itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,11 +261,29 @@ def _expire(process: "subprocess.Popen[bytes]", expired: threading.Event) -> Non
 
 
 def stop(process: "subprocess.Popen[bytes]") -> None:
-    """End a command and its children: politely, so that locks are removed, then for good."""
+    """End a command that runs and its children: politely, so that locks are removed, then for good.
+
+    They are one group of processes, which is there for as long as one of them is.
+    """
+    if process.poll() is not None:
+        return
     for number in (signal.SIGTERM, signal.SIGKILL):
-        if process.poll() is not None:
-            return
-        with contextlib.suppress(ProcessLookupError):
+        try:
             os.killpg(process.pid, number)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(TERMINATION_SECONDS)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(TERMINATION_SECONDS)
+            _await_children(process)
+        except ProcessLookupError:
+            return
+
+
+def _await_children(process: "subprocess.Popen[bytes]") -> None:
+    """Wait a moment for what a command left, whose parent we are not: it can be looked for only.
+
+    Raises:
+        ProcessLookupError: Nothing of the group is left.
+    """
+    end = time.monotonic() + CHILDREN_SECONDS
+    while time.monotonic() < end:
+        os.killpg(process.pid, 0)
+        time.sleep(CHILDREN_SECONDS / 100)
