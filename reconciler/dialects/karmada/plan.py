@@ -1,13 +1,11 @@
 """Karmada's part of a pass: policies claim workloads, then each binding is decided."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 
-from reconciler.dialects.cluster_inventory import (
-    ClusterInventory,
-)
+from reconciler.dialects.cluster_inventory import ClusterInventory
 from reconciler.dialects.contract import Plan, RescheduleTrigger
 from reconciler.dialects.karmada.admitted_fleet import admit_fleet, draw_fleet
 from reconciler.dialects.karmada.api.clusters import MemberCluster, Members
@@ -17,40 +15,36 @@ from reconciler.dialects.karmada.api.settings import (
     propagates_empty,
 )
 from reconciler.dialects.karmada.api.work.binding_spec import decode_spec
-from reconciler.dialects.karmada.causes import with_causes
-from reconciler.dialects.karmada.decide import decide
 from reconciler.dialects.karmada.detector.attached_bindings import attach, needed_bindings
-from reconciler.dialects.karmada.detector.binding_draft import Draft, binding_key
+from reconciler.dialects.karmada.detector.binding_draft import binding_key
 from reconciler.dialects.karmada.detector.detect import Claims, claim_workloads
 from reconciler.dialects.karmada.detector.options import decode_detector_options
+from reconciler.dialects.karmada.drafted_bindings import DraftedBindings
 from reconciler.dialects.karmada.federatedresourcequota.quota_round import (
     QuotaRound,
     open_quotas,
 )
 from reconciler.dialects.karmada.memory import KarmadaMemory
 from reconciler.dialects.karmada.protected_room import ProtectedFleet
-from reconciler.dialects.karmada.reservations import ROOM, in_turn, room_reads, take
+from reconciler.dialects.karmada.reservations import ROOM, in_turn
 from reconciler.dialects.karmada.scheduler.reschedule_requests import is_reschedulable
-from reconciler.dialects.karmada.settled_bindings import Settled, SettledBindings
+from reconciler.dialects.karmada.settled_bindings import SettledBindings
 from reconciler.dialects.karmada.surroundings import Surroundings
 from reconciler.dialects.karmada.view.rebalance_target import (
     held_since,
     standing_of,
     target_of,
 )
-from reconciler.dialects.object_boundary import FaultPlace
-from reconciler.dialects.object_pass import ObjectPass, Part
+from reconciler.dialects.object_pass import ObjectPass
 from reconciler.dialects.read_index import Question
-from reconciler.dialects.scores.reports import score_question, scores_before
-from reconciler.errors import UserError
+from reconciler.dialects.scores.reports import scores_before
 from reconciler.manifests.paths import output_path
 from reconciler.model.body import Body
 from reconciler.model.decision import Cause, CauseKind, Decision
-from reconciler.model.explanation import Explain
 from reconciler.model.identity import ObjectKey
 from reconciler.model.keyed_cache import same
 from reconciler.model.settings import Settings
-from reconciler.model.world import Fault, Manifest, World
+from reconciler.model.world import Manifest, World
 from reconciler.rebalance.target import Reference, Target, TargetSelection, selects
 from reconciler.schedule.capacity.ledger import Ledger
 
@@ -115,9 +109,48 @@ class Bindings:
         /,
     ) -> Plan:
         """Decide the bindings that may move: those that need others first, then what they need."""
-        claims, settled = self.claims, self.memory.settled
+        claims, settled, ledger = self.claims, self.memory.settled, self.ledger
         gone = {*claims.gone, *self.inventory.gone}
-        decided = ObjectPass(
+        decided = self._pass(triggers, asked, held, gone)
+        affected = self._affected()
+        needed = needed_bindings(claims, self.world, self.memory, decided.failed)
+        looked = {*affected, *(key for key in (*triggers, *asked) if key in claims.drafts)}
+        looked |= settled.asking(self.quotas.contended((*looked, *needed)))
+        own = sorted(looked - needed.keys())  # the order in which quotas are filled
+        bindings = DraftedBindings(
+            drafts=claims.drafts,
+            settled=settled,
+            claims=claims,
+            around=self.around,
+            quotas=self.quotas,
+            ledger=ledger,
+            lost=self.inventory.failed,
+        )
+        decided.run(own if ledger is None else in_turn(own, claims.drafts, ledger), bindings)
+        looked_at = set(own)
+        if needed:
+            standing = partial(_standing, decided.outputs, settled)
+            attached = attach(claims, needed, standing, self.memory)
+            decided.run(attached, replace(bindings, drafts=attached))
+            gone |= needed.keys() - attached.keys()
+            looked_at |= needed.keys()
+        settled.end(looked_at, needed)
+        files, left = self.quotas.files(self.around.copies, self.around.members.fleet.names)
+        decided.outputs |= files
+        gone.update(left)
+        decided.rest(settled.telling(but=looked_at), settled.until())
+        return decided.plan()
+
+    def _pass(
+        self,
+        triggers: Mapping[ObjectKey, RescheduleTrigger],
+        asked: frozenset[ObjectKey],
+        held: Mapping[ObjectKey, str],
+        gone: set[ObjectKey],
+    ) -> ObjectPass:
+        """Return what is known before any binding is decided."""
+        claims = self.claims
+        return ObjectPass(
             triggers=triggers,
             asked=asked,
             waiting=held,
@@ -130,41 +163,21 @@ class Bindings:
             ],
             gone=gone,
         )
-        members, copies = self.around.members, self.around.copies
-        quotas = self.quotas
-        affected = settled.begin(
+
+    def _affected(self) -> Collection[ObjectKey]:
+        """Begin with what is settled, and return the bindings that something concerns."""
+        return self.memory.settled.begin(
             (self.settings,),
-            members.views,
-            claims.drafts,
-            copies,
+            self.around.members.views,
+            self.claims.drafts,
+            self.around.copies,
             self.around.now,
             others=[
-                *quotas.changed(),
+                *self.quotas.changed(),
                 *self.memory.scores.changed(),
                 *self._room_changed(),
             ],
         )
-        needed = needed_bindings(claims, self.world, self.memory, decided.failed)
-        asked_for = {key for key in (*triggers, *asked) if key in claims.drafts}
-        looked = {*affected, *asked_for}
-        looked |= settled.asking(quotas.contended((*looked, *needed)))
-        own = sorted(looked - needed.keys())  # the order in which quotas are filled
-        bindings = DraftedBindings(before=self, drafts=claims.drafts, settled=settled)
-        ledger = self.ledger
-        decided.run(own if ledger is None else in_turn(own, claims.drafts, ledger), bindings)
-        looked_at = set(own)
-        if needed:
-            standing = partial(_standing, decided.outputs, settled)
-            attached = attach(claims, needed, standing, self.memory)
-            decided.run(attached, replace(bindings, drafts=attached))
-            gone |= needed.keys() - attached.keys()
-            looked_at |= needed.keys()
-        settled.end(looked_at, needed)
-        files, left = quotas.files(copies, members.fleet.names)
-        decided.outputs |= files
-        gone.update(left)
-        decided.rest(settled.telling(but=looked_at), settled.until())
-        return decided.plan()
 
     def _room_changed(self) -> Iterator[Question]:
         """Yield what those ask who wait for room, if something else is reserved now."""
@@ -182,64 +195,6 @@ def _standing(
         return outputs[key]
     part = settled.part_of(key)
     return None if part is None else part.outputs.get(key)
-
-
-@dataclass(slots=True, kw_only=True)
-class DraftedBindings:
-    """Bindings, as the loop over objects asks for them."""
-
-    before: Bindings
-    drafts: Mapping[ObjectKey, Draft]
-    settled: SettledBindings
-
-    def present(self, key: ObjectKey, /) -> Mapping[ObjectKey, Body]:
-        """Return the file of a binding, if it has one."""
-        present = self.drafts[key].present
-        return {} if present is None else {key: present}
-
-    def held(self, key: ObjectKey, /) -> str:
-        """Return that one of its clusters cannot be decoded, `""` if all can."""
-        lost = self.before.inventory.failed
-        is_lost = bool(lost) and not lost.keys().isdisjoint(self.drafts[key].spec.named)
-        return "one of its clusters cannot be read" if is_lost else ""
-
-    def remembered(self, key: ObjectKey, /) -> Part | None:
-        """Return the part of a binding that would be left as it is, `None` if unknown."""
-        draft = self.drafts[key]
-        if not draft.present:
-            return None
-        return self.settled.find(key, draft)
-
-    def decide(self, key: ObjectKey, demand: RescheduleTrigger | None, /) -> Part:
-        """Decide a binding."""
-        draft, around = self.drafts[key], self.before.around
-        part = with_causes(decide(draft, demand, around), draft, demand, around)
-        self.before.quotas.take(draft, part.outputs)
-        if self.before.ledger is not None:
-            take(self.before.ledger, draft, part.outputs)
-        return part
-
-    def remember(self, key: ObjectKey, part: Part, /) -> None:
-        """Remember a part that leaves its binding as it is."""
-        draft = self.drafts[key]
-        names = self.before.claims.names_of(key) if part.local else None
-        beside = self.before.quotas.reads(draft, part.outputs)
-        beside |= {*map(score_question, part.scored)}
-        if self.before.ledger is not None:
-            beside |= room_reads(draft, part.outputs)
-        self.settled.settle(key, Settled(draft, part), names, beside)
-
-    def explain_kept(self, _key: ObjectKey, _reason: str, /) -> Explain | None:
-        """Return nothing: a binding that stays is explained by its file."""
-        return None
-
-    def place(self, key: ObjectKey, /) -> FaultPlace:
-        """Return the file of a binding."""
-        return FaultPlace(output_path(self.before.world.output_root, key), str(key))
-
-    def fault(self, key: ObjectKey, error: UserError, /) -> Fault:
-        """Return what a decoder found as a fault at the binding's file."""
-        return _undecided(self.drafts[key], self.place(key), error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,20 +254,6 @@ class Karmada:
     def forget(self) -> None:
         """Drop what the last two passes did not ask for."""
         self.memory.forget()
-
-
-def _undecided(draft: Draft, place: FaultPlace, error: UserError) -> Fault:
-    """Turn what a decoder found into a fault at the binding's file."""
-    return Fault(
-        path=place.path,
-        line=0,
-        column=0,
-        field=error.field,
-        rule="binding-unreadable",
-        message=f"the binding of {draft.subject} cannot be decided: {error.message}",
-        expected="the file as the last pass wrote it (git checkout), or no file",
-        subject=place.subject,
-    )
 
 
 def _removed(key: ObjectKey, manifest: Manifest, *, never: bool) -> Decision:

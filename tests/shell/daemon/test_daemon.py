@@ -104,7 +104,7 @@ def test_an_object_that_stops_unforeseen_is_told_once(
     """The trace is logged when it comes up, and not again while it lasts."""
     fleet = new_fleet(tmp_path / "fleet")
     clock = Clock(NOW)
-    monkeypatch.setattr("reconciler.dialects.karmada.plan.decide", lambda *_: 1 // 0)
+    monkeypatch.setattr("reconciler.dialects.karmada.drafted_bindings.decide", lambda *_: 1 // 0)
 
     with capture_logs() as logs:
         served(fleet, clock, *scaled(fleet, clock, 3, 4, 5))
