@@ -1,7 +1,7 @@
 """The only file that uses SQLite: texts by key, on disk, where nothing depends on them.
 
-A text stands behind a checksum of its key and itself, and one whose checksum is not right is not
-there. The folder and the file must be ours alone to write. Nothing waits for the disk: a loss of
+A text stands behind a checksum of its key and itself; a table with one whose checksum is not right
+is damaged. The folder and the file must be ours alone to write. Nothing waits for the disk: a loss of
 power may take what was written last, or all of it.
 """
 
@@ -55,7 +55,11 @@ class EntryTable:
         return cls(place, connection)
 
     def read(self, keys: Sequence[bytes]) -> Iterator[tuple[bytes, str]]:
-        """Yield the keys that are there, each with its text, in no particular order."""
+        """Yield the keys that are there, each with its text, in no particular order.
+
+        Raises:
+            sqlite3.DatabaseError: The table is damaged; `remove_table` makes room for another.
+        """
         today = _today()
         for start in range(0, len(keys), TOGETHER):
             piece = keys[start : start + TOGETHER]
@@ -66,8 +70,8 @@ class EntryTable:
             )
             for key, day, content in found.fetchall():
                 text = _checked(key, content)
-                if text is None:
-                    continue
+                if text is None:  # what is written beside it would not be found for sure
+                    raise sqlite3.DatabaseError("an entry is not as it was written")
                 if day != today:
                     self._old.append(key)
                 yield key, text
