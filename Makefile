@@ -13,7 +13,7 @@ MEMORY := $(shell df --output=avail -k /dev/shm 2> /dev/null | awk 'NR == 2 && $
 # A fifth of the time tests wait for processes and disks, so half as many again as there are processors.
 WORKERS := $(shell $(PYTHON) -c 'import os; print(os.cpu_count() * 3 // 2)')
 
-.PHONY: demo test test-all quick kubectl editors browser axe pictures fuzz crash crash-all laws limits strangers costs soak check format docs schemas bench bench-check bench-record bench-large bench-page wheel release lock image-steps pin clean
+.PHONY: demo test test-all test-ci quick kubectl editors browser axe pictures fuzz crash crash-all laws limits strangers costs soak check format docs schemas bench bench-check bench-record bench-large bench-page wheel release lock image-steps pin clean
 
 demo: $(RUNTIME)
 	$(BIN)/python -m reconciler demo
@@ -23,11 +23,15 @@ demo: $(RUNTIME)
 
 # Five minutes on two quiet cores; it says what it leaves out.
 test: $(INSTALLED)
-	$(MEMORY) $(BIN)/python -m pytest -n $(WORKERS) -q -m "not whole"
+	BOUNDED=1 $(MEMORY) $(BIN)/python -m pytest -n $(WORKERS) -q -m "not whole"
 
-# Everything, as CI has it: laws at full length, a browser, releases, a share of the fuzz and of the crashes.
+# Everything: laws at full length, a browser, releases, a share of the fuzz and of the crashes.
 test-all: $(INSTALLED)
 	$(MEMORY) $(BIN)/python -m pytest -n $(WORKERS) -q
+
+# Every test, the slow ones with a share of their cases (tests/bounded.py).
+test-ci: $(INSTALLED)
+	BOUNDED=1 $(MEMORY) $(BIN)/python -m pytest -n $(WORKERS) -q
 
 # What starts no process: a minute and a half of processor time at most.
 quick: $(INSTALLED)

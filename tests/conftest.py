@@ -11,7 +11,7 @@ import gc
 import os
 import signal
 from collections import Counter
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping
 from pathlib import Path
 from types import FrameType
 
@@ -20,7 +20,7 @@ import structlog
 from hypothesis import HealthCheck, settings
 
 from reconciler.dialects import object_boundary
-from tests import left_out, quick, strict
+from tests import bounded, left_out, quick, strict
 from tests.left_out import is_left_out
 from tests.slowness import slowness
 
@@ -62,8 +62,11 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return True if config.option.markexpr == NOT_WHOLE and is_left_out(test) else None
 
 
-def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
-    """Mark the tests of the fast loop, and those that `make test` leaves out."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark the tests of the fast loop, and those that `make test` leaves out; take CI's share."""
+    if bounded.is_bounded():
+        items[:], others = bounded.share_of(items)
+        config.hook.pytest_deselected(items=others)
     for item in items:
         if quick.is_quick(item.nodeid):
             item.add_marker("quick")
@@ -83,6 +86,8 @@ def pytest_terminal_summary(
         terminalreporter.write_line(f"skipped {count}: {reason}")
     if config.option.markexpr == NOT_WHOLE:
         terminalreporter.write_line(left_out.summary())
+    if bounded.is_bounded():
+        terminalreporter.write_line(bounded.summary())
 
 
 @pytest.hookimpl(wrapper=True)

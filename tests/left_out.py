@@ -1,4 +1,4 @@
-"""What `make test` leaves to `make test-all`, which CI runs, and why each part takes long."""
+"""What `make test` leaves to `make test-all`, and CI takes a share of; why each part takes long."""
 
 from collections.abc import Mapping
 from pathlib import PurePosixPath

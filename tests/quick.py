@@ -49,6 +49,7 @@ PROCESSES = (
     "tests/delivery/test_story.py",
     "tests/delivery/test_together.py",
     "tests/delivery/test_works_story.py",
+    "tests/house/test_bounded.py",
     "tests/house/test_borrowed.py::test_what_is_borrowed_is_listed",
     "tests/house/test_deciders.py",
     "tests/house/test_quick.py",

@@ -19,6 +19,7 @@ from reconciler.model.moments import format_moment
 from reconciler.shell.reading.document_cache import DocumentCache
 from reconciler.shell.reading.file_index import FileIndex
 from reconciler.shell.reading.kept import counted_commits, settled_commits
+from tests.bounded import examples
 from tests.builders import Body, after
 from tests.core.inputs.test_loader_law import SEVERAL, break_one, checkout_of, replace_files
 from tests.core.test_laws import LAW
@@ -29,7 +30,7 @@ from tests.strategies import edit, objects
 
 pytestmark = pytest.mark.cpu_seconds(300)  # each question three times, in real repositories
 
-REAL = settings(LAW, max_examples=3, suppress_health_check=list(HealthCheck))
+REAL = settings(LAW, max_examples=examples(3), suppress_health_check=list(HealthCheck))
 TABLES = ("documents.db", "index.db", "settled.db", "counted.db")
 LATER = format_moment(after(600))
 ALL = (

@@ -13,7 +13,7 @@ from reconciler.core.inputs.document_rules import Rules
 from reconciler.core.memo import Memo
 from reconciler.core.reconcile import reconcile
 from reconciler.dialects.karmada import admitted_fleet as karmada_fleet
-from reconciler.dialects.karmada import plan as karmada
+from reconciler.dialects.karmada import drafted_bindings as karmada
 from reconciler.dialects.karmada.api import admitted_cluster
 from reconciler.dialects.karmada.detector import claim_workload as claims
 from reconciler.dialects.karmada.detector import known_policies

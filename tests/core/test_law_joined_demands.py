@@ -18,13 +18,14 @@ from hypothesis import strategies as st
 from reconciler.audit.fleet.placed import decided_on
 from reconciler.core.reconcile import reconcile
 from reconciler.dialects.karmada import decide as karmada
-from reconciler.dialects.karmada import plan as bindings
+from reconciler.dialects.karmada import drafted_bindings as bindings
 from reconciler.dialects.karmada.detector.binding_draft import GROUP as WORK
 from reconciler.manifests.admission import GENERATION_SEEN_AT
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import parse_moment
 from reconciler.rebalance.rebalancer_status import decode_reference
 from reconciler.rebalance.target import Reference
+from tests.bounded import examples
 from tests.builders import (
     DYNAMIC,
     Body,
@@ -245,7 +246,7 @@ def several() -> Story:
     return told.drop(deployment("job")).put(*(deployment(n, replicas=4) for n in ("web", "api")))
 
 
-@settings(LAW, max_examples=100)
+@settings(LAW, max_examples=examples(100))
 @given(
     st.lists(st.sampled_from(DEMANDS), min_size=2, max_size=4),
     st.lists(st.tuples(st.lists(ACTIONS, max_size=4), SECONDS), min_size=2, max_size=8),

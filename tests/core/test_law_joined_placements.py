@@ -15,6 +15,7 @@ from reconciler.audit.fleet.placed import decided_on, placed_on
 from reconciler.core.reconcile import reconcile
 from reconciler.rebalance.rebalancer_status import decode_reference
 from reconciler.rebalance.target import Reference
+from tests.bounded import examples
 from tests.builders import Body, deployment, path_of, rebalancer, schedule_trigger
 from tests.core.test_law_joined_demands import succeeded
 from tests.core.test_law_rebalanced import standing
@@ -118,7 +119,7 @@ def _successes(record: Body, manifest: Body) -> dict[Reference, str]:
     return {} if found is None else dict.fromkeys(named, found)
 
 
-@settings(LAW, max_examples=60)
+@settings(LAW, max_examples=examples(60))
 @given(
     st.lists(st.sampled_from(DEMANDS), min_size=1, max_size=3),
     st.lists(st.tuples(st.lists(ACTIONS, max_size=4), SECONDS), min_size=2, max_size=5),

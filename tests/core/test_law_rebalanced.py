@@ -20,7 +20,7 @@ from reconciler.audit.fleet.placed import decided_on
 from reconciler.core.changes import Outcome
 from reconciler.core.reconcile import reconcile
 from reconciler.dialects.karmada import decide as karmada
-from reconciler.dialects.karmada import plan as bindings
+from reconciler.dialects.karmada import drafted_bindings as bindings
 from reconciler.dialects.karmada.detector.binding_draft import GROUP as WORK
 from reconciler.dialects.kubefleet import decide as kubefleet
 from reconciler.dialects.kubefleet.api.kinds import placement_key
@@ -32,6 +32,7 @@ from reconciler.model.moments import parse_moment
 from reconciler.model.world import World
 from reconciler.rebalance.rebalancer_status import decode_reference
 from reconciler.rebalance.target import Reference
+from tests.bounded import examples
 from tests.builders import (
     DYNAMIC,
     NOW,
@@ -265,7 +266,7 @@ def prepared() -> Story:
     return told.put(configuration(feedback={"assumeAfterSeconds": None}), path="reconciler.yaml")
 
 
-@settings(LAW, max_examples=100)
+@settings(LAW, max_examples=examples(100))
 @given(
     st.sampled_from(REBALANCERS),
     st.lists(ACTIONS, min_size=1, max_size=3),
@@ -288,7 +289,7 @@ def test_successful_means_rescheduled(
             event(f"{run(told, heard)} became Successful")
 
 
-@settings(LAW, max_examples=40)
+@settings(LAW, max_examples=examples(40))
 @given(
     objects(),
     st.lists(

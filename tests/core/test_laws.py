@@ -23,6 +23,7 @@ from reconciler.model.decision import Decision
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import format_moment
 from reconciler.model.world import Manifest, World
+from tests.bounded import examples
 from tests.builders import (
     Body,
 )
@@ -39,7 +40,7 @@ OTHER_EXAMPLES = "LAW_SEED"
 """Where this is set, laws are held with the examples of `--hypothesis-seed`, else with the same."""
 
 LAW = settings(
-    max_examples=60,
+    max_examples=examples(60),
     deadline=None,
     derandomize=OTHER_EXAMPLES not in os.environ,
     phases=(Phase.generate,),  # shrinking a repository takes minutes

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from reconciler.core.memo import Memo
 from reconciler.core.reconcile import reconcile
 from reconciler.model.fields import mapping
+from tests.bounded import examples
 from tests.builders import Body, configuration
 from tests.core.test_law_every_round import hold_rounds
 from tests.core.test_laws import LAW, contents, relative, shuffled
@@ -29,7 +30,7 @@ from tests.strategies import (
 
 pytestmark = pytest.mark.cpu_seconds(60)  # many examples of whole passes
 
-FEW = settings(LAW, max_examples=30)
+FEW = settings(LAW, max_examples=examples(30))
 ON = (
     configuration(capacity={"protect": True}),
     configuration(capacity={"protect": True, "reservationSeconds": 45}),
@@ -143,7 +144,7 @@ def test_level_triggered(told: Story, first: list[Body], second: list[Body], sha
     assert reconcile(squashed.world(), told.now) == reconcile(told.world(), told.now)
 
 
-@settings(LAW, max_examples=8)
+@settings(LAW, max_examples=examples(8))
 @given(
     stories(),
     st.lists(
@@ -169,7 +170,7 @@ def test_a_memo_changes_nothing(
     assert_equal(told.world(), told.now, memo)
 
 
-@settings(LAW, max_examples=15)
+@settings(LAW, max_examples=examples(15))
 @given(stories(), crowded())
 def test_rounds_that_look_at_everything_end_alike(told: Story, bodies: list[Body]) -> None:
     """As those that look at what moved."""

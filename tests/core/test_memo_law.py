@@ -14,6 +14,7 @@ from reconciler.core.reconcile import reconcile
 from reconciler.dialects.karmada.detector.known_policies import KnownPolicies
 from reconciler.model.keyed_cache import AnswerCache, KeyedCache
 from reconciler.model.world import World
+from tests.bounded import examples
 from tests.builders import Body, cluster, deployment, policy, rebalancer
 from tests.core.test_laws import LAW
 from tests.followed import linked
@@ -33,7 +34,9 @@ from tests.strategies import (
 
 pytestmark = pytest.mark.cpu_seconds(60)  # many examples of whole passes
 
-CHAIN = settings(LAW, max_examples=8)  # a chain is some thirty passes, each computed twice
+CHAIN = settings(
+    LAW, max_examples=examples(8)
+)  # a chain is some thirty passes, each computed twice
 EDITS = st.lists(
     st.tuples(
         objects(),
@@ -95,7 +98,7 @@ def test_a_memo_changes_nothing(
     assert_equal(told.world(), told.now, memo)
 
 
-@settings(LAW, max_examples=30)
+@settings(LAW, max_examples=examples(30))
 @given(stories(), stories())
 def test_a_memo_of_another_repository_does_no_harm(one: Story, other: Story) -> None:
     """A memo may be handed to passes of any worlds, in turn and back in time."""
@@ -105,7 +108,7 @@ def test_a_memo_of_another_repository_does_no_harm(one: Story, other: Story) -> 
         assert_equal(told.world(), told.now - timedelta(seconds=45), memo)
 
 
-@settings(LAW, max_examples=30)
+@settings(LAW, max_examples=examples(30))
 @given(stories())
 def test_a_copy_of_a_world_is_another_world(told: Story) -> None:
     """Documents that are equal, but not the same objects, give an equal outcome."""

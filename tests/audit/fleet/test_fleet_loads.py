@@ -11,6 +11,7 @@ from reconciler.core.reconcile import reconcile
 from reconciler.model.identity import ObjectKey
 from reconciler.model.keyed_cache import AnswerCache
 from reconciler.model.world import World
+from tests.bounded import examples
 from tests.builders import Body, cluster, configmap, deployment, policy
 from tests.core.test_laws import LAW
 from tests.dialects.kubefleet.fleet import BINDINGS, fixed, member, placement
@@ -34,7 +35,7 @@ def assert_followed(
     assert usage_of(world, fresh) == usage_of(world, loads, kept)
 
 
-@settings(LAW, max_examples=30)
+@settings(LAW, max_examples=examples(30))
 @given(stories(), EDITS)
 def test_following_is_reading_again(told: Story, edits: list[tuple[list[Body], int, int]]) -> None:
     """Whatever people and passes change, and back to the first world."""

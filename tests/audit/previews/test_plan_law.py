@@ -24,6 +24,7 @@ from reconciler.shell.reading.merge_preview import open_sides
 from reconciler.shell.reading.sources import ServedBranches
 from reconciler.shell.reading.trees import GitTrees
 from reconciler.shell.resources import load_schemas
+from tests.bounded import examples
 from tests.builders import Body
 from tests.core.test_laws import LAW
 from tests.shell.fleet import DAEMON
@@ -34,7 +35,7 @@ from tests.strategies import edit, moments_between, objects, stories
 pytestmark = pytest.mark.cpu_seconds(60)  # many examples of whole passes
 
 Foreseen = Mapping[ObjectKey, tuple[tuple[PlacementMove, ...], str]]
-REAL = settings(LAW, max_examples=25)
+REAL = settings(LAW, max_examples=examples(25))
 
 
 def foreseen(found: Preview) -> Foreseen:

@@ -18,6 +18,7 @@ from reconciler.shell.reading.document_cache import DocumentCache
 from reconciler.shell.reading.load import Loader
 from reconciler.shell.reading.trees import GitTrees
 from reconciler.shell.resources import build_id, load_schemas
+from tests.bounded import examples
 from tests.builders import Body, deployment, text
 from tests.core.test_laws import LAW
 from tests.shell.repositories import Checkout, new_checkout
@@ -29,7 +30,7 @@ pytestmark = pytest.mark.cpu_seconds(60)  # many examples of whole passes
 SEVERAL = text(deployment("one"), {"not": "ours"}, {**deployment("two"), "spec": {"replicas": "2"}})
 """A file with a good document, one of another program, and one that is wrong further down."""
 
-REAL = settings(LAW, max_examples=12)
+REAL = settings(LAW, max_examples=examples(12))
 
 
 def checkout_of(told: Story, folder: Path) -> Checkout:

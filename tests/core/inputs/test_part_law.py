@@ -20,6 +20,7 @@ from reconciler.shell.reading.part_reader import PartReader
 from reconciler.shell.reading.present_keys import PresentKeys, keys_of, present_keys
 from reconciler.shell.reading.trees import GitTrees
 from reconciler.shell.resources import load_schemas
+from tests.bounded import examples
 from tests.builders import Body
 from tests.core.inputs.test_loader_law import SEVERAL, break_one, checkout_of, replace_files
 from tests.core.test_laws import LAW
@@ -28,7 +29,7 @@ from tests.strategies import edit, objects
 
 pytestmark = pytest.mark.cpu_seconds(60)  # real repositories
 
-REAL = settings(LAW, max_examples=10)
+REAL = settings(LAW, max_examples=examples(10))
 
 
 @REAL

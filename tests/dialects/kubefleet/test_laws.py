@@ -12,6 +12,7 @@ from reconciler.dialects.kubefleet.api.names import GROUP
 from reconciler.dialects.kubefleet.view.snapshot_rendering import snapshot_file
 from reconciler.manifests.text.emitter import encode
 from reconciler.model.identity import ObjectKey
+from tests.bounded import examples
 from tests.builders import Body, rebalancer
 from tests.dialects.kubefleet.fleet import (
     PLACEMENT,
@@ -27,7 +28,7 @@ from tests.fleets import MEMBERS, fleets, members, namespace
 from tests.stories import Story, applied, story
 
 LAW = settings(
-    max_examples=60,
+    max_examples=examples(60),
     deadline=None,
     derandomize=True,
     phases=(Phase.generate,),

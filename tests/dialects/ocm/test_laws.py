@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reconciler.model.body import Body
+from tests.bounded import examples
 from tests.dialects.ocm.worlds import (
     BY_SCORE,
     at,
@@ -51,7 +52,7 @@ def placement_of(name: str, spec: dict[str, object]) -> Body:
     return {**placement(name), "spec": spec}
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(before=hubs(), after=hubs(), later=st.integers(1, 400))
 def test_pass_settles_and_foresees_time(before: list[Body], after: list[Body], later: int) -> None:
     """A second pass changes nothing, nor does one before the moment that the second one names."""
@@ -67,7 +68,7 @@ def test_pass_settles_and_foresees_time(before: list[Body], after: list[Body], l
         assert () == run(after, files, at(10**6))[1].changes
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=examples(30))
 @given(documents=hubs(), data=st.data())
 def test_order_of_documents_does_not_matter(documents: list[Body], data: st.DataObject) -> None:
     """Shuffled inputs give equal files."""

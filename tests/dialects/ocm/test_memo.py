@@ -10,6 +10,7 @@ from reconciler.core.changes import DeleteFile, WriteFile
 from reconciler.core.memo import Memo
 from reconciler.core.reconcile import reconcile
 from reconciler.model.body import Body
+from tests.bounded import examples
 from tests.dialects.ocm.test_laws import hubs
 from tests.dialects.ocm.worlds import (
     GROUP,
@@ -68,7 +69,7 @@ def mixed(before: list[Body], after: list[Body], chosen_bits: int) -> list[Body]
     return [document for document in found if document is not None]
 
 
-@settings(deadline=None, max_examples=60, derandomize=True)
+@settings(deadline=None, max_examples=examples(60), derandomize=True)
 @given(start=hubs(), steps=STEPS)
 def test_a_memo_changes_nothing(
     start: list[Body], steps: list[tuple[list[Body], int, int, tuple[str, str]]]

@@ -78,7 +78,8 @@ def test_the_daemon_looks_after_its_mirror(tmp_path: Path) -> None:
     remote = new_bare(tmp_path / "remote.git", EXAMPLE)
     folder = tmp_path / "mirror"
     graphs = folder / "repository.git/objects/info/commit-graphs"
-    with running(tmp_path, "--remote", f"file://{remote}", "--mirror", str(folder)):
+    asked = ("--remote", f"file://{remote}", "--mirror", str(folder), "--poll-seconds", "1")
+    with running(tmp_path, *asked):
         eventually(lambda: any(graphs.glob("*.graph")), "the upkeep of the mirror")
 
 
