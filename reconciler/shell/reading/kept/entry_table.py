@@ -1,8 +1,8 @@
 """The only file that uses SQLite: texts by key, on disk, where nothing depends on them.
 
 A text stands behind a checksum of its key and itself; a table with one whose checksum is not right
-is damaged. The folder and the file must be ours alone to write. Nothing waits for the disk: a loss of
-power may take what was written last, or all of it.
+is damaged. The folder and the file must be ours alone to write. Nothing waits for the disk: a loss
+of power may take what was written last, or all of it.
 """
 
 import contextlib
