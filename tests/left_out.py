@@ -52,7 +52,6 @@ LEFT_OUT: Mapping[str, tuple[str, ...]] = {
         "tests/cli/test_fork.py",
         "tests/cli/test_kept_answers.py",
         "tests/cli/test_kept_law.py",
-        "tests/house/test_caches.py",
     ),
     "kills at each step, and every field mutated": ("tests/crash", "tests/fuzz"),
     "browsers, editors and releases": (

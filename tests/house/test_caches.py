@@ -2,12 +2,11 @@
 
 import ast
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-PACKAGE = Path(__file__).parent.parent.parent / "reconciler"
-SOURCES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py"))
+from tests.house.sources import trees_with
+
 TABLES = frozenset(
     ("AnswerCache", "KeyedCache", "bytearray", "defaultdict", "deque", "dict", "list", "set")
 )
@@ -28,11 +27,6 @@ TEXTS = frozenset(
 
 NO_PARAMETER = frozenset(("environment", "languages", "load_schemas", "package_digest"))
 """Cached since they read what is part of this build, once and late."""
-
-
-def tree_of(source: str) -> ast.Module:
-    """The tree of one file."""
-    return ast.parse((PACKAGE / source).read_text(encoding="utf-8"))
 
 
 def is_frozen(node: ast.ClassDef) -> bool:
@@ -65,32 +59,38 @@ def name_of(decorator: ast.expr) -> str:
     return ast.unparse(decorator.func if isinstance(decorator, ast.Call) else decorator)
 
 
-@pytest.mark.parametrize("source", SOURCES)
-def test_a_frozen_value_holds_no_table(source: str) -> None:
+def test_a_frozen_value_holds_no_table() -> None:
     """What is filled after it was made is no value, so it is not called frozen."""
-    assert [] == list(tables_of(tree_of(source)))
+    found = [(source, *tables_of(tree)) for source, tree in trees_with("frozen=True")]
+
+    assert [] == [tables for tables in found if len(tables) > 1]
 
 
-@pytest.mark.parametrize("source", SOURCES)
-def test_no_address_is_a_key(source: str) -> None:
+def test_no_address_is_a_key() -> None:
     """`Same` holds its object; the number that `id` gives goes to another one later."""
-    calls = [node for node in ast.walk(tree_of(source)) if isinstance(node, ast.Call)]
+    found = [
+        f"{source}:{node.lineno}"
+        for source, tree in trees_with(r"\bid\(")
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "id"
+    ]
 
-    assert [] == [node.lineno for node in calls if ast.unparse(node.func) == "id"]
+    assert [] == found
 
 
-@pytest.mark.parametrize("source", SOURCES)
-def test_only_functions_of_text_are_cached(source: str) -> None:
+def test_only_functions_of_text_are_cached() -> None:
     """Whatever else is remembered belongs to a pass, or to what it hands on."""
+    functions = [(source, one) for source, tree in trees_with("cache") for one in cached(tree)]
     wrong = [
-        f"{function.name}({ast.unparse(argument)})"
-        for function in cached(tree_of(source))
+        f"{source}: {function.name}({ast.unparse(argument)})"
+        for source, function in functions
         for argument in (*function.args.args, *function.args.kwonlyargs)
         if argument.annotation is None or ast.unparse(argument.annotation) not in TEXTS
     ]
-    bare = [item.name for item in cached(tree_of(source)) if not item.args.args]
+    bare = frozenset(function.name for _, function in functions if not function.args.args)
 
-    assert ([], []) == (wrong, [name for name in bare if name not in NO_PARAMETER])
+    assert [] == wrong
+    assert NO_PARAMETER == bare
 
 
 @pytest.mark.parametrize(

@@ -1,24 +1,20 @@
 """What files say of other files: a path that is cited exists."""
 
 import re
-from pathlib import Path
 
-import pytest
+from tests.house.sources import PACKAGE, ROOT, SOURCES, text_of
 
-ROOT = Path(__file__).parent.parent.parent
-PACKAGE = ROOT / "reconciler"
 CITED = re.compile(r"`(?:reconciler/)?([a-z_]+(?:/[a-z_]+)*/[a-z_]+\.py|[a-z_]+\.py)`")
-SOURCES = sorted(PACKAGE.rglob("*.py"))
 
 
-@pytest.mark.parametrize("source", [path.relative_to(PACKAGE).as_posix() for path in SOURCES])
-def test_a_cited_file_exists(source: str) -> None:
+def test_a_cited_file_exists() -> None:
     """Named from the root, the package, the API's package, or the file's own folder."""
-    here = PACKAGE / source
-    cited = CITED.findall(here.read_text(encoding="utf-8"))
+    cited = [(source, path) for source in SOURCES for path in CITED.findall(text_of(source))]
 
     assert [] == [
-        path for path in cited if not any((base / path).is_file() for base in here.parents)
+        (source, path)
+        for source, path in cited
+        if not any((base / path).is_file() for base in (PACKAGE / source).parents)
     ]
 
 

@@ -1,0 +1,24 @@
+"""The files of the package, and the trees of those in which something occurs."""
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent.parent
+PACKAGE = ROOT / "reconciler"
+SOURCES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py"))
+
+
+def text_of(source: str) -> str:
+    """What a file says."""
+    return (PACKAGE / source).read_text(encoding="utf-8")
+
+
+def trees_with(pattern: str, sources: Iterable[str] = SOURCES) -> Iterator[tuple[str, ast.Module]]:
+    """Yield each file in whose text a pattern occurs, with its tree; all others need no look."""
+    occurs = re.compile(pattern)
+    for source in sources:
+        text = text_of(source)
+        if occurs.search(text):
+            yield source, ast.parse(text)
