@@ -53,15 +53,16 @@ def test_a_history_that_spans_the_change_of_rules_is_proven(
     """Passes of this version go on where an earlier one, which wrote what is assumed, stopped."""
     git(tmp_path, "clone", "--quiet", str(BUNDLE), "kept")
     kept = tmp_path / "kept"
-    first = git(kept, "rev-list", "--reverse", "--first-parent", "HEAD").split()[2 * FEW]
+    count = examples(FEW)
+    first = git(kept, "rev-list", "--reverse", "--first-parent", "HEAD").split()[2 * count]
     git(kept, "reset", "--quiet", "--hard", first)
     before = rules_in(kept)
     at = git(kept, "log", "-1", "--grep", "Reconciled-At", f"--format={AT}").strip()
-    go_on(kept, FEW, 2, parse_moment(at))
+    go_on(kept, count, 2, parse_moment(at))
     after = rules_in(kept)
 
     assert {""} == {*before}
-    assert ["2"] * FEW == after[: len(after) - len(before)]
+    assert ["2"] * count == after[: len(after) - len(before)]
     assert "" != git(kept, "log", "-G", "Assumed", "--format=%h", "--", "status")
     assert f"{len(after)} of {len(after)} decision commits proven" in proven(kept, capsys)
 
