@@ -31,7 +31,7 @@ test-all: $(INSTALLED)
 
 # Every test, the slow ones with a share of their cases (tests/bounded.py).
 test-ci: $(INSTALLED)
-	BOUNDED=1 $(MEMORY) $(BIN)/python -m pytest -n $(WORKERS) -q
+	BOUNDED=1 $(MEMORY) $(BIN)/python -m pytest -n $(WORKERS) -q --durations=30
 
 # What starts no process: a minute and a half of processor time at most.
 quick: $(INSTALLED)

@@ -62,7 +62,7 @@ def run(folder: Path, **environment: str) -> str:
 
 
 def test_a_bounded_run_takes_a_share_and_says_so(tmp_path: Path) -> None:
-    """The first case of five, so at least one; of a law a fifth of its worlds."""
+    """The first case of six, so at least one; of a law a sixth of its worlds."""
     said = run(tmp_path, BOUNDED="1")
 
     assert f"{3 + 2} passed, {CASES - 2} deselected" in said
