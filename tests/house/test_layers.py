@@ -8,9 +8,10 @@ from graphlib import CycleError, TopologicalSorter
 
 import pytest
 
-from tests.house.sources import PACKAGE, ROOT, SOURCES, trees_with
+from tests.house.sources import PACKAGE, ROOT, SOURCES, text_of, trees_with
 
 MOST_FILES = 30
+MOST_LINES = 300
 
 
 def layers() -> list[str]:
@@ -145,6 +146,13 @@ def test_a_room_holds_thirty_files_at_most(tree: str) -> None:
         for folder in folders
     }
     assert {} == {folder: count for folder, count in files.items() if count > MOST_FILES}
+
+
+def test_a_file_has_three_hundred_lines_at_most() -> None:
+    """Blank ones aside: what is longer has several subjects, and each has a file of its own."""
+    lengths = {source: sum(map(bool, text_of(source).splitlines())) for source in SOURCES}
+
+    assert {} == {source: lines for source, lines in lengths.items() if lines > MOST_LINES}
 
 
 def test_no_verb_is_imported() -> None:
