@@ -21,7 +21,7 @@ demo: $(RUNTIME)
 	@echo 'The command is $(CURDIR)/$(BIN)/reconciler. To have it in this shell by its name:'
 	@echo '  export PATH="$(CURDIR)/$(BIN):$$PATH"'
 
-# Five minutes on two quiet cores; it says what it leaves out.
+# Most of it; it says what it leaves out.
 test: $(INSTALLED)
 	BOUNDED=1 $(MEMORY) $(BIN)/python -m pytest -n $(WORKERS) -q -m "not whole"
 
