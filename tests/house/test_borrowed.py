@@ -9,7 +9,7 @@ import importlib
 import sys
 import threading
 import tomllib
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,8 +22,8 @@ from ruamel.yaml.cyaml import CParser
 from ruamel.yaml.error import MantissaNoDotYAML1_1Warning, YAMLError
 from watchfiles._rust_notify import RustNotify
 
-ROOT = Path(__file__).parent.parent.parent
-PACKAGE = ROOT / "reconciler"
+from tests.house.sources import ROOT, SOURCES, text_of
+
 DOCUMENTED = frozenset({"_asdict", "_fields", "_make", "_replace", "_exit"})
 """They are public: the underscore keeps four of them apart from the names of fields, and `os._exit`
 from the exit that tidies up."""
@@ -68,21 +68,24 @@ def is_private(name: str) -> bool:
     return name.startswith("_") and not name.endswith("__") and name not in DOCUMENTED
 
 
-def borrowed_in(source: str, given: Collection[str] = ()) -> Iterator[str]:
+def nodes_of(source: str) -> list[ast.AST]:
+    """All that a file says."""
+    return list(ast.walk(ast.parse(source)))
+
+
+def borrowed_in(nodes: list[ast.AST]) -> Iterator[str]:
     """The private names of other packages that a file uses, by import or as an attribute.
 
     Imports for types only are no use of anything. An attribute is another package's if neither the
-    file itself nor another of ours, which are in `given`, gives that name to anything.
+    file itself nor another of ours gives that name to anything; of the others whoever asks knows.
     """
-    tree = ast.parse(source)
-    nodes = list(ast.walk(tree))
     typing = {
         id(inner)
         for node in nodes
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING"
         for inner in ast.walk(node)
     }
-    own = {*given, *names_given(nodes)}
+    own = set(names_given(nodes))
     for node in nodes:
         match node:
             case ast.ImportFrom(module=str(module), names=aliases) if id(node) not in typing:
@@ -114,9 +117,9 @@ def names_given(nodes: list[ast.AST]) -> Iterator[str]:
                 pass
 
 
-def unlisted_in(source: str) -> Iterator[str]:
+def unlisted_in(nodes: list[ast.AST]) -> Iterator[str]:
     """What a file imports of a public module that lists what it promises, and does not list it."""
-    for node in ast.walk(ast.parse(source)):
+    for node in nodes:
         match node:
             case ast.ImportFrom(module=str(module), names=aliases):
                 parts = module.split(".")
@@ -130,22 +133,16 @@ def unlisted_in(source: str) -> Iterator[str]:
                 pass
 
 
+@pytest.mark.cpu_seconds(30)  # every file, and all that it imports
 def test_what_is_borrowed_is_listed() -> None:
     """A new one gives way to what is promised, or comes here with a bound and a test."""
-    sources = {
-        path.relative_to(PACKAGE).as_posix(): path.read_text(encoding="utf-8")
-        for path in sorted(PACKAGE.rglob("*.py"))
-    }
-    given = {
-        name
-        for source in sources.values()
-        for name in names_given(list(ast.walk(ast.parse(source))))
-    }
-    found = {
-        (name, file)
-        for file, source in sources.items()
-        for name in (*borrowed_in(source, given), *unlisted_in(source))
-    }
+    given: set[str] = set()
+    found: set[tuple[str, str]] = set()
+    for source in SOURCES:
+        nodes = nodes_of(text_of(source))
+        given.update(names_given(nodes))
+        found.update((name, source) for name in (*borrowed_in(nodes), *unlisted_in(nodes)))
+    found = {(name, source) for name, source in found if name not in given}
 
     assert {(name, user) for name, one in BORROWED.items() for user in one.users} == found
 
@@ -250,4 +247,4 @@ def test_the_watcher_in_rust_watches_from_the_moment_it_is_made(tmp_path: Path) 
 )
 def test_a_borrowed_name_is_found(source: str, expected: list[str]) -> None:
     """The check itself can fail."""
-    assert expected == list(borrowed_in(source))
+    assert expected == list(borrowed_in(nodes_of(source)))
