@@ -93,18 +93,14 @@ class DraftedBindings:
 
     def fault(self, key: ObjectKey, error: UserError, /) -> Fault:
         """Return what a decoder found as a fault at the binding's file."""
-        return _undecided(self.drafts[key], self.place(key), error)
-
-
-def _undecided(draft: Draft, place: FaultPlace, error: UserError) -> Fault:
-    """Turn what a decoder found into a fault at the binding's file."""
-    return Fault(
-        path=place.path,
-        line=0,
-        column=0,
-        field=error.field,
-        rule="binding-unreadable",
-        message=f"the binding of {draft.subject} cannot be decided: {error.message}",
-        expected="the file as the last pass wrote it (git checkout), or no file",
-        subject=place.subject,
-    )
+        place = self.place(key)
+        return Fault(
+            path=place.path,
+            line=0,
+            column=0,
+            field=error.field,
+            rule="binding-unreadable",
+            message=f"the binding of {self.drafts[key].subject} cannot be decided: {error.message}",
+            expected="the file as the last pass wrote it (git checkout), or no file",
+            subject=place.subject,
+        )

@@ -267,14 +267,21 @@ def stop(process: "subprocess.Popen[bytes]") -> None:
     """
     if process.poll() is not None:
         return
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        try:
-            os.killpg(process.pid, number)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(TERMINATION_SECONDS)
-            _await_children(process)
-        except ProcessLookupError:
-            return
+    with contextlib.suppress(ProcessLookupError):
+        _end(process, signal.SIGTERM)
+        _await_children(process)
+        _end(process, signal.SIGKILL)
+
+
+def _end(process: "subprocess.Popen[bytes]", number: signal.Signals) -> None:
+    """Send a signal to a command and its children, and wait a while for the command.
+
+    Raises:
+        ProcessLookupError: Nothing of the group is left.
+    """
+    os.killpg(process.pid, number)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(TERMINATION_SECONDS)
 
 
 def _await_children(process: "subprocess.Popen[bytes]") -> None:

@@ -70,8 +70,6 @@ class EntryTable:
             )
             for key, day, content in found.fetchall():
                 text = _checked(key, content)
-                if text is None:  # what is written beside it would not be found for sure
-                    raise sqlite3.DatabaseError("an entry is not as it was written")
                 if day != today:
                     self._old.append(key)
                 yield key, text
@@ -152,12 +150,18 @@ def _forget(connection: sqlite3.Connection, *, share: float) -> None:
     )
 
 
-def _checked(key: bytes, content: object) -> str | None:
-    """Return the text behind a checksum, `None` if that is not right."""
-    if not isinstance(content, bytes):
-        return None
-    check, data = content[:CHECK_BYTES], content[CHECK_BYTES:]
-    return data.decode() if check == _check(key, data) else None
+def _checked(key: bytes, content: object) -> str:
+    """Return the text behind a checksum.
+
+    Raises:
+        sqlite3.DatabaseError: The checksum is not right; what is written beside such an entry
+            would not be found for sure.
+    """
+    if isinstance(content, bytes):
+        check, data = content[:CHECK_BYTES], content[CHECK_BYTES:]
+        if check == _check(key, data):
+            return data.decode()
+    raise sqlite3.DatabaseError("an entry is not as it was written")
 
 
 def _check(key: bytes, data: bytes) -> bytes:
