@@ -19,13 +19,13 @@ ONE_IN = 6
 """Of how many cases one is taken in what `make test` leaves out, and of how many drawn worlds."""
 
 CASES: Mapping[str, int] = {
-    "tests/core/test_each_change_costs_alike.py::test_a_change_costs_alike_in_a_larger_fleet": 40,
-    "tests/cli/options/test_document_cache.py::test_answers_are_the_same": 9,
     "tests/cli/objects/test_delivered_copies.py::test_no_verb_takes_a_copy_for_the_object": 4,
+    "tests/cli/options/test_document_cache.py::test_answers_are_the_same": 9,
     "tests/cli/printing/test_json.py::test_every_field_is_documented": 4,
     "tests/cli/printing/test_progress.py::test_each_question_says_what_it_does": 4,
     "tests/cli/story/test_new_fleet.py::test_any_choice_is_a_fleet_without_faults": 4,
     "tests/conformance/test_vectors.py::test_vectors_pass_through_the_front_door": 4,
+    "tests/core/test_each_change_costs_alike.py::test_a_change_costs_alike_in_a_larger_fleet": 40,
     "tests/core/test_never_over_committed.py::test_a_cluster_never_gets_more_than_it_holds": 2,
     "tests/core/test_never_over_committed.py::test_where_all_fits_all_is_placed": 2,
     "tests/crds/test_judged_rules.py::test_functions_answer_as_the_expressions_do": 4,
@@ -48,6 +48,11 @@ for all changes of an API at once, so it is the first API that is counted.
 def is_bounded() -> bool:
     """Whether this run takes a share only."""
     return BOUNDED in os.environ
+
+
+def environment_of_all() -> dict[str, str]:
+    """Return the environment of this process, for one whose tests are not bounded."""
+    return {name: said for name, said in os.environ.items() if name != BOUNDED}
 
 
 def examples(count: int) -> int:

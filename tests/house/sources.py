@@ -15,6 +15,11 @@ def text_of(source: str) -> str:
     return (PACKAGE / source).read_text(encoding="utf-8")
 
 
+def tree_of(source: str) -> ast.Module:
+    """The tree of a file."""
+    return ast.parse(text_of(source))
+
+
 def trees_with(pattern: str, sources: Iterable[str] = SOURCES) -> Iterator[tuple[str, ast.Module]]:
     """Yield each file in whose text a pattern occurs, with its tree; all others need no look."""
     occurs = re.compile(pattern)

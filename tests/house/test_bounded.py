@@ -1,6 +1,5 @@
 """What CI takes a share of: every test keeps a case, every run takes the same ones."""
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -50,14 +49,13 @@ def run(folder: Path, **environment: str) -> str:
     room.mkdir(parents=True, exist_ok=True)
     (room / "test_it.py").write_text(TEST, encoding="utf-8")
     command = (sys.executable, "-m", "pytest", "-q", "-p", "tests.conftest", "-p")
-    inherited = {name: said for name, said in os.environ.items() if name != bounded.BOUNDED}
     return subprocess.run(
         [*command, "no:cacheprovider", "--rootdir", str(folder), "tests/crash"],
         cwd=folder,
         capture_output=True,
         text=True,
         check=False,
-        env={**inherited, "PYTHONPATH": str(ROOT), **environment},
+        env={**bounded.environment_of_all(), "PYTHONPATH": str(ROOT), **environment},
     ).stdout
 
 

@@ -3,14 +3,13 @@
 import ast
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
 import pytest
 
 from reconciler.audit.short_id import SHORT_ID
 from reconciler.core.dialects import DIALECTS
+from tests.house.sources import PACKAGE, SOURCES, text_of
 
-PACKAGE = Path(__file__).parent.parent.parent / "reconciler"
 ROOMS = PACKAGE / "dialects"
 GENERATED = "crd_kinds.py"  # written by `make schemas`, whose table is upstream's
 SHORTEST = 12
@@ -112,10 +111,7 @@ def shortened(source: str) -> list[str]:
 
 def test_a_commit_id_is_cut_in_one_place() -> None:
     """See `reconciler/audit/short_id.py`."""
-    found = {
-        path.relative_to(PACKAGE).as_posix(): shortened(path.read_text(encoding="utf-8"))
-        for path in PACKAGE.rglob("*.py")
-    }
+    found = {source: shortened(text_of(source)) for source in SOURCES}
 
     assert {"audit/short_id.py": ["SHORT_ID = 12"]} == {k: v for k, v in found.items() if v}
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-PACKAGE = Path(__file__).parent.parent.parent / "reconciler"
+from tests.house.sources import PACKAGE, SOURCES, text_of
 
 NAMES = frozenset(
     {
@@ -38,11 +38,7 @@ def ambient(source: str) -> bool:
 
 def test_no_function_takes_a_part_of_the_layout_by_itself() -> None:
     """It takes a `RepositoryLayout`, or asks a value that has one."""
-    found = {
-        f"{path.relative_to(PACKAGE).as_posix()}: {name}"
-        for path in PACKAGE.rglob("*.py")
-        for name in loose(path.read_text(encoding="utf-8"))
-    }
+    found = {f"{source}: {name}" for source in SOURCES for name in loose(text_of(source))}
 
     assert found == EDGES
 

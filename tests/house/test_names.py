@@ -6,7 +6,7 @@ from collections import defaultdict
 from functools import cache
 from pathlib import Path
 
-PACKAGE = Path(__file__).parent.parent.parent / "reconciler"
+from tests.house.sources import SOURCES, trees_with
 
 ROLES = {
     "Binding": "where one thing is placed, by its API's own object",
@@ -32,10 +32,10 @@ FOREIGN = re.compile(
 def classes() -> dict[str, list[str]]:
     """Each public class with the files that define one of that name."""
     found: dict[str, list[str]] = defaultdict(list)
-    for path in sorted(PACKAGE.rglob("*.py")):
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+    for source, tree in trees_with(r"\bclass "):
+        for node in tree.body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                found[node.name].append(path.relative_to(PACKAGE).as_posix())
+                found[node.name].append(source)
     return found
 
 
@@ -56,4 +56,4 @@ def test_every_role_is_played() -> None:
 
 def test_a_file_has_a_name_that_the_field_knows() -> None:
     """See the list above for what it is not."""
-    assert [] == [path for path in sorted(PACKAGE.rglob("*.py")) if FOREIGN.search(path.stem)]
+    assert [] == [source for source in SOURCES if FOREIGN.search(Path(source).stem)]

@@ -81,8 +81,7 @@ def test_a_run_says_what_it_skips_and_leaves_out(tmp_path: Path) -> None:
     )
     asked = (sys.executable, "-m", "pytest", "-q", "-p", "tests.conftest", "-p", "no:cacheprovider")
     run = partial(subprocess.run, cwd=tmp_path, capture_output=True, text=True, check=False)
-    inherited = {name: said for name, said in os.environ.items() if name != bounded.BOUNDED}
-    env = {**inherited, "PYTHONPATH": str(ROOT)}
+    env = {**bounded.environment_of_all(), "PYTHONPATH": str(ROOT)}
     some = run([*asked, "-m", "not whole", "."], env=env).stdout
     every = run([*asked, "."], env=env).stdout
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 
 import pytest
 
-from tests.house.sources import SOURCES, text_of, trees_with
+from tests.house.sources import SOURCES, tree_of, trees_with
 
 ROOMS = ("model", "manifests", "schedule", "rebalance", "dialects", "delivery", "core")
 DECIDING = [source for source in SOURCES if source.partition("/")[0] in ROOMS]
@@ -64,11 +64,6 @@ RECORDS: Mapping[str, str] = {
     "dialects/kubefleet/snapshots/selection_table.py": "SelectableDocuments",
 }
 """Those that get an accessor which records what they ask; of all others `MASKS` is true."""
-
-
-def tree_of(source: str) -> ast.Module:
-    """The tree of one file."""
-    return ast.parse(text_of(source))
 
 
 def comparisons(tree: ast.Module) -> list[int]:

@@ -8,13 +8,10 @@ import ast
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
-from pathlib import Path
 
 import pytest
 
-PACKAGE = Path(__file__).parent.parent.parent / "reconciler"
-SOURCES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py"))
+from tests.house.sources import tree_of, trees_with
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -261,29 +258,13 @@ def found_in(source: str, tree: ast.Module, owned: Owned) -> list[str]:
     )
 
 
-@cache
-def text_of(source: str) -> str:
-    """One file."""
-    return (PACKAGE / source).read_text(encoding="utf-8")
-
-
-@cache
-def tree_of(source: str) -> ast.Module:
-    """The tree of one file."""
-    return ast.parse(text_of(source))
-
-
 @pytest.mark.parametrize("name", APIS)
 def test_only_codecs_spell_the_fields_of_what_is_written(name: str) -> None:
     """Everything else reads and makes values."""
     owned = APIS[name]
     words = "|".join(owned.fields | owned.words)
-    spelling = re.compile(rf"[\"'][\w.*\[\]]*\b(?:{words})\b")  # most files need no tree
-    found = {
-        source: found_in(source, tree_of(source), owned)
-        for source in SOURCES
-        if spelling.search(text_of(source))
-    }
+    spelling = rf"[\"'][\w.*\[\]]*\b(?:{words})\b"  # most files need no tree
+    found = {source: found_in(source, tree, owned) for source, tree in trees_with(spelling)}
 
     assert {} == {source: told for source, told in found.items() if told}
 
