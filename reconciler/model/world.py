@@ -24,11 +24,11 @@ deliver had neither the claim of a policy nor the id of its Work; of what cluste
 everything but conditions, and one without clusters had failed to be applied.
 """
 
-RULES = 2
-"""By which rules a pass decides and writes: at present what is assumed is never written.
+RULES = 3
+"""By which rules a pass decides and writes.
 
 The number goes up where a release would write something else from the same world at the same
-moment. A commit names it, so that what an older release wrote is proven by its own rules.
+moment. A commit names it, so that `verify` never takes what other rules wrote for tampering.
 """
 
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 
 from reconciler.audit.history.revisions import (
@@ -36,6 +36,7 @@ class ProofState(StrEnum):
     PROVEN = "proven"
     INPUT = "input"
     OTHER_VERSION = "other version"
+    OTHER_RULES = "other rules"
     DIFFERENT = "different"
     FORGED = "forged"
     TAMPERED = "tampered"
@@ -87,14 +88,13 @@ def prove(commit: Commit, revisions: Provable, *, memo: Memo | None = None) -> P
     forged = _forged(commit, claim, revisions) if changes else "it changes nothing, a pass would"
     if forged or claim.inputs is None or claim.at is None or claim.rules is None:
         return _proof(commit, ProofState.FORGED, [ProofFinding("", forged)])
-    if claim.rules > RULES:
-        newer = f"made by the rules {claim.rules}, and this release knows those up to {RULES}"
-        return _proof(commit, ProofState.OTHER_VERSION, [ProofFinding("", newer)])
+    if claim.rules != RULES:
+        made = f"made by rules {claim.rules}, which this version does not recompute"
+        return _proof(commit, ProofState.OTHER_RULES, [ProofFinding("", made)])
     outputs = claim.outputs or commit.parent
     world = revisions.world(claim.inputs, outputs, reports=claim.reports)
     if isinstance(world, UnreadableRevision):
         return _proof(commit, ProofState.UNKNOWN, [ProofFinding("", world.reason)])
-    world = replace(world, rules=claim.rules)
     last = last_pass(world.outputs)
     if last is not None and _is_behind(claim, last.revision, revisions):
         old = f"Reconciled-From {short_id(claim.inputs)} is older than that of the pass before"

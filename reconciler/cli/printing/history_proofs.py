@@ -10,7 +10,7 @@ from reconciler.audit.history.revisions import UnreadableRevision
 from reconciler.audit.json_shapes import commit_json
 from reconciler.audit.printable import printable
 from reconciler.audit.proofs.proof import Proof
-from reconciler.audit.proofs.proof_places import held_to_places
+from reconciler.audit.proofs.proof_places import held_to_places, held_to_rules
 from reconciler.audit.short_id import short_id
 from reconciler.cli.objects.world import is_empty, nothing_in, open_fleet
 from reconciler.cli.options.user_cache import cache_folder
@@ -31,8 +31,8 @@ from reconciler.shell.work.proof_record import open_record
 from reconciler.shell.work.proofs import ENOUGH, prove_rest
 
 FEW = 50  # so many commits are proven sooner than a record of them is read
-GLYPHS = {"proven": "✔", "other version": "?"}
-COLOURS = {"proven": "green", "other version": "yellow"}
+GLYPHS = {"proven": "✔", "other version": "?", "other rules": "?"}
+COLOURS = {"proven": "green", "other version": "yellow", "other rules": "yellow"}
 
 
 def run(
@@ -62,7 +62,8 @@ def run(
         proving = prove_rest(revisions, commits, workers=opened, record=record)
         proven = list(tracked(proving, len(commits), what="Proving commits"))
     keys = {one.revision: one.key for one in signatures or () if not one.problem}
-    proofs = list(held_to_places(proven, branch=branch, keys=keys))
+    placed = list(held_to_places(proven, branch=branch, keys=keys))
+    proofs = list(held_to_rules(placed, revisions))
     delivered = _delivered(revisions)
     if output == "json":
         signed = signatures_json(signatures or ())
@@ -122,7 +123,7 @@ def _print_all(
 def _print(proofs: Sequence[Proof], *, verbose: bool) -> None:
     """Print what is wrong, then what was proven."""
     for proof in proofs:
-        told = proof.state.is_finding or proof.state == "other version"
+        told = proof.state.is_finding or proof.state in ("other version", "other rules")
         if not told and not (verbose and proof.state == "proven"):
             continue
         glyph = GLYPHS.get(proof.state, "✘")

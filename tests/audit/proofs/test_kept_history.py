@@ -1,12 +1,11 @@
-"""Histories are proven byte for byte, each pass by the rules that it was made by."""
+"""Histories are proven byte for byte."""
 
 from pathlib import Path
 
 import pytest
 
 from reconciler.cli import main
-from reconciler.model.moments import parse_moment
-from tests.audit.proofs.write_history import go_on, write
+from tests.audit.proofs.write_history import write
 from tests.bounded import examples
 from tests.shell.fleet import ROOT
 from tests.shell.repositories import git
@@ -14,10 +13,6 @@ from tests.shell.repositories import git
 BUNDLE = ROOT / "fixtures/history/passes.bundle"
 PASSES = 500
 FEW = 30
-AT, RULES = (
-    f"%(trailers:key={key},valueonly,separator=%x20)"
-    for key in ("Reconciled-At", "Reconciled-Rules")
-)
 
 pytestmark = pytest.mark.cpu_seconds(120)  # hundreds of passes
 
@@ -47,26 +42,6 @@ def test_each_pass_of_a_new_history_is_proven(
     assert "" == git(tmp_path, "log", "-G", "Assumed", "--format=%h", "--", "status")
 
 
-def test_a_history_that_spans_the_change_of_rules_is_proven(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Passes of this version go on where an earlier one, which wrote what is assumed, stopped."""
-    git(tmp_path, "clone", "--quiet", str(BUNDLE), "kept")
-    kept = tmp_path / "kept"
-    count = examples(FEW)
-    first = git(kept, "rev-list", "--reverse", "--first-parent", "HEAD").split()[2 * count]
-    git(kept, "reset", "--quiet", "--hard", first)
-    before = rules_in(kept)
-    at = git(kept, "log", "-1", "--grep", "Reconciled-At", f"--format={AT}").strip()
-    go_on(kept, count, 2, parse_moment(at))
-    after = rules_in(kept)
-
-    assert {""} == {*before}
-    assert ["2"] * count == after[: len(after) - len(before)]
-    assert "" != git(kept, "log", "-G", "Assumed", "--format=%h", "--", "status")
-    assert f"{len(after)} of {len(after)} decision commits proven" in proven(kept, capsys)
-
-
 def proven(folder: Path, capsys: pytest.CaptureFixture[str]) -> str:
     """What `verify` says of all passes."""
     capsys.readouterr()
@@ -74,12 +49,6 @@ def proven(folder: Path, capsys: pytest.CaptureFixture[str]) -> str:
 
     assert 0 == code
     return capsys.readouterr().out
-
-
-def rules_in(folder: Path) -> list[str]:
-    """The rules that passes name, the newest first; `""` of one that names none."""
-    told = git(folder, "log", "--grep", "Reconciled-At", f"--format=.{RULES}").split("\n")
-    return [line[1:] for line in told if line]
 
 
 def test_the_history_is_of_all_that_there_is(tmp_path: Path) -> None:

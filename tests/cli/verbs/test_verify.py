@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.cli.main import run
+from reconciler.model.world import RULES
 from tests.builders import configuration, text
 from tests.cli.history import SHOP, answer, answer_json, told_fleet
 from tests.shell.fleet import EXAMPLE, MANIFESTS, new_fleet, reconciler, run_pass
@@ -115,7 +116,10 @@ def test_a_person_who_edits_an_output_is_named(fleet: Checkout, capsys: Capsys) 
 
 def forged(source: str, at: str) -> str:
     """Return a message with our trailers."""
-    trailers = f"Reconciled-From: {source}\nReconciled-At: {at}\nReconciler-Version: 0.1.0\n"
+    trailers = (
+        f"Reconciled-From: {source}\nReconciled-At: {at}\n"
+        f"Reconciled-Rules: {RULES}\nReconciler-Version: 0.1.0\n"
+    )
     return f"Place default/shop on member2(5)\n\n{trailers}"
 
 
@@ -174,6 +178,41 @@ def test_another_version_is_not_accused(
     assert 0 == code
     assert "? other version" in out
     assert "written by version 0.0.9, which decided otherwise than 0.1.0" in out
+
+
+def by_rules(fleet: Checkout, rules: int, *revisions: str) -> None:
+    """Let the newest passes name other rules."""
+    for revision in revisions:
+        message = fleet.git("log", "-1", "--format=%B", revision)
+        said = re.sub(r"Reconciled-Rules: \d+", f"Reconciled-Rules: {rules}", message)
+        assert message != said
+        fleet.git("commit", "--quiet", "--amend", "--message", said)
+
+
+@pytest.mark.parametrize("rules", [1, RULES + 1])
+def test_a_pass_by_other_rules_is_told_apart(tmp_path: Path, capsys: Capsys, rules: int) -> None:
+    """Older and newer rules are not recomputed: such a pass is neither proven nor accused."""
+    fleet = new_fleet(tmp_path / "fleet")
+    run_pass(fleet.folder, 0)
+    by_rules(fleet, rules, "HEAD")
+    code, out, _ = answer(fleet, capsys, "verify")
+
+    assert 0 == code
+    assert "? other rules" in out
+    assert f"made by rules {rules}, which this version does not recompute" in out
+    assert "0 of 1 decision commit proven, 1 other rules" in out
+
+
+@pytest.mark.parametrize("span", ["HEAD", "HEAD~1..HEAD"])
+def test_older_rules_after_newer_ones_are_forged(
+    fleet: Checkout, capsys: Capsys, span: str
+) -> None:
+    """Else whoever names old rules could write anything."""
+    by_rules(fleet, RULES - 1, "HEAD")
+    code, out, _ = answer(fleet, capsys, "verify", span)
+
+    assert 1 == code
+    assert f"made by rules {RULES - 1} after a pass by rules {RULES}" in out
 
 
 def test_ranges(fleet: Checkout, capsys: Capsys) -> None:
