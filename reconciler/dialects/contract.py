@@ -24,10 +24,10 @@ from reconciler.model.identity import ObjectKey
 from reconciler.model.known_kinds import ApiKind, Kind, KnownKinds, Writer
 from reconciler.model.settings import Settings
 from reconciler.model.wait import Wait
-from reconciler.model.world import Fault, Trace, World
+from reconciler.model.world import Fault, Manifest, Trace, World
 from reconciler.projection.facts import Language
 from reconciler.rebalance.target import Reference, Rescheduled, Target, TargetSelection
-from reconciler.schedule.capacity.ledger import Ledger, Order
+from reconciler.schedule.capacity.ledger import Ledger, Order, Placed
 from reconciler.schedule.capacity.reported_room import ReportedRoom
 
 if TYPE_CHECKING:
@@ -111,6 +111,20 @@ class CapacityRules(Protocol):
     @property
     def turn(self) -> Order:
         """The least place in the order that an object of the API may have."""
+
+    @property
+    def placing(self) -> frozenset[Kind]:
+        """The kinds of the documents that say what is placed where."""
+
+    def holder(self, manifest: Manifest, /) -> ObjectKey:
+        """Return what a decision is about, for one of these documents."""
+
+    def placed(self, world: World, holder: ObjectKey, /) -> Placed:
+        """Return what an object has on its clusters by the decisions of a world.
+
+        Raises:
+            UserError: What says so cannot be read.
+        """
 
     def reported(self, cluster: Body, /) -> ReportedRoom | None:
         """Return what a cluster reports as left, `None` where it tells no limit.

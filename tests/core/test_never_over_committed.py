@@ -135,11 +135,11 @@ def decided(told: Story, wanted: Counts) -> Counts:
     return found
 
 
-def file_report(told: Story, report: Report) -> None:
-    """Write a report into the repository."""
+def file_report(told: Story, report: Report, cpu: int) -> None:
+    """Write a report into the repository, of a cluster with so much cpu."""
     if report.copies is None:
-        free = str(report.free)
-        told.put(room("a", free, pods=1000), member("a", free))
+        free, used = str(report.free), str(cpu - report.free)
+        told.put(room("a", str(cpu), used=used, pods=1000), member("a", free, whole=str(cpu)))
         return
     (space, name), count = report.copies
     body = {**deployment(name, namespace=space), "status": {"replicas": count}}
@@ -153,7 +153,7 @@ def simulate(seed: int, cpu: int) -> tuple[Story, Cluster, dict[tuple[str, str],
     told = story(
         configuration(capacity={"protect": True}),
         room("a", str(cpu), pods=1000),
-        member("a", str(cpu)),
+        member("a", str(cpu), whole=str(cpu)),
         *(
             policy(
                 kind,
@@ -171,7 +171,7 @@ def simulate(seed: int, cpu: int) -> tuple[Story, Cluster, dict[tuple[str, str],
             told.put(*batch)
             wanted |= wanted_by(batch)
         for report in cluster.arrived(step):
-            file_report(told, report)
+            file_report(told, report, cpu)
         memo = Memo() if random.random() < 0.2 else memo
         told.now += 4 * STEP if quiet else STEP  # so that what nobody reports ends in the quiet
         told.files = applied(told.files, reconcile(told.world(), told.now, memo=memo))

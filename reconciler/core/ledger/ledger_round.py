@@ -1,6 +1,7 @@
 """The ledger of one round: opened from the files of clusters, and written back as it was left."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import ChainMap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -15,6 +16,7 @@ from reconciler.core.ledger.ledger_file import (
     encode_ledger,
     ledger_key,
 )
+from reconciler.core.ledger.placed_totals import PlacedTotals
 from reconciler.core.ledger.review import is_shown, review
 from reconciler.dialects.contract import CapacityRules, Dialect
 from reconciler.dialects.copy_reports import CopyReports, CopyTable
@@ -63,6 +65,7 @@ class LedgerMemory:
         files: Cluster to what its file says.
         reviewed: Cluster to what of that still stands.
         copies: What clusters report of their copies.
+        placed: What is placed on clusters.
     """
 
     rooms: AnswerCache[str, Rooms] = field(default_factory=AnswerCache)
@@ -70,6 +73,19 @@ class LedgerMemory:
     files: AnswerCache[str, ClusterLedger] = field(default_factory=AnswerCache)
     reviewed: AnswerCache[str, _Reviewed] = field(default_factory=AnswerCache)
     copies: CopyTable = field(default_factory=CopyTable)
+    placed: PlacedTotals = field(default_factory=PlacedTotals)
+    _unseen: dict[tuple[str, str], Resources] = field(default_factory=dict)
+
+    def unseen(self, ledger: Ledger, limits: Iterable[ClusterLimits]) -> Iterator[Resources]:
+        """Yield what is placed and not reported, the same objects while none of it differs."""
+        before, self._unseen = self._unseen, {}
+        for api, rooms in limits:
+            for cluster in sorted(rooms):
+                found = ledger.unseen(api, cluster)
+                if found:
+                    known = before.get((api, cluster))
+                    self._unseen[api, cluster] = found if known != found else known
+                    yield self._unseen[api, cluster]
 
     def forget(self) -> None:
         """Drop what the last two passes did not ask for."""
@@ -149,13 +165,21 @@ def open_ledger(
         for one in world.outputs_of_kind(LEDGER)
     }
     standing = {name: one for name, one in opened.items() if one.ledger.held}
+    limited = frozenset().union(*(one.rooms for one in limits))
+    placed = memory.placed.follow(world, dialects)
     ledger = Ledger(
         now=now,
-        limited=frozenset().union(*(one.rooms for one in limits)),
+        limited=limited,
         held={name: one.ledger.held for name, one in standing.items()},
         totals={name: one.total for name, one in standing.items()},
+        used={one.name: {name: room.used for name, room in one.rooms.items()} for one in limits},
+        standing=ChainMap({}, placed.standing),
+        placed={name: placed.totals[name] for name in placed.totals.keys() & limited},
         log=list(standing),
-        found=tuple(one.ledger for one in standing.values()),
+    )
+    ledger.found = (
+        *(one.ledger for one in standing.values()),
+        *memory.unseen(ledger, limits),
     )
     return LedgerRound(
         ledger=ledger,

@@ -39,6 +39,7 @@ from reconciler.schedule.capacity.reservation import (
 from reconciler.schedule.columns import Numbers, Order
 from reconciler.schedule.framework import Mask, Rejection, mask_where, positions_of
 
+API = "karmada"
 _ZERO = Quantity(0)
 
 
@@ -64,7 +65,7 @@ class ProtectedFleet:
         """Return how many more replicas each cluster can take, whoever asks; not to be kept."""
         ledger, known = self.ledger, self._columns.get(requirements)
         if known is None:
-            column, added = estimates(self.members, requirements).numbers.copy(), {*ledger.totals}
+            column, added = estimates(self.members, requirements).numbers.copy(), ledger.counted
         else:
             read, column = known
             added = {*ledger.log[read:]}
@@ -72,7 +73,7 @@ class ProtectedFleet:
         for cluster in added:
             at = position.get(ClusterName(cluster))
             if at is not None:
-                column[at] = self.more_at(at, requirements, ledger.totals.get(cluster, {}))
+                column[at] = self.more_at(at, requirements, ledger.total(API, cluster))
         self._columns[requirements] = len(ledger.log), column
         return column
 
@@ -84,13 +85,20 @@ class ProtectedFleet:
         if view.summary is None:
             return 0
         rooms = view.summary.rooms
-        pods = max(0, rooms["pods"] - units_of(PODS, taken.get(PODS, _ZERO)))
+        pods = NOT_ESTIMATED
+        if PODS in rooms:
+            pods = max(0, rooms[PODS] - units_of(PODS, taken.get(PODS, _ZERO)))
         if self.members.modelled >> position & 1 and requirements is not None:
-            return min(pods, self._by_models(view, requirements))
+            pods = min(pods, self._by_models(view, requirements))
+            taken = self.ledger.unseen(API, view.cluster.name)  # models hold the rest
+            if not taken:
+                return pods
         for name, units in self._asked(requirements):
+            if name not in rooms and view.projected:
+                continue  # its API has no word for it
             left = rooms.get(name, 0) - units_of(name, taken.get(name, _ZERO))
             pods = min(pods, left // units) if left > 0 else 0
-        return min(pods, NOT_ESTIMATED - 1)
+        return pods if pods == NOT_ESTIMATED and view.projected else min(pods, NOT_ESTIMATED - 1)
 
     def _asked(self, requirements: Requirements | None) -> tuple[tuple[str, int], ...]:
         """Return what one replica asks for in units, the same for all clusters."""
@@ -159,7 +167,7 @@ class BindingRoom:
             taken = self._taken(position, requirements)
         else:
             names = self.fleet.members.fleet.names
-            taken = self.fleet.ledger.totals.get(names[position], {})
+            taken = self.fleet.ledger.total(API, names[position])
         return self.fleet.more_at(position, requirements, taken)
 
     def capacity(self, binding: Binding) -> Capacity:
@@ -170,11 +178,14 @@ class BindingRoom:
             requirements=binding.requirements,
             components=binding.components,
         )
-        if not binding.replicas or not self.fleet.ledger.totals:
+        if not binding.replicas or not self.fleet.ledger.counted:
             return plain
         column = self.more(binding.requirements).copy()
         for position in positions_of(self.fleet.members.declared):
             column[position] = binding.replicas
+        for position in positions_of(self.fleet.members.projected):
+            if column[position] == NOT_ESTIMATED:
+                column[position] = binding.replicas
         return Capacity(plain.ask, column, Order(column), limited=True, shared=False)
 
     def lacking(self, position: int, requirements: Requirements | None, replicas: int) -> Resources:
@@ -185,6 +196,8 @@ class BindingRoom:
         asked = times(with_pod(dict(requirements or ())), replicas)
         taken = self._taken(position, requirements)
         rooms = view.summary.rooms
+        if view.projected:
+            asked = {name: amount for name, amount in asked.items() if name in rooms}
         has = {name: amount_of(name, rooms.get(name, 0)) for name in asked}
         left = {name: Quantity(max(0, room - taken.get(name, 0))) for name, room in has.items()}
         return beyond(asked, left)
@@ -207,7 +220,7 @@ class BindingRoom:
         name = self.fleet.members.fleet.names[position]
         held = self.stood.get(name, 0)
         has = times(with_pod(self.request), held) if held else {}
-        found = self.fleet.ledger.taken(self.holder, name, has)
+        found = self.fleet.ledger.taken(API, self.holder, name, has)
         grown = self._grows(requirements)
         return plus(found, times(grown, held)) if held and grown else found
 

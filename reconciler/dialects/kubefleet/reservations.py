@@ -1,14 +1,18 @@
 """What placements take of clusters: what each binding brings there, by its resource snapshot."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from reconciler.dialects.kubefleet.api.binding import resource_snapshot_of, target_of
 from reconciler.dialects.kubefleet.api.kinds import BINDINGS
 from reconciler.dialects.kubefleet.api.resource_snapshot import decode_entry, readable_entries
-from reconciler.dialects.kubefleet.workgenerator.placement_files import snapshots_of_group
+from reconciler.dialects.kubefleet.snapshots.revision import is_latest
+from reconciler.dialects.kubefleet.workgenerator.placement_files import (
+    bindings_of,
+    snapshots_of,
+    snapshots_of_group,
+)
 from reconciler.dialects.kubefleet.workgenerator.snapshot_content import content_at
-from reconciler.errors import UserError
 from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey
 from reconciler.model.world import World
@@ -46,12 +50,31 @@ class PlacementDemands:
         return self._known[namespace, snapshot]
 
     def _content(self, namespace: str, snapshot: str) -> ClusterDemand:
-        """Return what a snapshot holds; the present selection for one that cannot be read."""
+        """Return what a snapshot holds; the present selection for one that is not there any more.
+
+        Raises:
+            UserError: It cannot be read, so what it brought is not known.
+        """
         groups = [*snapshots_of_group(self.world, namespace, snapshot)]
-        if not groups:
-            return self.selected
-        try:
-            entries = [decode_entry(one) for group in groups for one in readable_entries(group)]
-            return demand_of_manifests((one.key, content_at(self.world, one)) for one in entries)
-        except UserError:
-            return self.selected
+        return _held_by(self.world, groups) if groups else self.selected
+
+
+def placed_by(world: World, placement: ObjectKey) -> dict[str, ClusterDemand]:
+    """Return what the bindings of a placement bring to their clusters.
+
+    One that is on no snapshot yet will be on the latest, as is one whose snapshot is gone.
+
+    Raises:
+        UserError: A snapshot cannot be read.
+    """
+    latest = [one for one in snapshots_of(world, placement) if is_latest(one)]
+    demands = PlacementDemands(world, _held_by(world, latest))
+    return {
+        one.target: demands.brought(placement.namespace, one.resource_snapshot)
+        for one in bindings_of(world, placement)
+    }
+
+
+def _held_by(world: World, snapshots: Iterable[Body]) -> ClusterDemand:
+    entries = [decode_entry(one) for group in snapshots for one in readable_entries(group)]
+    return demand_of_manifests((one.key, content_at(world, one)) for one in entries)

@@ -3,9 +3,13 @@
 All reservations that the round found count for everyone; what is added counts for those that come
 after it. Objects are asked in the order of `Order`, over all APIs: so whoever comes first has what
 is left. What an object has there itself never stands in its own way.
+
+Beside it stands what is placed on each cluster, by the decisions themselves. A cluster never has
+more left than the whole amount less that, whatever it reports as used and however long ago
+reservations ended: a report that never changes cannot contain what was placed since.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -29,6 +33,11 @@ Held = Mapping[ObjectKey, Reservation]
 """The reservations of one cluster, by who holds them."""
 
 NOTHING_HELD: Held = {}
+
+Placed = Mapping[str, ClusterDemand]
+"""Cluster to what an object has there."""
+
+NOTHING_PLACED: Placed = {}
 
 
 def order_of(priority: int, key: ObjectKey) -> Order:
@@ -58,6 +67,9 @@ class Ledger:
         limited: The clusters whose capacity any API knows; nothing is reserved of others.
         held: Cluster to its reservations.
         totals: Cluster to what these take together.
+        used: API to what each cluster reports there as used; see `ReportedRoom`.
+        standing: What each object has on its clusters by the decisions so far.
+        placed: Cluster to what all objects have there by the decisions so far.
         log: The clusters of which something was added, in turn; whoever derives numbers from the
             totals reads on where it stopped.
         before: Has those decided whose turn is before a place in the order.
@@ -68,6 +80,9 @@ class Ledger:
     limited: AbstractSet[str] = frozenset()
     held: dict[str, Held] = field(default_factory=dict)
     totals: dict[str, Resources] = field(default_factory=dict)
+    used: Mapping[str, Mapping[str, Resources]] = field(default_factory=dict)
+    standing: MutableMapping[ObjectKey, Placed] = field(default_factory=dict)
+    placed: dict[str, Resources] = field(default_factory=dict)
     log: list[str] = field(default_factory=list)
     before: Callable[[Order], None] = nobody_before
     found: tuple[object, ...] = ()
@@ -80,12 +95,22 @@ class Ledger:
             if holder in held:
                 yield cluster, held[holder]
 
-    def taken(self, holder: ObjectKey, cluster: str, has: Resources) -> Resources:
-        """Return what of a cluster's reported capacity is not there for more of an object.
+    def total(self, api: str, cluster: str) -> Resources:
+        """Return what of a cluster's reported room is not there for anybody.
+
+        Args:
+            api: Whose report of the cluster it is.
+            cluster: Its name.
+        """
+        return self._at_least(api, cluster, self.totals.get(cluster, {}))
+
+    def taken(self, api: str, holder: ObjectKey, cluster: str, has: Resources) -> Resources:
+        """Return what of a cluster's reported room is not there for more of an object.
 
         What the object once had there and gave up is there for it, as long as it is reserved.
 
         Args:
+            api: Whose report of the cluster it is.
             holder: Who asks.
             cluster: Its name.
             has: What it has there.
@@ -93,7 +118,24 @@ class Ledger:
         total = self.totals.get(cluster, {})
         own = self.held.get(cluster, NOTHING_HELD).get(holder)
         given_up = {} if own is None else beyond(own.most, has)
-        return plus(total, {name: Quantity(-amount) for name, amount in given_up.items()})
+        left = plus(total, {name: Quantity(-amount) for name, amount in given_up.items()})
+        return self._at_least(api, cluster, left)
+
+    def unseen(self, api: str, cluster: str) -> Resources:
+        """Return what is placed on a cluster beyond what its report has as used."""
+        placed, used = self.placed.get(cluster), self.used.get(api, {}).get(cluster)
+        if not placed or used is None:
+            return {}
+        return beyond({name: placed[name] for name in placed if name in used}, used)
+
+    @property
+    def counted(self) -> AbstractSet[str]:
+        """The clusters of which something is taken."""
+        return self.totals.keys() | self.placed.keys()
+
+    def _at_least(self, api: str, cluster: str, taken: Resources) -> Resources:
+        unseen = self.unseen(api, cluster)
+        return greatest(taken, unseen) if unseen else taken
 
     def take(self, holder: ObjectKey, cluster: str, had: ClusterDemand, has: ClusterDemand) -> None:
         """Go on with what an object has on a cluster as it was decided.
@@ -129,8 +171,21 @@ class Ledger:
         has: Mapping[str, ClusterDemand],
     ) -> None:
         """Go on with an object as it was decided, on all clusters that it was or is on."""
+        self._place(holder, has)
         for cluster in sorted({*had, *has} if had else has):
             self.take(holder, cluster, had.get(cluster, NO_DEMAND), has.get(cluster, NO_DEMAND))
+
+    def _place(self, holder: ObjectKey, has: Placed) -> None:
+        """Count an object where it is now, and no longer where it stood."""
+        stood = self.standing.get(holder, NOTHING_PLACED)
+        self.standing[holder] = has
+        for cluster in sorted({*stood, *has} & self.limited):
+            before = stood.get(cluster, NO_DEMAND).resources
+            now = has.get(cluster, NO_DEMAND).resources
+            if before != now:
+                more = plus(self.placed.get(cluster, {}), beyond(now, before))
+                self.placed[cluster] = beyond(more, beyond(before, now))
+                self.log.append(cluster)
 
     @property
     def touched(self) -> AbstractSet[str]:

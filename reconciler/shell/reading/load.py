@@ -26,6 +26,7 @@ from reconciler.manifests.schemas.schema import Schemas
 from reconciler.model.repository_layout import RepositoryLayout
 from reconciler.model.settings import CONFIGURATION_PATH, Settings, decode_settings
 from reconciler.model.world import World
+from reconciler.schedule.capacity.settings import protects
 from reconciler.shell.git.errors import GitError
 from reconciler.shell.git.objects import TreeEntry
 from reconciler.shell.reading.commit_part import CommitPart
@@ -246,7 +247,8 @@ class Loader:
         )
         earlier = self._earlier.find(world.inputs, versions, last, index.scopes)
         world = with_earlier_projected(replace(world, earlier=earlier))
-        if self._reads_past or self._delivers or decode_delivery(settings).destinations:
+        delivers = self._delivers or decode_delivery(settings).destinations
+        if self._reads_past or delivers or protects(settings):
             world = with_past(world, index.scopes, partial(self._past, used))
         self._inputs.keep(used)
         return branch, world

@@ -32,11 +32,13 @@ AGENT = {
 }
 
 
-def room(name: str, cpu: str = "2", *, seen: str = "2026-11-23T00:00:00Z") -> Body:
-    """A member that reports so much cpu as available."""
+def room(
+    name: str, cpu: str = "2", *, whole: str = "64", seen: str = "2026-11-23T00:00:00Z"
+) -> Body:
+    """A member that reports so much cpu as available, of the whole that it has."""
     usage = {
-        "capacity": {"cpu": "64"},
-        "allocatable": {"cpu": "64"},
+        "capacity": {"cpu": whole},
+        "allocatable": {"cpu": whole},
         "available": {"cpu": cpu},
         "observationTime": seen,
     }

@@ -24,6 +24,7 @@ from reconciler.model.moments import parse_moment
 from reconciler.model.quantity import Quantity
 from reconciler.model.resources import Resources
 from reconciler.model.taints import Taint, TaintEffect, Toleration, shared_taint
+from reconciler.projection.project import projected_from
 from reconciler.schedule.columns import Numbers, Order, listed
 from reconciler.schedule.fleet import Fleet, ascending, fleet_in_order, remember
 from reconciler.schedule.framework import NO_CLUSTERS, Mask, Rejection, mask_of, mask_where
@@ -99,6 +100,11 @@ class MemberCluster:
     departed: bool = False
 
     @property
+    def projected(self) -> bool:
+        """Whether another API declares it, and what it does not report has no limit."""
+        return self.summary is not None and self.summary.projected
+
+    @property
     def modelled(self) -> bool:
         """Whether its resource models count, and not what is left in its summary."""
         counts = () if self.summary is None else self.summary.models
@@ -120,7 +126,9 @@ def decode_cluster(body: Body, *, declared: bool = True) -> MemberCluster:
     """
     metadata, spec = fields.mapping(body, "metadata"), fields.mapping(body, "spec")
     status = fields.mapping(body, "status")
-    summary = fields.mapping_or_none(status, "resourceSummary")
+    summary, projected = fields.mapping_or_none(status, "resourceSummary"), projected_from(body)
+    if summary is None and projected and status:
+        summary = {}
     return MemberCluster(
         cluster=Cluster(
             name=ClusterName(fields.text(metadata, "name")),
@@ -133,7 +141,7 @@ def decode_cluster(body: Body, *, declared: bool = True) -> MemberCluster:
         zones=fields.strings(spec, "zones"),
         apis=_apis(status),
         conditions=fields.bodies(status, "conditions"),
-        summary=None if summary is None else decode_summary(summary),
+        summary=None if summary is None else decode_summary(summary, projected=bool(projected)),
         resource_models=tuple(map(decode_model, fields.bodies(spec, "resourceModels"))),
         declared=declared and not status,
     )
@@ -225,6 +233,11 @@ class Members:
     def declared(self) -> Mask:
         """Those whose manifest has no status at all, as a promise."""
         return mask_where([view.declared for view in self.views])
+
+    @cached_property
+    def projected(self) -> Mask:
+        """The clusters that other APIs declare; what they do not report has no limit."""
+        return mask_where([view.projected for view in self.views])
 
     @cached_property
     def modelled(self) -> Mask:

@@ -10,7 +10,7 @@ from reconciler.dialects.karmada.api.clusters import (
     Requirements,
 )
 from reconciler.dialects.karmada.scheduler.resource_summary import units_of
-from reconciler.model.quantity import Quantity
+from reconciler.model.quantity import NANOS, Quantity
 from reconciler.schedule.capacity.pod_requests import NATIVE
 from reconciler.schedule.columns import (
     Numbers,
@@ -27,6 +27,9 @@ from reconciler.schedule.framework import NO_CLUSTERS, positions_of
 
 NOT_ESTIMATED = 2**31 - 1  # karmada@f8fdd02 core/util.go: MaxInt32 stands for "no estimate"
 PODS_OF_A_NODE = 110  # karmada@f8fdd02 scheduling_simulator_components.go, each virtual node
+
+PODS = "pods"
+A_POD = Quantity(NANOS)
 
 _ZERO = Quantity(0)
 
@@ -89,11 +92,22 @@ def _column(members: Members, requirements: Requirements | None) -> Numbers:
     found = best.copy()
     for position in positions_of(members.modelled if requirements is not None else NO_CLUSTERS):
         found[position] = by_models(members.views[position], requirements or ())
+    for position in positions_of(members.projected):
+        found[position] = _by_reported(members.views[position], requirements or ())
     for position in positions_of(members.declared):
         found[position] = NOT_ESTIMATED
     if greatest(found) > NOT_ESTIMATED:
         return column_of(map(wrap32, listed(found)))
     return found
+
+
+def _by_reported(view: MemberCluster, requirements: Requirements) -> int:
+    """Return what a projected cluster can take by the resources that it reports."""
+    # Unlike upstream: a resource that another API has no word for is unlimited, not zero.
+    rooms = {} if view.summary is None else view.summary.rooms
+    asked = ((name, units_of(name, amount)) for name, amount in (*requirements, (PODS, A_POD)))
+    left = (rooms[name] // units for name, units in asked if units > 0 and name in rooms)
+    return min(left, default=NOT_ESTIMATED)
 
 
 def reported_rooms(members: Members, name: str) -> Numbers:

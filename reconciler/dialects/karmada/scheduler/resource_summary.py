@@ -16,15 +16,21 @@ class ResourceSummary:
     """What a cluster has left. `models` maps grade to the number of such nodes.
 
     `rooms` maps a resource to what is neither allocated nor being allocated, `pods` always; of one
-    that is not there, nothing is left.
+    that is not there, nothing is left. Of a cluster that another API declares, `projected`, what is
+    not there has no limit: that API may have no word for it.
     """
 
     rooms: Mapping[str, int]
     models: tuple[tuple[int, int], ...] = ()
+    projected: bool = False
 
 
-def decode_summary(body: Body) -> ResourceSummary:
+def decode_summary(body: Body, *, projected: bool = False) -> ResourceSummary:
     """Return the summary of resources in the status of a cluster.
+
+    Args:
+        body: The summary.
+        projected: Whether the cluster is declared by another API.
 
     Raises:
         UserError: A field has the wrong type.
@@ -35,14 +41,31 @@ def decode_summary(body: Body) -> ResourceSummary:
         decode_resources(fields.mapping(body, name))
         for name in ("allocatable", "allocated", "allocating")
     )
-    named = {"pods": _ZERO, **allocatable, **allocated, **allocating}
+    named = {**({} if projected else {"pods": _ZERO}), **allocatable, **allocated, **allocating}
     return ResourceSummary(
         rooms={name: _room(name, allocatable, allocated, allocating) for name in named},
         models=tuple(
             (fields.number(item, "grade"), fields.number(item, "count"))
             for item in fields.bodies(body, "allocatableModelings")
         ),
+        projected=projected,
     )
+
+
+def used_in(body: Body) -> dict[str, Quantity]:
+    """Return what a summary has as used of each resource that it says the whole amount of.
+
+    Raises:
+        UserError: A field has the wrong type.
+    """
+    allocatable, allocated, allocating = (
+        decode_resources(fields.mapping(body, name))
+        for name in ("allocatable", "allocated", "allocating")
+    )
+    return {
+        name: Quantity(allocated.get(name, _ZERO) + allocating.get(name, _ZERO))
+        for name in allocatable
+    }
 
 
 def decode_model(body: Body) -> tuple[int, Resources]:

@@ -23,6 +23,7 @@ from reconciler.schedule.capacity.reservation import (
 from reconciler.schedule.fleet import remember
 from reconciler.schedule.framework import Rejection, mask_of, positions_of
 
+API = "kubefleet"
 REMEDY = "have so much more that is neither used nor reserved"
 
 
@@ -74,7 +75,7 @@ class PlacementRoom:
         free = available(members)[position]
         if free is None:
             return None
-        taken = self.ledger.taken(self.holder, members.fleet.names[position], had)
+        taken = self.ledger.taken(API, self.holder, members.fleet.names[position], had)
         wanted = plus(added, taken)
         lack = beyond({name: wanted[name] for name in added if name in free}, free)
         return Lacking(tuple(sorted(lack.items()))) if lack else None

@@ -38,10 +38,14 @@ def take_set(
     """
     if known.works == now.works:
         return
-    sources = sources_of(wanted.template, scopes)
-    manifests = zip(sources, manifests_of(wanted.template), strict=True)
-    demand, present = demand_of_manifests(manifests), template_id(wanted.template)
+    demand, present = carried_by(wanted, scopes), template_id(wanted.template)
     ledger.take_all(key, _on(known, demand, present), _on(now, demand, present))
+
+
+def carried_by(wanted: ReplicaSet, scopes: Mapping[Kind, bool]) -> ClusterDemand:
+    """Return what a set takes of each cluster that it is on."""
+    sources = sources_of(wanted.template, scopes)
+    return demand_of_manifests(zip(sources, manifests_of(wanted.template), strict=True))
 
 
 def _on(record: SetRecord, demand: ClusterDemand, template: str) -> dict[str, ClusterDemand]:
