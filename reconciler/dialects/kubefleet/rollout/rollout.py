@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from operator import attrgetter
 
 from reconciler.dialects.kubefleet.api.binding import Binding
 from reconciler.dialects.kubefleet.api.defaults import ROLLING_UPDATE
@@ -25,6 +26,7 @@ _STARTED_TEXT = "Detected the new changes on the resources and started the rollo
 _HELD = ("False", "RolloutNotStartedYet")
 _HELD_TEXT = "The resources cannot be updated to the latest because of the rollout strategy"
 
+HELD_FOR_ROOM = "The resources cannot be updated to the latest: the cluster "
 NONE_FULL: Mapping[str, str] = {}
 
 
@@ -232,11 +234,22 @@ def _refused(
     """Say of bindings that stay as they are why their clusters cannot hold more."""
     changed = []
     for binding in bindings:
-        text = f"The resources cannot be updated to the latest: the cluster {full[binding.target]}"
+        text = f"{HELD_FOR_ROOM}{full[binding.target]}"
         condition = Condition(ROLLOUT_STARTED, *_HELD, text, binding.generation)
         conditions = set_condition(binding.conditions, condition, at=stamp(now))
         changed.append(binding._replace(conditions=tuple(conditions)))
     return _written(present, changed)
+
+
+def lacks_in(bindings: Iterable[Binding]) -> dict[str, str]:
+    """Return the clusters that are not updated for lack of room, by name, with what they lack."""
+    found: dict[str, str] = {}
+    for binding in sorted(bindings, key=attrgetter("target")):
+        for condition in binding.conditions:
+            message = str(condition.get("message"))
+            if condition.get("type") == ROLLOUT_STARTED and message.startswith(HELD_FOR_ROOM):
+                found[binding.target] = message.removeprefix(HELD_FOR_ROOM)
+    return found
 
 
 def announcement(*, started: bool, generation: int) -> Condition:

@@ -55,9 +55,10 @@ def _approvals(world: World, key: ObjectKey) -> tuple[Approval, ...]:
 
 
 def _waiting(world: World) -> Iterable[tuple[ObjectKey, str]]:
+    from reconciler.dialects.kubefleet.view.decision_record import waiting_for_room
     from reconciler.dialects.kubefleet.view.run_progress import waiting_in
 
-    return waiting_in(world)
+    return *waiting_in(world), *waiting_for_room(world)
 
 
 def _problem_of(body: Body) -> str:

@@ -11,16 +11,18 @@ from reconciler.dialects.kubefleet.api.kinds import (
     POLICY_SNAPSHOTS,
     subject_of,
 )
-from reconciler.dialects.kubefleet.api.names import NUMBER_OF_CLUSTERS
+from reconciler.dialects.kubefleet.api.names import GROUP, NUMBER_OF_CLUSTERS
 from reconciler.dialects.kubefleet.api.placement_status import PlacementStatus
 from reconciler.dialects.kubefleet.eviction.judgement import EVICTION
 from reconciler.dialects.kubefleet.placement_cycle import ConvergedPlacement, selected_targets
+from reconciler.dialects.kubefleet.rollout.rollout import ROLLOUT_STARTED, lacks_in
 from reconciler.dialects.kubefleet.snapshots.revision import annotations_of
 from reconciler.dialects.kubefleet.view.status import scheduled_condition
+from reconciler.dialects.kubefleet.view.status_conditions import NO_ROOM, waits_for_room
 from reconciler.errors import Misconfigured, UserError
 from reconciler.model.body import Body
 from reconciler.model.decision import Cause, CauseKind, Decision, Placed
-from reconciler.model.fields import text
+from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.world import Fault, Manifest, World
 
@@ -50,6 +52,9 @@ def decision_on(
     """
     before, after = placed(left), _as_placed(selected_targets(converged.bindings.values()))
     problem = problem_of(scheduled_condition(converged))
+    lacking = lacks_in(converged.bindings.values())
+    if not problem and lacking:
+        problem = waits_for_room(lacking).removeprefix("; ")
     if before == after and (not problem or problem == known_problem) and trigger is None:
         return None
     return Decision(
@@ -180,5 +185,26 @@ def unsettled(manifest: Manifest, error: UserError) -> Fault:
 def known_problem(status: PlacementStatus) -> str:
     """Return what the status of a placement complains about so far."""
     conditions = status.conditions or ()
-    kinds = {f"{kind}Scheduled" for kind in PLACEMENTS}
-    return problem_of(next((c for c in conditions if c.get("type") in kinds), {}))
+    by_type = {text(condition, "type"): condition for condition in reversed(conditions)}
+    kinds = [kind for kind in PLACEMENTS if f"{kind}Scheduled" in by_type]
+    found = [problem_of(by_type[f"{kind}Scheduled"]) for kind in kinds]
+    found += [room_waited_for(by_type.get(f"{kind}{ROLLOUT_STARTED}", {})) for kind in kinds]
+    return next(filter(None, found), "")
+
+
+def room_waited_for(condition: Body) -> str:
+    """Return that a placement waits for room, as its RolloutStarted says; `""` if it does not."""
+    _, mark, lacking = text(condition, "message").partition(NO_ROOM)
+    return f"{mark.removeprefix('; ')}{lacking}" if mark else ""
+
+
+def waiting_for_room(world: World) -> Iterator[tuple[ObjectKey, str]]:
+    """Yield the placements of which an update waits for room, each with a clause that says so."""
+    for kind in PLACEMENTS:
+        for one in world.outputs_of_kind((GROUP, kind)):
+            listed = bodies(mapping(one.body, "status"), "conditions")
+            for condition in listed:
+                if text(condition, "type") == f"{kind}{ROLLOUT_STARTED}":
+                    why = room_waited_for(condition)
+                    if why:
+                        yield one.key, f"is not updated: {why}"

@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping
 
 from reconciler.dialects.kubefleet.api.groups import RUNS
 from reconciler.dialects.kubefleet.api.kinds import PLACEMENTS
+from reconciler.dialects.kubefleet.rollout.rollout import ROLLOUT_STARTED
+from reconciler.dialects.kubefleet.view.decision_record import room_waited_for
 from reconciler.dialects.kubefleet.view.run_events import run_events
 from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, text
@@ -63,6 +65,11 @@ def events_of(change: OutputChange) -> Iterator[ObjectEvent]:
         status = condition.get("status")
         if status == "True" and condition_of(before, kind).get("status") != "True":
             yield key, UpstreamEvent(NORMAL, reason, message, CONTROLLER)
+        if stage == ROLLOUT_STARTED and room_waited_for(condition):
+            # Unlike upstream: room is not protected there.
+            told = room_waited_for(condition)
+            if told != room_waited_for(condition_of(before, kind)):
+                yield key, UpstreamEvent(WARNING, "PlacementWaitsForRoom", told, CONTROLLER)
         if stage == "Scheduled" and status == "False" and said(before, kind) != said(after, kind):
             why, told = text(condition, "reason"), text(condition, "message")
             yield key, UpstreamEvent(WARNING, why, told, CONTROLLER)

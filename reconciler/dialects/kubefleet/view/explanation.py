@@ -12,6 +12,7 @@ from reconciler.dialects.kubefleet.api.placement import latest_master
 from reconciler.dialects.kubefleet.api.policy import PICK_ALL, PICK_FIXED, PICK_N
 from reconciler.dialects.kubefleet.api.score_property import scores_of
 from reconciler.dialects.kubefleet.placement_cycle import ConvergedPlacement
+from reconciler.dialects.kubefleet.rollout.rollout import lacks_in
 from reconciler.dialects.kubefleet.scheduler.failure import UnexpectedBehavior
 from reconciler.dialects.kubefleet.scheduler.filter_eligibility import REPORT
 from reconciler.dialects.kubefleet.scheduler.picks import PickRecord
@@ -32,6 +33,7 @@ from reconciler.dialects.kubefleet.view.run_progress import (
     rollout_sentences,
     wait_for_run,
 )
+from reconciler.dialects.kubefleet.view.status_conditions import waits_for_room
 from reconciler.dialects.scores.reports import read_score
 from reconciler.model import fields
 from reconciler.model.body import Body
@@ -95,6 +97,7 @@ def asked_of(
     """
     latest = latest_master(converged.resources.values(), key.name)
     behind = any(is_behind(one, latest) for one in converged.bindings.values())
+    lacking = lacks_in(converged.bindings.values())
     idle = external and behind and all(is_over(one.status) for one in converged.runs)
     return AskedPlacement(
         key=key,
@@ -104,8 +107,14 @@ def asked_of(
         members=members,
         now=now,
         runs=converged.runs,
-        waits=f"It {wait_for_run(key.namespace)}." if idle else "",
+        waits=_waits(key, lacking, idle=idle),
     )
+
+
+def _waits(key: ObjectKey, lacking: Mapping[str, str], *, idle: bool) -> str:
+    if lacking:
+        return f"The update is held: {waits_for_room(lacking).removeprefix('; ')}."
+    return f"It {wait_for_run(key.namespace)}." if idle else ""
 
 
 def explain_failure(key: ObjectKey, message: str) -> Explanation:

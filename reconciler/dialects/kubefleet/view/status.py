@@ -23,7 +23,7 @@ from reconciler.dialects.kubefleet.api.placement_status import (
 )
 from reconciler.dialects.kubefleet.api.policy import PICK_FIXED, PICK_N
 from reconciler.dialects.kubefleet.placement_cycle import ConvergedPlacement
-from reconciler.dialects.kubefleet.rollout.rollout import ROLLOUT_STARTED
+from reconciler.dialects.kubefleet.rollout.rollout import HELD_FOR_ROOM, ROLLOUT_STARTED, lacks_in
 from reconciler.dialects.kubefleet.snapshots.revision import annotations_of, is_latest, labels_of
 from reconciler.dialects.kubefleet.view.cluster_lists import (
     applicable_overrides,
@@ -103,7 +103,10 @@ def placement_file(
         present.conditions, (f"{kind}Scheduled", *(f"{kind}{s}" for s in context.stages))
     )
     overridden = any(entry.overrides for entry in entries)
-    overall = overall_conditions(kind, context.stages, generation, reached, overridden=overridden)
+    lacking = lacks_in(converged.bindings.values())
+    overall = overall_conditions(
+        kind, context.stages, generation, reached, overridden=overridden, lacking=lacking
+    )
     told = [_scheduled(context, converged), *overall]
     for condition in told:
         conditions = set_condition(conditions, condition, at=context.at)
@@ -255,7 +258,9 @@ def _stages(context: _Context, binding: Binding | None) -> Iterable[Condition]:
     external = context.placement.strategy.type != ROLLING_UPDATE
     if not external and binding.resource_snapshot != context.latest:
         if _status_of(binding, ROLLOUT_STARTED)[0] == "False":
-            yield Condition(ROLLOUT_STARTED, "False", "RolloutNotStartedYet", _BLOCKED, generation)
+            lacking = lacks_in([binding])
+            why = f"{HELD_FOR_ROOM}{lacking[binding.target]}" if lacking else _BLOCKED
+            yield Condition(ROLLOUT_STARTED, "False", "RolloutNotStartedYet", why, generation)
         else:
             yield unknown_in_cluster(ROLLOUT_STARTED, generation)
         return

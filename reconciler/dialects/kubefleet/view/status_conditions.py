@@ -12,6 +12,7 @@ from reconciler.dialects.kubefleet.api.names import AVAILABLE, DIFF_REPORTED
 from reconciler.dialects.kubefleet.rollout.rollout import ROLLOUT_STARTED
 from reconciler.model.body import Body
 from reconciler.model.conditions import Condition
+from reconciler.model.enumeration import enumerated
 
 OVERRIDDEN = "Overridden"
 SYNCHRONIZED = "WorkSynchronized"
@@ -134,6 +135,8 @@ _WORDS = {
     ),
 }
 STAGES = tuple(_WORDS)
+NO_ROOM = "; it waits for room: "
+MOST_NAMED = 3
 
 
 def reported(apply_strategy: Body | None) -> tuple[str, ...]:
@@ -168,6 +171,7 @@ def overall_conditions(
     reached: Sequence[Mapping[str, str]],
     *,
     overridden: bool,
+    lacking: Mapping[str, str] | None = None,
 ) -> Iterator[Condition]:
     """Yield one condition a stage of a placement, as far as all clusters got; none without one.
 
@@ -177,6 +181,7 @@ def overall_conditions(
         generation: Of the placement.
         reached: The stages of each cluster with their status.
         overridden: Whether overrides are in force in any of them.
+        lacking: The clusters that are not updated for lack of room, with what they lack.
 
     Source: kubefleet@e160c1c pkg/controllers/placement/placement_status.go
     `setPlacementConditions`.
@@ -188,9 +193,17 @@ def overall_conditions(
         if overridden and (stage, worst) == (OVERRIDDEN, "True"):
             text = _FITTING.format(len(statuses))
             found = found._replace(reason="OverriddenSucceeded", message=text)
+        if lacking and (stage, worst) == (ROLLOUT_STARTED, "False"):
+            # Unlike upstream: room is not protected there, so nothing waits for it.
+            found = found._replace(message=f"{found.message}{waits_for_room(lacking)}")
         yield found
         if worst != "True":
             return
+
+
+def waits_for_room(lacking: Mapping[str, str]) -> str:
+    """Return that clusters are not updated for lack of room, to follow the words of a condition."""
+    return NO_ROOM + enumerated((f"{name} {why}" for name, why in lacking.items()), MOST_NAMED)
 
 
 def _of_placement(kind: str, stage: str, status: str, count: int, generation: int) -> Condition:
