@@ -214,6 +214,7 @@ WARNINGS: Mapping[str, str] = {
     "policy-weight-idle": "Weights should be for clusters that the affinity means",
     "rebalancer-target-unknown": "A rebalancer should name what is there",
     "replica-set-placement": "A ManifestWorkReplicaSet should name placements that are there",
+    "room-not-reported": "Clusters whose room is protected should report",
     "run-reference-unknown": "A run should name a placement and a strategy that are there",
     "score-cluster-unknown": "Scores should stand in the namespace of a cluster",
     "score-expired": "Scores that a placement asks for should not have run out",

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from reconciler.audit.findings import Finding, finding_of
 from reconciler.audit.references.amounts import unreadable_amounts
 from reconciler.audit.references.apis import brought_twice
-from reconciler.audit.references.clusters import declared_twice
+from reconciler.audit.references.clusters import declared_twice, rooms_without_report
 from reconciler.audit.references.feedback import dangling_in_feedback
 from reconciler.audit.references.kinds import idle_kinds
 from reconciler.audit.references.scores import scores_without_cluster
@@ -41,6 +41,7 @@ def check_references(world: World, texts: Mapping[str, bytes]) -> tuple[Finding,
         dangling_in_rebalances,
         dangling_in_feedback,
         declared_twice,
+        rooms_without_report,
         unreadable_amounts,
         scores_without_cluster,
         brought_twice,
