@@ -6,7 +6,7 @@ HELP_BASE = "https://reconciler.dev/docs/rules/"
 """Where the pages of `docs/rules/` are published; only a name here, nothing is fetched from it."""
 
 ERRORS: Mapping[str, str] = {
-    "binding-name": "A workload's binding must have a name of its own, and not too long a one",
+    "binding-name": "A workload's binding must have a name of its own",
     "binding-unreadable": "A binding must be readable",
     "budget-exclusive": "A disruption budget must have one limit",
     "budget-limit": "A limit of a disruption budget must be a number or a percentage",

@@ -28,6 +28,7 @@ from reconciler.delivery.settings import (
     by_folder,
     decode_delivery,
 )
+from reconciler.delivery.transports.folders import moved_path
 from reconciler.dialects.object_boundary import Failed, FaultPlace, attempt
 from reconciler.dialects.read_index import Question
 from reconciler.dialects.renderer import Affected, NotRendered, Reach, Rendered, Renderer
@@ -262,25 +263,26 @@ class _Stage:
         }
         if not left and not any(replaced.values()):
             return Pruning()
+        explained = explained_by(
+            self.world,
+            self.after,
+            [
+                (
+                    renderers.of(self.world, self.settings),
+                    self.renderers[one],
+                    renderers.affected(self.world, self.after),
+                )
+                for one, renderers in memory.renderers.items()
+            ],
+            self.configured.destinations,
+        )
         leftovers = Leftovers(
             left=left,
             configured=self.configured.destinations,
             recorded=self.earlier,
             sizes={folder: len(files) for folder, files in memory.folders.items()},
             replaced=replaced,
-            is_explained=explained_by(
-                self.world,
-                self.after,
-                [
-                    (
-                        renderers.of(self.world, self.settings),
-                        self.renderers[one],
-                        renderers.affected(self.world, self.after),
-                    )
-                    for one, renderers in memory.renderers.items()
-                ],
-                self.configured.destinations,
-            ),
+            is_explained=lambda path: moved_path(path) in memory.claims or explained(path),
             doubtful=bool(self.world.frozen or memory.unread),
         )
         return prune(leftovers, self.settings.safety)

@@ -1,16 +1,19 @@
 """Which names may exist: no name reaches a path, a ref or a message before it passed here."""
 
+import hashlib
 import re
 
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _LOOSE = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.:]*[A-Za-z0-9])?")
 _KIND = re.compile(r"[A-Z][A-Za-z0-9]*")
+_FOREIGN = re.compile(r"[^a-z0-9]")
 _VERSION = re.compile(r"v[0-9]+((alpha|beta)[0-9]+)?|[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 
 LONGEST_NAME = 253  # DNS-1123 subdomain
 LONGEST_LABEL = 63  # DNS-1123 label
 LONGEST_KIND = 63
+TOKEN = 10  # hexadecimal digits of a digest
 
 SUBDOMAIN_RULE = (
     "lower-case letters, digits, '-' and '.', beginning and ending with a letter or digit, "
@@ -39,6 +42,23 @@ def is_label(name: str) -> bool:
 def is_loose_name(name: str) -> bool:
     """Return whether a workload may have this name: RBAC kinds use upper case and colons."""
     return len(name) <= LONGEST_NAME and _LOOSE.fullmatch(name) is not None
+
+
+def built_name(wanted: str, identity: str) -> str:
+    """Return a name that is built from others: as wanted where that is valid, else mended.
+
+    Every character that no such name may hold becomes `-`, and a hash of whose name it is follows.
+
+    >>> built_name("web-deployment", "Deployment web")
+    'web-deployment'
+    >>> built_name("system..leader-role", "Role system::leader")
+    'system--leader-role-e5b29fb5f3'
+    """
+    if is_subdomain(wanted):
+        return wanted
+    token = hashlib.sha256(identity.encode()).hexdigest()[:TOKEN]
+    plain = _FOREIGN.sub("-", wanted.lower())[: LONGEST_NAME - TOKEN - 1].strip("-")
+    return f"{plain}-{token}" if plain else token
 
 
 def is_kind(kind: str) -> bool:

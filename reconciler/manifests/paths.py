@@ -41,6 +41,18 @@ def file_stem(name: str) -> str:
     return f"{name[:LONGEST_STEM]}-{digest}"
 
 
+def portable_stem(name: str) -> str:
+    """Return the same where a disk may fold case, or refuse a colon.
+
+    >>> portable_stem("web"), portable_stem("system:Admin")
+    ('web', 'system-admin-91d0f1d7ec0dbb6b')
+    """
+    if ":" not in name and name == name.lower():
+        return file_stem(name)
+    digest = hashlib.sha256(name.encode()).hexdigest()[:16]
+    return f"{name.lower().replace(':', '-')[:LONGEST_STEM]}-{digest}"
+
+
 def folder_of(group: str, kind: str) -> str:
     """Return the name of the folder of a kind: `<plural>.<group>`, of the core group `<plural>`.
 

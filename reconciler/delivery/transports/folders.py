@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from reconciler.delivery.settings import Destination
 from reconciler.delivery.transports.transport import Files, Transport
 from reconciler.dialects.renderer import Rendered, Wraps
-from reconciler.manifests.paths import file_stem, folder_of
+from reconciler.manifests.paths import folder_of, portable_stem
 from reconciler.model.identity import ClusterName, ObjectKey
 
 CLUSTER_SCOPED = "_cluster"  # no namespace can be called so
@@ -20,10 +20,20 @@ def manifest_path(folder: str, source: ObjectKey) -> str:
     return f"{folder}/{_within(source)}"
 
 
+def moved_path(path: str) -> str:
+    """Return where a manifest stands whose name a disk may fold, by where it stood before.
+
+    >>> moved_path("delivery/a/_cluster/roles/system:a.yaml").rpartition("-")[0]
+    'delivery/a/_cluster/roles/system-a'
+    """
+    folder, _, file = path.rpartition("/")
+    return f"{folder}/{portable_stem(file.removesuffix('.yaml'))}.yaml"
+
+
 def _within(source: ObjectKey) -> str:
     """Return where the manifest of an object stands in the folder of any cluster."""
     scope, kind = source.namespace or CLUSTER_SCOPED, folder_of(source.group, source.kind)
-    return f"{scope}/{kind}/{file_stem(source.name)}.yaml"
+    return f"{scope}/{kind}/{portable_stem(source.name)}.yaml"
 
 
 def _files(_owner: ObjectKey, rendered: Rendered, destination: Destination, _: Wraps) -> Files:

@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import cast
 
-from reconciler.dialects.karmada.api.work.binding_metadata import BINDING, CLUSTER_BINDING
-from reconciler.dialects.karmada.detector.binding_draft import GROUP, binding_name
+from reconciler.dialects.karmada.detector.binding_draft import binding_key
 from reconciler.manifests.admission import Admitted
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import format_moment, parse_moment
@@ -33,9 +32,7 @@ def check_rebalancer(case: Body) -> str | None:
     now = parse_moment(str(given["now"]))
 
     def target_of(reference: Reference) -> Target | None:
-        kind = BINDING if reference.namespace else CLUSTER_BINDING
-        name = binding_name(reference.kind, reference.name)
-        key = ObjectKey(GROUP, kind, reference.namespace, name)
+        key = binding_key(reference.key)
         if key not in bindings:
             return None
         triggered = bindings[key].get("rescheduleTriggeredAt")

@@ -1,5 +1,6 @@
 """The names of Works, which upstream's agents and tools know a manifest by."""
 
+from reconciler.manifests.names import built_name
 from reconciler.schedule.apportion import fnv1a_32
 
 _ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
@@ -16,4 +17,6 @@ def work_name(kind: str, namespace: str, name: str) -> str:
     plain = name.lower().replace(":", ".")
     hashed = f"{namespace}-{plain}-{kind}" if namespace else f"{plain}-{kind}"
     digits = str(fnv1a_32(hashed.lower()))
-    return f"{plain}-{''.join(_ALPHABET[ord(digit) % len(_ALPHABET)] for digit in digits)}"
+    token = "".join(_ALPHABET[ord(digit) % len(_ALPHABET)] for digit in digits)
+    # Unlike upstream: a name that its API server would refuse is mended.
+    return built_name(f"{plain}-{token}", f"{kind} {namespace}/{name}")

@@ -30,6 +30,7 @@ from reconciler.dialects.karmada.detector.claim_marks import (
     claim_labels,
 )
 from reconciler.errors import UserError
+from reconciler.manifests.names import built_name
 from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey, uid_of
 
@@ -153,21 +154,19 @@ def _is_unchanged(template: Template, stood: BindingSpec, metadata: BindingMetad
     return metadata.note(TEMPLATE_DIGEST) in ("", template.digest)
 
 
-def binding_name(kind: str, name: str) -> str:
-    """Return the name of a workload's binding.
+def binding_key(template: ObjectKey) -> ObjectKey:
+    """Return the key of a workload's binding, which is named after it and its kind.
 
     Source: karmada@f8fdd02 pkg/util/names/names.go `GenerateBindingName`.
 
-    >>> binding_name("ClusterRole", "system:Admin")
+    >>> binding_key(ObjectKey("rbac.authorization.k8s.io", "ClusterRole", "", "system:Admin")).name
     'system.admin-clusterrole'
     """
-    return f"{name.replace(':', '.')}-{kind}".lower()
-
-
-def binding_key(template: ObjectKey) -> ObjectKey:
-    """Return the key of a workload's binding."""
     kind = BINDING if template.namespace else CLUSTER_BINDING
-    return ObjectKey(GROUP, kind, template.namespace, binding_name(template.kind, template.name))
+    wanted = f"{template.name.replace(':', '.')}-{template.kind}".lower()
+    # Unlike upstream: a name that its API server would refuse is mended.
+    name = built_name(wanted, f"{template.kind}.{template.group} {template.name}")
+    return ObjectKey(GROUP, kind, template.namespace, name)
 
 
 def claimed_spec(

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from reconciler.dialects.karmada.api.custom_kinds import Uncountable
 from reconciler.dialects.karmada.api.policies import Policy, Template
 from reconciler.errors import UserError
-from reconciler.manifests.names import LONGEST_NAME
 from reconciler.model.identity import ObjectKey
 from reconciler.model.world import Fault, World
 
@@ -61,13 +60,8 @@ def name_fault(
     template: Template, key: ObjectKey, path: str, owner: ObjectKey | None
 ) -> Fault | None:
     """Return why a workload cannot have a binding of its name, `None` if it can."""
-    name = key.name
-    if owner is not None:
-        message = f"its binding would be named {name} like that of {owner}, so it is not placed"
-        expected = "names that differ in more than upper and lower case"
-    elif len(name) > LONGEST_NAME:
-        message = f"its binding's name would have {len(name)} characters, so it is not placed"
-        expected = f"a name of at most {LONGEST_NAME - len(template.key.kind) - 1} characters"
-    else:
+    if owner is None:
         return None
+    message = f"its binding would be named {key.name} like that of {owner}, so it is not placed"
+    expected = "names that differ in more than upper and lower case, or a colon and a dot"
     return Fault(path, 0, 0, "/metadata/name", "binding-name", message, expected, str(template.key))

@@ -6,8 +6,8 @@ from reconciler.model.body import Body
 from reconciler.model.fields import mapping, text
 from reconciler.model.quantity import NANOS, Quantity
 from reconciler.schedule.capacity.pod_requests import amounts_of, canonical_amount, pod_request
+from reconciler.schedule.capacity.reservation import PODS
 
-PODS = "pods"
 ENDED = ("Failed", "Succeeded")
 
 

@@ -12,6 +12,7 @@ from reconciler.dialects.karmada.api.clusters import (
 from reconciler.dialects.karmada.scheduler.resource_summary import units_of
 from reconciler.model.quantity import NANOS, Quantity
 from reconciler.schedule.capacity.pod_requests import NATIVE
+from reconciler.schedule.capacity.reservation import PODS
 from reconciler.schedule.columns import (
     Numbers,
     Order,
@@ -28,7 +29,6 @@ from reconciler.schedule.framework import NO_CLUSTERS, positions_of
 NOT_ESTIMATED = 2**31 - 1  # karmada@f8fdd02 core/util.go: MaxInt32 stands for "no estimate"
 PODS_OF_A_NODE = 110  # karmada@f8fdd02 scheduling_simulator_components.go, each virtual node
 
-PODS = "pods"
 A_POD = Quantity(NANOS)
 
 _ZERO = Quantity(0)
