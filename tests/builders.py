@@ -166,6 +166,14 @@ def deployment(
     }
 
 
+def live(body: Body, **status: object) -> Body:
+    """A workload as its cluster holds it: observed, in its first generation."""
+    own = body["metadata"]
+    assert isinstance(own, dict)
+    observed = {"observedGeneration": 1, **status}
+    return {**body, "metadata": {**own, "generation": 1}, "status": observed}
+
+
 def configmap(name: str = "settings", *, namespace: str = "default") -> Body:
     """A ConfigMap."""
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata(name, namespace)}

@@ -5,9 +5,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from reconciler.dialects.importer import ImportedKind
 from reconciler.model.body import Body
 from reconciler.model.fields import mapping
+from reconciler.model.health import judged_spec
 from reconciler.model.identity import ObjectKey
 
 METADATA = ("name", "namespace", "labels", "annotations", "deletionTimestamp")
+REPORTED = ("name", "namespace", "uid", "generation")
 OURS = "reconciler.dev/"
 ANNOTATIONS = (
     "kubectl.kubernetes.io/",
@@ -51,13 +53,12 @@ def counted_fields(body: Body, kind: ImportedKind | None, server_made: Sequence[
 
 
 def report_of(body: Body) -> Body:
-    """Return what a cluster reports of a workload: who it is, and its status."""
+    """Return what a cluster reports of a workload: who it is, its status, what its judge reads."""
     metadata = mapping(body, "metadata")
-    told = {
-        name: metadata[name] for name in ("name", "namespace", "generation") if name in metadata
-    }
+    told = {name: metadata[name] for name in REPORTED if name in metadata}
     found = {"apiVersion": body["apiVersion"], "kind": body["kind"], "metadata": told}
-    return {**found, LAST: _in_order(mapping(body, LAST))}
+    spec = judged_spec(body)
+    return {**found, **({"spec": spec} if spec else {}), LAST: _in_order(mapping(body, LAST))}
 
 
 def _metadata(body: Body, server_made: Sequence[str]) -> Body:

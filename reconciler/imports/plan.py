@@ -24,6 +24,7 @@ from reconciler.imports.tolerance import steady, with_moments_of
 from reconciler.imports.wanted import Wanted
 from reconciler.manifests.edits.document_edit import update_document
 from reconciler.model.body import Body
+from reconciler.model.health import has_health
 from reconciler.model.identity import ObjectKey
 from reconciler.model.settings import Settings, settings_in
 from reconciler.model.world import Manifest, World
@@ -208,7 +209,7 @@ class _Import:
             self._add(key, Became.SKIPPED, why="a cluster reports workloads only")
         elif key not in self.world.inputs:
             self._add(key, Became.SKIPPED, why="it is no workload of the repository")
-        elif not body.get("status"):
+        elif not body.get("status") and not has_health(body):
             self._add(key, Became.SKIPPED, why="it has no status to report")
         else:
             reported = key._replace(reporter=self.wanted.cluster)

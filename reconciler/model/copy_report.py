@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from reconciler.model.body import Body
-from reconciler.model.health import Health, health_of
+from reconciler.model.health import Health, has_health, health_of
 from reconciler.model.identity import ObjectKey
 
 
@@ -21,12 +21,14 @@ class CopyReport:
         applied: Whether the cluster has what it was given last.
         message: Why it has not, `""` if it has, or does not say.
         judged: Its health in the words of an agent, `None` if it follows from the body.
+        is_judge: Whether who reports it knows the health of its kind, if that has any.
     """
 
     body: Body
     applied: bool = True
     message: str = ""
     judged: Health | None = None
+    is_judge: bool = True
 
     @property
     def health(self) -> Health:
@@ -34,6 +36,11 @@ class CopyReport:
         if not self.applied:
             return Health.UNKNOWN
         return health_of(self.body) if self.judged is None else self.judged
+
+    @property
+    def lacks_health(self) -> bool:
+        """Whether it should tell its health, and does not (yet)."""
+        return self.is_judge and self.health is Health.UNKNOWN and has_health(self.body)
 
 
 Unpack = Callable[[Body], Iterable[tuple[ObjectKey, CopyReport]]]

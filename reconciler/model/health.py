@@ -1,13 +1,20 @@
-"""Health of a workload as its cluster reports it."""
+"""Health of a workload as its cluster reports it, and what a report has to carry for that.
 
-from collections.abc import Callable, Mapping
+A report is what a cluster holds, cut down to what its judge reads. What an API server always fills
+in (`spec.replicas`, the type of a Service) is never missing of a live object, so a report without
+it says nothing: a Deployment of which nobody knows how many replicas it wants is not healthy
+because it has none.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 
 from reconciler.model.body import Body
 
 
 class Health(StrEnum):
-    """What a report says; `UNKNOWN` where a kind has no notion of health."""
+    """What a report says; `UNKNOWN` where a kind has no notion of health, or a field is missing."""
 
     HEALTHY = "Healthy"
     UNHEALTHY = "Unhealthy"
@@ -15,17 +22,68 @@ class Health(StrEnum):
 
 
 def health_of(report: Body) -> Health:
-    """Judge a report of one copy: the object as its cluster holds it, `metadata` and `status`.
-
-    Without a `spec` the wanted replicas are not known, so only what the status says itself counts.
+    """Judge a report of one copy: the object as its cluster holds it, as far as that is told.
 
     Source: karmada@f8fdd02 pkg/resourceinterpreter/default/native/healthy.go
     `getAllDefaultHealthInterpreter`.
     """
-    judge = _JUDGES.get((str(report.get("apiVersion")), str(report.get("kind"))))
-    if judge is None:
+    judge = _judge_of(report)
+    if judge is None or not all(_is_told(report, path) for path in judge.needs):
         return Health.UNKNOWN
-    return Health.HEALTHY if judge(report) else Health.UNHEALTHY
+    if not judge.is_healthy(report):
+        return Health.UNHEALTHY
+    # Unlike upstream: there a live object is judged, and what is missing has its default.
+    is_told = all(_is_told(report, path) for path in judge.wants)
+    return Health.HEALTHY if is_told else Health.UNKNOWN
+
+
+def has_health(body: Body) -> bool:
+    """Return whether a kind has a notion of health, so that a report of it should tell it."""
+    return _judge_of(body) is not None
+
+
+def judged_spec(body: Body) -> Body:
+    """Return of the spec of a live object what its judge reads.
+
+    >>> judged_spec({"apiVersion": "apps/v1", "kind": "ReplicaSet", "spec": {"replicas": 2}})
+    {'replicas': 2}
+    """
+    judge = _judge_of(body)
+    paths = () if judge is None else judge.spec_paths()
+    kept: dict[str, object] = {}
+    for path in paths:
+        if _is_told(body, path):
+            kept = _merged(kept, path[1:], _value(body, path))
+    return kept
+
+
+Path = tuple[str, ...]
+"""Names of fields, from the outermost in."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Judge:
+    """How copies of a kind are judged.
+
+    Attributes:
+        is_healthy: Takes what is missing as if nothing more were wanted.
+        needs: Fields that a live object always has; without one of them nothing is known.
+        wants: Likewise, but what is told may still say that a copy is not healthy.
+        reads: Fields of the spec that a live object may lack. Of a status any may be missing.
+    """
+
+    is_healthy: Callable[[Body], bool]
+    needs: tuple[Path, ...] = ()
+    wants: tuple[Path, ...] = ()
+    reads: tuple[Path, ...] = ()
+
+    def spec_paths(self) -> Iterator[Path]:
+        """Yield the fields of the spec that are read."""
+        return (path for path in (*self.needs, *self.wants, *self.reads) if path[0] == "spec")
+
+
+def _judge_of(body: Body) -> _Judge | None:
+    return _JUDGES.get((str(body.get("apiVersion")), str(body.get("kind"))))
 
 
 def _is_deployment_healthy(report: Body) -> bool:
@@ -91,21 +149,31 @@ def _is_budget_healthy(report: Body) -> bool:
     return _count(status, "currentHealthy") >= _count(status, "desiredHealthy")
 
 
-_JUDGES: Mapping[tuple[str, str], Callable[[Body], bool]] = {
-    ("apps/v1", "Deployment"): _is_deployment_healthy,
-    ("apps/v1", "StatefulSet"): _is_stateful_set_healthy,
-    ("apps/v1", "ReplicaSet"): _is_replica_set_healthy,
-    ("apps/v1", "DaemonSet"): _is_daemon_set_healthy,
-    ("v1", "Service"): _is_service_healthy,
-    ("networking.k8s.io/v1", "Ingress"): _has_ingress,
-    ("v1", "PersistentVolumeClaim"): _is_claim_bound,
-    ("v1", "Pod"): _is_pod_healthy,
-    ("policy/v1", "PodDisruptionBudget"): _is_budget_healthy,
+_GENERATION: Path = ("metadata", "generation")
+_REPLICAS: Path = ("spec", "replicas")
+_PARTITION: Path = ("spec", "updateStrategy", "rollingUpdate", "partition")
+_DESIRED: Path = ("status", "desiredNumberScheduled")
+_BUDGET: tuple[Path, ...] = (("status", "currentHealthy"), ("status", "desiredHealthy"))
+_JUDGES: Mapping[tuple[str, str], _Judge] = {
+    ("apps/v1", "Deployment"): _Judge(_is_deployment_healthy, wants=(_GENERATION, _REPLICAS)),
+    ("apps/v1", "StatefulSet"): _Judge(
+        _is_stateful_set_healthy, wants=(_GENERATION, _REPLICAS), reads=(_PARTITION,)
+    ),
+    ("apps/v1", "ReplicaSet"): _Judge(_is_replica_set_healthy, wants=(_GENERATION, _REPLICAS)),
+    ("apps/v1", "DaemonSet"): _Judge(_is_daemon_set_healthy, wants=(_GENERATION, _DESIRED)),
+    ("v1", "Service"): _Judge(_is_service_healthy, wants=(("spec", "type"),)),
+    ("networking.k8s.io/v1", "Ingress"): _Judge(_has_ingress),
+    ("v1", "PersistentVolumeClaim"): _Judge(_is_claim_bound),
+    ("v1", "Pod"): _Judge(_is_pod_healthy),
+    ("policy/v1", "PodDisruptionBudget"): _Judge(_is_budget_healthy, needs=_BUDGET),
 }
+"""Who judges which kind, and what of an object it reads; reports keep just that."""
 
 
 def _is_observed(report: Body) -> bool:
-    """Return whether the status speaks of the present generation."""
+    """Return whether the status speaks of the present generation, as far as that is told."""
+    if not _is_told(report, _GENERATION):
+        return True
     generation = _count(_part(report, "metadata"), "generation")
     return _count(_part(report, "status"), "observedGeneration") == generation
 
@@ -120,3 +188,22 @@ def _count(body: Body, field: str) -> int:
     """Return a whole number, 0 for anything else."""
     value = body.get(field)
     return value if isinstance(value, int) and not isinstance(value, bool) else 0
+
+
+def _is_told(body: Body, path: Path) -> bool:
+    return _value(body, path) is not None
+
+
+def _value(body: Body, path: Path) -> object:
+    *outer, field = path
+    for name in outer:
+        body = _part(body, name)
+    return body.get(field)
+
+
+def _merged(body: Mapping[str, object], path: Path, value: object) -> dict[str, object]:
+    """Return a body with a value at a path."""
+    name, *rest = path
+    below = body.get(name)
+    inner = below if isinstance(below, Mapping) else {}
+    return {**body, name: _merged(inner, tuple(rest), value) if rest else value}

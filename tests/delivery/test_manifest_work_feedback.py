@@ -4,6 +4,7 @@ import pytest
 
 from reconciler.dialects.ocm.workstatus.work_status import FINALIZER, status_of_work
 from reconciler.manifests.text.reader import read
+from reconciler.model.content import without
 from tests.builders import Body, cluster, configuration, deployment, policy, text, text_of
 from tests.dialects.kubefleet.fleet import condition, member, placement
 from tests.stories import Story, story
@@ -123,3 +124,15 @@ def stage(told: Story, kind: str) -> object:
         return condition(told, kind)["status"]
     except StopIteration:
         return "Unknown"
+
+
+def test_without_what_is_wanted_nothing_is_known_to_be_healthy() -> None:
+    """All replicas that are there run, yet there may be fewer than there should be."""
+    told = reported(placed_by_karmada(), "a", {**HEALTHY, "replicas": 1, "availableReplicas": 1})
+    for path in [path for path in told.files if path.startswith("feedback/a/")]:
+        told.files[path] = text(
+            without(read(told.files[path].encode(), path).documents[0].body, ("spec",))
+        )
+    told.run(10)
+
+    assert "'health': 'Unknown'" in str(told.binding()["status"])

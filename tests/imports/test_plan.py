@@ -4,6 +4,7 @@ import pytest
 
 from reconciler.imports.wanted import Wanted
 from reconciler.model.body import Body
+from tests.builders import configmap
 from tests.imports.hubs import THEN, condition, live, workload
 from tests.imports.imported import DEPLOYMENTS, fates, import_into, texts
 from tests.imports.karmada_hub import karmada_hub
@@ -280,10 +281,27 @@ def test_a_member_reports_of_the_workloads_of_the_repository() -> None:
     again = import_into({**files, **texts(plan)}, export, Wanted(cluster="member1"))
 
     assert [path] == list(plan.files)
-    assert "generation: 3\nstatus:\n" in texts(plan)[path]
+    assert "generation: 3\nspec:\n  replicas: 2\nstatus:\n" in texts(plan)[path]
     assert "lastUpdateTime" not in texts(plan)[path]
     assert {} == again.files
     assert DEPLOYMENTS.cluster == ""
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        pytest.param(workload("web", 2), "created", id="a-workload"),
+        pytest.param(configmap(), "skipped", id="what-has-no-health"),
+    ],
+)
+def test_a_status_that_is_empty_is_reported_of_what_has_health(body: Body, expected: str) -> None:
+    """Nothing runs of it yet; silence would be taken for health after a while."""
+    files = texts(
+        import_into({}, [body], Wanted(workloads=frozenset({"configmaps", "deployments"})))
+    )
+    plan = import_into(files, [changed(body, status={})], Wanted(cluster="member1"))
+
+    assert [expected] == [one.became for one in plan.objects]
 
 
 def test_what_is_gone_from_there_is_told_and_stays() -> None:

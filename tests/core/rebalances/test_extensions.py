@@ -19,6 +19,7 @@ from tests.builders import (
     deployment,
     divided,
     groups,
+    live,
     policy,
     rebalancer,
     taint,
@@ -220,10 +221,8 @@ def test_a_batch_that_is_reported_healthy_lets_the_next_one_go() -> None:
     told = away(4).put(rebalancer(limits={"maxMoves": 2, "intervalSeconds": 3600}))
     told.run(10)
     for name, replicas in moved(told).items():
-        body = {
-            **deployment(replicas=replicas),
-            "status": {"updatedReplicas": replicas, "availableReplicas": replicas},
-        }
+        status = {"updatedReplicas": replicas, "availableReplicas": replicas}
+        body = live(deployment(replicas=replicas), **status)
         told.files[f"feedback/{name}/web.yaml"] = text(body)
     told.run(20)
 

@@ -2,6 +2,8 @@
 
 import pytest
 
+from reconciler.imports.counted_fields import report_of
+from reconciler.model.content import without
 from tests.builders import (
     DYNAMIC,
     NOT_READY,
@@ -15,9 +17,11 @@ from tests.builders import (
     configuration,
     deployment,
     divided,
+    live,
     policy,
     selector,
     taint,
+    text,
 )
 from tests.stories import (
     Story,
@@ -71,6 +75,28 @@ def test_an_untolerated_no_execute_taint_evicts_at_once() -> None:
     told.run(160)
 
     assert ({"b": 2}, []) == (told.placed(), tasks(told))
+
+
+@pytest.mark.parametrize(
+    ("report", "left"),
+    [
+        pytest.param(live(deployment(), unavailableReplicas=2), ["a"], id="nothing-runs"),
+        pytest.param(
+            without(live(deployment(), updatedReplicas=2, availableReplicas=2), ("spec",)),
+            ["a"],
+            id="wanted-replicas-not-told",
+        ),
+        pytest.param(live(deployment(), updatedReplicas=2, availableReplicas=2), [], id="all-run"),
+    ],
+)
+def test_a_copy_is_left_only_for_one_that_is_known_to_run(report: Body, left: list[str]) -> None:
+    """A report that does not say how many replicas are wanted does not say that they run."""
+    told = on_a().put(configuration(feedback={"assumeAfterSeconds": None}))
+    told.put(cluster("a", taints=[taint(effect="NoExecute")])).run(100)
+    told.files["feedback/b/web.yaml"] = text(report_of(report))
+    told.run(200)
+
+    assert ({"b": 2}, left) == (told.placed(), tasks(told))
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import pytest
 
 from reconciler.dialects.karmada.binding.work_names import work_name
-from tests.builders import Body, cluster, configmap, configuration, deployment, policy, text
+from tests.builders import Body, cluster, configmap, configuration, deployment, live, policy, text
 from tests.stories import Story, story
 
 APPLIED = {"type": "Applied", "status": "True", "reason": "AppliedSuccessful", "message": ""}
@@ -135,7 +135,7 @@ def test_a_work_that_is_being_deleted_says_nothing() -> None:
 def test_a_plain_report_counts_more_than_a_work() -> None:
     """It is nearer to the cluster."""
     told = says(placed(), "a", work("a", deployment(), "Unhealthy", available=0))
-    report = {**deployment(), "status": {"updatedReplicas": 2, "availableReplicas": 2}}
+    report = live(deployment(), updatedReplicas=2, availableReplicas=2)
     says(told, "a", report, "web").run()
 
     assert "'health': 'Healthy'" in str(aggregated(told))

@@ -14,7 +14,7 @@ from reconciler.model.decision import CauseKind
 from reconciler.model.identity import ObjectKey
 from reconciler.model.settings import Settings
 from reconciler.rebalance.target import Reference, Target
-from tests.builders import NOW, Body, deployment, rebalancer, text
+from tests.builders import NOW, Body, deployment, live, rebalancer, text
 from tests.dialects.kubefleet.fleet import (
     EAST,
     GROUP,
@@ -224,10 +224,9 @@ def test_reports_of_its_clusters_count() -> None:
     """An unhealthy one is not assumed away; health ends it."""
     told = story(member("a"), deployment(), namespaced_placement())
     told.run(0)
-    body = deployment()
     for seconds, replicas, expected in ((1, 1, "False"), (1000, 1, "False"), (1001, 2, "True")):
-        status = {"updatedReplicas": 2, "availableReplicas": replicas}
-        told.files["feedback/a/web.yaml"] = text({**body, "status": status})
+        report = live(deployment(), updatedReplicas=2, availableReplicas=replicas)
+        told.files["feedback/a/web.yaml"] = text(report)
         told.run(seconds)
 
         assert expected == available(told)

@@ -1,14 +1,14 @@
 """Clusters report the resources of a placement."""
 
-from tests.builders import Body, deployment, metadata, text
+from reconciler.model.content import without
+from tests.builders import Body, configmap, deployment, live, metadata, text
 from tests.dialects.kubefleet.fleet import condition, member, placement
 from tests.stories import Story, story
 
 
 def report(available: int) -> Body:
     """What a cluster says of web."""
-    status = {"updatedReplicas": 2, "availableReplicas": available}
-    return {**deployment(), "metadata": metadata("web", "default"), "status": status}
+    return live(deployment(), updatedReplicas=2, availableReplicas=available)
 
 
 def placed() -> Story:
@@ -49,5 +49,24 @@ def test_a_report_of_something_else_is_none() -> None:
     told = placed()
     told.files["feedback/a/api.yaml"] = text({**report(0), "metadata": metadata("api", "default")})
     told.run(60)
+
+    assert "True" == condition(told, "Available")["status"]
+
+
+def test_a_report_that_lacks_what_says_it_is_not_available() -> None:
+    """How many replicas are wanted is not known, so that all of them run is not, either."""
+    told = placed()
+    told.files["feedback/a/web.yaml"] = text(without(report(2), ("spec",)))
+    told.run(1000)
+
+    assert "False" == condition(told, "Available")["status"]
+
+
+def test_what_has_no_health_is_available_as_soon_as_it_is_there() -> None:
+    """A ConfigMap is not waited for."""
+    told = story(member("a"), placement(), configmap())
+    told.run(0)
+    told.files["feedback/a/settings.yaml"] = text({**configmap(), "status": {"seen": True}})
+    told.run(1)
 
     assert "True" == condition(told, "Available")["status"]

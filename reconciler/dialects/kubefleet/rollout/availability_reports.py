@@ -74,13 +74,14 @@ class AvailabilityReports:
 def _told(copies: Iterable[CopyReport], binding: Binding) -> Iterator[Condition]:
     """Yield what reports of single resources say: none may be unapplied, none unhealthy.
 
-    A kind without health counts as available, and what is not available yet not as failed.
+    A kind without health counts as available, and what is not available yet not as failed. Of a
+    kind with health a report that lacks what says it does not count as available.
 
     Source: kubefleet@e160c1c pkg/controllers/workapplier/availability_tracker.go
     `trackInMemberClusterObjAvailabilityByGVR`, pkg/utils/condition/reason.go.
     """
     missing = [one for one in copies if not one.applied]
-    unhealthy = any(one.health is Health.UNHEALTHY for one in copies)
+    unhealthy = any(one.health is Health.UNHEALTHY or one.lacks_health for one in copies)
     for stage in reported(binding.apply_strategy):
         if stage == APPLIED and missing:
             text = missing[0].message or "The cluster reports resources that are not applied"

@@ -10,6 +10,8 @@ from reconciler.model.fields import bodies, mapping, number, text
 from reconciler.model.health import Health
 from reconciler.model.identity import ObjectKey
 
+JUDGED = frozenset((("apps", "Deployment"), ("apps", "DaemonSet"), ("", "Pod")))
+"""Of which kinds the agent's feedback says how healthy they are."""
 EARLIER = "The agent has not applied the present generation yet"
 
 
@@ -40,7 +42,11 @@ def reports_in(work: Body) -> Iterator[tuple[ObjectKey, CopyReport]]:
         )
         body = _body(meta, values)
         report = CopyReport(
-            body=body, applied=applied, message="" if applied else failed, judged=judged
+            body=body,
+            applied=applied,
+            message="" if applied else failed,
+            judged=judged,
+            is_judge=(text(meta, "group"), kind) in JUDGED,
         )
         yield key, report
 
@@ -80,11 +86,16 @@ def _body(meta: Body, values: Mapping[str, object]) -> Body:
 
 
 def _health(meta: Body, values: Mapping[str, object], replicas: int | None) -> Health:
-    """Return what well-known feedback says of health; a number that is missing is 0, as in Go."""
+    """Return what well-known feedback says of health; a number that is missing is 0, as in Go.
+
+    How many replicas there are says nothing of how many there should be: that the manifest says.
+    """
     match text(meta, "group"), text(meta, "kind"):
         case "apps", "Deployment" if "Replicas" in values:
-            wanted = _count(values, "Replicas") if replicas is None else replicas
-            healthy = _count(values, "AvailableReplicas") >= wanted
+            available = _count(values, "AvailableReplicas")
+            healthy = available >= max(_count(values, "Replicas"), replicas or 0)
+            if healthy and replicas is None:
+                return Health.UNKNOWN
         case "apps", "DaemonSet" if "DesiredNumberScheduled" in values:
             wanted = _count(values, "DesiredNumberScheduled")
             healthy = _count(values, "NumberAvailable") >= wanted
@@ -102,11 +113,11 @@ def _count(values: Mapping[str, object], name: str) -> int:
 
 
 def _wanted_replicas(work: Body) -> dict[ObjectKey, int]:
-    """Return how many replicas the manifests of a work want, by object."""
+    """Return how many replicas the manifests of a work want, by object; 1 where none says."""
     found = {}
     for one in bodies(at(work, "spec", "workload"), "manifests"):
         group, _, _ = str(one.get("apiVersion", "")).rpartition("/")
-        metadata, replicas = at(one, "metadata"), at(one, "spec").get("replicas")
+        metadata, replicas = at(one, "metadata"), at(one, "spec").get("replicas", 1)
         if isinstance(replicas, int):
             namespace, name = str(metadata.get("namespace", "")), str(metadata.get("name", ""))
             found[ObjectKey(group, str(one.get("kind", "")), namespace, name)] = replicas
