@@ -6,8 +6,8 @@ from reconciler.audit.fleet.placed import decision_on, owner_of, placement_of
 from reconciler.audit.kind_words import resolve_kind
 from reconciler.core.dialects import PLACED
 from reconciler.errors import UsageError
-from reconciler.manifests.names import shown
 from reconciler.model.identity import ObjectKey
+from reconciler.model.message_text import shown
 from reconciler.model.world import World
 
 

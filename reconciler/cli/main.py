@@ -96,7 +96,7 @@ class Verbs(click.Group):
         import difflib
 
         from reconciler.cli.kubectl_verbs import ANSWERS
-        from reconciler.manifests.names import shown
+        from reconciler.model.message_text import shown
 
         near = difflib.get_close_matches(word, VERBS, n=2, cutoff=0.7)
         meant = " or ".join([ELSEWHERE[word]] if word in ELSEWHERE else near)
@@ -227,7 +227,7 @@ def _failed(error: Exception) -> int:
             raise error
         case _:
             _print_error(
-                f"this is a mistake in reconciler itself ({type(error).__name__}: {error}); "
+                f"this is a mistake in reconciler itself ({type(error).__name__}); "
                 "please report it with what RECONCILER_DEBUG=1 prints"
             )
     return 1

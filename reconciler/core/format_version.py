@@ -5,9 +5,9 @@ The number goes up when a release could misread what an older one wrote, or the 
 
 from collections.abc import Mapping
 
-from reconciler.manifests.names import shown
 from reconciler.manifests.paths import RECORD
 from reconciler.model.body import Body
+from reconciler.model.message_text import shown
 
 FORMAT_VERSION = 1
 API_VERSION = "reconciler.dev/v1alpha1"

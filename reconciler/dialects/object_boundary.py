@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
-from reconciler.errors import UserError
+from reconciler.errors import ReconcilerError, UserError
+from reconciler.model.message_text import bounded
 from reconciler.model.world import Fault, Manifest, Trace
 
 T = TypeVar("T")
@@ -93,11 +94,16 @@ def traces_of(failures: Iterable[Failed]) -> tuple[Trace, ...]:
 
 
 def trace_of(error: Exception) -> str:
-    """Return where an exception came from, without lines of source: these are in files."""
+    """Return where an exception came from, and its class.
+
+    Lines of source are in files; what the exception says may hold what it was working on, unless
+    it is one of ours.
+    """
     lines = []
     at = error.__traceback__
     while at is not None:
         code = at.tb_frame.f_code
         lines.append(f"{code.co_filename}:{at.tb_lineno} in {code.co_qualname}")
         at = at.tb_next
-    return "\n".join([*lines[-DEEPEST:], f"{type(error).__name__}: {error}"])
+    says = f": {bounded(str(error))}" if isinstance(error, ReconcilerError) else ""
+    return "\n".join([*lines[-DEEPEST:], f"{type(error).__name__}{says}"])

@@ -58,9 +58,8 @@ def _json(data: bytes, name: str) -> list[object]:
     try:
         return [json.loads(data)]
     except ValueError as error:
-        raise UsageError(
-            f"{name} is not JSON: {error}; give what kubectl get -o json says"
-        ) from None
+        at = f" from line {error.lineno} on" if isinstance(error, json.JSONDecodeError) else ""
+        raise UsageError(f"{name} is not JSON{at}; give what kubectl get -o json says") from None
     except RecursionError:
         raise UsageError(f"{name} is nested too deep to be an export of kubectl") from None
 

@@ -5,12 +5,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from reconciler.manifests.label_index import LabelIndex
-from reconciler.manifests.names import shown
 from reconciler.manifests.references import Dangling, Known, proposal
 from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping_or_none, text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.labels import LabelSelector, Requirement, labels_of
+from reconciler.model.message_text import shown
 from reconciler.model.selectors import OPERATORS, decode_label_selector, refusal_of
 from reconciler.model.taints import TaintEffect
 

@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from reconciler.manifests import names
-from reconciler.manifests.names import shown
 from reconciler.model.body import Body
 from reconciler.model.identity import group_of
 from reconciler.model.known_kinds import KnownKinds
+from reconciler.model.message_text import shown
 
 
 @dataclass(frozen=True, slots=True)

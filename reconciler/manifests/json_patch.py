@@ -3,6 +3,8 @@
 That one, which both Karmada and KubeFleet use, counts negative indices from the end, allows zeros
 before an index, passes over what stands before the first slash of a path, and takes a missing value
 for null.
+
+Why one does not apply is said by place, in words of ours: those of the library hold the document.
 """
 
 import copy
@@ -11,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from reconciler.errors import UserError
 from reconciler.model.body import Body
 from reconciler.model.fields import text
+from reconciler.model.message_text import cut
 
 ESCAPES = (("~", "~0"), ("/", "~1"))
 
@@ -69,13 +72,64 @@ def _applied(document: object, operation: Body) -> object:
     one = {**operation, "op": op, "path": plain, "value": value}
     if "from" in operation:
         one["from"] = _plain(document, text(operation, "from"), adds=False)
+    refused = f"patch: {cut(op)} of `{cut(path)}` does not apply"
     if op == "remove" and not one["path"]:
-        raise UserError(f"patch: {op} of `{path}` does not apply: there is nothing but the root")
+        raise UserError(f"{refused}: there is nothing but the root")
     try:
         found: object = jsonpatch.JsonPatch([one]).apply(document, in_place=True)
-    except (jsonpatch.JsonPatchException, JsonPointerException, TypeError, KeyError) as error:
-        raise UserError(f"patch: {op} of `{path}` does not apply: {error}") from None
+    except (jsonpatch.JsonPatchException, JsonPointerException, TypeError, KeyError):
+        raise UserError(f"{refused}: {_why(document, one)}") from None
     return found
+
+
+def _why(document: object, operation: Body) -> str:
+    """Return why an operation does not apply to a document, which holds what it held before it."""
+    op, path = text(operation, "op"), text(operation, "path")
+    read = text(operation, "from") if op in ("move", "copy") else path
+    if op in ("move", "copy") and not isinstance(operation.get("from"), str):
+        return "it needs a `from`"
+    known = op in ("replace", "remove", "test", "move", "copy")
+    lacking = what_lacks(document, read if known else _parent(path))
+    if not lacking and op != "test":
+        lacking = what_lacks(document, _parent(path)) or _no_container(document, path)
+    return lacking or ("there is another value" if op == "test" else "it cannot be carried out")
+
+
+def _parent(path: str) -> str:
+    return path.rpartition("/")[0]
+
+
+def _no_container(document: object, path: str) -> str:
+    """Return what keeps a value from standing at a path whose parent is there, `""` if nothing."""
+    for part in _parts(_parent(path)):
+        document = _below(document, part)
+    if isinstance(document, Mapping | list):
+        return ""
+    return f"`{cut(_parent(path))}` is neither a mapping nor a list"
+
+
+def what_lacks(document: object, path: str) -> str:
+    """Return where a path ends too early in a document, `""` if it leads to something.
+
+    The words name places and no values, so that they may be said of a Secret.
+
+    >>> what_lacks({"data": {"a": "secret"}}, "/data/b/c")
+    'there is nothing at `/data/b`'
+    """
+    parts = _parts(path)
+    for i, part in enumerate(parts):
+        if isinstance(document, list):
+            inside = part.isdecimal() and int(part) < len(document)
+        else:
+            inside = isinstance(document, Mapping) and _unescaped(part) in document
+        if not inside:
+            return f"there is nothing at `{cut('/' + '/'.join(parts[: i + 1]))}`"
+        document = _below(document, part)
+    return ""
+
+
+def _parts(path: str) -> list[str]:
+    return path.split("/")[1:]
 
 
 def _plain(document: object, path: str, *, adds: bool) -> str:
@@ -93,7 +147,7 @@ def _plain(document: object, path: str, *, adds: bool) -> str:
         return path
     _, slash, rest = path.partition("/")
     if not slash:
-        raise UserError(f"patch: the path `{path}` must begin with a slash")
+        raise UserError(f"patch: the path `{cut(path)}` must begin with a slash")
     parts = rest.split("/")
     plain = []
     for i, part in enumerate(parts):
@@ -112,10 +166,10 @@ def _index(items: Sequence[object], part: str, *, adds: bool) -> str:
     try:
         index = int(part)
     except ValueError:
-        raise UserError(f"patch: `{part}` is no index of a list") from None
+        raise UserError(f"patch: `{cut(part)}` is no index of a list") from None
     size = len(items) + adds
     if not -size <= index < size:
-        raise UserError(f"patch: the index {part} is out of range, the list has {len(items)}")
+        raise UserError(f"patch: the index {cut(part)} is out of range, the list has {len(items)}")
     return str(index % size)
 
 
@@ -124,5 +178,9 @@ def _below(document: object, part: str) -> object:
     if isinstance(document, list):
         return document[int(part)] if part.isdecimal() and int(part) < len(document) else None
     if isinstance(document, Mapping):
-        return document.get(part.replace("~1", "/").replace("~0", "~"))
+        return document.get(_unescaped(part))
     return None
+
+
+def _unescaped(part: str) -> str:
+    return part.replace("~1", "/").replace("~0", "~")

@@ -3,8 +3,8 @@
 import re
 
 from reconciler.errors import UsageError
-from reconciler.manifests.names import shown
 from reconciler.model.labels import LabelSelector, Requirement, is_wellformed
+from reconciler.model.message_text import shown
 
 _PART = re.compile(r"\s*((?:[^,()]|\([^()]*\))+?)\s*(?:,|$)")
 _SET = re.compile(r"(\S+)\s+(in|notin)\s*\(([^()]*)\)")

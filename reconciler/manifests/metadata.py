@@ -5,9 +5,9 @@ Of a workload nothing else is judged: its content is its member cluster's to jud
 
 from collections.abc import Iterator, Mapping
 
-from reconciler.manifests.names import shown
 from reconciler.manifests.schemas.violations import Violation, pointer_of
 from reconciler.model.body import Body
+from reconciler.model.message_text import shown
 
 RULE = "workload-metadata"
 EXPECTED = "text; put numbers, true and false in quotes"

@@ -70,15 +70,3 @@ def is_api_version(api_version: str) -> bool:
     """Return whether a text is `version` or `group/version`."""
     group, slash, version = api_version.rpartition("/")
     return _VERSION.fullmatch(version) is not None and (not slash or is_subdomain(group))
-
-
-def shown(text: object, limit: int = 60) -> str:
-    r"""Return user text fit for a message: in quotes, one line, no control characters, cut.
-
-    >>> shown("a\nb")
-    '"a\\nb"'
-    """
-    plain = str(text)
-    cut = plain if len(plain) <= limit else plain[: limit - 1] + "…"
-    safe = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in cut)
-    return f'"{safe}"'

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
 from reconciler.errors import UsageError
-from reconciler.manifests.names import shown
 from reconciler.manifests.text.reader import read
+from reconciler.model.message_text import shown
 
 CLUSTER = "cluster"
 NUMBER = re.compile(r"[+-]?(?:\d{1,18}(?:\.\d{0,18})?|\.\d{1,18})", re.ASCII)
@@ -57,8 +57,9 @@ def _csv_cells(path: str, text: str) -> Iterator[tuple[str, str, str, str]]:
             at = f"{path}:{reader.line_num}"
             if any(cell.strip() for cell in row):
                 yield from _row_cells(at, head, [cell.strip() for cell in row])
-    except csv.Error as error:
-        raise UsageError(f"{path}:{reader.line_num}: {error}") from None
+    except csv.Error:
+        wrong = "a quote is not closed or stands within a cell, or a cell is too long"
+        raise UsageError(f"{path}:{reader.line_num}: {wrong}") from None
 
 
 def _row_cells(at: str, head: list[str], row: list[str]) -> Iterator[tuple[str, str, str, str]]:

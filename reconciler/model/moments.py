@@ -6,6 +6,8 @@ Kubernetes times have whole seconds; so has every moment in the core.
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
+from reconciler.model.message_text import shown
+
 FIRST = datetime.min.replace(tzinfo=UTC)
 LAST = datetime.max.replace(microsecond=0, tzinfo=UTC)
 """The ends of the calendar: a year has four digits. People write the last for "for ever"."""
@@ -64,13 +66,16 @@ def parse_instant(text: str) -> datetime:
     >>> parse_instant("2026-11-20T12:00:00.5Z").microsecond
     500000
     """
-    moment = datetime.fromisoformat(text)
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError(f"{shown(text)} is no moment; write it as 2026-01-02T15:04:05Z") from None
     if moment.tzinfo is None:
-        raise ValueError(f'"{text}" has no time zone; write it as 2026-01-02T15:04:05Z')
+        raise ValueError(f"{shown(text)} has no time zone; write it as 2026-01-02T15:04:05Z")
     try:
         return moment.astimezone(UTC)
     except OverflowError:
-        raise ValueError(f'"{text}" must be a moment of the years 1 to 9999 in UTC') from None
+        raise ValueError(f"{shown(text)} must be a moment of the years 1 to 9999 in UTC") from None
 
 
 def is_moment(value: object) -> bool:

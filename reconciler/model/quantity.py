@@ -4,6 +4,8 @@ import re
 from functools import lru_cache
 from typing import NewType
 
+from reconciler.model.message_text import shown
+
 Quantity = NewType("Quantity", int)
 """An amount in nano units; Kubernetes keeps no smaller part."""
 
@@ -38,7 +40,7 @@ def parse_quantity(text: str | int) -> Quantity:
     """
     found = _SYNTAX.fullmatch(str(text))
     if found is None:
-        raise ValueError(f'"{text}" is not a quantity; write it as 500m, 2, 1Gi or 1e3')
+        raise ValueError(f"{shown(text)} is not a quantity; write it as 500m, 2, 1Gi or 1e3")
     sign, digits, binary, exponent, decimal = found.groups()
     whole, _, fraction = digits.partition(".")
     unscaled = int(whole + fraction)

@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from reconciler.model import fields
 from reconciler.model.body import Body
+from reconciler.model.message_text import shown
 
 TAINTS = 4096  # ours: distinct taints that are remembered
 
@@ -20,6 +21,19 @@ class TaintEffect(StrEnum):
     NO_SELECT = "NoSelect"
     PREFER_NO_SELECT = "PreferNoSelect"
     NO_SELECT_IF_NEW = "NoSelectIfNew"
+
+
+def effect_of(text: str) -> TaintEffect:
+    """Return the effect that a text names.
+
+    Raises:
+        ValueError: It names none.
+    """
+    try:
+        return TaintEffect(text)
+    except ValueError:
+        known = ", ".join(TaintEffect)
+        raise ValueError(f"{shown(text)} is no effect of a taint, which are {known}") from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from reconciler.model.frozen import Frozen
 from reconciler.model.identity import ObjectKey, Origin
 from reconciler.model.keyed_cache import AnswerCache
 from reconciler.model.known_kinds import Kind, KnownKinds
+from reconciler.model.message_text import bounded
 from reconciler.model.repository_layout import OUTPUT_ROOT
 from reconciler.model.versioned import differing_keys
 
@@ -57,6 +58,7 @@ class Fault:
     `path` is root-relative, `line` and `column` count from 1 and are 0 where nothing can be
     pointed at. `field` is a JSON pointer, `""` for a whole document. `rule` is a stable id.
     `expected` says what would be valid. `subject` is the object's key as text, `""` if unknown.
+    Both sentences have at most a kilobyte.
     """
 
     path: str
@@ -67,6 +69,13 @@ class Fault:
     message: str
     expected: str = ""
     subject: str = ""
+
+    def __post_init__(self) -> None:
+        """Bound what is said: no message holds an object."""
+        for name in ("message", "expected"):
+            said = getattr(self, name)
+            if (short := bounded(said)) is not said:
+                object.__setattr__(self, name, short)
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from reconciler.manifests.names import shown
 from reconciler.manifests.references import Dangling, Known, proposal
 from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, mapping_or_none, text
 from reconciler.model.identity import ObjectKey, group_of
+from reconciler.model.message_text import shown
 from reconciler.model.world import Manifest
 from reconciler.rebalance.kinds import REBALANCER, TRIGGER
 from reconciler.rebalance.rebalancer_spec import POLICY, policy_key, selected_policy

@@ -11,13 +11,13 @@ from reconciler.core.dialects import CLUSTERS, DIALECTS
 from reconciler.dialects.view import View
 from reconciler.errors import UsageError
 from reconciler.manifests.edits.replica_changes import replica_field
-from reconciler.manifests.names import shown
 from reconciler.manifests.paths import blob_id
 from reconciler.manifests.text.emitter import encode
 from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping
 from reconciler.model.identity import ObjectKey, Origin
 from reconciler.model.known_kinds import Kind
+from reconciler.model.message_text import shown
 from reconciler.model.moments import format_moment
 from reconciler.model.world import Manifest, World
 from reconciler.rebalance.kinds import REBALANCER

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from reconciler.manifests.names import shown
 from reconciler.manifests.references import Dangling, Known
 from reconciler.model.content import at
+from reconciler.model.message_text import shown
 from reconciler.model.quantity import parse_quantity
 
 TEMPLATES = (("spec", "template", "spec"), ("spec", "jobTemplate", "spec", "template", "spec"))

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from reconciler.core.dialects import CLUSTERS
 from reconciler.manifests.feedback import FEEDBACK
-from reconciler.manifests.names import shown
 from reconciler.manifests.references import Dangling, Known, proposal
 from reconciler.model.identity import ObjectKey
+from reconciler.model.message_text import shown
 
 
 def dangling_in_feedback(known: Known) -> Iterator[Dangling]:

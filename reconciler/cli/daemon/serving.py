@@ -108,7 +108,7 @@ def _overlap(one: str, other: str) -> bool:
 
 def _check_root(root: str, roots: Sequence[str]) -> None:
     """Raise if a root is no folder of a repository, or holds another of them."""
-    from reconciler.manifests.names import shown
+    from reconciler.model.message_text import shown
     from reconciler.shell.git.commits import check_path
 
     try:

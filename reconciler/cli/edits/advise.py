@@ -20,9 +20,9 @@ from reconciler.cli.printing.print_json import print_json
 from reconciler.cli.printing.progress import PASSES, doing
 from reconciler.dialects.scores.reports import ScoreName
 from reconciler.errors import UsageError
-from reconciler.manifests.names import shown
 from reconciler.manifests.text.emitter import encode
 from reconciler.model.identity import ObjectKey
+from reconciler.model.message_text import shown
 from reconciler.model.repository_layout import RepositoryLayout
 from reconciler.model.world import World
 from reconciler.rebalance.kinds import REBALANCER

@@ -15,10 +15,10 @@ from reconciler.cli.printing.progress import PASSES, doing
 from reconciler.core.dialects import DIALECTS
 from reconciler.dialects.approval import Approval
 from reconciler.errors import UsageError
-from reconciler.manifests.names import shown
 from reconciler.manifests.scope import DEFAULT_NAMESPACE
 from reconciler.manifests.text.emitter import encode
 from reconciler.model.identity import ObjectKey
+from reconciler.model.message_text import shown
 from reconciler.model.moments import format_moment
 from reconciler.model.repository_layout import RepositoryLayout
 from reconciler.model.world import World

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from reconciler.errors import UsageError
-from reconciler.manifests.names import is_subdomain, shown
+from reconciler.manifests.names import is_subdomain
 from reconciler.model.identity import ObjectKey
 from reconciler.model.labels import is_label_key, is_label_value
+from reconciler.model.message_text import shown
 from reconciler.rebalance.kinds import REBALANCER
 
 if TYPE_CHECKING:

@@ -56,7 +56,8 @@ class ImportOptions:
 
     def check(self) -> None:
         """Refuse what does not go together."""
-        from reconciler.manifests.names import SUBDOMAIN_RULE, is_subdomain, shown
+        from reconciler.manifests.names import SUBDOMAIN_RULE, is_subdomain
+        from reconciler.model.message_text import shown
 
         if bool(self.sources) == (self.context is not None):
             raise UsageError("name files, folders or - for standard input, or give --context NAME")

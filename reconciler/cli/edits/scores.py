@@ -11,8 +11,9 @@ from reconciler.audit.printable import printable
 from reconciler.cli.edits.file_edits import Edit, NewObject, ObjectEdit
 from reconciler.cli.edits.object_edits import EditOptions, edit_objects
 from reconciler.errors import UsageError, UserError
-from reconciler.manifests.names import is_subdomain, shown
+from reconciler.manifests.names import is_subdomain
 from reconciler.model.identity import ObjectKey
+from reconciler.model.message_text import shown
 
 if TYPE_CHECKING:
     from reconciler.dialects.scoring import Scoring

@@ -12,7 +12,7 @@ from reconciler.audit.named_object import decided_key, find_object, near, spelle
 from reconciler.audit.previews import edits
 from reconciler.audit.previews.edits import Named
 from reconciler.errors import UsageError
-from reconciler.manifests.names import shown
+from reconciler.model.message_text import shown
 
 if TYPE_CHECKING:
     from reconciler.core.inputs.file_validation import FileValidation

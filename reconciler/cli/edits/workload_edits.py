@@ -11,7 +11,7 @@ from reconciler.cli.objects.object_selection import NamedOrChosen
 from reconciler.errors import UsageError
 from reconciler.manifests.edits.label_changes import is_change, label_steps, parse_label_changes
 from reconciler.manifests.edits.replica_changes import replica_steps
-from reconciler.manifests.names import shown
+from reconciler.model.message_text import shown
 
 if TYPE_CHECKING:
     from reconciler.model.world import World

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from reconciler.audit.kind_words import PLACEMENTS, kinds_in_category, placing_kinds, resolve_kind
 from reconciler.errors import UsageError
-from reconciler.manifests.names import shown
+from reconciler.model.message_text import shown
 
 if TYPE_CHECKING:
     from reconciler.model.known_kinds import Kind, KnownKinds

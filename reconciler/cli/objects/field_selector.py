@@ -35,7 +35,7 @@ def parse_field_selector(text: str) -> tuple[FieldTerm, ...]:
     Raises:
         UsageError: It is none, or about another field.
     """
-    from reconciler.manifests.names import shown
+    from reconciler.model.message_text import shown
 
     terms = []
     for part in text.split(","):

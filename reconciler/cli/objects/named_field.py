@@ -48,7 +48,7 @@ def _split(word: str) -> "tuple[Kind, list[str]]":
     from reconciler.audit.kind_words import resolve_kind
     from reconciler.cli.objects.api_kinds import read_kinds
     from reconciler.core.dialects import KINDS
-    from reconciler.manifests.names import shown
+    from reconciler.model.message_text import shown
 
     name, *path = word.split(".")
     read = [one.id for one in read_kinds()]
@@ -77,7 +77,7 @@ def _version(group: str, kind: str, asked: str | None) -> str:
         UsageError: The one asked for is not read.
     """
     from reconciler.cli.objects.api_kinds import preferred
-    from reconciler.manifests.names import shown
+    from reconciler.model.message_text import shown
     from reconciler.shell.resources import load_schemas
 
     versions = load_schemas().versions_of(group, kind)
@@ -94,7 +94,7 @@ def _field(root: "SchemaField", path: list[str]) -> "SchemaField":
     Raises:
         UsageError: One of them is no field.
     """
-    from reconciler.manifests.names import shown
+    from reconciler.model.message_text import shown
 
     field = root
     for i, name in enumerate(path):

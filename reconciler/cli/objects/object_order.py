@@ -24,7 +24,7 @@ def check_order(path: str) -> None:
     Raises:
         UsageError: It is none.
     """
-    from reconciler.manifests.names import shown
+    from reconciler.model.message_text import shown
 
     try:
         check_path(path)
@@ -43,7 +43,7 @@ def in_order(bodies: "Mapping[ObjectKey, Body]", path: str) -> "list[ObjectKey]"
 
     Source: kubernetes/kubectl pkg/cmd/get/sorter.go `isLess`.
     """
-    from reconciler.manifests.names import shown
+    from reconciler.model.message_text import shown
 
     values = {key: next(iter(find_path(body, path)), None) for key, body in bodies.items()}
     if values and all(value is None for value in values.values()):

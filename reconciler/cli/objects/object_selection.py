@@ -11,7 +11,7 @@ from reconciler.cli.objects import complete
 from reconciler.cli.options.namespace_option import namespace_option
 from reconciler.cli.options.option_group import Option, gathered
 from reconciler.errors import UsageError
-from reconciler.manifests.names import shown
+from reconciler.model.message_text import shown
 
 if TYPE_CHECKING:
     from reconciler.cli.objects.asked_kinds import AskedKind

@@ -8,7 +8,7 @@ import click
 
 from reconciler.cli.objects import complete
 from reconciler.errors import UsageError
-from reconciler.manifests.names import shown
+from reconciler.model.message_text import shown
 
 Option = Callable[[Callable[..., int]], Callable[..., int]]
 

@@ -42,7 +42,7 @@ def open_remote(
     """
     from reconciler.cli.daemon.serving import default_mirror
     from reconciler.cli.objects.world import fleet_of
-    from reconciler.manifests.names import shown
+    from reconciler.model.message_text import shown
     from reconciler.shell.git.remotes.mirror import Mirror
 
     name = branch or BRANCH

@@ -10,7 +10,6 @@ from reconciler.audit.kind_words import resolve_kind
 from reconciler.cli.objects.api_kinds import preferred
 from reconciler.core.dialects import KINDS
 from reconciler.errors import UsageError
-from reconciler.manifests.names import shown
 from reconciler.manifests.schemas.editor_schema import (
     MANIFESTS,
     catalog_of,
@@ -20,6 +19,7 @@ from reconciler.manifests.schemas.editor_schema import (
 from reconciler.manifests.schemas.schema import BASE, DEFINITIONS, kind_of
 from reconciler.manifests.schemas.schema_nodes import Json
 from reconciler.model.identity import group_of
+from reconciler.model.message_text import shown
 from reconciler.shell.resources import load_schemas
 
 

@@ -60,7 +60,7 @@ class ForbiddenType(click.ParamType[Forbidden]):
         """Read it."""
         if isinstance(value, Forbidden):
             return value
-        from reconciler.manifests.names import shown
+        from reconciler.model.message_text import shown
 
         plain = value.replace(" ", "")
         if plain in (REMOVED, STUCK):

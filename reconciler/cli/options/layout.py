@@ -65,7 +65,7 @@ def check_output_root(folder: str) -> str:
     Raises:
         UsageError: It is not.
     """
-    from reconciler.manifests.names import shown
+    from reconciler.model.message_text import shown
 
     parts = folder.split("/")
     if not all(part.isprintable() and part.strip(". ") and "\\" not in part for part in parts):

@@ -32,7 +32,7 @@ class Moment(click.ParamType[datetime]):
         """Parse it."""
         if isinstance(value, datetime):
             return value
-        from reconciler.manifests.names import shown
+        from reconciler.model.message_text import shown
         from reconciler.model.moments import parse_moment
 
         try:
@@ -157,7 +157,7 @@ def service_options(function: Callable[..., int]) -> Callable[..., int]:
 
 def parse_author(text: str) -> "CommitIdentity":
     """Return the identity that `NAME <EMAIL>` names."""
-    from reconciler.manifests.names import shown
+    from reconciler.model.message_text import shown
     from reconciler.shell.git.identity import CommitIdentity, check_identity
 
     name, bracket, rest = text.partition(" <")

@@ -124,7 +124,7 @@ def read_settings(ctx: click.Context, file: Path) -> dict[str, Any]:
     except YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f":{mark.line + 1}" if mark else ""
-        raise UsageError(f"{where}{line} must be YAML: {getattr(error, 'problem', 0)}") from None
+        raise UsageError(f"{where}{line} must be YAML, each option once") from None
     if found is None:
         return {}
     if not isinstance(found, CommentedMap):

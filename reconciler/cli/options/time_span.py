@@ -21,7 +21,7 @@ class TimeSpan(click.ParamType[float]):
             return value
         from reconciler.errors import UserError
         from reconciler.manifests.durations import parse_duration
-        from reconciler.manifests.names import shown
+        from reconciler.model.message_text import shown
 
         try:
             seconds = parse_duration(str(value)) / NANOSECONDS

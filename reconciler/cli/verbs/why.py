@@ -71,7 +71,7 @@ def _check_cluster(why: "Why", cluster: str | None) -> None:
     """Refuse a cluster that nothing is said of."""
     import difflib
 
-    from reconciler.manifests.names import shown
+    from reconciler.model.message_text import shown
 
     told = [item.clusters for item in (why.then, why.now) if item is not None]
     names = sorted(

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from reconciler.errors import UserError
 from reconciler.manifests.json_path import check_path, find_path
 from reconciler.manifests.json_template import spelled_value
-from reconciler.manifests.names import shown
 from reconciler.model.availability import ASSUMED
 from reconciler.model.body import Body
 from reconciler.model.content import at, mappings_of
+from reconciler.model.message_text import shown
 
 FORMS = "condition=NAME[=STATUS], jsonpath='{PATH}'[=VALUE], create or delete"
 CREATE, DELETE = "create", "delete"

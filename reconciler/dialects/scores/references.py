@@ -4,10 +4,10 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from reconciler.dialects.scores.reports import SCORES, ScoreName
-from reconciler.manifests.names import shown
 from reconciler.manifests.references import Dangling, Known, proposal
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ObjectKey
+from reconciler.model.message_text import shown
 from reconciler.model.settings import settings_in
 
 MISSING, ON_A_HUB = "score-missing", "score-on-hub"

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from reconciler.errors import UsageError
 from reconciler.manifests.edits.steps import DropField, SetField, Step
-from reconciler.manifests.names import shown
 from reconciler.model.body import Body
 from reconciler.model.fields import mapping
 from reconciler.model.labels import is_label_key, is_label_value
+from reconciler.model.message_text import shown
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,10 @@
 
 from reconciler.errors import UsageError
 from reconciler.manifests.edits.steps import SetField, Step
-from reconciler.manifests.names import shown
 from reconciler.model.body import Body
 from reconciler.model.fields import text
 from reconciler.model.identity import group_of
+from reconciler.model.message_text import shown
 
 SCALED = frozenset(
     {("apps", "Deployment"), ("apps", "ReplicaSet"), ("apps", "StatefulSet"), ("batch", "Job")}

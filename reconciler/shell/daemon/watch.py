@@ -133,7 +133,8 @@ class Wakeups:
                 ignore_permission_denied=False,
             )
         except (OSError, RuntimeError) as error:
-            self.problem = f"{folder} cannot be watched: {error}"
+            why = getattr(error, "strerror", None) or "the system refuses"
+            self.problem = f"{folder} cannot be watched: {why}"
             return
         inner = None if recursive else folder
         thread = threading.Thread(target=self._listen, args=(notify, inner), daemon=True)

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import BinaryIO, NamedTuple
 
-from reconciler.manifests.names import shown
 from reconciler.manifests.text.limits import MAX_READ_BYTES, Oversized
+from reconciler.model.message_text import shown
 from reconciler.shell.git.errors import GitError
 from reconciler.shell.git.repository import COMMIT_ID, Repository, check_commit
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from reconciler.errors import UsageError
-from reconciler.manifests.names import shown
+from reconciler.model.message_text import shown
 from reconciler.shell.git.command import Git
 from reconciler.shell.git.errors import GitError, LostObjects
 from reconciler.shell.git.held_objects import HeldObjects

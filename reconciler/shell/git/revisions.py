@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from reconciler.audit.short_id import short_id
 from reconciler.errors import UsageError
-from reconciler.manifests.names import shown
+from reconciler.model.message_text import shown
 from reconciler.shell.git.errors import GitError
 from reconciler.shell.git.history import CommitRecord, read_commits
 from reconciler.shell.git.objects import ChangedFile, TreeEntry, list_files

@@ -5,7 +5,7 @@ from contextlib import suppress
 from fnmatch import fnmatchcase
 
 from reconciler.errors import UsageError
-from reconciler.manifests.names import shown
+from reconciler.model.message_text import shown
 from reconciler.model.settings import CONFIGURATION_PATH
 from reconciler.shell.git.commits import check_path
 from reconciler.shell.git.repository import Repository

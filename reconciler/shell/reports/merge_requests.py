@@ -19,6 +19,7 @@ import httpx
 from reconciler.errors import ShellError
 from reconciler.shell.reports.forges import Forge
 from reconciler.shell.reports.open_requests import OpenRequest, account_of, requests_of
+from reconciler.shell.reports.outbox import unreachable
 
 MOST_PAGES = 40
 MOST_BYTES = 32 * 1024 * 1024
@@ -135,7 +136,7 @@ class MergeRequests:
                     if len(content) > MOST_BYTES:
                         raise ShellError(f"{method} {path} answered more than {MOST_BYTES} bytes")
         except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
-            raise ShellError(f"{type(error).__name__}: {error}") from error
+            raise ShellError(f"{method} {path}: {unreachable(error)}") from error
         if not response.is_success and response.status_code not in accept:
             raise ShellError(f"{method} {path} answered {response.status_code}")
         if not response.is_success or not content:

@@ -160,8 +160,28 @@ class Outbox(Background):
                     return _Answer("refused", f"it redirects to another server, {_origin(target)}")
                 url = target
         except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
-            return _Answer("retried", f"{type(error).__name__}: {error}")
+            return _Answer("retried", unreachable(error))
         return _Answer("refused", f"it redirects more than {REDIRECTS} times")
+
+
+def unreachable(error: Exception) -> str:
+    """Return why nothing was answered, in words of ours: those of the library may hold an address.
+
+    >>> unreachable(httpx.ReadTimeout("https://token@example.org"))
+    'it did not answer in time'
+    """
+    match error:
+        case httpx.TimeoutException():
+            return "it did not answer in time"
+        case httpx.InvalidURL() | httpx.UnsupportedProtocol():
+            return "it leads to what is no address"
+        case httpx.ConnectError():
+            return "there is no connection to it"
+        case httpx.ProxyError():
+            return "the proxy refuses"
+        case httpx.RemoteProtocolError() | httpx.DecodingError():
+            return "what it answered is no HTTP"
+    return f"the connection broke ({type(error).__name__})"
 
 
 def _origin(url: httpx.URL) -> str:

@@ -12,6 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from reconciler.errors import ShellError
+from reconciler.model.message_text import cut
 from reconciler.shell.resources import package_digest
 from reconciler.version import __version__
 
@@ -137,8 +138,9 @@ def _pass_on(ours: "Future[R]", theirs: "DaskFuture[R]") -> None:
         ours.set_result(theirs.result())
     except ImportError as error:
         said = "the workers of the Dask cluster must have the package reconciler"
-        ours.set_exception(ShellError(f"{said}, version {__version__}: {error}"))
+        missing = cut(error.name or "a module of it")
+        ours.set_exception(ShellError(f"{said}, version {__version__}, but {missing} is not there"))
     except (KilledWorker, CommClosedError, CancelledError, TimeoutError) as error:
-        ours.set_exception(BrokenExecutor(f"the cluster lost it: {error}"))
+        ours.set_exception(BrokenExecutor(f"the cluster lost it ({type(error).__name__})"))
     except BaseException as error:  # noqa: BLE001  # whoever waits for it shall have it
         ours.set_exception(error)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from reconciler.errors import ShellError, UsageError
-from reconciler.manifests.names import shown
+from reconciler.model.message_text import shown
 from reconciler.shell.work.dask_calls import SentCall, submit_call, submit_piece
 from reconciler.shell.work.executors import Workers
 

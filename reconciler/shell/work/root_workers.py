@@ -16,7 +16,7 @@ from dataclasses import replace
 from typing import Protocol, TypeVar
 
 from reconciler.errors import ReconcilerError, ShellError
-from reconciler.manifests.names import shown
+from reconciler.model.message_text import shown
 from reconciler.shell.daemon.events import FailedElsewhere, PassFailure
 from reconciler.shell.daemon.serve_branch import PassDropped
 from reconciler.shell.passes.pass_summary import PassSummary

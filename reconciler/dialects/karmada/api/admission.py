@@ -19,7 +19,6 @@ from reconciler.dialects.karmada.api.selector_admission import (
 )
 from reconciler.dialects.karmada.api.taint_policy_admission import refuse_taint_policy
 from reconciler.errors import UserError
-from reconciler.manifests.names import shown
 from reconciler.manifests.schemas.violations import Violation
 from reconciler.manifests.text.unreadable import quoted
 from reconciler.model.body import Body
@@ -34,6 +33,7 @@ from reconciler.model.fields import (
 )
 from reconciler.model.identity import ObjectKey
 from reconciler.model.labels import is_label_key
+from reconciler.model.message_text import shown
 from reconciler.model.settings import CONFIGURATION_PATH, SCORES_EXTEND
 
 

@@ -90,8 +90,9 @@ def read_applied(text: str) -> Placement:
         body = json.loads(text, parse_constant=_refuse)
     except json.JSONDecodeError as error:
         raise UserError(explain_json_error(text, error), field=APPLIED_PLACEMENT) from None
-    except ValueError as error:
-        raise UserError(f"must be JSON: {error}", field=APPLIED_PLACEMENT) from None
+    except ValueError:
+        why = "NaN and Infinity are none, and no number is that long"
+        raise UserError(f"must be JSON: {why}", field=APPLIED_PLACEMENT) from None
     if body is None:
         return Placement()
     if not isinstance(body, Mapping):

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 from reconciler.dialects.karmada.api.cluster_addresses import endpoint_fault, proxy_fault
 from reconciler.dialects.karmada.api.cluster_models import models_fault
-from reconciler.manifests.names import shown
 from reconciler.manifests.schemas.violations import Violation
 from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, strings, text
 from reconciler.model.labels import is_label_key, is_label_value
+from reconciler.model.message_text import shown
 
 MAX_NAME = 48
 SYNC_MODES = ("Pull", "Push")

@@ -7,11 +7,11 @@ Source: k8s.io/apimachinery pkg/api/validation/objectmeta.go `ValidateObjectMeta
 
 from collections.abc import Iterator
 
-from reconciler.manifests.names import shown
 from reconciler.manifests.schemas.violations import Violation, pointer_of
 from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, strings, text
 from reconciler.model.labels import is_label_key, is_label_value
+from reconciler.model.message_text import shown
 
 RULE = "cluster-metadata"
 KEY = "letters, digits, '-', '_' and '.', with a DNS name and a slash before them or without"

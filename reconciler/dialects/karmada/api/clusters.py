@@ -23,7 +23,7 @@ from reconciler.model.labels import Requirement, is_wellformed
 from reconciler.model.moments import parse_moment
 from reconciler.model.quantity import Quantity
 from reconciler.model.resources import Resources
-from reconciler.model.taints import Taint, TaintEffect, Toleration, shared_taint
+from reconciler.model.taints import Taint, TaintEffect, Toleration, effect_of, shared_taint
 from reconciler.projection.project import projected_from
 from reconciler.schedule.columns import Numbers, Order, listed
 from reconciler.schedule.fleet import Fleet, ascending, fleet_in_order, remember
@@ -151,7 +151,7 @@ def decode_taint(body: Body) -> Taint:
     """Return one taint of a manifest."""
     added = body.get("timeAdded")
     try:
-        effect = TaintEffect(fields.text(body, "effect"))
+        effect = effect_of(fields.text(body, "effect"))
         moment = None if added is None else parse_moment(fields.as_text(added, "timeAdded"))
     except ValueError as error:
         raise UserError(f"must be a taint: {error}", field="taints") from None

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from reconciler.manifests.names import shown
 from reconciler.manifests.schemas.violations import Violation
 from reconciler.model.body import Body
 from reconciler.model.fields import bodies, flag_or_none, mapping, mapping_or_none, number, text
 from reconciler.model.labels import is_label_key
+from reconciler.model.message_text import shown
 
 
 def refuse_failover(spec: Body) -> Iterator[Violation]:

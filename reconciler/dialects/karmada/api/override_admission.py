@@ -8,11 +8,11 @@ from reconciler.dialects.karmada.api.selector_admission import (
     refuse_field_selector,
     refuse_selector_namespaces,
 )
-from reconciler.manifests.names import shown
 from reconciler.manifests.schemas.violations import Violation
 from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.labels import is_label_key, is_label_value
+from reconciler.model.message_text import shown
 
 COUNTED = (
     "plaintext",

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 
 from reconciler.dialects.karmada.api.defaults import DEFAULT_SCHEDULER
 from reconciler.dialects.karmada.api.groups import POLICY_GROUP
-from reconciler.manifests.names import shown
 from reconciler.manifests.schemas.violations import UpdateAdmission, Violation
 from reconciler.model.body import Body
 from reconciler.model.fields import mapping, text
 from reconciler.model.known_kinds import Kind
+from reconciler.model.message_text import shown
 
 
 def refuse_policy_update(before: Body, after: Body) -> tuple[Violation, ...]:

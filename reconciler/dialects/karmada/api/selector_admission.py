@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from reconciler.manifests.names import shown
 from reconciler.manifests.schemas.violations import Violation
 from reconciler.manifests.scope import DEFAULT_NAMESPACE
 from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, text
+from reconciler.model.message_text import shown
 
 FIELD_KEYS = ("provider", "region", "zone")
 FIELD_OPERATORS = ("In", "NotIn")

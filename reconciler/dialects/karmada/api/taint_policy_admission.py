@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from reconciler.manifests.names import shown
 from reconciler.manifests.schemas.violations import Violation
 from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, text
+from reconciler.model.message_text import shown
 
 
 def refuse_taint_policy(body: Body, *, no_execute: bool = False) -> tuple[Violation, ...]:

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from reconciler.dialects.karmada.api.work.failover_behavior import StateRule
 from reconciler.errors import UserError
 from reconciler.manifests.json_template import fill_template, parse_template
-from reconciler.manifests.names import shown
 from reconciler.model.body import Body
 from reconciler.model.identity import ClusterName
 from reconciler.model.labels import is_label_value
+from reconciler.model.message_text import shown
 
 StatusOf = Callable[[ClusterName], Body | None]
 """Returns the status of the workload in a cluster, `None` if none was ever reported."""

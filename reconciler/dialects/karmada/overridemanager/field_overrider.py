@@ -8,9 +8,10 @@ from typing import Self
 
 from reconciler.dialects.karmada.api.gojson import go_json
 from reconciler.errors import UserError
-from reconciler.manifests.json_patch import patch_in_place
+from reconciler.manifests.json_patch import patch_in_place, what_lacks
 from reconciler.model.body import Body
 from reconciler.model.fields import bodies, text
+from reconciler.model.message_text import cut
 
 WIDTH = 80
 
@@ -50,10 +51,11 @@ def text_changed(manifest: Body, overrider: Body) -> str:
 
     try:
         value = resolve_pointer(manifest, path)
-    except JsonPointerException as error:
-        raise UserError(f"`{path}` leads nowhere: {error}") from None
+    except JsonPointerException:
+        why = what_lacks(manifest, path) or "it is no JSON pointer"
+        raise UserError(f"`{cut(path)}` leads nowhere: {why}") from None
     if not isinstance(value, str):
-        raise UserError(f"Get object's value by overrider's path({path}) is not string")
+        raise UserError(f"Get object's value by overrider's path({cut(path)}) is not string")
     return value
 
 
@@ -63,8 +65,11 @@ def _changed_json(document: str, changes: Sequence[Body]) -> str:
         return document
     try:
         decoded = json.loads(document, parse_float=WrittenNumber)
-    except ValueError as error:
-        raise UserError(f"the text must be JSON: {error}") from None
+    except json.JSONDecodeError as error:
+        at = f"line {error.lineno}, column {error.colno}"
+        raise UserError(f"the text must be JSON: it is none from {at} on") from None
+    except (ValueError, RecursionError):
+        raise UserError("the text must be JSON: a number is too long, or it is too deep") from None
     return _in_json(_patched(decoded, changes))
 
 
@@ -111,7 +116,11 @@ def _changed_yaml(document: str, changes: Sequence[Body]) -> str:
         with warnings.catch_warnings(category=MantissaNoDotYAML1_1Warning, action="ignore"):
             decoded = _as_json(next(iter(reader.load_all(document)), None))
     except YAMLError as error:
-        raise UserError(f"the text must be YAML: {error}") from None
+        mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+        at = f" from line {mark.line + 1}, column {mark.column + 1} on" if mark else ""
+        raise UserError(f"the text must be YAML: it is none{at}") from None
+    except (ValueError, TypeError, RecursionError):
+        raise UserError("the text must be YAML: a value in it cannot be read") from None
     return _in_yaml(_patched(decoded, changes))
 
 

@@ -14,11 +14,11 @@ from reconciler.dialects.karmada.api.interpreter import is_interpreted
 from reconciler.dialects.karmada.api.placement import is_divided
 from reconciler.dialects.karmada.api.policies import Policy, Template
 from reconciler.dialects.karmada.detector.policy_faults import COUNTED
-from reconciler.manifests.names import shown
 from reconciler.manifests.references import Dangling, Known
 from reconciler.manifests.scope import KUBERNETES
 from reconciler.model.body import Body
 from reconciler.model.content import at
+from reconciler.model.message_text import shown
 from reconciler.model.world import Manifest
 
 CUSTOMIZATION = "ResourceInterpreterCustomization"

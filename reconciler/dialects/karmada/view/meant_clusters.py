@@ -13,11 +13,11 @@ from reconciler.manifests.doubtful_selectors import (
     doubts_of_tolerations,
     selector_at,
 )
-from reconciler.manifests.names import shown
 from reconciler.manifests.references import Dangling, Known, proposal
 from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, mapping_or_none, strings, text
 from reconciler.model.identity import ObjectKey
+from reconciler.model.message_text import shown
 from reconciler.model.taints import TaintEffect
 from reconciler.schedule.framework import positions_of
 

@@ -6,11 +6,11 @@ from reconciler.dialects.karmada.api.policies import GROUP, ResourceSelector, de
 from reconciler.dialects.karmada.detector.known_policies import OVERRIDES
 from reconciler.dialects.karmada.view.meant_clusters import KnownClusters, doubts_of_affinity
 from reconciler.dialects.karmada.view.selected_templates import Templates
-from reconciler.manifests.names import shown
 from reconciler.manifests.references import Dangling, Known, proposal
 from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, mapping_or_none
 from reconciler.model.identity import ObjectKey, group_of
+from reconciler.model.message_text import shown
 
 
 def dangling_in_overrides(

@@ -38,11 +38,11 @@ from reconciler.dialects.karmada.view.weighing import doubts_of_weight
 from reconciler.dialects.scores.references import extended_scores
 from reconciler.manifests.built_in import PRIORITIES, is_built_in
 from reconciler.manifests.doubtful_selectors import doubts_of_selector, selector_at
-from reconciler.manifests.names import shown
 from reconciler.manifests.references import Dangling, Known, proposal
 from reconciler.manifests.text.limits import MAX_VIOLATIONS
 from reconciler.model.fields import bodies, mapping, strings, text
 from reconciler.model.identity import ObjectKey, group_of
+from reconciler.model.message_text import shown
 from reconciler.model.settings import settings_in
 
 

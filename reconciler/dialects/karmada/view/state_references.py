@@ -7,8 +7,8 @@ from reconciler.dialects.karmada.api.settings import STATE_PRESERVATION, Failove
 from reconciler.dialects.karmada.api.work.eviction_task import DIRECTLY
 from reconciler.dialects.karmada.api.work.failover_behavior import preserving
 from reconciler.dialects.karmada.eviction.state_preservation import unreadable_path
-from reconciler.manifests.names import shown
 from reconciler.manifests.references import Dangling
+from reconciler.model.message_text import shown
 
 RULE = "policy-state-preservation"
 

@@ -23,7 +23,7 @@ from reconciler.dialects.kubefleet.api.selector_admission import (
 )
 from reconciler.dialects.kubefleet.api.strategy_admission import refuse_strategy
 from reconciler.dialects.kubefleet.api.updates.update_admission import refuse_run, refuse_stages
-from reconciler.manifests.names import LONGEST_LABEL, is_subdomain, shown
+from reconciler.manifests.names import LONGEST_LABEL, is_subdomain
 from reconciler.manifests.schemas.violations import Admission, Violation
 from reconciler.model.body import Body
 from reconciler.model.fields import (
@@ -33,6 +33,7 @@ from reconciler.model.fields import (
     text,
 )
 from reconciler.model.known_kinds import Kind, KnownKinds
+from reconciler.model.message_text import shown
 
 
 def refuse_placement(scopes: Mapping[Kind, bool], body: Body) -> tuple[Violation, ...]:

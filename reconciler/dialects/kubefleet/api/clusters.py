@@ -29,7 +29,7 @@ from reconciler.model.cluster import Cluster
 from reconciler.model.identity import ClusterName
 from reconciler.model.moments import FIRST, LAST, add, earliest
 from reconciler.model.resources import Resources
-from reconciler.model.taints import Taint, TaintEffect, Toleration, shared_taint
+from reconciler.model.taints import Taint, Toleration, effect_of, shared_taint
 from reconciler.model.world import Manifest
 from reconciler.schedule.fleet import Fleet, ascending, fleet_in_order
 from reconciler.schedule.framework import Levels, Mask, Rejection
@@ -121,7 +121,7 @@ def decode_member(body: Body, *, declared: bool = True) -> Member:
 def _taint(body: Body) -> Taint:
     """Return one taint; KubeFleet's have no moment."""
     try:
-        effect = TaintEffect(fields.text(body, "effect"))
+        effect = effect_of(fields.text(body, "effect"))
     except ValueError as error:
         raise UserError(f"must be a taint: {error}", field="taints") from None
     return shared_taint(fields.text(body, "key"), fields.text(body, "value"), effect.value)

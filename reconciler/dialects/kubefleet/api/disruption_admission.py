@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 from reconciler.dialects.kubefleet.api.policy import PICK_ALL, PICK_FIXED
 from reconciler.errors import Misconfigured
-from reconciler.manifests.names import shown
 from reconciler.manifests.schemas.violations import Violation
 from reconciler.model.body import Body
 from reconciler.model.fields import mapping, text
+from reconciler.model.message_text import shown
 
 LIMITS = ("maxUnavailable", "minAvailable")
 _SHARE = re.compile(r"(100|[0-9]{1,2})%")

@@ -3,11 +3,12 @@
 from collections.abc import Iterator
 
 from reconciler.errors import UserError
-from reconciler.manifests.names import LONGEST_LABEL, shown
+from reconciler.manifests.names import LONGEST_LABEL
 from reconciler.manifests.schemas.violations import Violation
 from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.labels import is_label_key, is_label_value
+from reconciler.model.message_text import shown
 
 
 def refuse_member(body: Body) -> tuple[Violation, ...]:

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Iterator
 
 from reconciler.errors import Misconfigured
-from reconciler.manifests.names import shown
 from reconciler.manifests.schemas.violations import Violation
 from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, mapping_or_none, text
+from reconciler.model.message_text import shown
 from reconciler.model.selectors import decode_label_selector, refusal_of
 
 CLUSTER_SCOPED = "ClusterResourceOverride"

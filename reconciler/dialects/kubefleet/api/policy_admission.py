@@ -10,11 +10,12 @@ from reconciler.dialects.kubefleet.api.policy import (
     PREFERRED,
     REQUIRED,
 )
-from reconciler.manifests.names import is_subdomain, shown
+from reconciler.manifests.names import is_subdomain
 from reconciler.manifests.schemas.violations import Violation
 from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, mapping_or_none, number_or_none, strings, text
 from reconciler.model.labels import is_label_key, is_label_value
+from reconciler.model.message_text import shown
 from reconciler.model.quantity import Quantity, parse_quantity
 from reconciler.model.selectors import decode_label_selector, refusal_of
 

@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping
 
 from reconciler.dialects.kubefleet.api.names import NAMESPACE_ACCESSIBLE, WITH_SELECTORS
-from reconciler.manifests.names import shown
 from reconciler.manifests.schemas.violations import Violation
 from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping_or_none, text
 from reconciler.model.known_kinds import Kind
+from reconciler.model.message_text import shown
 from reconciler.model.selectors import decode_label_selector, refusal_of
 
 NAMESPACE = ("", "v1", "Namespace")

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from reconciler.manifests.names import shown
 from reconciler.manifests.schemas.violations import Violation
 from reconciler.model.body import Body
 from reconciler.model.fields import mapping, mapping_or_none, text
+from reconciler.model.message_text import shown
 
 
 def refuse_strategy(strategy: Body) -> Iterator[Violation]:

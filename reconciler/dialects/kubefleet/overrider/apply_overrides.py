@@ -12,12 +12,15 @@ from reconciler.dialects.kubefleet.overrider.override import (
 )
 from reconciler.errors import UserError
 from reconciler.manifests.json_patch import apply_patch
+from reconciler.manifests.secrets import HIDDEN_IN_CONDITIONS
 from reconciler.model.body import Body
 from reconciler.model.content import mapping_of
+from reconciler.model.message_text import cut
 
 MEMBER = "${MEMBER-CLUSTER-NAME}"
 LABEL = "${MEMBER-CLUSTER-LABEL-KEY-"
 VARIABLE, END = "${", "}"
+SECRET = ("", "Secret")
 
 
 def apply_overrides(
@@ -50,7 +53,8 @@ def apply_overrides(
     for override in overrides:
         for _ in range(hits(override, target, namespaced=namespaced)):
             try:
-                found = _overridden(found, override, member)
+                hidden = (target.group, target.kind) == SECRET
+                found = _overridden(found, override, member, hidden=hidden)
             except UserError as error:
                 raise UserError(_failure(override, target, error.message, namespaced)) from error
     return found
@@ -63,24 +67,31 @@ def _failure(override: Override, target: OverrideTarget, cause: str, namespaced:
     return f'{scope} "{override.snapshot}" failed to apply on {named}: {cause}'
 
 
-def _overridden(manifest: Body | None, override: Override, member: MemberLabels) -> Body | None:
+def _overridden(
+    manifest: Body | None, override: Override, member: MemberLabels, *, hidden: bool
+) -> Body | None:
     """Return an object as one override leaves it."""
     for rule in override.rules or ():
         if not selects(rule, member):
             continue
         if rule.deletes:
             return None
-        patches = [with_variables(patch, member) for patch in rule.patches]
+        patches = [with_variables(patch, member, hidden=hidden) for patch in rule.patches]
         if manifest is not None:
             manifest = mapping_of(apply_patch(manifest, patches))
     return manifest
 
 
-def with_variables(patch: Body, member: MemberLabels) -> Body:
+def with_variables(patch: Body, member: MemberLabels, *, hidden: bool = False) -> Body:
     """Return a patch with the name and the labels of a cluster in the place of variables.
 
     They are replaced in the JSON of the value alone, the name first; the leftmost label ends at
     the next brace, so that the name may be part of a key.
+
+    Args:
+        patch: Of a rule.
+        member: The cluster.
+        hidden: Whether the value is one of a Secret, of which no message has anything.
 
     Raises:
         UserError: The cluster has no such label, or nothing closes a variable.
@@ -91,23 +102,27 @@ def with_variables(patch: Body, member: MemberLabels) -> Body:
     written = json.dumps(patch.get("value"), ensure_ascii=False, separators=(",", ":"))
     if VARIABLE not in written:
         return patch
-    filled = "".join(_filled(written.replace(MEMBER, member.name), member))
+    filled = "".join(_filled(written.replace(MEMBER, member.name), member, hidden=hidden))
     try:
         return {**patch, "value": json.loads(filled)}
     except ValueError:
-        raise UserError(f"the value {filled} is no JSON once its variables are replaced") from None
+        told = HIDDEN_IN_CONDITIONS if hidden else cut(filled)
+        raise UserError(f"the value {told} is no JSON once its variables are replaced") from None
 
 
-def _filled(written: str, member: MemberLabels) -> Iterator[str]:
+def _filled(written: str, member: MemberLabels, *, hidden: bool) -> Iterator[str]:
     """Yield a text piece by piece, labels in the place of their variables."""
     rest, start = 0, written.find(LABEL)
     while start >= 0:
         end = written.find(END, start)
         if end < 0:
-            raise UserError(f"input {written[rest:]} is missing the closing bracket `}}`")
+            # Unlike upstream: of a Secret the input is hidden.
+            told = HIDDEN_IN_CONDITIONS if hidden else written[rest:]
+            raise UserError(f"input {told} is missing the closing bracket `}}`")
         key = written[start + len(LABEL) : end]
         if key not in member.labels:
-            raise UserError(f"label key {key} not found on cluster {member.name}")
+            told = HIDDEN_IN_CONDITIONS if hidden else key
+            raise UserError(f"label key {told} not found on cluster {member.name}")
         yield written[rest:start]
         yield member.labels[key]
         rest = end + 1

@@ -24,11 +24,11 @@ from reconciler.dialects.kubefleet.workgenerator.work_marks import (
     ENVELOPE_NAME,
     ENVELOPE_NAMESPACE,
 )
+from reconciler.manifests.secrets import HIDDEN_IN_CONDITIONS
 from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.labels import labels_of
 
-HIDDEN = "(hidden)"
 MOST = 100  # maxFailedResourcePlacementLimit, and the same of the other two
 
 
@@ -110,7 +110,7 @@ def without_secrets(manifest: Body, details: Body) -> Body:
     identifier = mapping(manifest, "identifier")
     if text(identifier, "kind") != "Secret" or text(identifier, "group"):
         return details
-    hidden = dict.fromkeys(("valueInHub", "valueInMember"), HIDDEN)
+    hidden = dict.fromkeys(("valueInHub", "valueInMember"), HIDDEN_IN_CONDITIONS)
     kept = dict(details)
     for name in ("observedDrifts", "observedDiffs"):
         if name in details:

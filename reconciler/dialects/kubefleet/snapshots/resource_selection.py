@@ -18,12 +18,12 @@ from reconciler.dialects.kubefleet.snapshots.propagated_resources import (
 from reconciler.dialects.kubefleet.snapshots.resource_chunks import Resource
 from reconciler.dialects.kubefleet.snapshots.stripped_resources import strip
 from reconciler.errors import UserError
-from reconciler.manifests.names import shown
 from reconciler.model import fields
 from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey
 from reconciler.model.known_kinds import Kind, KnownKinds
 from reconciler.model.labels import LabelSelector, labels_of, matches
+from reconciler.model.message_text import shown
 from reconciler.model.selectors import decode_label_selector, refusal_of
 from reconciler.model.world import Manifest
 

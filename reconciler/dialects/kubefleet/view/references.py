@@ -17,10 +17,10 @@ from reconciler.dialects.scores.references import extended_scores
 from reconciler.errors import UserError
 from reconciler.manifests.built_in import is_built_in
 from reconciler.manifests.doubtful_selectors import Labelled
-from reconciler.manifests.names import shown
 from reconciler.manifests.references import Dangling, Known, proposal
 from reconciler.model.fields import bodies, mapping, strings, text
 from reconciler.model.identity import ObjectKey
+from reconciler.model.message_text import shown
 from reconciler.model.world import Manifest
 
 CLUSTER = "MemberCluster"

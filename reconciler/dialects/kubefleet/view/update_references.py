@@ -8,10 +8,10 @@ from reconciler.dialects.kubefleet.api.strategy import waits_for_runs
 from reconciler.dialects.kubefleet.updaterun.approvals import refusal_of
 from reconciler.dialects.kubefleet.view.approvals import begun_run
 from reconciler.dialects.kubefleet.view.run_progress import wait_for_run
-from reconciler.manifests.names import shown
 from reconciler.manifests.references import Dangling, Known, proposal
 from reconciler.model.fields import mapping, text
 from reconciler.model.identity import ObjectKey
+from reconciler.model.message_text import shown
 from reconciler.model.world import Manifest
 
 

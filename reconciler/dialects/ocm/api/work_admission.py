@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import decode_replica_set
 from reconciler.dialects.ocm.rollout.strategy import decode_strategy
 from reconciler.errors import UserError
-from reconciler.manifests.names import shown
 from reconciler.manifests.schemas.violations import Violation
 from reconciler.model.body import Body
 from reconciler.model.content import at
 from reconciler.model.fields import bodies, mapping, text
+from reconciler.model.message_text import shown
 
 MANIFEST_LIMIT = 500 * 1024  # bytes as JSON, of all together
 TEMPLATE = "/spec/manifestWorkTemplate"

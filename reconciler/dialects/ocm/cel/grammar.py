@@ -64,8 +64,8 @@ def parse(text: str) -> Tree[Token]:
         line, column = _place_of(error, text)
         context = error.get_context(text)
         raise CELParseError(context, *error.args, line=line, column=column) from error
-    except (LexError, ParseError) as error:
-        raise CELParseError(str(error)) from error
+    except (LexError, ParseError):
+        raise CELParseError("no expression") from None
 
 
 def _place_of(error: UnexpectedInput, text: str) -> tuple[int, int]:

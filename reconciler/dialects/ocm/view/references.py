@@ -19,9 +19,9 @@ from reconciler.dialects.ocm.view.meant_clusters import (
     known_labels,
 )
 from reconciler.dialects.scores.references import reported_scores, scores_of_none
-from reconciler.manifests.names import shown
 from reconciler.manifests.references import Dangling, Known, proposal
 from reconciler.model.fields import bodies, mapping, strings, text
+from reconciler.model.message_text import shown
 from reconciler.model.settings import settings_in
 from reconciler.model.world import Manifest
 

@@ -11,15 +11,18 @@ from reconciler.dialects.ocm.cel.engine import engine, runner
 from reconciler.dialects.ocm.cel.functions import FUNCTIONS
 from reconciler.dialects.ocm.cel.optional_value import unwrapped
 from reconciler.errors import UserError
+from reconciler.manifests.secrets import HIDDEN_IN_CONDITIONS, without_secrets
 from reconciler.model.body import Body
 from reconciler.model.conditions import Condition
 from reconciler.model.fields import bodies, strings, text
+from reconciler.model.message_text import cut
 
 EVALUATED, FAILED, INVALID = (
     f"ConditionRule{word}" for word in ("Evaluated", "ExpressionError", "Invalid")
 )
 AGGREGATED = "ConditionRulesAggregated"
 _NO_KEY = re.compile(r"no such member in mapping: '(.*)'")
+_NO_FUNCTION = re.compile(r"undeclared reference to '(\w{1,100})'")
 STEPS = 100_000  # of one expression, enough for thousands of items
 JOB = (
     "object.status.conditions.exists(c, (c.type == 'Complete' || c.type == 'Failed') "
@@ -79,7 +82,9 @@ def _message(rule: Body, condition: str, resource: Body, *, result: bool) -> str
     if not expression:
         return written
     try:
-        found = _value(expression, {"object": resource, "result": result})
+        # Unlike upstream: what a Secret holds reaches no message.
+        seen = without_secrets(resource, HIDDEN_IN_CONDITIONS)
+        found = _value(expression, {"object": seen, "result": result})
     except UserError as error:
         return error.message
     if isinstance(found, str) and not found:
@@ -116,15 +121,35 @@ def _value(expression: str, variables: Mapping[str, object]) -> object:
         tree = runner().parse(expression)
         return unwrapped(runner().evaluate(tree, functions, context, Meter(STEPS)))
     except celpy.CELParseError as error:
-        raise UserError(f"ERROR: <input>: {error}") from None
+        place = f"{error.line or 1}:{error.column or 1}"
+        raise UserError(f"ERROR: <input>:{place}: Syntax error") from None
     except celpy.CELEvalError as error:
-        raise UserError(_as_upstream(str(error.args[0]))) from None
+        raise UserError(_as_upstream(error)) from None
 
 
-def _as_upstream(message: str) -> str:
-    """Return the message of an error as cel-go has it, as far as the two differ in words alone."""
-    found = _NO_KEY.fullmatch(message)
-    return message if found is None else f"no such key: {found[1]}"
+def _as_upstream(error: Exception) -> str:
+    """Return the message of an error as cel-go has it; the library's own may hold the resource.
+
+    Source: cel-go common/types/err.go, and `Error` of each operation.
+    """
+    message, kind, *_ = (*error.args, Exception)
+    found = _NO_KEY.fullmatch(str(message))
+    if found is not None:
+        return f"no such key: {cut(found[1])}"
+    called = _NO_FUNCTION.match(str(message))
+    if called is not None:
+        return f"undeclared reference to '{cut(called[1])}' (in container '')"
+    kinds = (one for one in _ERRORS if isinstance(kind, type) and issubclass(kind, one))
+    return _ERRORS.get(next(kinds, Exception), "the expression has no value")
+
+
+_ERRORS: Mapping[type[Exception], str] = {
+    ZeroDivisionError: "division by zero",
+    KeyError: "no such key",
+    IndexError: "index out of bounds",
+    TypeError: "no such overload",
+    ValueError: "a value cannot be converted, or is out of range",
+}
 
 
 def _has_conditions(status: object) -> object:

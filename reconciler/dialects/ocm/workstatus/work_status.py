@@ -11,6 +11,7 @@ from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import defaulted
 from reconciler.dialects.ocm.workstatus.condition_rules import AGGREGATED, aggregate, evaluate_rules
 from reconciler.dialects.ocm.workstatus.status_feedback import read_feedback
 from reconciler.errors import UserError
+from reconciler.manifests.secrets import HIDDEN_IN_CONDITIONS, without_secrets
 from reconciler.model.body import Body
 from reconciler.model.conditions import Condition, set_condition
 from reconciler.model.fields import bodies, mapping, number, strings, text
@@ -115,7 +116,8 @@ def _fed_back(
     at: str,
 ) -> tuple[list[Body], list[Body]]:
     """Return the values that are reported, and the conditions with that of reporting."""
-    read = read_feedback(rules, resource, raw=raw)
+    # Unlike upstream: what a Secret holds is no feedback.
+    read = read_feedback(rules, without_secrets(resource, HIDDEN_IN_CONDITIONS), raw=raw)
     known = list(bodies(mapping(manifest, "statusFeedback"), "values"))
     values = list(read.values)
     if values != known:

@@ -3,11 +3,12 @@
 from collections.abc import Iterator, Mapping
 
 from reconciler.dialects.karmada.api.cluster_admission import MAX_NAME
-from reconciler.manifests.names import LONGEST_LABEL, is_label, shown
+from reconciler.manifests.names import LONGEST_LABEL, is_label
 from reconciler.manifests.schemas.violations import Violation, pointer_of
 from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.labels import is_label_key
+from reconciler.model.message_text import shown
 from reconciler.model.quantity import NANOS, Quantity, parse_quantity
 from reconciler.schedule.capacity.pod_requests import is_extended
 
