@@ -152,7 +152,7 @@ def test_what_is_no_export_is_refused(fleet: Checkout, tmp_path: Path, capsys: C
     code, out, err = answer(fleet, capsys, "import", str(place))
 
     assert (2, "") == (code, out)
-    assert err.startswith(f"reconciler: {place} is not JSON: ")
+    assert err.startswith(f"reconciler: {place} is not JSON from line 1 on; give ")
 
 
 @pytest.mark.parametrize(
