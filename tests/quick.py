@@ -40,6 +40,7 @@ PROCESSES = (
     "tests/core/test_message.py::test_user_text_cannot_forge_anything",
     "tests/core/test_work_follows_changes.py",
     "tests/delivery/test_branch.py",
+    "tests/delivery/test_dropped_snapshot.py",
     "tests/delivery/test_holds.py::test_a_file_in_the_way_on_another_branch_holds_that_delivery",
     "tests/delivery/test_holds.py::test_notes_of_a_person_are_not_in_the_way",
     "tests/delivery/test_holds.py::test_what_comes_into_the_way_later_deletes_nothing",

@@ -19,7 +19,7 @@ from reconciler.delivery.owned_files import (
     texts_of,
 )
 from reconciler.delivery.pruning import Leftovers, Pruning, prune
-from reconciler.delivery.reach import explained_by, reach_of
+from reconciler.delivery.reach import explained_by, reach_of, taken_by_known
 from reconciler.delivery.record import delivery_body, destinations_in, recorded
 from reconciler.delivery.refusals import without_refused
 from reconciler.delivery.settings import (
@@ -250,8 +250,7 @@ class _Stage:
     def _prune(self, holds: DeliveryHolds) -> Pruning:
         """Return which of the files that nobody claims go."""
         memory = self.memory
-        stays = frozenset(place for one in memory.keeping for place in memory.owned[one].kept)
-        left = frozenset(path for path in holds.without(memory.left) if not is_in(path, stays))
+        left = frozenset(holds.without(memory.left)) - self._kept()
         replaced = {
             one: frozenset(
                 path
@@ -263,19 +262,7 @@ class _Stage:
         }
         if not left and not any(replaced.values()):
             return Pruning()
-        explained = explained_by(
-            self.world,
-            self.after,
-            [
-                (
-                    renderers.of(self.world, self.settings),
-                    self.renderers[one],
-                    renderers.affected(self.world, self.after),
-                )
-                for one, renderers in memory.renderers.items()
-            ],
-            self.configured.destinations,
-        )
+        explained = explained_by(*self._moves())
         leftovers = Leftovers(
             left=left,
             configured=self.configured.destinations,
@@ -286,6 +273,33 @@ class _Stage:
             doubtful=bool(self.world.frozen or memory.unread),
         )
         return prune(leftovers, self.settings.safety)
+
+    def _kept(self) -> frozenset[str]:
+        """Return which of the files that nobody claims stay, for a decision keeps what it had."""
+        memory = self.memory
+        stays = frozenset(place for one in memory.keeping for place in memory.owned[one].kept)
+        whole = stays.intersection(folder.path for folder in memory.folders) if stays else stays
+        is_taken = taken_by_known(*self._moves()) if whole else None
+        return frozenset(
+            path
+            for path in memory.left
+            if is_in(path, stays - whole)
+            or (is_taken is not None and is_in(path, whole) and not is_taken(path))
+        )
+
+    def _moves(
+        self,
+    ) -> tuple[World, World, list[tuple[Renderer, Renderer, Affected | None]], list[Destination]]:
+        """Return both worlds, what they put where, and where to."""
+        renderers = [
+            (
+                one.of(self.world, self.settings),
+                self.renderers[name],
+                one.affected(self.world, self.after),
+            )
+            for name, one in self.memory.renderers.items()
+        ]
+        return self.world, self.after, renderers, list(self.configured.destinations)
 
     def _fleet(self) -> frozenset[ClusterName]:
         """Return the clusters of all APIs, the very same ones while they stay."""

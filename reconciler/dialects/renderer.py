@@ -13,6 +13,10 @@ from reconciler.model.world import World
 Reach = Mapping[ClusterName, tuple[ObjectKey, ...]]
 """Which objects of a repository are on which cluster."""
 
+UNKNOWN_OBJECTS = ObjectKey("", "", "", "")
+"""In a reach: what a decision put onto a cluster cannot be known any more, so what is there stays
+but for what another decision takes away."""
+
 Fill = Callable[[Body, Sequence[Body]], Body]
 """Returns an object that carries others, with manifests in it."""
 

@@ -4,10 +4,12 @@ import json
 from collections.abc import Mapping
 from typing import cast
 
+import pytest
+
 from reconciler.audit.fleet.renders import rendered_in
 from reconciler.core.changes import Outcome
 from reconciler.delivery.owned_files import NOT_RENDERED
-from tests.builders import Body, configmap, configuration, deployment, metadata
+from tests.builders import Body, configmap, configuration, deployment, metadata, text
 from tests.delivery.test_folders import FOLDERS, below
 from tests.dialects.kubefleet.fleet import (
     EAST,
@@ -335,3 +337,85 @@ def having_web(told: Story, text: str = "") -> list[str]:
     """The clusters whose folders have web, with some text in it."""
     files = {name: told.files.get(f"delivery/{name}/{WEB}") for name in "ab"}
     return [name for name, data in files.items() if data is not None and text in data]
+
+
+def delivered_to(told: Story, cluster: str) -> dict[str, str]:
+    """The files of a cluster."""
+    return {path: told.files[path] for path in told.files if path.startswith(f"delivery/{cluster}")}
+
+
+def limited(limit: int, *names: str) -> Body:
+    """A placement that keeps so many snapshots, and goes to one cluster after the other."""
+    body = placement(fixed(*names), strategy=ONE_BY_ONE)
+    spec = body["spec"]
+    assert isinstance(spec, dict)
+    return {**body, "spec": {**spec, "revisionHistoryLimit": limit}}
+
+
+def dropped(limit: int, *, objects: int = 20) -> tuple[Story, dict[str, str]]:
+    """A rollout that stops behind a, edited until no snapshot is left that b is on.
+
+    Many objects leave the selection meanwhile. What b had at first comes along.
+    """
+    lost = [configmap(f"c{number}") for number in range(objects)]
+    told = fleet(limited(limit, "a", "b"), deployment(), *lost)
+    told.run(100)
+    first = delivered_to(told, "b")
+    told.put(configuration(delivery=FOLDERS, feedback={"assumeAfterSeconds": None}))
+    told.drop(*lost).run(101)
+    for number in range(limit):
+        told.put(deployment(labels={"tier": str(number)})).run(110 + number)
+    return told, first
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3])
+def test_what_a_dropped_snapshot_delivered_stays(limit: int) -> None:
+    """Byte for byte, whatever is edited meanwhile."""
+    told, first = dropped(limit, objects=3)
+    lost = sum("web-0-snapshot" in path for path in told.outputs)
+    told.put(member("c")).run(200)
+
+    assert (0, first) == (lost, delivered_to(told, "b"))
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3])
+def test_it_goes_with_the_binding_that_moves_on(limit: int) -> None:
+    """However much it is: the rollout decided it."""
+    told, _ = dropped(limit)
+    told.put(configuration(delivery=FOLDERS, feedback={"assumeAfterSeconds": 0})).run(300)
+    told.run(1000)
+
+    assert [f"b/{WEB}", "b/kustomization.yaml"] == [
+        path for path in below(told) if path.startswith("b/")
+    ]
+    assert holding(told, "b", f'tier: "{limit - 1}"')
+
+
+def test_it_goes_with_the_placement() -> None:
+    """Or with the cluster that the placement leaves."""
+    told, first = dropped(1)
+    other, _ = dropped(1)
+    told.drop(limited(1)).run(300)
+    other.put(configuration(delivery=FOLDERS, feedback={"assumeAfterSeconds": 0}))
+    other.put(limited(1, "a")).run(300)
+    other.run(400)
+
+    assert len(first) > 20
+    for one in (told, other):
+        assert ["b/kustomization.yaml"] == [path for path in below(one) if path.startswith("b/")]
+
+
+def test_what_others_take_away_goes_beside_it() -> None:
+    """Another placement leaves the cluster, and one of its objects leaves that placement."""
+    told, first = dropped(1)
+    one, two = configmap("one", namespace="shop"), configmap("two", namespace="shop")
+    other = namespaced_placement(fixed("b"), namespace="shop", strategy=AT_ONCE)
+    told.files["feedback/b/two.yaml"] = text({**two, "status": {"seen": True}})
+    told.put(other, one, two).run(300)
+    told.drop(one).run(400)
+    after = sorted(set(delivered_to(told, "b")) - set(first))
+    told.drop(other, two).run(500)
+    told.run(600)
+
+    assert ["delivery/b/shop/configmaps/two.yaml"] == after
+    assert first.keys() == delivered_to(told, "b").keys()

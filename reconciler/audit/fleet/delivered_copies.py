@@ -22,7 +22,13 @@ from reconciler.delivery.refusals import without_refused
 from reconciler.delivery.settings import Destination, decode_delivery
 from reconciler.dialects.copy_status import FINE, Copies, CopyStatus
 from reconciler.dialects.object_boundary import Failed, FaultPlace, attempt
-from reconciler.dialects.renderer import NotRendered, Reach, Rendered, Renderer
+from reconciler.dialects.renderer import (
+    UNKNOWN_OBJECTS,
+    NotRendered,
+    Reach,
+    Rendered,
+    Renderer,
+)
 from reconciler.errors import UserError
 from reconciler.manifests.paths import blob_id
 from reconciler.model.identity import ClusterName, ObjectKey
@@ -225,7 +231,8 @@ class _Asked:
 
     def _there(self, destination: Destination, cluster: ClusterName) -> Iterator[str]:
         """Yield the files that stay for a cluster that gets nothing new, sorted."""
-        found = frozenset(places(self.key, self.reach, [cluster], [destination]))
+        known = [one for one in self.reach.get(cluster, ()) if one != UNKNOWN_OBJECTS]
+        found = frozenset(places(self.key, {cluster: tuple(known)}, [cluster], [destination]))
         present = self._present(destination)
         files = found.intersection(present)  # most transports have files, few a folder
         yield from sorted(files or (path for path in present if is_in(path, found)))

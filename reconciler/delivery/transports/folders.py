@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from reconciler.delivery.settings import Destination
 from reconciler.delivery.transports.transport import Files, Transport
-from reconciler.dialects.renderer import Rendered, Wraps
+from reconciler.dialects.renderer import UNKNOWN_OBJECTS, Rendered, Wraps
 from reconciler.manifests.paths import folder_of, portable_stem
 from reconciler.model.identity import ClusterName, ObjectKey
 
@@ -53,7 +53,8 @@ def _places(
     destination: Destination,
 ) -> Iterator[str]:
     folder = destination.folder(cluster)
-    return (manifest_path(folder, source) for source in sources)
+    for source in sources:
+        yield folder if source == UNKNOWN_OBJECTS else manifest_path(folder, source)
 
 
 FOLDERS = Transport(name="folders", files=_files, places=_places, kustomized=True)

@@ -78,6 +78,13 @@ class PlacementContent:
             except UserError:
                 continue  # the placement is told of, and is looked at again by itself
 
+    def holds(self, master: str) -> bool:
+        """Return whether a snapshot is there, with all that belong to it."""
+        try:
+            return bool(snapshot_group(master, self.snapshots))
+        except UserError:
+            return False
+
     def sources(self) -> Iterator[ObjectKey]:
         """Yield what any snapshot holds, and what is in its envelopes."""
         for entry in _entries(self.snapshots):

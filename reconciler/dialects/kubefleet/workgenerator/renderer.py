@@ -16,6 +16,7 @@ from reconciler.dialects.kubefleet.overrider.matching import (
 from reconciler.dialects.kubefleet.overrider.override import MemberLabels
 from reconciler.dialects.kubefleet.overrider.override_reads import overrides_read
 from reconciler.dialects.kubefleet.overrider.override_table import Overrides
+from reconciler.dialects.kubefleet.rollout.availability import ROLLED_OUT
 from reconciler.dialects.kubefleet.workgenerator.namespaces import (
     LEFT,
     namespace_key,
@@ -35,7 +36,13 @@ from reconciler.dialects.kubefleet.workgenerator.snapshot_content import (
     PastContent,
     stored,
 )
-from reconciler.dialects.renderer import ClusterWork, NotRendered, Reach, Rendered
+from reconciler.dialects.renderer import (
+    UNKNOWN_OBJECTS,
+    ClusterWork,
+    NotRendered,
+    Reach,
+    Rendered,
+)
 from reconciler.dialects.work_spec import fill_work
 from reconciler.errors import UserError
 from reconciler.model.identity import ClusterName, ObjectKey
@@ -116,8 +123,20 @@ class KubeFleetRenderer:
         found = self._content(owner)
         own = (namespace_key(owner.namespace),) if owner.namespace else ()
         sources = tuple(sorted({*found.sources(), *own}))
-        names = sorted({one.target for one in bindings_of(self.world, owner) if one.state in LEFT})
-        return dict.fromkeys(names, sources)
+        placed = [one for one in bindings_of(self.world, owner) if one.state in LEFT]
+        lost = {one.target for one in placed if self._is_lost(one, found)}
+        names = sorted({one.target for one in placed})
+        return {name: (*sources, *(UNKNOWN_OBJECTS,) * (name in lost)) for name in names}
+
+    def _is_lost(self, binding: Binding, found: PlacementContent) -> bool:
+        """Return whether a binding has put something there that no snapshot holds any more.
+
+        Until its rollout is announced that is what the snapshot before holds.
+        """
+        masters = {binding.resource_snapshot}
+        if not is_rendered(binding):
+            masters.add(binding.annotations.get(ROLLED_OUT, ""))
+        return not all(map(found.holds, masters - {""}))
 
     def _content(self, owner: ObjectKey) -> PlacementContent:
         """Return what the snapshots of a placement hold."""

@@ -31,6 +31,9 @@ from reconciler.model.settings import Settings
 from reconciler.model.versioned import differing_keys
 from reconciler.model.world import Manifest, World
 
+REMEMBERED = 3
+"""Worlds: that a pass leaves, that it found, and that the pass before left."""
+
 
 @dataclass(slots=True, eq=False)
 class KubeFleetRenderers:
@@ -38,7 +41,7 @@ class KubeFleetRenderers:
 
     overrides: OverrideTable = field(default_factory=OverrideTable)
     fleet: AnswerCache[None, MembersByName] = field(default_factory=AnswerCache)
-    lacking: set[ObjectKey] = field(default_factory=set)
+    _lacking: list[tuple[World, set[ObjectKey]]] = field(default_factory=list)
 
     def of(self, world: World, settings: Settings, /) -> KubeFleetRenderer:  # noqa: ARG002
         """Return the renderer of a world."""
@@ -47,7 +50,15 @@ class KubeFleetRenderers:
         fleet = self.fleet.recall(None, (clusters,), partial(_fleet, clusters))
         self.fleet.forget()
         along = namespaces_along(world)
-        return KubeFleetRenderer(world, fleet, overrides, along, self.lacking)
+        return KubeFleetRenderer(world, fleet, overrides, along, self._lacking_in(world))
+
+    def _lacking_in(self, world: World) -> set[ObjectKey]:
+        """Return the placements that lacked content in a world, to be noted there."""
+        found = next((noted for known, noted in self._lacking if known is world), None)
+        if found is None:
+            found = set()
+            self._lacking = [*self._lacking[1 - REMEMBERED :], (world, found)]
+        return found
 
     def affected(self, before: World, now: World, /) -> Affected | None:
         """Return the placements whose files changed, and those that lacked content.
@@ -58,7 +69,7 @@ class KubeFleetRenderers:
             return None
         changed = differing_keys(now.inputs, before.inputs)
         namespaces = [key for key in changed if key[:2] == NAMESPACE]
-        found = {*filter(is_placement, changed), *namespaces, *self.lacking}
+        found = {*filter(is_placement, changed), *namespaces, *self._lacking_in(before)}
         if any((key in now.inputs) != (key in before.inputs) for key in namespaces):
             placed = now.outputs_of((GROUP, kind) for kind in sorted(PLACEMENTS))
             found.update(one.key for one in placed)  # of which one may be warned now
