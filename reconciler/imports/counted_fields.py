@@ -48,7 +48,8 @@ def counted_fields(body: Body, kind: ImportedKind | None, server_made: Sequence[
     elif (body.get("apiVersion"), body.get("kind")) == ("v1", "Service"):
         kept["spec"] = _service(mapping(body, "spec"))
     rest = sorted(name for name in kept if name not in FIRST and name != LAST)
-    order = [name for name in (*FIRST, *rest, LAST) if kept.get(name) not in (None, {})]
+    bare = ("spec",) if kind is not None and body.get("spec") == {} else ()  # it may be required
+    order = [n for n in (*FIRST, *rest, LAST) if n in bare or kept.get(n) not in (None, {})]
     return {name: _in_order(kept[name]) for name in order}
 
 

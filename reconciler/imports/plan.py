@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
 
+from reconciler.core.dialects import CLUSTERS
 from reconciler.core.inputs.document_rules import Rules
 from reconciler.core.inputs.input_files import InputFiles, inputs_in
 from reconciler.dialects.importer import AgentReport, ImportedKind
@@ -24,6 +25,7 @@ from reconciler.imports.tolerance import steady, with_moments_of
 from reconciler.imports.wanted import Wanted
 from reconciler.manifests.edits.document_edit import update_document
 from reconciler.model.body import Body
+from reconciler.model.fields import mapping
 from reconciler.model.health import has_health
 from reconciler.model.identity import ObjectKey
 from reconciler.model.settings import Settings, settings_in
@@ -43,6 +45,7 @@ class Became(StrEnum):
     GONE = "gone"
 
 
+GOING = "it is being deleted"
 KEPT = (Became.CREATED, Became.UPDATED, Became.UNCHANGED)
 """What is in the repository afterwards."""
 PLAIN = AgentReport(counted=report_of, about=lambda _: ())
@@ -164,7 +167,20 @@ class _Import:
         if why:
             self._add(key, Became.SKIPPED, why=why)
             return
+        if _is_going(key, body):
+            self._leave_going(key)
+            return
         self._write(key, kind, lambda known: self._counted(kind, body, known))
+
+    def _leave_going(self, key: ObjectKey) -> None:
+        """Leave out what is being deleted: nothing would ever end that here."""
+        present = self.world.inputs.get(key)
+        if present is None:
+            self._add(key, Became.SKIPPED, why=GOING)
+            return
+        path = present.origin.path
+        why = f"{GOING}; if that is meant, remove it from {path}"
+        self._add(key, Became.GONE, path=path, why=why)
 
     def _counted(
         self, kind: ImportedKind | None, body: Body, known: Body | None
@@ -179,6 +195,8 @@ class _Import:
         before = counted_fields(known, kind, made)
         if kind is None:
             return before, fresh
+        if "spec" not in before and not fresh.get("spec"):
+            fresh = {name: fresh[name] for name in fresh if name != "spec"}
         fresh = {**fresh, "apiVersion": before["apiVersion"]}  # the version that a person chose
         if not self.settings.heartbeats:
             fresh = with_moments_of(before, fresh, kind.heartbeats)
@@ -272,6 +290,12 @@ def _both(report: AgentReport, body: Body, known: Body | None) -> tuple[Body, Bo
         return {}, fresh
     before = report.counted(known)
     return before, with_moments_of(before, fresh, report.heartbeats)
+
+
+def _is_going(key: ObjectKey, body: Body) -> bool:
+    """Return whether an object is being deleted; that of a cluster is its state, and is kept."""
+    going = mapping(body, "metadata").get("deletionTimestamp")
+    return going is not None and (key.group, key.kind) not in CLUSTERS
 
 
 def decisions_among(live: Iterable[LiveObject]) -> dict[ObjectKey, Body]:

@@ -238,3 +238,26 @@ def test_a_record_is_read_as_it_was_written() -> None:
 
     assert known.works == again.works
     assert {"shop-xmember1", "shop-xmember4"} == {one.adopted_name for one in again.works}
+
+
+def test_an_empty_message_that_go_writes_is_no_other_template() -> None:
+    """So what agents report of an adopted work counts for its set."""
+    rule = {"condition": "Progressing", "type": "CEL", "celExpressions": ["true"]}
+    at = {"group": "", "resource": "configmaps", "namespace": "default", "name": "settings"}
+
+    def asking(**more: str) -> Body:
+        rules = {"conditionRules": [{**rule, **more}], "feedbackScrapeType": "Poll"}
+        config = {"resourceIdentifier": at, **rules}
+        return {"manifestConfigs": [config], "workload": {"manifests": [settings_map("1")]}}
+
+    owner = shop()
+    spec = mapping(owner, "spec")
+    owner = {**owner, "spec": {**spec, "manifestWorkTemplate": asking()}}
+    works = [
+        {**work(name, status=applied()), "spec": asking(message="", messageExpression="")}
+        for name in CHOSEN
+    ]
+    world, found = adopted(hub(owner, *works))
+
+    assert {template_id(asking())} == {one.template for one in record(world).works}
+    assert [] == list(found.moves)

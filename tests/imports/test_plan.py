@@ -304,6 +304,52 @@ def test_a_status_that_is_empty_is_reported_of_what_has_health(body: Body, expec
     assert [expected] == [one.became for one in plan.objects]
 
 
+def going(body: Body) -> Body:
+    """Return an object that is being deleted."""
+    metadata = body["metadata"]
+    assert isinstance(metadata, dict)
+    return changed(body, metadata={**metadata, "deletionTimestamp": THEN, "finalizers": ["x.org"]})
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        pytest.param(POLICY, ("skipped", "it is being deleted"), id="policy"),
+        pytest.param(workload("web", 2), ("skipped", "it is being deleted"), id="workload"),
+        pytest.param(CLUSTER, ("created", ""), id="cluster"),
+    ],
+)
+def test_what_is_being_deleted_is_left_out(body: Body, expected: tuple[str, str]) -> None:
+    """Nothing would ever end that here; of a cluster it is a state, which counts."""
+    plan = import_into({}, [going(body)])
+
+    assert [expected] == [(one.became, one.why) for one in plan.objects]
+    assert (expected[0] == "created") == bool(plan.files)
+
+
+def test_the_file_of_what_is_being_deleted_is_for_a_person_to_remove() -> None:
+    """It stays as it is."""
+    files = texts(import_into({}, [POLICY]))
+    plan = import_into(files, [going(POLICY)])
+    (path,) = files
+
+    assert {} == plan.files
+    assert [("gone", f"it is being deleted; if that is meant, remove it from {path}")] == [
+        (one.became, one.why) for one in plan.objects
+    ]
+
+
+def test_a_placement_of_everything_is_taken_over() -> None:
+    """Its spec is empty, and must be there."""
+    group = "cluster.open-cluster-management.io"
+    body = live(f"{group}/v1beta1", "Placement", "all", namespace="apps", spec={})
+    plan = import_into({}, [body])
+    again = import_into(texts(plan), [body])
+
+    assert [("all", "created")] == fates(plan)
+    assert ([("all", "unchanged")], {}) == (fates(again), again.files)
+
+
 def test_what_is_gone_from_there_is_told_and_stays() -> None:
     """Only of kinds that were listed whole; a person removes files."""
     files = texts(import_into({}, karmada_hub(0)))

@@ -79,7 +79,7 @@ _WORDS = {
         ),
         true=(
             "WorkSynchronized",
-            "Works(s) are succcesfully created or updated in {} target cluster(s)' namespaces",
+            "Work(s) are successfully created or updated in {} target cluster(s)' namespaces",
         ),
     ),
     APPLIED: _Words(

@@ -143,10 +143,22 @@ def same_spec(one: Body, other: Body) -> bool:
 
 
 def comparable_spec(spec: Body) -> Body:
-    """Return what of a spec counts when two are compared."""
+    """Return what of a spec counts when two are compared.
+
+    An empty string beside the manifests is none: Go writes `message: ""` into a condition rule
+    where a person wrote nothing.
+    """
     workload = mapping(spec, "workload")
     manifests = [_undated(one) for one in bodies(workload, "manifests")]
-    return {**spec, "workload": {**workload, "manifests": manifests}}
+    own = {name: _without_blanks(one) for name, one in spec.items() if one != ""}
+    return {**own, "workload": {**workload, "manifests": manifests}}
+
+
+def _without_blanks(value: object) -> object:
+    """Return a value without the fields that are empty strings."""
+    if isinstance(value, Mapping):
+        return {name: _without_blanks(one) for name, one in value.items() if one != ""}
+    return [_without_blanks(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def _undated(manifest: Body) -> Body:
