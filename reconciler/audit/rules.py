@@ -209,6 +209,7 @@ WARNINGS: Mapping[str, str] = {
     "policy-overlap": "More than a name should decide which policy has a workload",
     "policy-override-missing": "A policy should depend on override policies that are there",
     "policy-selects-nothing": "A policy should select workloads that are there",
+    "policy-lazy-places": "A new Lazy policy places the workloads that have no binding",
     "policy-spread-unbounded": "A spread constraint by cluster should allow some clusters",
     "policy-state-preservation": "What a policy preserves of a status should reach the new copy",
     "policy-weight-idle": "Weights should be for clusters that the affinity means",

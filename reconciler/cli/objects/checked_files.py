@@ -9,7 +9,7 @@ from reconciler.audit.references.check import check_kinds, check_references, is_
 from reconciler.audit.references.links import skipped_links
 from reconciler.cli.options.document_cache import document_cache
 from reconciler.cli.printing.progress import doing, tracked
-from reconciler.core.dialects import DIALECTS, KINDS
+from reconciler.core.dialects import DIALECTS, KINDS, PLACED
 from reconciler.core.inputs.admissions import ADMISSIONS
 from reconciler.core.inputs.document_rules import Rules
 from reconciler.core.inputs.file_validation import FileValidation, validate_file
@@ -145,15 +145,19 @@ def _faults(index: InputIndex) -> list[Fault]:
 
 
 def _world(index: InputIndex, source: ManifestSource) -> World:
-    """Return the files as a world, with the records of those that files speak of as its outputs."""
+    """Return the files as a world, with the records of those that files speak of as its outputs.
+
+    Of decisions it is known which there are, not what they say.
+    """
     rules = Rules(load_schemas(), {}, KINDS, status_only=True)
     paths = [path for folder in RECORDS for path in source.records(folder)]
     records = [validate_file(path, "", data, rules) for path, data in source.contents(paths)]
     state = read_state(records, source.layout.output_root, KINDS)
+    decided = (path for kind in sorted(PLACED) for path in source.records(folder_of(*kind)))
     return compose(
         index,
         last_known_good(index, None),
-        StateTree(state.manifests, {}, Frozen(), {}, ()),
+        StateTree(state.manifests, dict.fromkeys(decided, ""), Frozen(), {}, ()),
         revision="",
         layout=source.layout,
     )

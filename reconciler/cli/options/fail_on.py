@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 EXIT_FORBIDDEN = 3
 """Exit code of a preview that has what it must not have."""
 
+LAZY_PLACES = "lazy-places"
 _MOVES = re.compile(r"moves>(\d{1,9})", re.ASCII)
-REMOVED, STUCK = "removed", "unschedulable"
+REMOVED, STUCK, LAZY = "removed", "unschedulable", "lazy"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,10 @@ class Forbidden:
         if self.moves is not None:
             count = moves_in(preview.entries)
             return _counted(count, "move") if count > self.moves else ""
+        if self.text == LAZY:
+            count = sum(one.rule == LAZY_PLACES for one in preview.warnings)
+            what = "policies that are" if count != 1 else "policy that is"
+            return f"{count} {what} newly Lazy and place at once" if count else ""
         counts = preview.counts
         count = counts.removed if self.text == REMOVED else counts.stuck
         if self.text == REMOVED and not count and _is_braked(preview):
@@ -63,11 +68,11 @@ class ForbiddenType(click.ParamType[Forbidden]):
         from reconciler.model.message_text import shown
 
         plain = value.replace(" ", "")
-        if plain in (REMOVED, STUCK):
+        if plain in (REMOVED, STUCK, LAZY):
             return Forbidden(plain)
         match = _MOVES.fullmatch(plain)
         if match is None:
-            self.fail(f"{shown(value)} must be moves>N, {STUCK} or {REMOVED}", param, ctx)
+            self.fail(f"{shown(value)} must be moves>N, {STUCK}, {REMOVED} or {LAZY}", param, ctx)
         return Forbidden(plain, int(match[1]))
 
 

@@ -55,7 +55,7 @@ from reconciler.cli.options.options import Moment, output_option
     metavar="CONDITION",
     type=ForbiddenType(),
     multiple=True,
-    help="Exit with 3 if the plan has it: moves>N, unschedulable or removed; may be repeated.",
+    help="Exit with 3 if the plan has it: moves>N, unschedulable, removed, lazy; repeatable.",
 )
 @click.option(
     "--manifests", is_flag=True, help="Print how the manifests of each cluster change, too."
@@ -78,7 +78,8 @@ def command(directory: Path, /, **options: Any) -> int:
     \b
     With --fail-on a move is a replica that leaves one cluster for another, or an object without
     replicas that does; what only starts, grows, shrinks or ends is none. An object that no
-    cluster can take is unschedulable, one that is on no cluster afterwards is removed.
+    cluster can take is unschedulable, one that is on no cluster afterwards is removed. A policy
+    that is newly Lazy and places workloads that had no binding is lazy.
     \b
     Exit codes: 0 told, 1 the branches cannot be merged or read, 2 wrong usage, 3 a condition of
     --fail-on is met, whatever else; see --detailed-exitcode.

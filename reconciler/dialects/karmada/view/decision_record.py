@@ -7,6 +7,7 @@ from typing import NamedTuple
 from reconciler.dialects.contract import RescheduleTrigger as Demand
 from reconciler.dialects.karmada.api.clusters import Members
 from reconciler.dialects.karmada.api.groups import CLUSTER
+from reconciler.dialects.karmada.api.policies import Policy
 from reconciler.dialects.karmada.api.work.binding_spec import BindingSpec
 from reconciler.dialects.karmada.detector.binding_draft import Draft
 from reconciler.dialects.karmada.eviction.application_failover import Failing
@@ -90,6 +91,14 @@ _CHANGES: Mapping[ScheduleReason, tuple[Callable[[BindingSpec], object], CauseKi
 """In what of the binding such a change shows; a schedule that failed lacks it, too."""
 
 
+def _claimed_by(policy: Policy | None) -> str:
+    """Return which policy has a binding made."""
+    name = "" if policy is None else policy.key.name
+    # Unlike upstream: trees do not say which came first, so what has no binding is placed at once.
+    lazy = ", Lazy, which found no binding" if policy is not None and policy.lazy else ""
+    return f"policy {name}{lazy}"
+
+
 def _cause(draft: Draft, happened: Happened) -> Cause:
     """Return why a binding moved; a rebalancer comes first, then evictions, then the trigger.
 
@@ -97,7 +106,7 @@ def _cause(draft: Draft, happened: Happened) -> Cause:
     """
     demand, failing = happened.demand, happened.failing
     if draft.present is None:
-        detail = f"policy {draft.policy.key.name if draft.policy is not None else ''}"
+        detail = _claimed_by(draft.policy)
         detail = detail if demand is None else f"{detail}, {demand.by}"
         return Cause(CauseKind.CREATED, detail, sources=(workload_of(draft), *policy_of(draft)))
     if demand is not None:

@@ -14,6 +14,7 @@ from reconciler.dialects.karmada.api.policies import (
     decode_policy,
 )
 from reconciler.dialects.karmada.api.settings import decode_failover
+from reconciler.dialects.karmada.detector.binding_draft import binding_key
 from reconciler.dialects.karmada.detector.options import decode_detector_options
 from reconciler.dialects.karmada.detector.propagation import Propagation
 from reconciler.dialects.karmada.taints.by_policy import TAINT_POLICY
@@ -38,12 +39,17 @@ from reconciler.dialects.karmada.view.weighing import doubts_of_weight
 from reconciler.dialects.scores.references import extended_scores
 from reconciler.manifests.built_in import PRIORITIES, is_built_in
 from reconciler.manifests.doubtful_selectors import doubts_of_selector, selector_at
+from reconciler.manifests.paths import output_path
 from reconciler.manifests.references import Dangling, Known, proposal
 from reconciler.manifests.text.limits import MAX_VIOLATIONS
+from reconciler.model.enumeration import enumerated
 from reconciler.model.fields import bodies, mapping, strings, text
 from reconciler.model.identity import ObjectKey, group_of
 from reconciler.model.message_text import shown
 from reconciler.model.settings import settings_in
+
+MOST_NAMED = 5
+AMOUNT = {True: "has", False: "have"}
 
 
 def dangling_in_karmada(known: Known) -> Iterator[Dangling]:
@@ -66,6 +72,7 @@ def dangling_in_karmada(known: Known) -> Iterator[Dangling]:
             yield from _overrides(policy)
             yield from _priority_class(policy, classes)
             yield from _spread(policy)
+            yield from _placing_at_once(policy, templates, known)
             yield from preserved_in_vain(policy, failover)
             if scores is not None:
                 yield from doubts_of_weight(known.world.inputs[policy.key], scores)
@@ -102,6 +109,30 @@ def _selected(policy: Policy, known: Known, templates: Templates) -> Iterator[Da
             at = f"/spec/resourceSelectors/{position}/name"
             message = f"no {selector.kind} {shown(selector.name)} is there to be selected"
             yield Dangling(policy.key, at, rule, message, expected)
+
+
+def _placing_at_once(policy: Policy, templates: Templates, known: Known) -> Iterator[Dangling]:
+    """Yield that a Lazy policy, which claims nothing yet, places what is there when it comes.
+
+    Upstream's detector would wait for an edit of a workload that came before its policy.
+    """
+    if not policy.lazy:
+        return
+    matching = (templates.matching(policy.key, selector) for selector in policy.selectors)
+    selected = sorted({one.key for found in matching for one in found})
+    root, present = known.world.output_root, known.world.present
+    if not selected or any(output_path(root, binding_key(one)) in present for one in selected):
+        return
+    names = enumerated((f"{one.kind} {one.name}" for one in selected), MOST_NAMED)
+    count = f"{len(selected)} workload{'s' if len(selected) != 1 else ''}"
+    yield Dangling(
+        policy.key,
+        "/spec/activationPreference",
+        "policy-lazy-places",
+        f"the policy is Lazy, and places {count} at once that {AMOUNT[len(selected) == 1]} no "
+        f"binding yet: {names}",
+        "no activationPreference, if that is meant; else the policy before its workloads",
+    )
 
 
 def _names_built_in(policy: Policy, selector: ResourceSelector) -> bool:

@@ -1,5 +1,6 @@
 """What to look at before a merge: evictions, workloads without a policy, first batches."""
 
+from collections import defaultdict
 from collections.abc import Iterator
 
 from reconciler.dialects.karmada.api.custom_kinds import decode_custom_kinds
@@ -13,6 +14,8 @@ from reconciler.dialects.karmada.scheduler.batched_moves import MOVING_TO, read_
 from reconciler.dialects.merge_warning import MergeEffects, Warned
 from reconciler.manifests.paths import output_path
 from reconciler.manifests.text.reader import read
+from reconciler.model.decision import CauseKind
+from reconciler.model.enumeration import enumerated
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.settings import settings_in
@@ -21,6 +24,8 @@ from reconciler.rebalance.kinds import REBALANCER
 
 CLAIM = "propagationpolicy.karmada.io/name:"  # of a cluster policy, too: it ends in this
 POLICIES = (NAMESPACED, CLUSTER_WIDE)
+LAZY_KINDS = frozenset((GROUP, kind) for kind in POLICIES)
+MOST_NAMED = 5
 
 
 def warnings_of(effects: MergeEffects) -> Iterator[Warned]:
@@ -28,6 +33,33 @@ def warnings_of(effects: MergeEffects) -> Iterator[Warned]:
     yield from _evicting(effects)
     yield from _unclaimed(effects)
     yield from _first_batch(effects)
+    yield from _lazy(effects)
+
+
+def _lazy(effects: MergeEffects) -> Iterator[Warned]:
+    """Name what a policy that is newly Lazy places at once, since it has no binding."""
+    placed: dict[ObjectKey, list[str]] = defaultdict(list)
+    for decision in effects.caused:
+        if decision.cause.kind is CauseKind.CREATED:
+            for source in decision.cause.sources:
+                if source[:2] in LAZY_KINDS and _is_newly_lazy(effects, source):
+                    placed[source].append(decision.subject)
+    for policy, subjects in sorted(placed.items()):
+        count = f"{len(subjects)} workload{'s' if len(subjects) != 1 else ''}"
+        message = f"the policy is Lazy, and places {count} at once that had no binding: "
+        scope = f"{policy.namespace}/" if policy.namespace else ""
+        named = enumerated(sorted(subjects), MOST_NAMED)
+        yield Warned("lazy-places", f"{scope}{policy.name}", message + named)
+
+
+def _is_newly_lazy(effects: MergeEffects, policy: ObjectKey) -> bool:
+    """Return whether a policy is Lazy with the change, and was not without it."""
+    then, now = (world.inputs.get(policy) for world in (effects.base, effects.merged))
+    was, is_lazy = (
+        found is not None and mapping(found.body, "spec").get("activationPreference") == "Lazy"
+        for found in (then, now)
+    )
+    return is_lazy and not was
 
 
 def _evicting(effects: MergeEffects) -> Iterator[Warned]:
