@@ -11,13 +11,13 @@ Quantity = NewType("Quantity", int)
 
 NANOS = 10**9
 MAX_DIGITS = 18  # apimachinery maxInt64Factors: so many digits always fit 64 bits
-MAX_VALUE = 2**63 - 1  # apimachinery maxAllowed: greater amounts are capped
+MAX_VALUE = 2**63 - 1  # apimachinery maxAllowed: greater amounts with binary suffixes are capped
 
 _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _SUFFIX_OF_POWER = {power: suffix for suffix, power in _DECIMAL.items()}
 _SYNTAX = re.compile(
-    r"([+-]?)(\d+\.?\d*|\.\d+)(?:([KMGTPE]i)|[eE]([+-]?\d+)|([numkMGTPE]?))", re.ASCII
+    r"(?=.)([+-]?)(\d*\.?\d*)(?:([KMGTPE]i)|[eE]([+-]?\d+)|([numkMGTPE]?))", re.ASCII
 )
 _MAX_EXPONENT = 64  # beyond it every amount is capped, or rounds up to one nano
 
@@ -25,6 +25,8 @@ _MAX_EXPONENT = 64  # beyond it every amount is capped, or rounds up to one nano
 @lru_cache(maxsize=1 << 14, typed=True)  # workloads ask for the same few amounts
 def parse_quantity(text: str | int) -> Quantity:
     """Return the amount that a quantity names, digits below a nano rounded away from zero.
+
+    One without digits is zero, as in Go. Of binary ones what is above `MAX_VALUE` is cut.
 
     Args:
         text: `1500m`, `1Gi`, `.5`, `1e3`; a plain number of YAML is taken as its text.
@@ -43,14 +45,15 @@ def parse_quantity(text: str | int) -> Quantity:
         raise ValueError(f"{shown(text)} is not a quantity; write it as 500m, 2, 1Gi or 1e3")
     sign, digits, binary, exponent, decimal = found.groups()
     whole, _, fraction = digits.partition(".")
-    unscaled = int(whole + fraction)
+    unscaled = int(whole + fraction or "0")
     if binary is not None:
         unscaled, power = unscaled << _BINARY[binary], 0
     else:
         power = int(exponent) if exponent is not None else _DECIMAL[decimal]
     power = max(-_MAX_EXPONENT, min(_MAX_EXPONENT, power)) - len(fraction) + 9
     nanos = unscaled * 10**power if power >= 0 else -(-unscaled // 10**-power)
-    nanos = min(nanos, MAX_VALUE * NANOS)
+    if binary is not None:
+        nanos = min(nanos, MAX_VALUE * NANOS)
     return Quantity(-nanos if sign == "-" else nanos)
 
 
@@ -114,8 +117,14 @@ def ceil_milli(amount: Quantity) -> int:
 
 
 def ceil_by(unit: int, amount: Quantity) -> int:
-    """Return the amount in whole units of so many nanos, rounded away from zero."""
-    return -(-amount // unit) if amount >= 0 else amount // unit
+    """Return the amount in whole units of so many nanos, rounded away from zero.
+
+    It is one of 64 bits.
+    """
+    # Unlike upstream: an amount that fits no int64 is cut, where Go's becomes any other number.
+    if amount >= 0:
+        return min(-(-amount // unit), MAX_VALUE)
+    return max(amount // unit, -MAX_VALUE)
 
 
 def canonical_decimal(amount: Quantity) -> str:

@@ -131,4 +131,4 @@ def _report(workload: Body, health: str) -> Body:
         "availableReplicas": available,
     }
     metadata = {**field(workload, "metadata"), "generation": 1}
-    return {**workload, "metadata": metadata, "spec": {}, "status": status}
+    return {**workload, "metadata": metadata, "spec": {"replicas": UPDATED}, "status": status}

@@ -18,5 +18,6 @@ def work_name(kind: str, namespace: str, name: str) -> str:
     hashed = f"{namespace}-{plain}-{kind}" if namespace else f"{plain}-{kind}"
     digits = str(fnv1a_32(hashed.lower()))
     token = "".join(_ALPHABET[ord(digit) % len(_ALPHABET)] for digit in digits)
-    # Unlike upstream: a name that its API server would refuse is mended.
-    return built_name(f"{plain}-{token}", f"{kind} {namespace}/{name}")
+    found = f"{plain}-{token}"
+    # Unlike upstream: a name that its API server would refuse is mended, if there is one at all.
+    return built_name(found, f"{kind} {namespace}/{name}") if name else found
