@@ -27,6 +27,7 @@ from reconciler.shell.daemon.settings_file import SettingsWatch
 from reconciler.shell.daemon.watch import Wakeups
 from reconciler.shell.passes.branches import RemoteBranch
 from reconciler.shell.passes.one_pass import Passes
+from reconciler.shell.processes.garbage import collect_steadily
 from reconciler.shell.processes.held_signals import handle_ending
 
 LOCAL_POLL_SECONDS = 5.0
@@ -46,6 +47,7 @@ def run(
     renewal: Renewal,
 ) -> int:
     """Serve branches until that is to end, or to begin anew."""
+    collect_steadily()
     early = renewal.signals
     handle_ending(lambda number, _: early.append(number))
     terminal = sys.stderr.isatty()

@@ -27,7 +27,7 @@ from reconciler.errors import UsageError
 from reconciler.shell.git.masking import mask_of
 from reconciler.shell.git.remotes.access import Access
 from reconciler.shell.git.remotes.remote import parse_remote
-from reconciler.shell.processes.garbage import collect_seldom
+from reconciler.shell.processes.garbage import collect_steadily
 from reconciler.shell.work.dask_cluster import cluster_around, threads_around
 from reconciler.shell.work.divided_pass import Hands, decide_divided
 from reconciler.shell.work.held_roots import OpenedRoot, RootPlace
@@ -78,7 +78,7 @@ def open_root(place: RootPlace) -> OpenedRoot:
         UsageError: The settings of this worker are not for that repository, or cannot be used.
         ShellError: The mirror cannot be opened.
     """
-    collect_seldom()
+    collect_steadily()
     own = OWN.of(place)
     served = own.branch.below(place.root) if place.root else own.branch
     service = replace(own.service, layout=place.layout, author=str(place.author))

@@ -13,6 +13,7 @@ from reconciler.shell.daemon.watch import Wakeups
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.http.endpoints import page_app
 from reconciler.shell.http.listener import Listener, parse_address
+from reconciler.shell.processes.garbage import collect_steadily
 from reconciler.shell.processes.held_signals import handle_ending
 
 POLL_SECONDS = 5.0
@@ -27,6 +28,7 @@ def run(
     layout: RepositoryLayout,
 ) -> int:
     """Serve the page."""
+    collect_steadily()
     address = parse_address(listen)
     access = read_access(page)
     if not access.is_guarded and not is_loopback(address.host):

@@ -14,7 +14,7 @@ import click
 
 from reconciler.cli.options.layout import layout_options
 from reconciler.model.repository_layout import RepositoryLayout
-from reconciler.shell.processes.garbage import collect_seldom
+from reconciler.shell.processes.garbage import collect_steadily
 from reconciler.shell.processes.idle_lines import lines_of
 
 
@@ -46,7 +46,7 @@ def command(
     del context, cache_dir
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that asks ends this one
     resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
-    collect_seldom()
+    collect_steadily()
     from reconciler.cli.objects.world import fleet_of
     from reconciler.cli.page.answers import PageAnswers
     from reconciler.cli.page.views import FEW_PLACED, new_memory
