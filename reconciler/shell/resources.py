@@ -4,6 +4,7 @@ import contextlib
 import hashlib
 import json
 import os
+import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
@@ -15,7 +16,11 @@ from pathlib import Path
 
 from reconciler.errors import ShellError
 from reconciler.manifests.schemas.schema import Schemas
+from reconciler.shell.processes.durable import sync_places
 from reconciler.shell.processes.held_signals import held_signals
+
+STAGING, FILES, WHOLE = ".reconciler-init", "files", "whole"
+"""The folder in which new files are before they have their places, and what is in it."""
 
 READERS = ("jsonschema_rs", "ruamel.yaml", "_ruamel_yaml")
 """Modules of others that read manifests; each is rewritten where its version is another."""
@@ -134,7 +139,9 @@ def write_example(folder: Path) -> None:
 def write_new_files(folder: Path, contents: Mapping[str, bytes]) -> None:
     """Write files that are not there into a folder, which is made if absent: all, or nothing.
 
-    A half that stays would be taken for the whole.
+    A half that stays would be taken for the whole. So they are written into a folder of their own
+    within it, for good, and put into their places from there; whoever is killed meanwhile leaves
+    that folder, by which `finish_new_files` knows.
 
     Args:
         folder: Where they go.
@@ -144,28 +151,81 @@ def write_new_files(folder: Path, contents: Mapping[str, bytes]) -> None:
         FileExistsError: One of them is there after all; it stays as it is.
     """
     made: list[Path] = []
+    if not contents:
+        return
     with held_signals():
         try:
             _make_folder(folder, made)
-            for path, content in contents.items():
+            _stage(folder / STAGING, contents)
+            for path in contents:
                 _make_folder((folder / path).parent, made)
-                _write_new(folder / path, content, made)
+                _put_new(folder / STAGING / FILES / path, folder / path, made)
         except BaseException:
+            shutil.rmtree(folder / STAGING, ignore_errors=True)
             for path_made in reversed(made):
                 path_made.rmdir() if path_made.is_dir() else path_made.unlink(missing_ok=True)
             raise
+        _end_staging(folder, made)
 
 
-def _write_new(path: Path, content: bytes, made: list[Path]) -> None:
-    """Write a file that is not there; it is in `made` before it is, so that none is forgotten."""
+def finish_new_files(folder: Path) -> list[str]:
+    """Go on where somebody was killed who wrote new files into a folder; return which these are.
+
+    What stands at a place by now stays. Where not all was written yet nothing was begun: what there
+    is goes.
+    """
+    staging = folder / STAGING
+    if staging.is_symlink() or not staging.is_dir():
+        return []
+    with held_signals():
+        if not (staging / WHOLE).is_file():
+            shutil.rmtree(staging)
+            return []
+        found = sorted(
+            path.relative_to(staging / FILES).as_posix()
+            for path in (staging / FILES).rglob("*")
+            if path.is_file()
+        )
+        free = [path for path in found if not _is_taken(folder, path)]
+        made: list[Path] = []
+        for path in free:
+            _make_folder((folder / path).parent, made)
+            _put_new(staging / FILES / path, folder / path, made)
+        _end_staging(folder, made)
+    return found
+
+
+def _stage(staging: Path, contents: Mapping[str, bytes]) -> None:
+    """Write files into a folder of their own; it says that they are whole once they are."""
+    shutil.rmtree(staging, ignore_errors=True)
+    for path, content in contents.items():
+        place = staging / FILES / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(content)
+    sync_places([staging / FILES / path for path in contents])
+    (staging / WHOLE).write_bytes(b"")
+    sync_places([staging / WHOLE])
+
+
+def _put_new(source: Path, path: Path, made: list[Path]) -> None:
+    """Give a file its place if nothing is there; it is in `made` before, so none is forgotten."""
     made.append(path)
     try:
-        file = path.open("xb")
+        os.link(source, path)
     except FileExistsError:
         made.remove(path)
         raise
-    with file:
-        file.write(content)
+    except OSError:  # a file system without second names
+        if os.path.lexists(path):
+            made.remove(path)
+            raise FileExistsError(path) from None
+        source.rename(path)
+
+
+def _end_staging(folder: Path, made: list[Path]) -> None:
+    sync_places(made)
+    (folder / STAGING / WHOLE).unlink()
+    shutil.rmtree(folder / STAGING)
 
 
 def _make_folder(folder: Path, made: list[Path]) -> None:

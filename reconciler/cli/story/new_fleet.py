@@ -13,7 +13,7 @@ from reconciler.cli.story.fleet_files import configuration_lines, fleet_files
 from reconciler.errors import ReconcilerError, UsageError
 from reconciler.model.settings import CONFIGURATION_PATH
 from reconciler.shell.git.repository import Repository
-from reconciler.shell.resources import example_files, taken, write_new_files
+from reconciler.shell.resources import example_files, finish_new_files, taken, write_new_files
 from reconciler.shell.root import is_top
 
 CHOICES = ", ".join(APIS)
@@ -43,6 +43,11 @@ def run(
     place = (directory or Path()) / folder
     if place.exists() and not place.is_dir():
         raise UsageError(f'"{place}" is a file; name a folder')
+    finished = finish_new_files(place)
+    if finished:
+        count = f"{len(finished)} file{'s' if len(finished) != 1 else ''}"
+        click.echo(f"went on with an init that was cut off: {count} in {printable(str(place))}")
+        return 0
     manifests = place.is_dir() and _holds_manifests(place)
     usual = FleetOptions(
         apis=tuple(APIS), examples=not manifests, ci=_forge(place), delivery="none"

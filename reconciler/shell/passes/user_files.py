@@ -4,6 +4,7 @@ A checkout gets the files and nothing else: nothing is staged, nothing is commit
 gets one commit, made without any checkout. No symbolic link is followed.
 """
 
+import errno
 import os
 import stat
 import tempfile
@@ -20,6 +21,7 @@ from reconciler.shell.git.identity import CommitIdentity
 from reconciler.shell.git.repository import Repository, check_branch
 
 NEW_FILE_MODE = 0o644
+DRAFTS = "reconciler-drafts"
 
 
 def write_files(directory: Path, files: Mapping[str, bytes | None]) -> None:
@@ -33,11 +35,12 @@ def write_files(directory: Path, files: Mapping[str, bytes | None]) -> None:
         UsageError: A path leads through a symbolic link, or to something that is no plain file.
     """
     places = {path: _place(directory, path) for path in files}
+    drafts = _drafts(directory)
     for path, content in files.items():
         if content is None:
             places[path].unlink(missing_ok=True)
         else:
-            _replace(places[path], content)
+            _replace(places[path], content, drafts)
 
 
 def branch_off(
@@ -115,18 +118,46 @@ def _place(directory: Path, path: str) -> Path:
     return place / name
 
 
-def _replace(place: Path, content: bytes) -> None:
+def _drafts(directory: Path) -> Path:
+    """Return where files are written before they have their places: where git never looks.
+
+    What whoever was killed left there goes.
+    """
+    folder = Repository.open(directory).git_dir / DRAFTS
+    folder.mkdir(exist_ok=True)
+    for left in folder.iterdir():
+        if not _is_alive(left.name.partition(".")[0]):
+            left.unlink(missing_ok=True)
+    return folder
+
+
+def _is_alive(process: str) -> bool:
+    """Return whether the process of a draft is at work yet."""
+    try:
+        os.kill(int(process), 0)
+    except (ProcessLookupError, ValueError):
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _replace(place: Path, content: bytes, drafts: Path) -> None:
     """Put the new content in the place of the old; the file's permissions stay."""
     mode = _mode(place)
-    descriptor, name = tempfile.mkstemp(prefix=f".{place.name}.", dir=place.parent)
+    descriptor, name = tempfile.mkstemp(prefix=f"{os.getpid()}.", dir=drafts)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
         Path(name).chmod(NEW_FILE_MODE if mode is None else stat.S_IMODE(mode))
-        Path(name).replace(place)
-    except BaseException:
+        try:
+            Path(name).replace(place)
+        except OSError as error:
+            if error.errno != errno.EXDEV:
+                raise
+            place.write_bytes(content)  # the repository is on another file system
+    finally:
         Path(name).unlink(missing_ok=True)
-        raise
 
 
 def _mode(place: Path) -> int | None:
