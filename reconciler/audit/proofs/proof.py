@@ -1,7 +1,7 @@
 """Proof of a commit: what a pass would have written is compared with it, byte for byte."""
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -13,6 +13,7 @@ from reconciler.audit.history.revisions import (
     UnreadableRevision,
     claim_of,
 )
+from reconciler.audit.proofs.adopted_state import adopts
 from reconciler.audit.proofs.proof_differences import ProofFinding, find_differences, skipped_edits
 from reconciler.audit.short_id import short_id
 from reconciler.core.changes import Outcome
@@ -35,6 +36,7 @@ class ProofState(StrEnum):
 
     PROVEN = "proven"
     INPUT = "input"
+    ADOPTED = "adopted"
     OTHER_VERSION = "other version"
     OTHER_RULES = "other rules"
     DIFFERENT = "different"
@@ -67,7 +69,8 @@ def prove(commit: Commit, revisions: Provable, *, memo: Memo | None = None) -> P
 
     A commit with our trailers must be exactly what a pass makes of the inputs and reports that it
     names, the outputs of its first parent and the moment that it names. One that names older
-    outputs puts them back first. Any other commit must leave the outputs alone.
+    outputs puts them back first. Any other commit must leave the outputs alone, unless it adopts
+    those of a live control plane.
 
     Args:
         commit: To be proven.
@@ -77,14 +80,7 @@ def prove(commit: Commit, revisions: Provable, *, memo: Memo | None = None) -> P
     claim = claim_of(commit)
     changes = {change.path: change for change in revisions.changes(commit)}
     if claim is None or _is_elsewhere(changes, revisions.layout):
-        edited = [path for path in changes if revisions.layout.is_output(path)]
-        if not edited:
-            return Proof(commit=commit, state=ProofState.INPUT)
-        return _proof(
-            commit,
-            ProofState.TAMPERED,
-            [_tampering(commit, changes[path], revisions) for path in edited],
-        )
+        return _of_a_person(commit, edited_outputs(changes.values(), revisions.layout), revisions)
     forged = _forged(commit, claim, revisions) if changes else "it changes nothing, a pass would"
     if forged or claim.inputs is None or claim.at is None or claim.rules is None:
         return _proof(commit, ProofState.FORGED, [ProofFinding("", forged)])
@@ -111,6 +107,21 @@ def prove(commit: Commit, revisions: Provable, *, memo: Memo | None = None) -> P
         stopped = [ProofFinding(one.fault.path, one.fault.message) for one in outcome.traces]
         return _proof(commit, ProofState.DIFFERENT, stopped)
     return _compare(commit, claim, world, outcome, changes, revisions)
+
+
+def _of_a_person(commit: Commit, edited: Sequence[FileChange], revisions: Provable) -> Proof:
+    """Return what became of a commit that is no pass's, given which outputs it changed."""
+    if not edited:
+        return Proof(commit=commit, state=ProofState.INPUT)
+    if adopts([commit], edited):
+        return Proof(commit=commit, state=ProofState.ADOPTED)
+    found = [_tampering(commit, change, revisions) for change in edited]
+    return _proof(commit, ProofState.TAMPERED, found)
+
+
+def edited_outputs(changes: Iterable[FileChange], layout: RepositoryLayout) -> Sequence[FileChange]:
+    """Return which changes are of outputs."""
+    return [one for one in changes if layout.is_output(one.path)]
 
 
 def _is_elsewhere(paths: Collection[str], layout: RepositoryLayout) -> bool:

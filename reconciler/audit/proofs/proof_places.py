@@ -4,8 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from reconciler.audit.history.revisions import Revisions, claim_of
+from reconciler.audit.proofs.adopted_state import adopts
 from reconciler.audit.proofs.commit_place import misplacement, place_of, said_purpose
-from reconciler.audit.proofs.proof import Proof, ProofState
+from reconciler.audit.proofs.proof import Proof, ProofState, edited_outputs
 from reconciler.audit.proofs.proof_differences import ProofFinding
 from reconciler.core.commit_purpose import Purpose
 
@@ -54,6 +55,18 @@ def held_to_rules(proofs: Sequence[Proof], revisions: Revisions) -> Iterator[Pro
             yield replace(proof, state=ProofState.FORGED, findings=(ProofFinding("", why),))
             continue
         newest = max(newest, rules)
+        yield proof
+
+
+def held_to_adoptions(proofs: Sequence[Proof], revisions: Revisions) -> Iterator[Proof]:
+    """Yield proofs; a merge of a commit that adopts brings the outputs that it adopted."""
+    for proof in proofs:
+        if proof.state is ProofState.TAMPERED and len(proof.commit.parents) > 1:
+            edited = edited_outputs(revisions.changes(proof.commit), revisions.layout)
+            brought = revisions.brought(proof.commit, [one.path for one in edited])
+            if adopts(brought, edited):
+                yield Proof(commit=proof.commit, state=ProofState.ADOPTED)
+                continue
         yield proof
 
 

@@ -8,7 +8,14 @@ import click
 from reconciler.cli.edits.delivery import Delivery
 from reconciler.cli.edits.edited_world import edited_world
 from reconciler.cli.edits.import_push import import_and_push
-from reconciler.cli.edits.import_work import ImportOptions, compute, message_of, print_result
+from reconciler.cli.edits.import_work import (
+    ImportOptions,
+    ImportResult,
+    adopting,
+    compute,
+    message_of,
+    print_result,
+)
 from reconciler.errors import UsageError
 from reconciler.shell.git.repository import Repository
 
@@ -43,10 +50,17 @@ def import_here(options: ImportOptions) -> int:
     if result.files:
         said = f"nothing is written (--dry-run); {len(result.files)} files would be"
         if not options.dry_run:
-            said = delivery.deliver(result.files, message_of(options))
+            said = delivery.deliver(result.files, message_of(options, result, delivery.base))
+            said += _how_to_commit(options, result, delivery.base)
     print_result(options, result)
     click.echo(said, err=True)
     return result.code
+
+
+def _how_to_commit(options: ImportOptions, result: ImportResult, base: str) -> str:
+    """Return how to commit what is adopted into the checkout, so that `verify` knows it."""
+    trailer = adopting(options, result, base) if options.branch is None else ""
+    return f"\ncommit them with: git commit --trailer '{trailer}'" if trailer else ""
 
 
 def _base(repository: Repository, options: ImportOptions) -> str:

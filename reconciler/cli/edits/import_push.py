@@ -82,7 +82,7 @@ def _attempt(options: ImportOptions, mirror: "Mirror") -> tuple[ImportResult, st
             repository,
             [WriteFile(path, data.decode()) for path, data in sorted(result.files.items())],
             parent=head,
-            message=message_of(options),
+            message=message_of(options, result, head),
             at=SystemClock().now(),
             author=parse_author(options.author or commit_author(repository)),
             signing=CommitSigning.by(

@@ -219,13 +219,30 @@ def export_of(options: ImportOptions, world: "World") -> "Export":
     )
 
 
-def message_of(options: ImportOptions) -> str:
-    """Return the subject of the commit, as a log shows it."""
+def message_of(options: ImportOptions, result: ImportResult, like: str) -> str:
+    """Return the message of the commit: a subject, and the state that it adopts as a trailer.
+
+    `like` is a git id, whose format blob ids have.
+    """
     from reconciler.core.message import LONGEST_SUBJECT, plain
 
     source = options.context or "an export"
     what = f"Import what {options.cluster} reports" if options.cluster else f"Import {source}"
-    return plain(f"Adopt {source}" if options.adopt else what)[:LONGEST_SUBJECT]
+    subject = plain(f"Adopt {source}" if options.adopt else what)[:LONGEST_SUBJECT]
+    trailer = adopting(options, result, like)
+    return f"{subject}\n\n{trailer}\n" if trailer else subject
+
+
+def adopting(options: ImportOptions, result: ImportResult, like: str) -> str:
+    """Return the trailer by which `verify` knows the commit that adopts, `""` if none does."""
+    from reconciler.audit.proofs.adopted_state import ADOPTED, state_digest
+    from reconciler.manifests.paths import blob_id
+
+    state = {path: data for path, data in result.files.items() if options.layout.is_output(path)}
+    if not state:
+        return ""
+    known = state_digest((path, blob_id(data, like=like)) for path, data in state.items())
+    return f"{ADOPTED}: {known}"
 
 
 def print_result(options: ImportOptions, result: ImportResult) -> None:

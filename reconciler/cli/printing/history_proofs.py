@@ -10,7 +10,11 @@ from reconciler.audit.history.revisions import UnreadableRevision
 from reconciler.audit.json_shapes import commit_json
 from reconciler.audit.printable import printable
 from reconciler.audit.proofs.proof import Proof
-from reconciler.audit.proofs.proof_places import held_to_places, held_to_rules
+from reconciler.audit.proofs.proof_places import (
+    held_to_adoptions,
+    held_to_places,
+    held_to_rules,
+)
 from reconciler.audit.short_id import short_id
 from reconciler.cli.objects.world import is_empty, nothing_in, open_fleet
 from reconciler.cli.options.user_cache import cache_folder
@@ -31,8 +35,15 @@ from reconciler.shell.work.proof_record import open_record
 from reconciler.shell.work.proofs import ENOUGH, prove_rest
 
 FEW = 50  # so many commits are proven sooner than a record of them is read
-GLYPHS = {"proven": "✔", "other version": "?", "other rules": "?"}
-COLOURS = {"proven": "green", "other version": "yellow", "other rules": "yellow"}
+GLYPHS = {"proven": "✔", "adopted": "✔", "other version": "?", "other rules": "?"}
+COLOURS = {
+    "proven": "green",
+    "adopted": "yellow",
+    "other version": "yellow",
+    "other rules": "yellow",
+}
+BY_PEOPLE = ("adopted", "input", "tampered")
+"""States of commits that are no pass's."""
 
 
 def run(
@@ -63,7 +74,7 @@ def run(
         proven = list(tracked(proving, len(commits), what="Proving commits"))
     keys = {one.revision: one.key for one in signatures or () if not one.problem}
     placed = list(held_to_places(proven, branch=branch, keys=keys))
-    proofs = list(held_to_rules(placed, revisions))
+    proofs = list(held_to_adoptions(list(held_to_rules(placed, revisions)), revisions))
     delivered = _delivered(revisions)
     if output == "json":
         signed = signatures_json(signatures or ())
@@ -99,7 +110,7 @@ def _record_folder() -> Path | None:
 
 def _is_about_nothing(revisions: GitRevisions, proofs: Sequence[Proof]) -> bool:
     """Return whether there was no pass to prove, and at the end not even a manifest."""
-    if not proofs or any(proof.state not in ("input", "tampered") for proof in proofs):
+    if not proofs or any(proof.state not in BY_PEOPLE for proof in proofs):
         return False
     last = proofs[-1].commit.revision
     world = revisions.world_at(last)
@@ -124,7 +135,7 @@ def _print(proofs: Sequence[Proof], *, verbose: bool) -> None:
     """Print what is wrong, then what was proven."""
     for proof in proofs:
         told = proof.state.is_finding or proof.state in ("other version", "other rules")
-        if not told and not (verbose and proof.state == "proven"):
+        if not told and not (verbose and proof.state in ("proven", "adopted")):
             continue
         glyph = GLYPHS.get(proof.state, "✘")
         colour = COLOURS.get(proof.state, "red")
@@ -142,11 +153,11 @@ def _summary(proofs: Sequence[Proof]) -> str:
         return "no commit in this range"
     counts = Counter(str(proof.state) for proof in proofs)
     inputs = counts.pop("input", 0)
-    passes = sum(counts.values()) - counts["tampered"]
+    passes = sum(number for state, number in counts.items() if state not in BY_PEOPLE)
     proven = counts.pop("proven", 0)
     parts = [f"{proven} of {passes} decision commit{'s' if passes != 1 else ''} proven"]
     parts += [f"{number} {state}" for state, number in sorted(counts.items()) if number]
-    people = inputs + counts["tampered"]
+    people = inputs + counts["tampered"] + counts["adopted"]
     parts.append(f"{people} by people")
     return ", ".join(parts)
 

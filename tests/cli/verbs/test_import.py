@@ -83,6 +83,41 @@ def test_an_adopted_hub_stays_where_it_is(
 
 
 @pytest.mark.parametrize("hub", [karmada_hub, ocm_hub, kubefleet_hub])
+@pytest.mark.parametrize("merge", ["--ff-only", "--no-ff", ""])
+def test_verify_knows_the_commit_that_adopts(
+    fleet: Checkout, tmp_path: Path, capsys: Capsys, hub: Hub, merge: str
+) -> None:
+    """By its trailer: of the branch, of the merge that brought it, or as a person committed it."""
+    source = export(tmp_path, hub(3))
+    if merge:
+        answer(fleet, capsys, "import", source, *ALL, "--branch", "adopt", *BY_ADA)
+        fleet.git("merge", "--quiet", merge, "--message=Merge it", "adopt")
+    else:
+        _, _, err = answer(fleet, capsys, "import", source, *ALL)
+        asked = err.partition("commit them with: git commit --trailer '")[2].partition("'")[0]
+        fleet.git("add", "--all")
+        fleet.git("commit", "--quiet", "--message=Adopt it", "--trailer", asked)
+    run_pass(fleet.folder, YEAR)
+    code, out, _ = answer(fleet, capsys, "verify", "-v")
+
+    assert (0, 1) == (code, out.count("✔ adopted"))
+
+
+def test_what_adopts_and_edits_is_tampering(
+    fleet: Checkout, tmp_path: Path, capsys: Capsys
+) -> None:
+    """The trailer is of just the files that the import wrote."""
+    answer(fleet, capsys, "import", export(tmp_path, karmada_hub(3)), *ALL, "--branch", "adopt")
+    fleet.git("checkout", "--quiet", "adopt")
+    binding = next((fleet.folder / "status/resourcebindings.work.karmada.io").rglob("*.yaml"))
+    binding.write_text(binding.read_text().replace("member1", "member2"))
+    fleet.git("commit", "--quiet", "--all", "--amend", "--no-edit")
+    code, out, _ = answer(fleet, capsys, "verify")
+
+    assert (1, True) == (code, "✘ tampered" in out)
+
+
+@pytest.mark.parametrize("hub", [karmada_hub, ocm_hub, kubefleet_hub])
 def test_a_dry_run_agrees_with_what_an_adoption_told(
     fleet: Checkout, tmp_path: Path, capsys: Capsys, hub: Hub
 ) -> None:
