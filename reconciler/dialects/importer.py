@@ -75,12 +75,15 @@ class Adopted:
         lacking: Live objects that are not taken over since another object is not in the repository:
             which one.
         missing: What live decisions bring to clusters and the repository has not: whose they are.
+        contents: What clusters have and the repository has otherwise, by the output that is of it:
+            the path and text of a file that no pass reads as input, so that git keeps its blob.
     """
 
     outputs: Mapping[ObjectKey, Body] = field(default_factory=dict)
     left: Mapping[ObjectKey, str] = field(default_factory=dict)
     lacking: Mapping[ObjectKey, ObjectKey] = field(default_factory=dict)
     missing: Mapping[ObjectKey, ObjectKey] = field(default_factory=dict)
+    contents: Mapping[ObjectKey, tuple[str, str]] = field(default_factory=dict)
 
 
 def _nothing(_world: World, _live: Mapping[ObjectKey, Body], _now: datetime) -> Adopted:

@@ -44,6 +44,7 @@ class Adoption:
         coming: What passes move within the hour after it, if nothing but time goes by, in the order
             of time.
         otherwise: What would be placed otherwise if it were new, sorted.
+        contents: Path to text of files from which clusters still have what is otherwise by now.
     """
 
     outputs: Mapping[ObjectKey, Body]
@@ -53,6 +54,7 @@ class Adoption:
     new: tuple[Decision, ...]
     coming: tuple[Coming, ...]
     otherwise: tuple[Otherwise, ...]
+    contents: Mapping[str, str]
 
 
 def adopt(
@@ -103,6 +105,7 @@ def adopt(
         new=tuple(d for d in outcome.decisions if not d.before and d.after),
         coming=tuple(one for one in coming if at < one.at and one.before != one.after),
         otherwise=otherwise(world, after, outputs.keys(), now),
+        contents={path: text for key, (path, text) in adopted.contents.items() if key in outputs},
     )
 
 

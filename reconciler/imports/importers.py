@@ -48,13 +48,15 @@ def adopted_by_all(world: World, live: Mapping[ObjectKey, Body], now: datetime) 
     left: dict[ObjectKey, str] = {}
     lacking: dict[ObjectKey, ObjectKey] = {}
     missing: dict[ObjectKey, ObjectKey] = {}
+    contents: dict[ObjectKey, tuple[str, str]] = {}
     for importer in IMPORTERS.values():
         adopted = importer.adopt(world, live, now)
         outputs |= adopted.outputs
         left |= adopted.left
         lacking |= adopted.lacking
         missing |= adopted.missing
-    return Adopted(outputs=outputs, left=left, lacking=lacking, missing=missing)
+        contents |= adopted.contents
+    return Adopted(outputs=outputs, left=left, lacking=lacking, missing=missing, contents=contents)
 
 
 def why_skipped(one: LiveObject, wanted: Wanted, known: KnownKinds) -> str:

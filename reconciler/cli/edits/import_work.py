@@ -183,7 +183,8 @@ def _adopt(
 
     adoption = adopt(world, live, next_moment(world), rules, absence)
     root = world.output_root
-    return adoption, {output_path(root, k): written(body) for k, body in adoption.outputs.items()}
+    files = {output_path(root, k): written(body) for k, body in adoption.outputs.items()}
+    return adoption, files | {path: text.encode() for path, text in adoption.contents.items()}
 
 
 def next_moment(world: "World") -> datetime:

@@ -29,6 +29,7 @@ from reconciler.dialects.kubefleet.api.policy_snapshot import (
 from reconciler.dialects.kubefleet.api.resource_snapshot import readable_entries, resource_key
 from reconciler.dialects.kubefleet.fleets import Fleets
 from reconciler.dialects.kubefleet.imports.adopted_bindings import adopted_binding
+from reconciler.dialects.kubefleet.imports.past_snapshots import past_snapshots
 from reconciler.dialects.kubefleet.plan import KubeFleet
 from reconciler.dialects.kubefleet.snapshots.resource_snapshots import snapshot_resources
 from reconciler.dialects.kubefleet.snapshots.revision import (
@@ -53,8 +54,9 @@ def adopt(world: World, live: Live, now: datetime) -> Adopted:
     """Return the state of the live placements that are in the repository.
 
     Names of bindings and snapshots stay. A snapshot of resources holds their identity and hash
-    here, so it is written from the repository under its live name: equal resources are no new
-    snapshot, and no rollout begins.
+    here, so the latest is written from the repository under its live name: equal resources are no
+    new snapshot, and no rollout begins. Earlier ones that bindings are on come as they are on the
+    hub, so that a rollout that has begun stays where it is.
     """
     fleets = KubeFleet().prepare(world, settings_in(world), now)
     parts: dict[ObjectKey, dict[ObjectKey, Body]] = {}
@@ -73,8 +75,14 @@ def adopt(world: World, live: Live, now: datetime) -> Adopted:
         else:
             parts.setdefault(owner, {})[key] = body
     outputs: dict[ObjectKey, Body] = {}
+    contents: dict[ObjectKey, tuple[str, str]] = {}
     for owner in sorted(parts):
         outputs |= _placement(fleets, owner, live.get(owner, {}), parts[owner], now)
+        past = past_snapshots(world, _owner(owner, outputs[owner]), parts[owner])
+        for key, body in past.snapshots.items():
+            outputs[key] = snapshot_file(key, body, stamp(now))
+        contents |= past.contents
+        left |= past.left
     for found in parts.values():
         left |= {key: _why_no_state(key, found) for key in found if key not in outputs}
     missing = {
@@ -83,7 +91,7 @@ def adopt(world: World, live: Live, now: datetime) -> Adopted:
         for resource in _latest_resources(owner, found)
         if resource not in world.inputs
     }
-    return Adopted(outputs=outputs, left=left, lacking=lacking, missing=missing)
+    return Adopted(outputs=outputs, left=left, lacking=lacking, missing=missing, contents=contents)
 
 
 def _latest_resources(owner: ObjectKey, parts: Live) -> Iterator[ObjectKey]:
@@ -118,8 +126,7 @@ def _placement(
     """Return the files of one placement."""
     kinds = kinds_in(key.namespace)
     status_file = _status_file(fleets, key, placement, now)
-    generation = number(mapping(status_file, "metadata"), "generation")
-    owner = Owner(key.name, uid_of(key), generation, key.namespace)
+    owner = _owner(key, status_file)
     outputs: dict[ObjectKey, Body] = {key: status_file}
     policy = _latest(parts, kinds.policy_snapshot, POLICY_INDEX)
     if policy is not None:
@@ -132,6 +139,11 @@ def _placement(
         if name.kind == kinds.binding:
             outputs[name] = adopted_binding(decode_binding(body), key.name, now)
     return outputs
+
+
+def _owner(key: ObjectKey, status_file: Body) -> Owner:
+    generation = number(mapping(status_file, "metadata"), "generation")
+    return Owner(key.name, uid_of(key), generation, key.namespace)
 
 
 def _status_file(fleets: Fleets, key: ObjectKey, placement: Body, now: datetime) -> Body:

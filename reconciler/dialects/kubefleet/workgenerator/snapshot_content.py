@@ -37,10 +37,14 @@ def content_at(world: World, entry: SnapshotEntry) -> Body:
     found = _present(world, entry) or _past(world, entry)
     if found is None:
         raise PastContent(
-            f"{entry.key} is held on an earlier version (git blob {entry.blob[:SHOWN]}), "
+            f"{entry.key} is held on an earlier version{_blob_named(entry)}, "
             "which is not in this repository"
         )
     return stored(found)
+
+
+def _blob_named(entry: SnapshotEntry) -> str:
+    return f" (git blob {entry.blob[:SHOWN]})" if entry.blob else ""
 
 
 def stored(manifest: Manifest) -> Body:

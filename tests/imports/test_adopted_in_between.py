@@ -1,0 +1,149 @@
+"""Live hubs that are adopted after the first step of something: that step stands."""
+
+from collections.abc import Mapping, Sequence
+
+from reconciler.manifests.paths import output_path
+from reconciler.manifests.text.emitter import encode
+from reconciler.model.body import Body
+from tests.builders import configuration
+from tests.builders import text as written
+from tests.imports.hubs import condition, workload
+from tests.imports.imported import adopt_into, import_into, propagated, texts
+from tests.imports.kubefleet_hub import LABEL, kubefleet_hub
+from tests.stories import Story
+
+WORKS: Body = {"works": {"hubsWithoutControllers": True}}
+EVERYWHERE: Body = {"folders": {}, **WORKS}
+OLD, NEW = "example/web:0", "example/web:1"
+
+
+def adopted(
+    export: Sequence[Body], delivery: Body = EVERYWHERE
+) -> tuple[Story, Mapping[str, str], str]:
+    """A repository with an export adopted, why objects were left by their names, and the moves."""
+    settings = written(configuration(delivery=delivery))
+    inputs, wanted = {"reconciler.yaml": settings}, propagated(export)
+    inputs |= texts(import_into(inputs, export, wanted))
+    found = adopt_into(inputs, export, wanted)
+    told = Story(files=inputs)
+    told.files |= {output_path("status", k): encode(one) for k, one in found.outputs.items()}
+    told.files |= found.contents
+    left = {key.name: why for key, why in found.left.items()}
+    return told, left, " ".join(str(move.key) for move in found.moves)
+
+
+def with_parts(body: Body, **parts: Body) -> Body:
+    """An object with some fields of its parts set."""
+    found = dict(body)
+    for name, fields in parts.items():
+        part = body[name]
+        assert isinstance(part, dict)
+        found[name] = {**part, **fields}
+    return found
+
+
+def web(image: str) -> Body:
+    """The Deployment with an image."""
+    body = workload("web", 2)
+    spec = body["spec"]
+    assert isinstance(spec, dict)
+    pods = {**spec["template"], "spec": {"containers": [{"name": "main", "image": image}]}}
+    return with_parts(body, spec={"template": pods})
+
+
+def fleet_in_between(*more: Body, lost: bool = False) -> list[Body]:
+    """A KubeFleet hub of which member1 has the new snapshot, and member5 still the old one."""
+    hub = kubefleet_hub(1)
+    latest = next(one for one in hub if one["kind"] == "ClusterResourceSnapshot")
+    metadata = latest["metadata"]
+    assert isinstance(metadata, dict)
+    labels = {
+        **metadata["labels"],
+        f"{LABEL}/is-latest-snapshot": "false",
+        f"{LABEL}/resource-index": "4",
+    }
+    old = with_parts(
+        latest,
+        metadata={"name": "apps-0000-4-snapshot", "labels": labels},
+        spec={"selectedResources": [web(OLD), *more]},
+    )
+    begun = [condition(kind, observedGeneration=2) for kind in ("RolloutStarted", "Overridden")]
+    waits = condition("RolloutStarted", status="False", reason="RolloutNotStartedYet")
+    found: list[Body] = [] if lost else [old]
+    for one in hub:
+        if one["kind"] != "ClusterResourceBinding":
+            found.append(one)
+        elif "member1" in str(one["spec"]):
+            found.append(with_parts(one, status={"conditions": begun}))
+        else:
+            behind = {"resourceSnapshotName": "apps-0000-4-snapshot"}
+            kept = [{**waits, "observedGeneration": 2}, *_available()]
+            found.append(with_parts(one, spec=behind, status={"conditions": kept}))
+    return found
+
+
+def _available() -> list[Body]:
+    return [condition(kind, observedGeneration=2) for kind in ("Applied", "Available")]
+
+
+def having(told: Story, image: str) -> list[str]:
+    """The files of clusters with an image."""
+    places = ("delivery/", "works/", "manifestworks/")
+    found = (path for path in told.files if path.startswith(places) and image in told.files[path])
+    return sorted({path.split("/")[1] for path in found})
+
+
+def test_a_rollout_of_a_fleet_stays_where_it_is() -> None:
+    """Clusters that it has not reached get what they have, in all transports, until it does."""
+    told, left, moves = adopted(fleet_in_between())
+    told.run(0)
+    first = having(told, OLD), having(told, NEW)
+    told.put(web(NEW), path="workloads/default/web-deployment.yaml").run(10)
+    second = having(told, OLD), having(told, NEW)
+    told.run(1000)
+    told.run(2000)
+
+    assert ({}, "") == ({n: w for n, w in left.items() if n.endswith("4-snapshot")}, moves)
+    assert (["member5"], ["member1"]) == first == second
+    assert ([], ["member1", "member5"]) == (having(told, OLD), having(told, NEW))
+
+
+def test_what_such_a_cluster_has_may_be_as_it_is_in_the_repository() -> None:
+    """Then it is found there, also when it is edited before the rollout goes on."""
+    told, _, _ = adopted([*fleet_in_between(settings("1")), settings("1")])
+    told.run(0)
+    told.put(settings("2"), path="workloads/default/settings-configmap.yaml").run(10)
+    path = "delivery/member5/default/configmaps/settings.yaml"
+
+    assert 'value: "1"' in told.files[path]
+
+
+def test_a_secret_in_plain_holds_the_cluster_and_is_named() -> None:
+    """It must not come into Git, so nothing is delivered there for now."""
+    secret = {**settings("1"), "kind": "Secret", "data": {"password": "aHVudGVyMg=="}}
+    told, left, _ = adopted(fleet_in_between(secret))
+    outcome = told.run(0)
+
+    assert "Secret in plain" in left["settings"]
+    assert "aHVudGVyMg" not in str(told.files)
+    assert [] == having(told, OLD)
+    assert any("member5" in fault.message for fault in outcome.faults)
+
+
+def test_a_snapshot_that_the_export_lacks_is_named() -> None:
+    """What its clusters have stays as it is."""
+    told, left, _ = adopted(fleet_in_between(lost=True))
+    told.run(0)
+
+    assert "the export has it not" in left["apps-0000-4-snapshot"]
+    assert ([], ["member1"]) == (having(told, OLD), having(told, NEW))
+
+
+def settings(value: str) -> Body:
+    """A ConfigMap of the hub."""
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "settings", "namespace": "default"},
+        "data": {"value": value},
+    }
