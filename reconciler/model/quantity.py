@@ -117,14 +117,8 @@ def ceil_milli(amount: Quantity) -> int:
 
 
 def ceil_by(unit: int, amount: Quantity) -> int:
-    """Return the amount in whole units of so many nanos, rounded away from zero.
-
-    It is one of 64 bits.
-    """
-    # Unlike upstream: an amount that fits no int64 is cut, where Go's becomes any other number.
-    if amount >= 0:
-        return min(-(-amount // unit), MAX_VALUE)
-    return max(amount // unit, -MAX_VALUE)
+    """Return the amount in whole units of so many nanos, rounded away from zero."""
+    return -(-amount // unit) if amount >= 0 else amount // unit
 
 
 def canonical_decimal(amount: Quantity) -> str:
