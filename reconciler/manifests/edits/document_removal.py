@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from ruamel.yaml.error import YAMLError
-from ruamel.yaml.events import DocumentStartEvent, ScalarEvent, StreamEndEvent
+from yaml.error import YAMLError
+from yaml.events import DocumentStartEvent, ScalarEvent, StreamEndEvent
 
 from reconciler.manifests.text.events import TooDeep, events_of, pass_document
 from reconciler.manifests.text.texts import BOM, text_of

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ruamel.yaml.error import YAMLError
-from ruamel.yaml.events import (
+from yaml.error import YAMLError
+from yaml.events import (
     DocumentStartEvent,
     MappingEndEvent,
     MappingStartEvent,

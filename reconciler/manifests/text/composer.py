@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ruamel.yaml.events import (
+from yaml.events import (
     AliasEvent,
     MappingEndEvent,
     MappingStartEvent,
@@ -55,7 +55,7 @@ class Composer:
         return self._collection(event, depth)
 
     def _collection(self, event: Any, depth: int) -> dict[str, object] | list[object]:
-        if event.ctag is not None:
+        if event.tag is not None:
             self._report_tag(event)
         if depth >= MAX_DEPTH:
             raise _placed(
@@ -134,7 +134,7 @@ class Composer:
 
     def _scalar(self, event: Any) -> object:
         text: str = event.value
-        if event.ctag is None and event.anchor is None and len(text) <= SHORT:
+        if event.tag is None and event.anchor is None and len(text) <= SHORT:
             if not event.implicit[0]:
                 return text
             try:
@@ -149,7 +149,7 @@ class Composer:
         value: object = text
         weight = len(text) // SHORT
         self._count(event, weight)
-        if event.ctag is not None:  # `tag` is a property, and slow
+        if event.tag is not None:
             self._report_tag(event)
         elif event.implicit[0]:
             try:

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from ruamel.yaml.cyaml import CParser  # bounded in pyproject.toml: no part of its promise
-from ruamel.yaml.events import (
+from yaml import CBaseLoader
+from yaml.events import (
     DocumentEndEvent,
     MappingEndEvent,
     MappingStartEvent,
@@ -21,12 +21,21 @@ class TooDeep(Exception):  # it ends the file, and never leaves this package
     """The rest of the file is nested so deeply that passing over it would take long."""
 
 
+def events_in(data: bytes) -> NextEvent:
+    """Return what gives the next event of a stream in UTF-8, by libyaml: the parser alone is used.
+
+    Raises:
+        YAMLError: What is returned, where the stream is no YAML.
+    """
+    next_event: NextEvent = CBaseLoader(data).get_event
+    return next_event
+
+
 def events_of(text: str) -> NextEvent:
     """Return what gives the next event of a text, where JSON may be indented with tabs."""
     if text.lstrip()[:1] in ("{", "["):
         text = text.replace("\t", " ")
-    next_event: NextEvent = CParser(text.encode("utf-8")).get_event
-    return next_event
+    return events_in(text.encode("utf-8"))
 
 
 def pass_node(next_event: NextEvent, event: Any) -> None:

@@ -5,8 +5,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from ruamel.yaml.error import YAMLError
-from ruamel.yaml.events import (
+from yaml.error import YAMLError
+from yaml.events import (
     DocumentStartEvent,
     MappingEndEvent,
     MappingStartEvent,

@@ -8,9 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ruamel.yaml.cyaml import CParser  # bounded in pyproject.toml: no part of its promise
-from ruamel.yaml.error import YAMLError
-from ruamel.yaml.events import (
+from yaml.error import YAMLError
+from yaml.events import (
     DocumentStartEvent,
     MappingStartEvent,
     ScalarEvent,
@@ -18,7 +17,7 @@ from ruamel.yaml.events import (
 )
 
 from reconciler.manifests.text.composer import Composer
-from reconciler.manifests.text.events import NextEvent, TooDeep, pass_document
+from reconciler.manifests.text.events import NextEvent, TooDeep, events_in, pass_document
 from reconciler.manifests.text.json_text import compose_json
 from reconciler.manifests.text.limits import MAX_DEPTH, MAX_DOCUMENTS
 from reconciler.manifests.text.syntax_slips import RENDERED, TEMPLATE, Stop, explain, template_at
@@ -144,7 +143,7 @@ def _read_json(text: str, path: str, *, hidden: bool) -> Iterator[_Found]:
 
 
 def _read_yaml(data: bytes, path: str, *, hidden: bool) -> Iterator[_Found]:
-    next_event = CParser(data).get_event
+    next_event = events_in(data)
     index = -1
     try:
         while type(event := next_event()) is not StreamEndEvent:

@@ -64,7 +64,17 @@ def explain(lines: Sequence[str], stop: Stop) -> Slip:
     >>> explain(["a:", "  -b: c", "    d: e"], Stop("mapping values are not allowed", 2, 5)).line
     2
     """
-    for guess in (_tab, _template, _open_quote, _dash, _separator, _item, _colon, _indentation):
+    for guess in (
+        _tab,
+        _template,
+        _leading_colon,
+        _open_quote,
+        _dash,
+        _separator,
+        _item,
+        _colon,
+        _indentation,
+    ):
         found = guess(lines, stop)
         if found is not None:
             return found
@@ -88,6 +98,18 @@ def _template(lines: Sequence[str], stop: Stop) -> Slip | None:
     if not template_at(lines, stop.line + 1):
         return None
     return Slip(TEMPLATE, RENDERED, stop.line + 1, stop.column + 1)
+
+
+def _leading_colon(lines: Sequence[str], stop: Stop) -> Slip | None:
+    """Text in brackets that begins with a colon, as `[::1]`: YAML that libyaml and Go refuse."""
+    if "expected node content" not in stop.problem:
+        return None
+    found = _line(lines, stop.line)[stop.column : stop.column + 2]
+    if not found.startswith(":") or found[1:].strip() == "":
+        return None
+    problem = "text in brackets begins with a colon"
+    hint = "Put it in quotes, \"::1\" or '::1'."
+    return Slip(problem, hint, stop.line + 1, stop.column + 1)
 
 
 def _open_quote(lines: Sequence[str], stop: Stop) -> Slip | None:

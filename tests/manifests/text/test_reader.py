@@ -141,6 +141,18 @@ def test_ambiguous_scalar_offers_both_spellings() -> None:
 
 
 @pytest.mark.parametrize(
+    "text",
+    ["nginx:1.25", "https://example.org", "system:masters", "--addr=127.0.0.1:8080", "fe80::1"],
+)
+def test_a_colon_stands_in_plain_text_within_brackets(text: str) -> None:
+    """As in an image, an address or a name of RBAC; kubectl reads it, too."""
+    reading = read(f"a: {{b: {text}, c: [{text}, x]}}\n".encode(), "a.yaml")
+
+    assert () == reading.faults
+    assert {"a": {"b": text, "c": [text, "x"]}} == reading.documents[0].body
+
+
+@pytest.mark.parametrize(
     ("text", "expected"),
     [
         pytest.param("a: 1\nb: 2\na: 3\n", ("yaml-duplicate-key", 3, 1), id="duplicate"),

@@ -33,6 +33,8 @@ PIECES = st.sampled_from(
         pytest.param("s:\n  a: 1\n  b 2\n", (3, 3), "a key has no colon", id="no-colon-at-the-end"),
         pytest.param("a: 1\n--\nb: 2\n", (2, 1), "three dashes", id="two-dashes"),
         pytest.param("s:\n    l:\n  - a: 1\n", (3, 3), "further left than the key", id="item"),
+        pytest.param("a: [1, ::1]\n", (1, 8), "begins with a colon", id="address-in-brackets"),
+        pytest.param("a: {b: ::1}\n", (1, 8), "begins with a colon", id="address-in-braces"),
         pytest.param("a: b: c\n", (1, 5), "mapping values are not allowed", id="two-colons"),
         pytest.param("a: {{ b }}\n", (1, 5), "a template of another tool", id="template"),
     ],
