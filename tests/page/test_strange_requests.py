@@ -96,7 +96,7 @@ def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     fleet = new_fleet(tmp_path_factory.mktemp("strange") / "fleet")
     run_pass(fleet.folder, 0)
     metrics = Metrics(lambda _: MOMENT)
-    hook = Webhook(SECRET, lambda: None, metrics.hook_answered, body_seconds=0.05)
+    hook = Webhook(lambda: (SECRET,), lambda: None, metrics.hook_answered, body_seconds=0.05)
     health = DaemonHealth(poll_seconds=1e9, stopwatch=lambda: 0.0)
     with open_page(fleet.folder, "main", RepositoryLayout(), ACCESS) as page:
         app = new_app(health, metrics, hook, secrets=(SECRET,), page=page)

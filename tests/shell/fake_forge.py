@@ -28,26 +28,37 @@ class FakeForge:
     calls: list[str] = field(default_factory=list)
     answers: dict[str, object] = field(default_factory=dict)
     tells_account: bool = True
+    limits: list[dict[str, str]] = field(default_factory=list)
+    token: str = TOKEN
+    statuses: list[str] = field(default_factory=list)
+
+    @property
+    def status_of_limit(self) -> int:
+        """With which status limits are told."""
+        return 429 if "RateLimit-Reset" in self.limits[0] else 403
 
     @property
     def open(self) -> list[dict[str, Any]]:
         """The requests that are open."""
         return [one for one in self.requests.values() if one["state"] == "open"]
 
-    def answer(  # noqa: C901  # a row a request
+    def answer(  # noqa: C901, PLR0912  # a row a request
         self, method: str, path: str, body: dict[str, Any]
     ) -> tuple[int, object]:
         """Return status and body."""
         if self.failures:
             self.failures -= 1
             return 503, {}
+        if self.limits:
+            return self.status_of_limit, {"message": "API rate limit exceeded"}
         tail = re.sub(r"^/api/v\d/((repos/team/fleet|projects/team%2Ffleet)/)?", "", path)
         tail, _, query = tail.partition("?")
         page = int(re.findall(r"(?:^|&)page=(\d+)", query)[0]) if "page=" in query else 1
         self.calls.append(f"{method} {tail}")
         if method == "GET" and tail in self.answers:
             return 200, self.answers.pop(tail)
-        shown = [(n, one) for n, one in self.requests.items() if one["state"] == "open"]
+        closed = "state=closed" in query
+        shown = [(n, one) for n, one in self.requests.items() if (one["state"] != "open") == closed]
         shown = shown[(page - 1) * PAGE_SIZE : page * PAGE_SIZE]
         match method, tail.split("/"):
             case "GET", ["user"]:
@@ -70,11 +81,12 @@ class FakeForge:
                 named = (body["source_branch"], body["target_branch"])
                 return self._add(*named, body["title"], body["description"])
             case (("PATCH" | "PUT"), [("pulls" | "merge_requests"), number]):
-                self.requests[int(number)]["state"] = "closed"
+                self.requests[int(number)] |= {"state": "closed", "title": body["title"]}
                 return 200, {}
             case "DELETE", _:
                 return 204, None
-            case "POST", ["git", "refs"]:
+            case "POST", ["git", "refs"] | ["statuses", _]:
+                self.statuses += [body["state"]] if "state" in body else []
                 return 201, {}
         return 404, {}
 
@@ -116,6 +128,7 @@ def pull(number: int, request: dict[str, Any]) -> dict[str, Any]:
         "body": request["body"],
         "user": author,
         "draft": False,
+        "merged_at": None,
         "head": {
             "label": f"{request['author']}:{request['head']}",
             "ref": request["head"],
@@ -140,7 +153,8 @@ def merge_request(number: int, request: dict[str, Any]) -> dict[str, Any]:
         "project_id": OURS,
         "title": request["title"],
         "description": request["body"],
-        "state": "opened",
+        "state": {"open": "opened"}.get(request["state"], request["state"]),
+        "merged_at": None,
         "source_branch": request["head"],
         "target_branch": request["base"],
         "source_project_id": request["repository"],
@@ -158,10 +172,20 @@ def forge_server() -> Iterator[FakeForge]:
         def _serve(self) -> None:
             length = int(self.headers.get("Content-Length") or 0)
             body = json.loads(self.rfile.read(length) or b"{}")
-            forge.tokens.add(str(self.headers.get("Authorization", ""))[-len(TOKEN) :])
-            status, found = forge.answer(self.command, self.path, body)
+            given = self.headers.get("Authorization") or self.headers.get("PRIVATE-TOKEN") or ""
+            token = given.rpartition(" ")[2]
+            forge.tokens.add(token)
+            limits = forge.limits[:1]
+            status: int = 401
+            found: object = {}
+            if token == forge.token:
+                status, found = forge.answer(self.command, self.path, body)
             data = b"" if found is None else json.dumps(found).encode()
             self.send_response(status)
+            if status in (403, 429) and limits:
+                forge.limits.pop(0)
+                for name, value in limits[0].items():
+                    self.send_header(name, value)
             self.send_header("Content-Length", str(len(data)))
             self.end_headers()
             self.wfile.write(data)

@@ -93,13 +93,13 @@ def signed(body: bytes = b"{}", *, key: str = SECRET, digest: str = "sha256") ->
 @contextmanager
 def served(
     *,
-    secret: str = SECRET,
+    secrets: tuple[str, ...] = (SECRET,),
     poll_seconds: float = 60.0,
     connection_seconds: float = PATIENCE_SECONDS,
     collapse_seconds: float = 0.0,
     body_seconds: float = PATIENCE_SECONDS,
 ) -> Iterator[Served]:
-    """Serve while the block lasts; without a `secret` there is no webhook."""
+    """Serve while the block lasts; without `secrets` there is no webhook."""
     stopwatch = Stopwatch()
     health = DaemonHealth(poll_seconds=poll_seconds, stopwatch=stopwatch)
     metrics = Metrics(lambda _: MOMENT)
@@ -110,13 +110,13 @@ def served(
         running.woken.set()
 
     hook = Webhook(
-        secret,
+        lambda: secrets,
         wake,
         metrics.hook_answered,
         collapse_seconds=collapse_seconds,
         body_seconds=body_seconds,
     )
-    app = new_app(health, metrics, hook if secret else None, secrets=(SECRET,))
+    app = new_app(health, metrics, hook if secrets else None, secrets=(SECRET,))
     address = Address("127.0.0.1", 0)
     with Listener(address, app, connection_seconds=connection_seconds) as listener:
         running.port = listener.address.port

@@ -80,18 +80,16 @@ def _proposer(
     kind: str, url: str, secrets: OperationSecrets, root: "ServedRoot"
 ) -> "Iterator[Observer]":
     """Propose to let held removals go while the block lasts."""
-    import httpx
-
     from reconciler.shell.git.masking import mask_of
     from reconciler.shell.reports.forges import open_forge
     from reconciler.shell.reports.merge_requests import MergeRequests
-    from reconciler.shell.reports.outbox import ANSWER_SECONDS
+    from reconciler.shell.reports.outbox import new_client
     from reconciler.shell.reports.proposer import Proposer
 
     branch = root.passes.branch
     forge = open_forge(kind, url, secrets.report_token, branch=branch.name)
     with (
-        httpx.Client(timeout=ANSWER_SECONDS, follow_redirects=False) as client,
+        new_client(url) as client,
         Proposer(
             MergeRequests(client, forge), branch.repository, branch.name, mask_of(secrets.texts)
         ) as proposer,
@@ -182,7 +180,8 @@ def _listen(
 
     address = parse_address(listen)
     first = metrics[roots[0].name]
-    hook = Webhook(secrets.webhook, wake, first.hook_answered) if secrets.webhook else None
+    known = secrets.webhook
+    hook = Webhook(known.lines, wake, first.hook_answered) if known() else None
     counted = MetricsOfRoots(metrics) if roots[0].name else first
     app = new_app(health, counted, hook, secrets=secrets.texts, page=page)
     listener = Listener(address, app, proxies=secrets.page.proxies)
@@ -215,7 +214,10 @@ def _reporter(
         raise UsageError("--report-context must be a name, such as reconciler/production")
     if root.name:  # or else one status of a commit would hide that of another root
         context = f"{context}/{root.name}"
-    outbox = Outbox(kind, secrets=secrets.texts, counted=counted)
+    renewed = secrets.report_secret if kind == WEBHOOK else secrets.report_token
+    outbox = Outbox(
+        kind, url=url, secrets=secrets.texts, counted=counted, is_renewed=renewed.may_change
+    )
     mask = mask_of(secrets.texts)
     reporter: Observer
     if kind == WEBHOOK:

@@ -25,6 +25,7 @@ from reconciler.shell.daemon.roots_watch import RootsWatch
 from reconciler.shell.daemon.serve_branch import Daemon, PassRunner, RunHere
 from reconciler.shell.daemon.settings_file import SettingsWatch
 from reconciler.shell.daemon.watch import Wakeups
+from reconciler.shell.git.masking import HiddenTexts
 from reconciler.shell.passes.branches import RemoteBranch
 from reconciler.shell.passes.one_pass import Passes
 from reconciler.shell.processes.garbage import collect_steadily
@@ -54,7 +55,7 @@ def run(
     text = log_format == "text" or (log_format == "auto" and terminal)
     colours = terminal and click.get_current_context().color is not False
     secrets = read_secrets(operation)
-    hidden = (*secrets.texts, *remote_secrets(service))
+    hidden = HiddenTexts((secrets.texts, remote_secrets(service)))
     configure_log(sys.stderr, text=text, colours=colours, secrets=hidden)
     asked = served_roots
     check_executor(asked.executor, service)

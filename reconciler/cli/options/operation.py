@@ -2,20 +2,31 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from reconciler.cli.options.option_group import gathered
 from reconciler.cli.options.page_access import PageOptions, page_options, read_access
-from reconciler.cli.options.secret_files import read_secret, secret_option
+from reconciler.cli.options.secret_files import (
+    read_secret,
+    read_secrets_of_hooks,
+    secret_option,
+)
 from reconciler.errors import UsageError
-from reconciler.shell.http.page_access import NO_ACCESS, PageAccess
+from reconciler.shell.http.page_access import PageAccess
+
+if TYPE_CHECKING:
+    from reconciler.shell.git.masking import HiddenTexts
+    from reconciler.shell.renewed_secret import RenewedSecret
 
 HOOK_SECRET = "RECONCILER_WEBHOOK_SECRET"  # noqa: S105  # the name of a variable
 REPORT_TOKEN = "RECONCILER_REPORT_TOKEN"  # noqa: S105  # the name of a variable
 REPORT_SECRET = "RECONCILER_REPORT_SECRET"  # noqa: S105  # the name of a variable
 WEBHOOK = "webhook"
+Read = Callable[[str, Path | None, str], str]
 REPORTS = ("github", "gitlab", "gitea", WEBHOOK)
 
 
@@ -82,19 +93,20 @@ def operation_options(function: Callable[..., int]) -> Callable[..., int]:
 
 @dataclass(frozen=True, slots=True)
 class OperationSecrets:
-    """What must never be shown; `""` where there is none."""
+    """What must never be shown; each is read again when its file has changed."""
 
-    webhook: str = ""
-    page: PageAccess = NO_ACCESS
-    report_token: str = ""
-    report_secret: str = ""
+    webhook: "RenewedSecret"
+    page: PageAccess
+    report_token: "RenewedSecret"
+    report_secret: "RenewedSecret"
 
     @property
-    def texts(self) -> tuple[str, ...]:
-        """All that there are."""
-        return tuple(
-            filter(None, (self.webhook, self.page.token, self.report_token, self.report_secret))
-        )
+    def texts(self) -> "HiddenTexts":
+        """All that there are, and were of late."""
+        from reconciler.shell.git.masking import HiddenTexts
+
+        page = (self.page.token,) if self.page.token else ()
+        return HiddenTexts((self.webhook, page, self.report_token, self.report_secret))
 
 
 def read_secrets(operation: Operation) -> OperationSecrets:
@@ -103,21 +115,34 @@ def read_secrets(operation: Operation) -> OperationSecrets:
     Raises:
         UsageError: One cannot be read, or is too short to be one.
     """
-    webhook = read_secret("--webhook-secret-file", operation.webhook_secret_file, HOOK_SECRET)
-    if webhook and operation.listen is None:
+    from reconciler.shell.renewed_secret import RenewedSecret
+
+    def renewed(read: Read, option: str, file: Path | None, variable: str) -> RenewedSecret:
+        return RenewedSecret(partial(read, option, file, variable), file)
+
+    hooks = operation.webhook_secret_file
+    webhook = renewed(read_secrets_of_hooks, "--webhook-secret-file", hooks, HOOK_SECRET)
+    if webhook() and operation.listen is None:
         raise UsageError("a webhook secret goes with --listen, where /hook would be")
-    token = read_secret("--report-token-file", operation.report_token_file, REPORT_TOKEN)
-    if not (token.isascii() and token.isprintable()):
-        raise UsageError("the token of --report must be one line of ASCII")
-    secret = read_secret("--report-secret-file", operation.report_secret_file, REPORT_SECRET)
+    token = renewed(_token, "--report-token-file", operation.report_token_file, REPORT_TOKEN)
+    secret = renewed(
+        read_secret, "--report-secret-file", operation.report_secret_file, REPORT_SECRET
+    )
     kinds = [kind for kind, _ in operation.report]
     forges = [kind for kind in kinds if kind != WEBHOOK]
     if len(forges) > 1:
         raise UsageError("--report takes one forge, since there is one token")
     if operation.propose and not forges:
         raise UsageError("--propose goes with --report github, gitlab or gitea")
-    if bool(forges) != bool(token):
+    if bool(forges) != bool(token()):
         raise UsageError(f"--report of a forge and --report-token-file (${REPORT_TOKEN}) go along")
-    if (WEBHOOK in kinds) != bool(secret):
+    if (WEBHOOK in kinds) != bool(secret()):
         raise UsageError(f"--report webhook and --report-secret-file (${REPORT_SECRET}) go along")
     return OperationSecrets(webhook, read_access(operation.page), token, secret)
+
+
+def _token(option: str, file: Path | None, variable: str) -> str:
+    token = read_secret(option, file, variable)
+    if not (token.isascii() and token.isprintable()):
+        raise UsageError("the token of --report must be one line of ASCII")
+    return token

@@ -8,6 +8,7 @@ import click
 from reconciler.cli.options.option_group import Option
 from reconciler.errors import UsageError
 
+MOST_AT_ONCE = 2  # secrets of webhooks
 SHORTEST_SECRET = 16  # characters; forges generate longer ones
 LONGEST_SECRET_BYTES = 16 * 1024
 
@@ -44,3 +45,14 @@ def read_secret(option: str, file: Path | None, variable: str) -> str:
     if len(secret) < SHORTEST_SECRET:
         raise UsageError(f"{where} must hold at least {SHORTEST_SECRET} characters")
     return secret
+
+
+def read_secrets_of_hooks(option: str, file: Path | None, variable: str) -> str:
+    """Return the secrets of webhooks, one a line: two may hold at once, while one is renewed."""
+    found = read_secret(option, file, variable)
+    lines = [line for line in found.splitlines() if line.strip()]
+    if len(lines) > MOST_AT_ONCE:
+        raise UsageError(f"{option} must hold at most {MOST_AT_ONCE} secrets, each on its own line")
+    if any(len(line.strip()) < SHORTEST_SECRET for line in lines):
+        raise UsageError(f"{option} must hold at least {SHORTEST_SECRET} characters on each line")
+    return "\n".join(lines)

@@ -1,6 +1,6 @@
 """The log: one line an event, text for people or JSON for machines, and no secret in either."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import TextIO
 
 import structlog
@@ -9,7 +9,7 @@ from reconciler.shell.git.masking import mask_of
 
 
 def configure_log(
-    stream: TextIO, *, text: bool, colours: bool, secrets: Iterable[str] = ()
+    stream: TextIO, *, text: bool, colours: bool, secrets: Collection[str] = ()
 ) -> None:
     """Set the process's log up.
 

@@ -3,7 +3,8 @@
 import json
 import re
 from base64 import b64encode, urlsafe_b64encode
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass
 from urllib.parse import quote, quote_plus
 
 USERINFO = re.compile(r"(?<=://)[^/@\s'\"]*@")
@@ -29,10 +30,38 @@ def masked(text: str, secrets: Iterable[str] = ()) -> str:
     return SCP_PASSWORD.sub(r"\1:***", text)
 
 
-def mask_of(secrets: Iterable[str]) -> Callable[[str], str]:
-    """Return what masks these secrets in any form."""
-    hidden = [form for secret in secrets for form in forms_of(secret)]
-    return lambda text: masked(text, hidden)
+def mask_of(secrets: Collection[str]) -> Callable[[str], str]:
+    """Return what masks these secrets in any form, as they are by then."""
+    known: tuple[str, ...] = ()
+    hidden: list[str] = []
+
+    def mask(text: str) -> str:
+        nonlocal known, hidden
+        if (found := tuple(secrets)) != known:
+            known, hidden = found, [form for secret in found for form in forms_of(secret)]
+        return masked(text, hidden)
+
+    return mask
+
+
+@dataclass(frozen=True, slots=True)
+class HiddenTexts(Collection[str]):
+    """What must not be shown, of several sources; each is asked whenever it matters."""
+
+    sources: tuple[Iterable[str], ...]
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield each text."""
+        for source in self.sources:
+            yield from source
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return sum(1 for _ in self)
+
+    def __contains__(self, text: object) -> bool:
+        """Return whether a text is one of them."""
+        return any(one == text for one in self)
 
 
 def forms_of(secret: str) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ But for the page (`page_endpoints.py`), answers need no credentials, so they hol
 content of a repository, but for the reason why a pass fails, from which credentials are taken out.
 """
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Collection
 from typing import Protocol
 
 import structlog
@@ -44,7 +44,7 @@ def new_app(
     metrics: MetricsPage,
     webhook: Webhook | None,
     *,
-    secrets: Iterable[str] = (),
+    secrets: Collection[str] = (),
     page: PageEndpoints | PageOfRoots | None = None,
 ) -> Starlette:
     """Return the app.

@@ -5,13 +5,12 @@ replay, a forged repository name or a flood costs one look at the remote in two 
 """
 
 import asyncio
-import hmac
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 
-from reconciler.shell.http.hook_signature import HookRefused, check, signatures_of
+from reconciler.shell.http.hook_signature import HookRefused, RunningHook, signatures_of
 
 BODY_BYTES = 1024 * 1024
 BODY_SECONDS = 5.0
@@ -27,7 +26,7 @@ class Webhook:
     The body goes through a running HMAC piece by piece and is never kept, nor unpacked.
 
     Args:
-        secret: What the forge signs with.
+        secrets: Returns what the forge signs with: more than one while it is renewed.
         wake: Makes the daemon look; called once for all hooks of `collapse_seconds`.
         answered: Is told the forge and the status of each answer.
         collapse_seconds: How long hooks are gathered, from the first one on.
@@ -36,14 +35,14 @@ class Webhook:
 
     def __init__(
         self,
-        secret: str,
+        secrets: Callable[[], Sequence[str]],
         wake: Callable[[], None],
         answered: Answered,
         *,
         collapse_seconds: float = COLLAPSE_SECONDS,
         body_seconds: float = BODY_SECONDS,
     ) -> None:
-        self._secret = secret.encode()
+        self._secrets = secrets
         self._wake = wake
         self._answered = answered
         self._collapse_seconds = collapse_seconds
@@ -78,28 +77,30 @@ class Webhook:
         if refused := _refused_by_head(request):
             return provider, *refused
         try:
-            digest = await asyncio.wait_for(self._digest(request), self._body_seconds)
+            running = RunningHook(signatures, self._secrets())
+            whole = await asyncio.wait_for(_read(request, running), self._body_seconds)
         except TimeoutError:
             return provider, 408, f"the body must arrive within {self._body_seconds:g} seconds"
         except ClientDisconnect:
             return provider, 400, "the body must be whole"
-        if digest is None:
+        if not whole:
             return provider, 413, f"the body must have at most {BODY_BYTES} bytes"
         try:
-            check(signatures, secret=self._secret, digest=digest)
+            running.check()
         except HookRefused as refusal:
             return provider, 401, str(refusal)
         return provider, 202, "the branch will be looked at"
 
-    async def _digest(self, request: Request) -> str | None:
-        """Return the HMAC of the body in hex, `None` as soon as it is too long."""
-        running, length = hmac.new(self._secret, digestmod="sha256"), 0
-        async for piece in request.stream():
-            length += len(piece)
-            if length > BODY_BYTES:
-                return None
-            running.update(piece)
-        return running.hexdigest()
+
+async def _read(request: Request, running: RunningHook) -> bool:
+    """Read the body; return whether it is no longer than it may be."""
+    length = 0
+    async for piece in request.stream():
+        length += len(piece)
+        if length > BODY_BYTES:
+            return False
+        running.update(piece)
+    return True
 
 
 def _refused_by_head(request: Request) -> tuple[int, str] | None:

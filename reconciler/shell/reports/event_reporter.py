@@ -31,7 +31,7 @@ class EventReporter:
 
     Args:
         url: Who gets them.
-        secret: What both sides know.
+        secret: Returns what both sides know by then.
         branch: The branch that is served.
         root: The folder that is served, `""` if it is the only one.
         clock: For failures, which have no moment of a pass.
@@ -43,7 +43,7 @@ class EventReporter:
         self,
         *,
         url: str,
-        secret: str,
+        secret: Callable[[], str],
         branch: str,
         root: str = "",
         clock: Clock,
@@ -52,7 +52,7 @@ class EventReporter:
     ) -> None:
         self._mask = mask
         self._url = url
-        self._secret = secret.encode()
+        self._secret = secret
         self._place = {"branch": branch, "root": root} if root else {"branch": branch}
         self._clock = clock
         self._post = post
@@ -112,13 +112,15 @@ class EventReporter:
         if not metadata:  # a failure is of a moment, not of a commit
             name = hashlib.sha256(f"{name} {format_moment(at)}".encode()).hexdigest()[:32]
         body = json.dumps({"id": name, "timestamp": format_moment(at), **told}).encode()
-        digest = hmac.new(self._secret, body, "sha256").hexdigest()
-        headers = {
-            "Content-Type": "application/json",
-            "X-Signature": f"sha256={digest}",
-            "X-Reconciler-Delivery": name,
-        }
-        self._post(OutgoingRequest(url=self._url, headers=headers, body=body, key=name))
+        headers = {"Content-Type": "application/json", "X-Reconciler-Delivery": name}
+
+        def signed() -> Mapping[str, str]:
+            digest = hmac.new(self._secret().encode(), body, "sha256").hexdigest()
+            return {"X-Signature": f"sha256={digest}"}
+
+        self._post(
+            OutgoingRequest(url=self._url, headers=headers, body=body, key=name, signed=signed)
+        )
 
 
 def _decision(decision: Decision) -> dict[str, object]:

@@ -9,11 +9,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
-from ipaddress import ip_address
 from urllib.parse import quote, urlsplit
 
 from reconciler.errors import UsageError
-from reconciler.shell.reports.outbox import OutgoingRequest
+from reconciler.shell.reports.outbox import OutgoingRequest, is_loopback
 
 LONGEST_DESCRIPTION = 140  # characters, the limit of GitHub; GitLab has 255
 
@@ -56,7 +55,8 @@ class Forge:
         api: Address of the forge's API.
         project: Address of the repository in it.
         commits: Address of a commit for people, but for its id.
-        headers: Who asks, with the token.
+        headers_of: Who asks, given the token.
+        token: Returns what it is now.
         body: The fields of a status, given its context and its link.
     """
 
@@ -64,8 +64,14 @@ class Forge:
     api: str
     project: str
     commits: str
-    headers: Mapping[str, str]
+    headers_of: Callable[[str], Mapping[str, str]]
+    token: Callable[[], str]
     body: Callable[[CommitStatus, str, str], Mapping[str, str]]
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """Who asks, with the token that is right now."""
+        return self.headers_of(self.token())
 
     @property
     def statuses(self) -> str:
@@ -77,27 +83,34 @@ class Forge:
         link = f"{self.commits}{status.decision or status.revision}"
         return OutgoingRequest(
             url=f"{self.statuses}{status.revision}",
-            headers={**self.headers, "Content-Type": "application/json"},
+            headers={"Content-Type": "application/json"},
+            signed=lambda: self.headers,
             body=json.dumps(self.body(status, context, link)).encode(),
             key=status.revision,
         )
 
 
 def open_forge(
-    kind: str, address: str, token: str, *, branch: str, option: str = "--report"
+    kind: str,
+    address: str,
+    token: str | Callable[[], str],
+    *,
+    branch: str,
+    option: str = "--report",
 ) -> Forge:
     """Return how statuses are posted for a repository.
 
     Args:
         kind: github, gitlab or gitea.
         address: Of the repository, as in a browser.
-        token: Of an account that may write statuses.
+        token: Of an account that may write statuses, or what returns it as it is by then.
         branch: The branch that is served; GitLab shows a status at one branch.
         option: That names the address, for the message of an error.
 
     Raises:
         UsageError: The address is not one of a repository.
     """
+    current = (lambda: token) if isinstance(token, str) else token
     origin, path = split_address(address, option)
     folders = path.removesuffix(".git").strip("/").split("/")
     if len(folders) < 2 or not all(folders):
@@ -113,7 +126,8 @@ def open_forge(
                 api=f"{origin}/api/v4",
                 project=f"{origin}/api/v4/projects/{project}",
                 commits=f"{page}/-/commit/",
-                headers={"PRIVATE-TOKEN": token},
+                headers_of=lambda found: {"PRIVATE-TOKEN": found},
+                token=current,
                 body=partial(_gitlab_body, branch),
             )
         case "gitea":
@@ -122,7 +136,8 @@ def open_forge(
                 api=f"{base}/api/v1",
                 project=f"{base}/api/v1/repos/{tail}",
                 commits=f"{page}/commit/",
-                headers={"Authorization": f"token {token}", "Accept": "application/json"},
+                headers_of=_gitea_headers,
+                token=current,
                 body=_github_body,
             )
     public = origin == "https://github.com"
@@ -132,11 +147,8 @@ def open_forge(
         api=api,
         project=f"{api}/repos/{tail}",
         commits=f"{page}/commit/",
-        headers={
-            "Authorization": f"Bearer {token}",
-            "Accept": "application/vnd.github+json",
-            "X-GitHub-Api-Version": "2022-11-28",
-        },
+        headers_of=_github_headers,
+        token=current,
         body=_github_body,
     )
 
@@ -149,7 +161,7 @@ def split_address(address: str, option: str = "--report") -> tuple[str, str]:
     """
     parts = urlsplit(address)
     host = parts.hostname or ""
-    safe = parts.scheme == "https" or (parts.scheme == "http" and _is_loopback(host))
+    safe = parts.scheme == "https" or (parts.scheme == "http" and is_loopback(host))
     if not safe or not host or not address.isprintable():
         raise UsageError(f"the URL of {option} must be https://HOST/PATH")
     if parts.username is not None or parts.query or parts.fragment:
@@ -157,13 +169,16 @@ def split_address(address: str, option: str = "--report") -> tuple[str, str]:
     return f"{parts.scheme}://{parts.netloc}", parts.path
 
 
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False
+def _github_headers(token: str) -> Mapping[str, str]:
+    return {
+        "Authorization": f"Bearer {token}",
+        "Accept": "application/vnd.github+json",
+        "X-GitHub-Api-Version": "2022-11-28",
+    }
+
+
+def _gitea_headers(token: str) -> Mapping[str, str]:
+    return {"Authorization": f"token {token}", "Accept": "application/json"}
 
 
 def _github_body(status: CommitStatus, context: str, link: str) -> Mapping[str, str]:

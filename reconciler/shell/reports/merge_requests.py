@@ -9,8 +9,10 @@ GitLab, its Commits, Branches and Merge requests APIs; Gitea, `repoCreateFile`, 
 
 import base64
 import json
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeAlias, cast
 from urllib.parse import quote
 
@@ -18,18 +20,35 @@ import httpx
 
 from reconciler.errors import ShellError
 from reconciler.shell.reports.forges import Forge
-from reconciler.shell.reports.open_requests import OpenRequest, account_of, requests_of
-from reconciler.shell.reports.outbox import unreachable
+from reconciler.shell.reports.open_requests import MergeRequest, account_of, requests_of
+from reconciler.shell.reports.outbox import READ_BYTES, asked_wait, unreachable
 
 MOST_PAGES = 40
+FEW_PAGES = 4  # of requests that are closed
 MOST_BYTES = 32 * 1024 * 1024
 LISTINGS = {
     "github": "pulls?state=open&per_page=100&page={}",
     "gitlab": "merge_requests?state=opened&per_page=100&page={}",
     "gitea": "pulls?state=open&limit=50&page={}",
 }
+CLOSED = {
+    "github": "pulls?state=closed&head={owner}:{branch}&per_page=100&page={}",
+    "gitlab": "merge_requests?state=closed&source_branch={branch}&per_page=100&page={}",
+    "gitea": "pulls?state=closed&sort=recentupdate&limit=50&page={}",
+}
+"""Gitea cannot be asked for a branch, so only those that were closed of late are looked at."""
+OUT_OF_DATE = "Out of date: "
+"""How the title of a request begins that was closed here, and not by a person."""
 UNTOLD = frozenset({401, 403, 404})
 ALREADY = frozenset({409, 422})  # the branch or the request is there, from an earlier attempt
+
+
+class ForgeLimit(ShellError):
+    """A limit of the forge is reached; it is asked again after so many seconds."""
+
+    def __init__(self, message: str, after_seconds: float) -> None:
+        self.after_seconds = after_seconds
+        super().__init__(message)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,22 +83,44 @@ class MergeRequests:
     client: httpx.Client
     forge: Forge
 
-    def open_requests(self, prefix: str) -> tuple[OpenRequest, ...]:
+    def open_requests(self, prefix: str) -> tuple[MergeRequest, ...]:
         """Return the open requests from branches whose names begin so, of this account or not.
 
         Raises:
             ShellError: The forge cannot be reached, refuses, or answers in another shape.
         """
+        found = self._listed(LISTINGS[self.forge.kind].format, MOST_PAGES)
+        return tuple(one for one in found if one.branch.startswith(prefix))
+
+    def is_closed_by_people(self, branch: str) -> bool:
+        """Return whether somebody closed our request from a branch, and did not merge it.
+
+        Raises:
+            ShellError: The forge cannot be reached, refuses, or answers in another shape.
+        """
+        owner = self.forge.project.rpartition("/")[0].rpartition("/")[2]
+        listing = partial(
+            CLOSED[self.forge.kind].format, owner=owner, branch=quote(branch, safe="")
+        )
+        return any(
+            one.branch == branch
+            and one.is_ours
+            and not one.is_merged
+            and not one.title.startswith(OUT_OF_DATE)
+            for one in self._listed(listing, FEW_PAGES)
+        )
+
+    def _listed(self, listing: Callable[[int], str], pages: int) -> tuple[MergeRequest, ...]:
+        """Return the requests of a list, page by page until there is nothing new."""
         account = self._account()
-        listing = LISTINGS[self.forge.kind]
-        found: dict[int, OpenRequest] = {}
-        for page in range(1, MOST_PAGES + 1):
-            answered = requests_of(self._ask("GET", listing.format(page)), self.forge.kind, account)
+        found: dict[int, MergeRequest] = {}
+        for page in range(1, pages + 1):
+            answered = requests_of(self._ask("GET", listing(page)), self.forge.kind, account)
             fresh = [request for request in answered if request.number not in found]
             found |= {request.number: request for request in fresh}
             if not fresh:
                 break
-        return tuple(one for one in found.values() if one.branch.startswith(prefix))
+        return tuple(found.values())
 
     def open(self, proposal: Proposal) -> bool:
         """Open one; what is there from an attempt that was cut off is gone on with.
@@ -92,18 +133,19 @@ class MergeRequests:
             made = self._ask(method, path, body, accept=ALREADY)
         return bool(made)
 
-    def close(self, branch: str, number: int) -> None:
-        """Close one, and delete its branch."""
-        name = quote(branch, safe="")
+    def close(self, request: MergeRequest) -> None:
+        """Close one that is out of date, say so in its title, and delete its branch."""
+        name, number = quote(request.branch, safe=""), request.number
+        title = {"title": f"{OUT_OF_DATE}{request.title.removeprefix(OUT_OF_DATE)}"}
         match self.forge.kind:
             case "gitlab":
-                self._ask("PUT", f"merge_requests/{number}", {"state_event": "close"})
+                self._ask("PUT", f"merge_requests/{number}", {"state_event": "close", **title})
                 self._ask("DELETE", f"repository/branches/{name}", accept={404})
             case "gitea":
-                self._ask("PATCH", f"pulls/{number}", {"state": "closed"})
+                self._ask("PATCH", f"pulls/{number}", {"state": "closed", **title})
                 self._ask("DELETE", f"branches/{name}", accept={404})
             case _:
-                self._ask("PATCH", f"pulls/{number}", {"state": "closed"})
+                self._ask("PATCH", f"pulls/{number}", {"state": "closed", **title})
                 self._ask("DELETE", f"git/refs/heads/{name}", accept=ALREADY | {404})
 
     def _account(self) -> str:
@@ -124,6 +166,7 @@ class MergeRequests:
         """Ask the forge, and return what it answers; `[]` where that is empty or accepted only.
 
         Raises:
+            ForgeLimit: It asks to be left alone for a while.
             ShellError: It cannot be reached, refuses, or answers what is no JSON.
         """
         address = url or f"{self.forge.project}/{path}"
@@ -137,6 +180,10 @@ class MergeRequests:
                         raise ShellError(f"{method} {path} answered more than {MOST_BYTES} bytes")
         except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
             raise ShellError(f"{method} {path}: {unreachable(error)}") from error
+        said = content[:READ_BYTES].decode(errors="replace")
+        wait = asked_wait(response.status_code, response.headers, said, time.time())
+        if wait:
+            raise ForgeLimit(f"{method} {path} answered {response.status_code}, a limit", wait)
         if not response.is_success and response.status_code not in accept:
             raise ShellError(f"{method} {path} answered {response.status_code}")
         if not response.is_success or not content:

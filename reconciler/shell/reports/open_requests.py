@@ -1,4 +1,4 @@
-"""What forges answer of open pull requests, decoded: whose each is, and from which repository.
+"""What forges answer of pull requests, decoded: whose each is, and from which repository.
 
 Source: GitHub, `pulls/list` and `users/get-authenticated` of its OpenAPI; GitLab, its Merge
 requests and Users APIs; Gitea, `repoListPullRequests` and `userGetCurrent` of its swagger.
@@ -11,19 +11,23 @@ from reconciler.errors import ShellError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OpenRequest:
-    """An open request.
+class MergeRequest:
+    """A request, open or not.
 
     Attributes:
         branch: From which it is; in a fork anybody names it.
         number: Of the request.
         author: Who opened it, `""` where that account is gone.
+        title: Its title.
+        is_merged: Whether it was merged.
         is_ours: Whether it is from a branch of the repository itself, by the account that asks.
     """
 
     branch: str
     number: int
     author: str
+    title: str
+    is_merged: bool
     is_ours: bool
 
 
@@ -36,8 +40,8 @@ def account_of(answered: object, kind: str) -> str:
     return _text(_mapping(answered, "the account"), "username" if kind == "gitlab" else "login")
 
 
-def requests_of(answered: object, kind: str, account: str) -> tuple[OpenRequest, ...]:
-    """Return the open requests of a page of them.
+def requests_of(answered: object, kind: str, account: str) -> tuple[MergeRequest, ...]:
+    """Return the requests of a page of them.
 
     Args:
         answered: What the forge answered.
@@ -54,19 +58,21 @@ def requests_of(answered: object, kind: str, account: str) -> tuple[OpenRequest,
     return tuple(decode(_mapping(one, "a request"), account) for one in answered)
 
 
-def _of_gitlab(request: Mapping[str, object], account: str) -> OpenRequest:
+def _of_gitlab(request: Mapping[str, object], account: str) -> MergeRequest:
     """Return a merge request; `source_project_id` is null where a fork is gone."""
     author = _login(request.get("author"), "username")
     source, target = request.get("source_project_id"), _number(request, "target_project_id")
-    return OpenRequest(
+    return MergeRequest(
         branch=_text(request, "source_branch"),
         number=_number(request, "iid"),
         author=author,
+        title=_text(request, "title"),
+        is_merged=request.get("merged_at") is not None,
         is_ours=source == target and account in ("", author),
     )
 
 
-def _of_github(request: Mapping[str, object], account: str) -> OpenRequest:
+def _of_github(request: Mapping[str, object], account: str) -> MergeRequest:
     """Return a pull request of GitHub or Gitea; `head.repo` is null where a fork is gone."""
     author = _login(request.get("user"), "login")
     head = _mapping(request.get("head"), "`head` of a request")
@@ -74,10 +80,12 @@ def _of_github(request: Mapping[str, object], account: str) -> OpenRequest:
     own = _number(_mapping(base.get("repo"), "`base.repo` of a request"), "id")
     source = head.get("repo")
     from_id = None if source is None else _number(_mapping(source, "`head.repo`"), "id")
-    return OpenRequest(
+    return MergeRequest(
         branch=_text(head, "ref"),
         number=_number(request, "number"),
         author=author,
+        title=_text(request, "title"),
+        is_merged=request.get("merged_at") is not None,
         is_ours=from_id == own and account in ("", author),
     )
 

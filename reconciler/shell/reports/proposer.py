@@ -22,8 +22,9 @@ from reconciler.shell.daemon.events import DaemonEvent, PassFinished
 from reconciler.shell.git.objects import read_file
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.processes.background import Background
-from reconciler.shell.reports.merge_requests import MergeRequests, Proposal
-from reconciler.shell.reports.open_requests import OpenRequest
+from reconciler.shell.reports.merge_requests import ForgeLimit, MergeRequests, Proposal
+from reconciler.shell.reports.open_requests import MergeRequest
+from reconciler.shell.reports.outbox import LONGEST_ASKED_SECONDS
 
 PREFIX = "reconciler-allow-"
 SHORT_DIGEST = 12
@@ -114,9 +115,11 @@ class Proposer(Background):
         log = structlog.get_logger()
         delay = self._first_delay_seconds
         while True:
+            asked = 0.0
             try:
                 self._once(held)
             except ShellError as error:
+                asked = error.after_seconds if isinstance(error, ForgeLimit) else 0.0
                 log.warning("a proposal waits", reason=printable(self._mask(str(error))))
             except (ReconcilerError, ValueError) as error:
                 log.warning("nothing is proposed", reason=printable(self._mask(str(error))))
@@ -124,7 +127,8 @@ class Proposer(Background):
             else:
                 return
             with self._changed:
-                if self._changed.wait_for(lambda: self._wanted or self._stopped, delay):
+                wait = max(delay, min(asked, LONGEST_ASKED_SECONDS))
+                if self._changed.wait_for(lambda: self._wanted or self._stopped, wait):
                     return
             delay = min(2 * delay, LONGEST_DELAY_SECONDS)
 
@@ -133,14 +137,17 @@ class Proposer(Background):
         digest = held.allow.rpartition(":")[2][:SHORT_DIGEST]
         branch = f"{self._prefix}{digest}" if held.allow else ""
         found = self._requests.open_requests(self._prefix)
-        ours = {request.branch: request.number for request in found if request.is_ours}
+        ours = {request.branch: request for request in found if request.is_ours}
         self._leave_alone(request for request in found if not request.is_ours)
         if branch and branch not in ours:
-            self._open(self._proposal(held, branch))
+            if self._requests.is_closed_by_people(branch):
+                structlog.get_logger().info("a proposal was closed, and stays so", branch=branch)
+            else:
+                self._open(self._proposal(held, branch))
         length = len(self._prefix) + SHORT_DIGEST  # the top's prefix is one of every root's
-        for name, number in ours.items():
+        for name, request in ours.items():
             if name != branch and len(name) == length:
-                self._requests.close(name, number)
+                self._requests.close(request)
 
     def _open(self, proposal: Proposal) -> None:
         """Open a request.
@@ -158,7 +165,7 @@ class Proposer(Background):
                 )
         structlog.get_logger().info("removals are proposed", branch=branch)
 
-    def _leave_alone(self, found: Iterable[OpenRequest]) -> None:
+    def _leave_alone(self, found: Iterable[MergeRequest]) -> None:
         """Log once each request that has the name of one of ours, and is none."""
         for request in found:
             if request.number in self._others or len(self._others) >= MOST_OTHERS:

@@ -2,12 +2,22 @@
 
 import asyncio
 import gzip
+import hmac
+from base64 import b64encode
 from threading import Thread
 
 import pytest
 
 from reconciler.shell.http.webhook import BODY_BYTES, Webhook
 from tests.shell.listening import PATIENCE_SECONDS, SECRET, answer_on, served, signed
+
+
+def standard(key: bytes, identity: str = "7", at: str = "1764201600") -> str:
+    """The headers of Standard Webhooks, which GitLab's signing tokens are."""
+    made = hmac.new(key, f"{identity}.{at}.".encode() + BODY, "sha256").digest()
+    told = f"webhook-id: {identity}\nwebhook-timestamp: {at}\n"
+    return f"{told}webhook-signature: v1,{b64encode(made).decode()}"
+
 
 BODY = b'{"repository": {"clone_url": "https://169.254.169.254/"}}'
 GITHUB = f"X-Hub-Signature-256: sha256={signed(BODY)}\nContent-Type: application/json"
@@ -30,6 +40,13 @@ GITHUB = f"X-Hub-Signature-256: sha256={signed(BODY)}\nContent-Type: application
             id="gitea-signs-as-others-do",
         ),
         pytest.param(f"X-Signature: sha256={signed(BODY)}", "generic", id="generic"),
+        pytest.param(f"X-Hub-Signature: sha256={signed(BODY)}", "bitbucket", id="bitbucket"),
+        pytest.param(standard(SECRET.encode()), "gitlab", id="gitlab-signing-token"),
+        pytest.param(
+            f"{standard(b'other')} {standard(SECRET.encode()).rpartition(' ')[2]}",
+            "gitlab",
+            id="gitlab-while-it-renews-its-token",
+        ),
     ],
 )
 def test_a_signed_hook_wakes_the_daemon(headers: str, provider: str) -> None:
@@ -77,6 +94,19 @@ def test_a_signed_hook_wakes_the_daemon(headers: str, provider: str) -> None:
             id="one-right-one-wrong",
         ),
         pytest.param(f"X-Gitlab-Token: guessed\n{GITHUB}", "is wrong", id="one-wrong-one-right"),
+        pytest.param(standard(b"guessed"), "is wrong", id="standard-with-another-key"),
+        pytest.param(
+            standard(SECRET.encode()).replace("webhook-id: 7", "webhook-id: 8"),
+            "is wrong",
+            id="standard-of-another-message",
+        ),
+        pytest.param(
+            standard(SECRET.encode()).partition("\n")[2], "goes with webhook-id", id="no-id"
+        ),
+        pytest.param(
+            f"X-Hub-Signature: sha256={signed(b'x')}", "is wrong", id="bitbucket-other-body"
+        ),
+        pytest.param(f"X-Hub-Signature: md5={signed(BODY)}", "sha256=<64", id="bitbucket-md5"),
     ],
 )
 def test_a_hook_that_is_not_signed_well_is_refused(headers: str, says: str) -> None:
@@ -218,7 +248,7 @@ def test_a_hundred_thousand_hooks_are_one_look() -> None:
             looks.append(None)
             woken.set()
 
-        hook = Webhook(SECRET, wake, lambda *_: None, collapse_seconds=0.0)
+        hook = Webhook(lambda: (SECRET,), wake, lambda *_: None, collapse_seconds=0.0)
         for _ in range(2):
             for _ in range(100_000):
                 hook.ring()
@@ -232,7 +262,7 @@ def test_a_hundred_thousand_hooks_are_one_look() -> None:
 
 def test_without_a_secret_there_is_no_webhook() -> None:
     """It is not found, rather than open to everybody."""
-    with served(secret="") as listener:
+    with served(secrets=()) as listener:
         assert 404 == listener.hook(BODY, GITHUB)[0]
 
 
@@ -240,3 +270,23 @@ def test_a_hook_is_posted() -> None:
     """Nothing else."""
     with served() as listener:
         assert 405 == listener.get("/hook")[0]
+
+
+def test_two_secrets_hold_at_once_while_one_is_renewed() -> None:
+    """Of a hook that has two signatures each may be by another; a signing token is in Base64."""
+    token = f"whsec_{b64encode(b'a-key-of-thirty-two-bytes-or-so').decode()}"
+    key = b"a-key-of-thirty-two-bytes-or-so"
+    with served(secrets=(SECRET, token)) as listener:
+        answers = [
+            listener.hook(BODY, headers)[0]
+            for headers in (
+                GITHUB,
+                standard(key),
+                f"X-Gitlab-Token: {SECRET}\n{standard(key)}",
+                f"X-Gitlab-Token: {token}\n{standard(key)}",
+                f"X-Gitlab-Token: guessed\n{standard(key)}",
+                standard(token.encode()),
+            )
+        ]
+
+    assert [202, 202, 202, 202, 401, 401] == answers

@@ -1,12 +1,19 @@
 """The outbox: what is sent again, what is not, and that nobody waits for it."""
 
 import time
+from pathlib import Path
 from threading import Event
 
+import httpx
 import pytest
 from structlog.testing import capture_logs
 
-from reconciler.shell.reports.outbox import ATTEMPTS, ROOM, Outbox, OutgoingRequest
+from reconciler.cli.options.secret_files import read_secret
+from reconciler.shell.git.masking import HiddenTexts
+from reconciler.shell.renewed_secret import RenewedSecret
+from reconciler.shell.reports.forges import CommitStatus, StatusState, open_forge
+from reconciler.shell.reports.outbox import ATTEMPTS, ROOM, Outbox, OutgoingRequest, new_client
+from tests.shell.fake_forge import forge_server
 from tests.shell.fleet import PATIENCE_SECONDS, eventually
 from tests.shell.receivers import Receiver, Reply, receiver
 
@@ -53,10 +60,119 @@ def test_what_is_refused_is_not_sent_again(status: int) -> None:
     assert [f"it answered {status}: no, ***"] == [entry["reason"] for entry in logs]
 
 
-def test_a_limit_of_github_is_waited_for() -> None:
-    """It is a 403 that says when to come again."""
-    with receiver(Reply(403, headers={"Retry-After": "0"}), Reply(201)) as server:
+@pytest.mark.parametrize(
+    ("status", "headers"),
+    [
+        pytest.param(403, {"Retry-After": "0"}, id="github-secondary"),
+        pytest.param(
+            403, {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "{soon}"}, id="github"
+        ),
+        pytest.param(429, {"RateLimit-Reset": "{soon}", "Retry-After": "1"}, id="gitlab"),
+        pytest.param(429, {"Retry-After": "Thu, 01 Jan 2026 00:00:00 GMT"}, id="a-date"),
+    ],
+)
+def test_a_limit_is_waited_for_as_long_as_the_forge_says(
+    status: int, headers: dict[str, str]
+) -> None:
+    """More often than what fails may be tried, and said with its length."""
+    soon = {name: value.format(soon=int(time.time()) + 1) for name, value in headers.items()}
+    with capture_logs() as logs, receiver(Reply(status, headers=soon), Reply(201)) as server:
         assert ["retried", "sent"] == send(server, "retried", "sent")
+    [waits] = logs
+    assert ("a report waits", True) == (waits["event"], 1 <= waits["seconds"] <= 3)
+
+
+def test_a_missing_permission_is_no_limit() -> None:
+    """GitHub tells what is left with every answer."""
+    headers = {"X-RateLimit-Remaining": "4999", "X-RateLimit-Reset": str(int(time.time()) + 3000)}
+    with receiver(Reply(403, b"Resource not accessible", headers)) as server:
+        assert ["refused"] == send(server, "refused")
+
+
+@pytest.mark.parametrize("kind", ["github", "gitlab", "gitea"])
+def test_a_token_that_is_renewed_is_read_again(tmp_path: Path, kind: str) -> None:
+    """An hour later; the report that met the old one is sent with the new one."""
+    file, counted = tmp_path / "token", list[str]()
+    file.write_text("the-token-of-the-first-hour\n")
+    secret = RenewedSecret(lambda: file.read_text().strip(), file)
+    with forge_server() as forge:
+        forge.token = "the-token-of-the-second-hour"  # noqa: S105  # of tests only
+        outbox = Outbox(
+            kind,
+            secrets=HiddenTexts((secret,)),
+            counted=lambda _, result: counted.append(result),
+            is_renewed=secret.may_change,
+            first_delay_seconds=0.05,
+        )
+        with capture_logs() as logs, outbox:
+            status = CommitStatus(revision="a" * 40, state=StatusState.SUCCESS, description="x")
+            outbox.post(
+                open_forge(kind, forge.url, secret, branch="main").request(status, context="c")
+            )
+            eventually(lambda: "retried" in counted, "the old token")
+            file.write_text(f"{forge.token}\n")
+            eventually(lambda: "sent" in counted, "the new one")
+
+    assert ["success"] == forge.statuses
+    assert {"the-token-of-the-first-hour", forge.token} == forge.tokens
+    assert not any(token in str(logs) for token in forge.tokens)
+
+
+def test_a_secret_that_cannot_be_read_again_stays(tmp_path: Path) -> None:
+    """And what is wrong is told once."""
+    file = tmp_path / "token"
+    file.write_text("the-token-of-the-first-hour\n")
+    secret = RenewedSecret(lambda: read_secret("--token", file, "NONE"), file)
+    with capture_logs() as logs:
+        for content in ("short", "short again", "the-token-of-the-second-hour"):
+            file.write_text(content)
+            told = [secret(), secret()]
+
+    assert ["the-token-of-the-second-hour"] * 2 == told
+    assert ["a secret is not renewed", "a secret is renewed"] == [one["event"] for one in logs]
+    assert {"the-token-of-the-first-hour", "the-token-of-the-second-hour"} == set(secret)
+
+
+@pytest.mark.parametrize("variable", ["http_proxy", "HTTP_PROXY", "all_proxy"])
+def test_the_loopback_is_asked_without_a_proxy(
+    monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    """A token goes there in the clear, and nobody else may see it."""
+    for name in ("no_proxy", "NO_PROXY", "http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    with receiver() as proxy, receiver() as server:
+        monkeypatch.setenv(variable, proxy.url)
+        assert ["sent"] == send(server, "sent")
+
+    assert ([], 1) == (proxy.received, len(server.received))
+
+
+def test_a_proxy_is_asked_where_the_environment_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`NO_PROXY` is kept, as for anything else."""
+    with receiver() as proxy:
+        monkeypatch.setenv("http_proxy", proxy.url)
+        monkeypatch.setenv("no_proxy", "internal.example.org")
+        with new_client("https://forge.example.org") as client:
+            client.post("http://forge.example.org/x", content=b"")
+            with pytest.raises(httpx.ConnectError):
+                client.post("http://internal.example.org:1/x", content=b"")
+
+    assert ["http://forge.example.org/x"] == [one.path for one in proxy.received]
+
+
+def test_what_is_not_sent_when_the_daemon_ends_is_told() -> None:
+    """A report that waits for a limit is news that nobody gets any more."""
+    with (
+        capture_logs() as logs,
+        receiver(Reply(429, headers={"Retry-After": "600"})) as server,
+        Outbox("github") as outbox,
+    ):
+        outbox.post(request(server, "first"))
+        eventually(lambda: len(server.received) == 1, "the limit")
+        outbox.post(request(server, "second"))
+
+    events = [one["event"] for one in logs if one["log_level"] == "warning"]
+    assert ["a report is dropped, since the daemon ends"] * 2 == events
 
 
 def test_a_status_that_is_so_already_is_fine() -> None:

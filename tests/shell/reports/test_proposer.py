@@ -7,6 +7,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from structlog.testing import capture_logs
 
 from reconciler.audit.previews.permission import permitted_file
 from reconciler.cli.main import run
@@ -28,6 +29,12 @@ FILES = {
     "policy.yaml": text(cluster_policy()),
     **{f"{name}.yaml": text(deployment(name)) for name in "xyz"},
 }
+LIMIT = {
+    "github": {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1"},
+    "gitlab": {"RateLimit-Remaining": "0", "RateLimit-Reset": "1"},
+    "gitea": {"Retry-After": "0"},
+}
+"""A limit that is over, as each forge tells it."""
 GONE = [f"{name}.yaml" for name in "xyz"]
 
 
@@ -139,6 +146,58 @@ def test_what_was_proposed_before_a_restart_is_not_proposed_twice(tmp_path: Path
                 eventually(lambda before=before: len(forge.calls) > before, "a look")  # type: ignore[misc]
                 eventually(lambda: bool(forge.open), "a proposal")
     assert 1 == len(forge.requests)
+
+
+@pytest.mark.parametrize("kind", ["github", "gitlab", "gitea"])
+def test_what_a_person_closed_stays_closed_across_restarts(tmp_path: Path, kind: str) -> None:
+    """They said no; merging it, or another removal, asks again."""
+    fleet, report = held(tmp_path)
+    with forge_server() as forge:
+        with proposing(forge, kind, fleet) as proposer:
+            proposer(passed(report))
+            eventually(lambda: bool(forge.open), "a proposal")
+        forge.requests[1]["state"] = "closed"
+        with capture_logs() as logs, proposing(forge, kind, fleet) as proposer:
+            proposer(passed(report))
+            eventually(lambda: bool(logs), "a look")
+
+    assert [] == forge.open
+    assert ["a proposal was closed, and stays so"] == [one["event"] for one in logs]
+
+
+@pytest.mark.parametrize("kind", ["github", "gitlab", "gitea"])
+def test_what_was_closed_as_out_of_date_is_proposed_again(tmp_path: Path, kind: str) -> None:
+    """Once the same is held again: nobody said no to it."""
+    fleet, report = held(tmp_path)
+    nothing = replace(report, outcome=replace(report.outcome, allow=""))
+    with forge_server() as forge, proposing(forge, kind, fleet) as proposer:
+        proposer(passed(report))
+        eventually(lambda: bool(forge.open), "a proposal")
+        proposer(passed(nothing))
+        eventually(lambda: not forge.open, "its end")
+        proposer(passed(report))
+        eventually(lambda: bool(forge.open), "another one")
+
+    assert ["Out of date: ", "Allow the rem"] == [
+        one["title"][:13] for one in forge.requests.values()
+    ]
+
+
+@pytest.mark.parametrize("kind", ["github", "gitlab", "gitea"])
+def test_a_limit_of_a_forge_is_waited_for(tmp_path: Path, kind: str) -> None:
+    """It is told with the moment at which it ends."""
+    fleet, report = held(tmp_path)
+    with (
+        capture_logs() as logs,
+        forge_server() as forge,
+        proposing(forge, kind, fleet) as proposer,
+    ):
+        forge.limits = [LIMIT[kind]]
+        proposer(passed(report))
+        eventually(lambda: bool(forge.open), "a proposal")
+
+    assert ["a proposal waits", "removals are proposed"] == [one["event"] for one in logs]
+    assert "a limit" in logs[0]["reason"]
 
 
 def test_a_forge_that_fails_is_asked_again(tmp_path: Path) -> None:

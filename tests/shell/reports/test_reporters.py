@@ -132,7 +132,7 @@ def told(fleet: Checkout, *steps: Callable[[], object]) -> list[OutgoingRequest]
     sent: list[OutgoingRequest] = []
     reporter = EventReporter(
         url="https://example.com/hook",
-        secret=SECRET,
+        secret=lambda: SECRET,
         branch="main",
         clock=Clock(NOW),
         post=sent.append,
@@ -155,7 +155,7 @@ def test_decisions_are_told_signed(tmp_path: Path) -> None:
     first, second = told(fleet, lambda: None, scale(fleet), lambda: None)
 
     digest = hmac.new(SECRET.encode(), second.body, "sha256").hexdigest()
-    assert f"sha256={digest}" == second.headers["X-Signature"]
+    assert f"sha256={digest}" == second.signed()["X-Signature"]
     document = fields(second)
     assert second.headers["X-Reconciler-Delivery"] == document["id"] != fields(first)["id"]
     assert ("info", "DecisionsCommitted", "1 decision, 0 faults") == (
