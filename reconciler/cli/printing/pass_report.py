@@ -32,6 +32,8 @@ def print_pass(
     _print_beside(report)
     beside = (edit for one in report.beside for edit in one.kept)
     _print_kept([*report.kept, *beside])
+    for mended in report.mended:
+        click.echo(printable(mended), err=True)
     for path in sorted(report.waiting):
         click.echo(f"{printable(path)} is being edited, so what is over stays in it", err=True)
     if outcome.recheck_at is not None:

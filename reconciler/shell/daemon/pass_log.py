@@ -55,6 +55,8 @@ class PassLog:
         self._log_waiting(report.waiting - self._waiting)
         if report.commit is not None or report.beside:
             self._log_kept(report)
+        for mended in report.mended:
+            self._log.warning("an index was mended", reason=mended)
         self._log_contested(report.contested)
         self._log_refused(frozenset(report.refused))
         self._waiting = report.waiting

@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from reconciler.audit.short_id import short_id
-from reconciler.shell.git.checkout.checkouts import Checkout, checked_out, open_checkout
+from reconciler.shell.git.checkout.checkouts import Checkout, is_at, open_checkout
 from reconciler.shell.git.checkout.index import locked_index, release_index
+from reconciler.shell.git.checkout.mended_index import note_index
 from reconciler.shell.git.checkout.step_files import finish
 from reconciler.shell.git.errors import CheckoutBusy, GitError
 from reconciler.shell.git.import_folder import remove_dead_imports
@@ -109,11 +110,12 @@ def _end(repository: Repository, step: HeldEntry) -> None:
     head = repository.find(branch)
     moved = head is not None and _contains(repository, head, entry.new)
     for checkout in _checkouts(repository, entry):
-        if head is not None and moved and _is_on(checkout, entry.reference):
+        if head is not None and moved and is_at(repository, checkout, entry.reference, entry.new):
             changes = _still_current(repository, entry, head)
             with locked_index(checkout, step) as locked:
                 try:
                     finish(locked, changes)
+                    note_index(checkout, entry.old, entry.new)
                 except (GitError, OSError) as error:
                     raise StepUnfinished(unfinished(entry.new, error)) from error
         else:
@@ -127,11 +129,6 @@ def unfinished(new: str, error: Exception) -> str:
 
 def _contains(repository: Repository, tip: str, commit: str) -> bool:
     return repository.git.run("merge-base", "--is-ancestor", commit, tip).code == 0
-
-
-def _is_on(checkout: Checkout, reference: str) -> bool:
-    """Return whether a branch is checked out; a person may have left it since."""
-    return checked_out(checkout.git, checkout.git_dir) == reference.encode(errors="surrogateescape")
 
 
 def _still_current(repository: Repository, entry: JournalEntry, head: str) -> Sequence[ChangedFile]:

@@ -8,6 +8,7 @@ from typing import Protocol
 from reconciler.errors import ShellError
 from reconciler.shell.git.checkout.edited import files_being_edited
 from reconciler.shell.git.checkout.kept_edits import KeptEdit
+from reconciler.shell.git.checkout.mended_index import mend_indexes
 from reconciler.shell.git.checkout.worktree import advance, advance_together, has_checkouts
 from reconciler.shell.git.publish import BranchMove
 from reconciler.shell.git.recovery import recover
@@ -31,6 +32,9 @@ class Branch(Protocol):
 
     def recover(self) -> None:
         """Finish what a killed process left half-done here."""
+
+    def take_mended(self) -> tuple[str, ...]:
+        """Return what was mended of checkouts since it was asked last, a sentence for each."""
 
     def busy(self, paths: Collection[str], *, at: str) -> frozenset[str]:
         """Return those of people's files that a person is editing where the branch would move."""
@@ -65,12 +69,14 @@ class Branch(Protocol):
 class LocalBranch:
     """A branch of a repository on this machine; checkouts of it follow.
 
-    `turn` is whose turn it is to move it, where several threads serve the same repository.
+    `turn` is whose turn it is to move it, where several threads serve the same repository. `mended`
+    says of which checkouts the index was mended, until somebody tells it.
     """
 
     repository: Repository
     name: str
     turn: threading.RLock = field(default_factory=threading.RLock, compare=False, repr=False)
+    mended: list[str] = field(default_factory=list, compare=False, repr=False)
 
     def share(self) -> None:
         """Let several threads serve folders of it: only moves must take turns, and they do."""
@@ -87,6 +93,14 @@ class LocalBranch:
         """Finish what the journal holds, or else its locks would block people, too."""
         with self.turn:
             recover(self.repository)
+            self.mended.extend(mend_indexes(self.repository, self.name))
+
+    def take_mended(self) -> tuple[str, ...]:
+        """Return what was mended since it was asked last."""
+        with self.turn:
+            mended = tuple(self.mended)
+            self.mended.clear()
+        return mended
 
     def repair(self) -> bool:
         """Return false: it is a person's repository, and nothing else has what is in it."""
@@ -149,6 +163,10 @@ class RemoteBranch:
     def recover(self) -> None:
         """Remove what killed commands left in the mirror; a push is whole or has not happened."""
         self.mirror.recover()
+
+    def take_mended(self) -> tuple[str, ...]:
+        """Return nothing: a mirror has no checkouts."""
+        return ()
 
     def repair(self) -> bool:
         """Rebuild the mirror if git cannot read it."""

@@ -158,6 +158,7 @@ class Passes:
                 if not self._repaired():
                     raise
                 report = self._delivered(self._run(at=at, publish=publish), publish=publish)
+        report = replace(report, mended=self.branch.take_mended())
         if self.settled is not None and publish and not report.is_held:
             commit = report.commit or report.heads.inputs
             self.settled.keep(report.world, commit, report.outcome, report.now)

@@ -23,7 +23,8 @@ class PassReport:
     other branches that were delivered to, or could not be. `contested` is what is not written for
     now, since others undo it again and again. `heads` is where the branches were that it read,
     as far as they are accepted, and `refused` are the commits that are not. `kept` are the files of
-    checkouts that are not as it wrote them, since a person edited them. `steps` are what each
+    checkouts that are not as it wrote them, since a person edited them. `mended` says of which
+    checkouts the index was mended. `steps` are what each
     step of it took, in seconds, all races together.
     """
 
@@ -39,6 +40,7 @@ class PassReport:
     beside: tuple[BranchDelivered, ...] = ()
     refused: tuple[RefusedCommit, ...] = ()
     kept: tuple[KeptEdit, ...] = ()
+    mended: tuple[str, ...] = ()
     steps: Mapping[str, float] = field(default_factory=dict)
 
     @property

@@ -50,6 +50,7 @@ class PassSummary:
         beside: The other branches that were delivered to, or could not be.
         refused: The commits that are not accepted.
         kept: The files of checkouts that are not as it wrote them.
+        mended: Of which checkouts the index was mended, a sentence each.
         steps: What each step took, in seconds.
         rebalancers: How many rebalancers and triggers are in each state after it.
         suspended: Whether the configuration suspends everything.
@@ -76,6 +77,7 @@ class PassSummary:
     beside: tuple[BranchDelivered, ...]
     refused: tuple[RefusedCommit, ...]
     kept: tuple[KeptEdit, ...]
+    mended: tuple[str, ...]
     steps: Mapping[str, float]
     rebalancers: Mapping[str, int]
     suspended: bool
@@ -113,6 +115,7 @@ def summary_of(report: PassReport) -> PassSummary:
         beside=report.beside,
         refused=report.refused,
         kept=report.kept,
+        mended=report.mended,
         steps=report.steps,
         rebalancers=_rebalancer_states(_rebalancers_after(world, outcome)),
         suspended=settings.suspend,

@@ -653,7 +653,7 @@ def test_a_checkout_that_left_the_branch_meanwhile_is_not_moved(tmp_path: Path) 
     with (
         pytest.raises(LostRace, match="no longer checked out"),
         begun(repository, old, new) as step,
-        worktree._prepared(found, "main", CheckoutMove(old, new, ()), step),
+        worktree._prepared(repository, found, "main", CheckoutMove(old, new, ()), step),
     ):
         pass
 

@@ -15,6 +15,7 @@ from reconciler.shell.git.errors import CheckoutBusy
 from reconciler.shell.git.objects import ChangedFile
 from reconciler.shell.git.repository import Repository
 
+MOST_FOLLOWED = 5
 PLAIN_HEAD = re.compile(rb"ref: (refs/heads/(?!\.)[^\n]+)\n?")
 """Source: gitrepository-layout(5). Where references are in tables, it names `.invalid`."""
 
@@ -45,7 +46,8 @@ def find_checkouts(repository: Repository, branch: str) -> list[Checkout]:
         if not (folder / ".git").exists():
             continue
         checkout = open_checkout(repository, folder)
-        if reference.strip() == f"refs/heads/{branch}".encode(errors="surrogateescape"):
+        named = followed(repository, reference.strip())
+        if named == f"refs/heads/{branch}".encode(errors="surrogateescape"):
             found.setdefault(checkout.git_dir, checkout)
         else:
             _refuse_rebase(checkout, branch)
@@ -78,6 +80,36 @@ def checked_out(git: Git, git_dir: Path) -> bytes:
         if named is not None:
             return named[1]
     return git.run("symbolic-ref", "--quiet", "HEAD").stdout.removesuffix(b"\n")
+
+
+def is_at(repository: Repository, checkout: Checkout, reference: str, commit: str) -> bool:
+    """Return whether a checkout is on a branch that has moved to a commit, or at that commit.
+
+    `git switch -c` leaves a branch without a lock on the index: before it moved, for another one
+    at the old commit, or after it moved, for one at the new commit.
+    """
+    named = followed(repository, checked_out(checkout.git, checkout.git_dir))
+    if named == reference.encode(errors="surrogateescape"):
+        return True
+    head = checkout.git.run("rev-parse", "--quiet", "--verify", "HEAD").stdout
+    return head.decode().strip() == commit
+
+
+def followed(repository: Repository, reference: bytes) -> bytes:
+    """Return where a reference leads that is a name for another one, else itself.
+
+    Source: gitrepository-layout(5); git follows five of them at most.
+    """
+    for _ in range(MOST_FOLLOWED):
+        place = repository.common_dir / reference.decode(errors="surrogateescape")
+        try:
+            named = PLAIN_HEAD.fullmatch(place.read_bytes()) if reference else None
+        except OSError:  # packed, in a table, or gone: such a name stands in a file of its own
+            return reference
+        if named is None:
+            return reference
+        reference = named[1]
+    return reference
 
 
 def _listed(repository: Repository) -> dict[Path, bytes]:

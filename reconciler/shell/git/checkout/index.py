@@ -2,6 +2,10 @@
 
 The lock file is the one that every git command takes before it writes the index. It is a link to
 the entry of the crash journal, so whoever finds it knows whose it is and what was to happen.
+
+The index moves before the branch, as with git's own commands: a `git commit` that has read the old
+`HEAD` fails, and one that has read the new one reads the new index after it. Until the step is over
+the index of before stands beside it, so that a step that moves no branch leaves none behind.
 """
 
 import contextlib
@@ -19,6 +23,8 @@ from reconciler.shell.git.journal import NOTHING_MOVED, HeldEntry
 from reconciler.shell.processes.durable import sync_file, sync_folder
 
 COPY_PREFIX = "reconciler-index-"
+BEFORE = "reconciler-before.index"
+"""The index of before the step while that lasts; empty where there was none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +40,33 @@ class LockedIndex:
     checkout: Checkout
     git: Git
     copy: Path
+
+    def draft_ahead(self) -> Path | None:
+        """Return another copy of the private copy, which may be moved and put in the index's place.
+
+        `None` where there are no entries.
+        """
+        if not self.copy.exists():
+            return None
+        ahead = self.copy.with_name(f"{self.copy.name}-ahead")
+        os.link(self.copy, ahead)
+        return ahead
+
+    def install_ahead(self, ahead: Path) -> None:
+        """Put a copy in the index's place before the branch moves, and keep the index of before."""
+        folder = self.checkout.git_dir
+        try:
+            os.link(folder / "index", folder / BEFORE)
+        except FileNotFoundError:
+            (folder / BEFORE).touch()
+        sync_file(ahead)
+        sync_folder(folder)
+        ahead.replace(folder / "index")
+        sync_folder(folder)
+
+    def put_back(self) -> None:
+        """Put the index of before back: its checkout does not follow the branch any more."""
+        _put_back(self.checkout.git_dir)
 
     def install(self) -> None:
         """Put the private copy in the index's place; readers see the one or the other."""
@@ -71,23 +104,41 @@ def locked_index(checkout: Checkout, step: HeldEntry) -> Iterator[LockedIndex]:
         )
         stays = False
     except NOTHING_MOVED:
+        _put_back(checkout.git_dir)
         stays = False
         raise
     finally:
         _remove_copies(checkout)
         if not stays:
+            (checkout.git_dir / BEFORE).unlink(missing_ok=True)
             lock.unlink(missing_ok=True)
             sync_folder(checkout.git_dir)
 
 
 def release_index(git_dir: Path, step: HeldEntry) -> None:
-    """Remove what a step left of its lock on the index of a checkout, and nothing else."""
+    """Undo what a step that moved no branch left of its lock on the index, and nothing else."""
     lock = git_dir / "index.lock"
     if not step.is_linked_at(lock):
         return
+    _put_back(git_dir)
     for leftover in git_dir.glob(f"{COPY_PREFIX}*"):
         leftover.unlink(missing_ok=True)
     lock.unlink(missing_ok=True)
+    sync_folder(git_dir)
+
+
+def _put_back(git_dir: Path) -> None:
+    """Put the index of before back in its place, if the step had put another one there."""
+    before = git_dir / BEFORE
+    try:
+        was_there = before.stat().st_size > 0
+    except FileNotFoundError:
+        return
+    if was_there:
+        before.replace(git_dir / "index")
+    else:
+        (git_dir / "index").unlink(missing_ok=True)
+        before.unlink()
     sync_folder(git_dir)
 
 

@@ -1,7 +1,8 @@
 """Moves a branch together with the files of every checkout that has it checked out.
 
 A branch that moves alone leaves its checkout with staged reversals, and the next `git commit -a`
-there would undo what was decided. So either both move, or neither. A person's work is never
+there would undo what was decided. So either both move, or neither: first the indexes, then the
+branch, then the files. A person's work is never
 touched: an edited file keeps the edit, and whatever else is in the way refuses the move before
 anything has changed.
 """
@@ -12,11 +13,23 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
 from reconciler.errors import ShellError
-from reconciler.shell.git.checkout.checkouts import Checkout, checked_out, find_checkouts
+from reconciler.shell.git.checkout.checkouts import (
+    Checkout,
+    checked_out,
+    find_checkouts,
+    followed,
+    is_at,
+)
 from reconciler.shell.git.checkout.index import LockedIndex, locked_index
 from reconciler.shell.git.checkout.index_entries import IndexEntries, index_entries
 from reconciler.shell.git.checkout.kept_edits import KeptEdit
-from reconciler.shell.git.checkout.merged_move import CheckoutMove, check_merge, merge
+from reconciler.shell.git.checkout.mended_index import note_index
+from reconciler.shell.git.checkout.merged_move import (
+    CheckoutMove,
+    check_merge,
+    merge,
+    refusal_of_move,
+)
 from reconciler.shell.git.checkout.plain_move import (
     ListedMove,
     enter_around_edits,
@@ -165,18 +178,28 @@ def _advance_all(
     kept: list[KeptEdit] = []
     with contextlib.ExitStack() as locks:
         prepared = [
-            locks.enter_context(_prepared(checkout, branch, move, step)) for checkout in checkouts
+            locks.enter_context(_prepared(repository, checkout, branch, move, step))
+            for checkout in checkouts
         ]
+        for one in prepared:
+            _install_ahead(one, move)
         _publish(repository, [BranchMove(branch, old, new)], step, reason=reason)
         begun: list[LockedIndex] = []
         try:
+            following = []
             for one in prepared:
+                if is_at(repository, one.locked.checkout, f"refs/heads/{branch}", new):
+                    following.append(one)
+                else:
+                    one.locked.put_back()
+            for one in following:
                 begun.append(one.locked)
                 kept += _move(one, move)
                 folder = one.locked.checkout.folder
                 sync_places([folder / change.path for change in move.changes])
-            for one in prepared:
+            for one in following:
                 one.locked.install()
+                note_index(one.locked.checkout, old, new)
         except CheckoutBusy:
             _put_back(repository, branch, begun, move)
             raise
@@ -203,7 +226,7 @@ def _publish(
 
 @contextlib.contextmanager
 def _prepared(
-    checkout: Checkout, branch: str, move: CheckoutMove, step: HeldEntry
+    repository: Repository, checkout: Checkout, branch: str, move: CheckoutMove, step: HeldEntry
 ) -> Iterator[PreparedCheckout]:
     """Lock a checkout for which the move will succeed.
 
@@ -212,7 +235,7 @@ def _prepared(
         LostRace: A person left the branch since the checkout was found.
     """
     with locked_index(checkout, step) as locked:
-        head = checked_out(checkout.git, checkout.git_dir)
+        head = followed(repository, checked_out(checkout.git, checkout.git_dir))
         if head != f"refs/heads/{branch}".encode(errors="surrogateescape"):
             raise LostRace(f'{checkout.folder}: branch "{branch}" is no longer checked out')
         index = index_entries(locked.git, [change.path for change in move.changes])
@@ -236,6 +259,25 @@ def _enter(locked: LockedIndex, index: IndexEntries, move: CheckoutMove) -> List
             raise
         return around
     return None
+
+
+def _install_ahead(prepared: PreparedCheckout, move: CheckoutMove) -> None:
+    """Let the index be where the branch is about to be.
+
+    Raises:
+        CheckoutBusy: A person's work is in the way.
+        GitError: Git failed.
+    """
+    locked = prepared.locked
+    ahead = locked.draft_ahead()
+    if ahead is None:
+        return
+    if prepared.listed is None:
+        git = locked.git.having(variables={"GIT_INDEX_FILE": str(ahead)})
+        finished = git.run("read-tree", "-m", move.old, move.new)
+        if finished.code != 0:
+            raise refusal_of_move(locked.checkout.folder, finished)
+    locked.install_ahead(ahead)
 
 
 def _move(prepared: PreparedCheckout, move: CheckoutMove) -> tuple[KeptEdit, ...]:

@@ -1,0 +1,233 @@
+"""Git commands of people beside a pass: what they commit is what they named, and nothing else.
+
+A command runs whole at each step of a move, or began before it and waits at one of its own system
+calls until the move is over.
+"""
+
+import shutil
+import subprocess
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from reconciler.errors import ShellError
+from reconciler.shell.git.checkout import worktree
+from reconciler.shell.git.checkout.index import BEFORE, LockedIndex
+from reconciler.shell.git.checkout.mended_index import mend_indexes
+from reconciler.shell.git.checkout.worktree import advance
+from reconciler.shell.git.errors import LostRace
+from reconciler.shell.git.repository import Repository
+from tests.bounded import is_bounded
+from tests.shell.fleet import eventually
+from tests.shell.repositories import ENVIRONMENT, Checkout, git, new_checkout
+
+pytestmark = [pytest.mark.cpu_seconds(60), pytest.mark.timeout(120)]  # many git commands
+
+OURS = {"status/a.yaml": "a: 2\n", "status/new.yaml": "n: 1\n"}
+STEPS = ("locked", "indexed", "moved", "written")
+COMMANDS = {
+    "add-commit": [["add", "note.txt"], ["commit", "--quiet", "-m", "note"]],
+    "commit-all": [["add", "note.txt"], ["commit", "--quiet", "-a", "-m", "note"]],
+    "commit-path": [["add", "note.txt"], ["commit", "--quiet", "-m", "note", "--", "note.txt"]],
+    "stash": [["stash", "--quiet", "--include-untracked"], ["stash", "pop", "--quiet"]],
+    "switch": [["switch", "--quiet", "-c", "mine"], ["switch", "--quiet", "main"]],
+    "status": [["status", "--short"]],
+}
+
+
+def start(folder: Path, kind: str) -> tuple[Checkout, Repository, str, str]:
+    """A checkout with outputs, and a commit of a pass that changes, adds and removes some."""
+    first = {"status/a.yaml": "a: 1\n", "status/old.yaml": "o: 1\n", "work.yaml": "w: 1\n"}
+    checkout = new_checkout(folder / "repo", first)
+    if kind == "line-ends":
+        checkout.commit({".gitattributes": "status/** text eol=crlf\n"})
+    if kind == "linked":
+        checkout.git("switch", "--quiet", "-c", "aside")
+        checkout.git("worktree", "add", "--quiet", str(folder / "linked"), "main")
+        checkout = Checkout(folder / "linked")
+    old = checkout.head()
+    git(checkout.folder, "switch", "--quiet", "--detach")
+    checkout.write(OURS)
+    (checkout.folder / "status/old.yaml").unlink()
+    checkout.git("add", "--all")
+    checkout.git("commit", "--quiet", "-m", "Place a")
+    new = checkout.head()
+    checkout.git("switch", "--quiet", "main")
+    return checkout, Repository.open(checkout.folder), old, new
+
+
+def at_step(monkeypatch: pytest.MonkeyPatch, step: str, act: Callable[[], None]) -> None:
+    """Let something happen once a move has come to a step."""
+
+    def after(target: object, name: str, *, before: bool = False) -> None:
+        real = getattr(target, name)
+
+        def wrapped(*arguments: object, **named: object) -> object:
+            if before:
+                act()
+                return real(*arguments, **named)
+            found = real(*arguments, **named)
+            act()
+            return found
+
+        monkeypatch.setattr(target, name, wrapped)
+
+    match step:
+        case "locked":
+            after(worktree, "_install_ahead", before=True)
+        case "indexed":
+            after(worktree, "_install_ahead")
+        case "moved":
+            after(worktree, "_publish")
+        case "written":
+            after(LockedIndex, "install", before=True)
+
+
+def named_by_people(checkout: Checkout) -> set[str]:
+    """The paths of all commits but the first and those of passes, on any branch."""
+    found: set[str] = set()
+    log = checkout.git("log", "--all", "--format=%H %s")
+    for line in filter(None, log.splitlines()):
+        revision, _, subject = line.partition(" ")
+        if subject == "note":
+            listed = checkout.git("show", "--name-only", "--format=", revision)
+            found.update(filter(None, listed.split("\n")))
+    return found
+
+
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("kind", ["plain", "line-ends", "linked"])
+def test_a_command_at_any_step_commits_what_it_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, name: str, step: str
+) -> None:
+    """It waits, or fails, or succeeds; afterwards the status shows only what the person did."""
+    if is_bounded() and kind != "plain" and name not in ("add-commit", "commit-all"):
+        pytest.skip("a share of the cases: tests/bounded.py")
+    checkout, repository, old, new = start(tmp_path, kind)
+    checkout.write({"note.txt": "mine\n"})
+
+    def act() -> None:
+        for arguments in COMMANDS[name]:
+            subprocess.run(
+                ["git", *arguments],
+                cwd=checkout.folder,
+                env=ENVIRONMENT,
+                capture_output=True,
+                check=False,
+            )
+
+    at_step(monkeypatch, step, act)
+    try:
+        advance(repository, "main", old=old, new=new)
+    except ShellError:
+        monkeypatch.undo()
+        advance(repository, "main", old=old, new=new)
+    mend_indexes(repository, "main")
+
+    assert named_by_people(checkout) <= {"note.txt"}
+    left = [line[3:] for line in checkout.git("status", "--porcelain").splitlines()]
+    assert left in ([], ["note.txt"])
+    whole = checkout.git("show", "HEAD:status/a.yaml").strip()  # a person may have left the branch
+    assert whole == (checkout.folder / "status/a.yaml").read_text().strip()
+    assert (name == "switch") or "a: 2" == whole
+
+
+@pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not there")
+@pytest.mark.parametrize("style", ["index", "path", "all"])
+def test_a_commit_that_began_before_the_pass_never_takes_it_back(
+    tmp_path: Path, style: str
+) -> None:
+    """It has read HEAD and the index, and gets the lock when the pass has let go of it."""
+    checkout, repository, old, new = start(tmp_path, "plain")
+    checkout.write({"note.txt": "mine\n"})
+    checkout.git("add", "note.txt")
+    more = {"index": [], "path": ["--", "note.txt"], "all": ["-a"]}[style]
+    lock, held = checkout.folder / ".git/index.lock", tmp_path / "held"
+    command = [
+        "strace", "-qq", "-f", "-o", str(held), "-P", str(lock), "-e", "trace=openat",
+        "-e", "inject=openat:delay_enter=1500000", "git", "commit", "--quiet", "-m", "note", *more,
+    ]  # fmt: skip
+    process = subprocess.Popen(
+        command, cwd=checkout.folder, env=ENVIRONMENT, stderr=subprocess.DEVNULL
+    )
+    eventually(held.exists, "the start of git")
+    waits = threading.Event()
+    waits.wait(0.7)  # git has read the index by then, or reads it after the pass: both must do
+    advance(repository, "main", old=old, new=new)
+    process.wait()
+    mended = mend_indexes(repository, "main")
+    again = mend_indexes(repository, "main")
+
+    assert named_by_people(checkout) <= {"note.txt"}
+    left = {line[3:] for line in checkout.git("status", "--porcelain").splitlines()}
+    assert left <= {"note.txt"}
+    assert len(mended) <= 1
+    assert () == again
+
+
+def test_an_index_that_was_put_back_is_mended_and_told_once(tmp_path: Path) -> None:
+    """What a person staged besides stays staged; their own edit of an output is left alone."""
+    checkout, repository, old, new = start(tmp_path, "plain")
+    before = (checkout.folder / ".git/index").read_bytes()
+    advance(repository, "main", old=old, new=new)
+    index = checkout.folder / ".git/index"
+    index.unlink()
+    index.write_bytes(before)
+    checkout.write({"work.yaml": "w: 9\n", "note.txt": "mine\n"})
+    checkout.git("add", "work.yaml", "note.txt")
+
+    assert "status/a.yaml" in checkout.git("diff", "--cached", "--name-only")
+    [told] = mend_indexes(repository, "main")
+    assert "for 3 paths; it is as the branch again" in told
+    assert () == mend_indexes(repository, "main")
+    assert "note.txt\nwork.yaml" == checkout.git("diff", "--cached", "--name-only").strip()
+
+
+def test_a_person_who_stages_an_edit_of_an_output_keeps_it(tmp_path: Path) -> None:
+    """What is neither as before the step, nor on disk as after it, is theirs."""
+    checkout, repository, old, new = start(tmp_path, "plain")
+    advance(repository, "main", old=old, new=new)
+    checkout.write({"status/a.yaml": "a: 1\n"})
+    checkout.git("add", "status/a.yaml")
+
+    assert () == mend_indexes(repository, "main")
+    assert "status/a.yaml" == checkout.git("diff", "--cached", "--name-only").strip()
+
+
+def test_a_branch_that_does_not_move_leaves_the_index_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A race is lost after the index moved: it goes back before the lock does."""
+    checkout, repository, old, new = start(tmp_path, "plain")
+
+    def lost(*_: object, **__: object) -> None:
+        raise LostRace("somebody else was first")
+
+    monkeypatch.setattr(worktree, "_publish", lost)
+    with pytest.raises(LostRace):
+        advance(repository, "main", old=old, new=new)
+
+    assert "" == checkout.status()
+    assert not (checkout.folder / ".git" / BEFORE).exists()
+    assert not (checkout.folder / ".git/index.lock").exists()
+
+
+def names_of(folder: Path) -> Iterator[str]:
+    """The files of a folder."""
+    return (path.name for path in folder.iterdir() if path.is_file())
+
+
+def test_a_branch_that_is_another_name_moves_with_its_checkout(tmp_path: Path) -> None:
+    """`git symbolic-ref refs/heads/main refs/heads/real`, checked out as main."""
+    checkout, repository, old, new = start(tmp_path, "plain")
+    checkout.git("branch", "--move", "main", "real")
+    checkout.git("symbolic-ref", "refs/heads/main", "refs/heads/real")
+    checkout.git("symbolic-ref", "HEAD", "refs/heads/main")
+    advance(repository, "real", old=old, new=new)
+
+    assert "" == checkout.status()
+    assert new == checkout.head()
+    assert {"a.yaml", "new.yaml"} == set(names_of(checkout.folder / "status"))
