@@ -15,6 +15,7 @@ from reconciler.delivery.owned_files import (
     FileOwner,
     OwnedFiles,
     is_in,
+    leaving_texts,
     owned_files,
     texts_of,
 )
@@ -218,6 +219,11 @@ class _Stage:
             return None
         self.memory.reads[owner.dialect].put(owner, found.reads)
         rendered, renamed = without_refused(found, self.configured, self.world.known)
+        gone, _ = without_refused(
+            Rendered(path=found.path, works=found.leaving), self.configured, self.world.known
+        )
+        rendered = replace(rendered, leaving=gone.works)
+        leaving = leaving_texts(owner, rendered, destinations, self.memory.wraps)
         try:
             texts = texts_of(owner, rendered, destinations, self.memory.wraps)
         except UserError as error:
@@ -225,10 +231,10 @@ class _Stage:
             rendered, renamed, texts = Rendered(path=rendered.path, failed=failed), {}, {}
         reach = self._may_be(owner) if rendered.failed or rendered.kept else {}
         files = owned_files(
-            owner, rendered, renamed, texts, reach, destinations, like=self.world.revision
+            owner, rendered, renamed, texts, leaving, reach, destinations, like=self.world.revision
         )
         present = self.world.delivered
-        self.texts[owner] = {
+        self.texts[owner] = {path: leaving[path] for path in leaving if path not in present} | {
             path: texts[path] for path, blob in files.blobs.items() if present.get(path) != blob
         }
         return files
@@ -242,7 +248,7 @@ class _Stage:
 
     def _text(self, path: str) -> str:
         """Return what should stand in a file."""
-        owner = self.memory.claims[path][0]
+        owner = self.memory.writer(path)
         if path not in self.texts.get(owner, ()):
             self._render(owner)
         return self.texts[owner][path]

@@ -34,6 +34,8 @@ class DeliveryMemory:
         kustomized_for: The destinations and clusters that these are of.
         claims: The decisions that claim a file, sorted; the first one has it.
         shared: The files that several claim.
+        leaving: The decisions that leave a file where it stands and write it where none does,
+            sorted; the first one has it.
         renamed: The files whose objects overrides gave another identity, by where an object of that
             identity would stand by itself.
         world: As it was rendered last, `None` before.
@@ -61,6 +63,7 @@ class DeliveryMemory:
     kustomized_for: tuple[Collection[Destination], frozenset[ClusterName]] | None = None
     claims: dict[str, tuple[FileOwner, ...]] = field(default_factory=dict)
     shared: set[str] = field(default_factory=set)
+    leaving: dict[str, tuple[FileOwner, ...]] = field(default_factory=dict)
     renamed: dict[str, frozenset[str]] = field(default_factory=dict)
     world: World | None = None
     settings: Settings | None = None
@@ -100,6 +103,12 @@ class DeliveryMemory:
                 self.telling.add(owner)
         self._rename({} if before is None else before.renamed, frozenset.difference)
         self._rename({} if files is None else files.renamed, frozenset.union)
+        past = frozenset[str]() if before is None else before.leaving.keys()
+        now = frozenset[str]() if files is None else files.leaving.keys()
+        for path in past | now:
+            owners = {*self.leaving.pop(path, ())} - {owner} | ({owner} if path in now else set())
+            if owners:
+                self.leaving[path] = tuple(sorted(owners))
         for path in old - new:
             self._claimed(path, [one for one in self.claims[path] if one != owner])
         alone = (owner,)  # one for all files, since nearly all are claimed once
@@ -107,7 +116,7 @@ class DeliveryMemory:
             others = self.claims.setdefault(path, alone)
             if others is not alone:
                 self._claimed(path, sorted((*others, owner)))
-        return {*old, *new}
+        return {*old, *new, *past, *now}
 
     def _rename(
         self,
@@ -140,8 +149,12 @@ class DeliveryMemory:
             wanted, there = self.blob(path), self.present.get(path)
             if wanted is None and there is not None:
                 self.left.add(path)
-            elif wanted != there:
+            elif wanted != there or (there is None and path in self.leaving):
                 self.lacking.add(path)
+
+    def writer(self, path: str) -> FileOwner:
+        """Return the decision that writes a file."""
+        return (self.claims.get(path) or self.leaving[path])[0]
 
     def blob(self, path: str) -> str | None:
         """Return the blob id that should stand at a path, `None` if nothing should."""

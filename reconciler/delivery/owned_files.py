@@ -43,6 +43,7 @@ class OwnedFiles:
         renamed: The files whose objects overrides gave another identity, with the path at which an
             object of that identity would stand by itself.
         kept: Files and folders in which what is there stays.
+        leaving: Path to the blob id of what stands there where nothing stands yet.
         faults: Why clusters get nothing new.
         warnings: What a person should know.
         custom: What it brings beside what every cluster knows.
@@ -51,6 +52,7 @@ class OwnedFiles:
     blobs: Mapping[str, str]
     renamed: Mapping[str, str]
     kept: frozenset[str]
+    leaving: Mapping[str, str]
     faults: tuple[Fault, ...]
     warnings: tuple[str, ...]
     custom: CustomObjects
@@ -74,11 +76,23 @@ def texts_of(
     }
 
 
+def leaving_texts(
+    owner: FileOwner, rendered: Rendered, destinations: Iterable[Destination], wraps: Wraps
+) -> dict[str, str]:
+    """Return the files of what leaves clusters; none of them where one cannot be written."""
+    leaving = Rendered(path=rendered.path, works=rendered.leaving)
+    try:
+        return texts_of(owner, leaving, destinations, wraps)
+    except UserError:
+        return {}
+
+
 def owned_files(
     owner: FileOwner,
     rendered: Rendered,
     renamed: Renamed,
     texts: Mapping[str, str],
+    leaving: Mapping[str, str],
     reach: Reach,
     destinations: Iterable[Destination],
     *,
@@ -91,6 +105,7 @@ def owned_files(
         rendered: What clusters get.
         renamed: What of it overrides gave another identity.
         texts: The files of it.
+        leaving: Those of what leaves clusters.
         reach: What of it may be where.
         destinations: Where to.
         like: A git id, whose format blob ids have.
@@ -104,6 +119,7 @@ def owned_files(
             if path in texts
         },
         kept=frozenset(places(owner.key, reach, stays, destinations)),
+        leaving={path: blob_id(text.encode(), like=like) for path, text in leaving.items()},
         faults=tuple(_faults(owner, rendered)),
         warnings=rendered.warnings,
         custom=custom_objects(rendered),

@@ -72,6 +72,8 @@ class Rendered:
         works: What clusters get, in the order of the decision.
         failed: The clusters that get nothing new.
         kept: Clusters that are being left, where what is there stays for now.
+        leaving: What such clusters have, as far as that is known; it is written only where nothing
+            stands yet, as where a transport is new, so that it goes when they are left.
         placed: Clusters and replicas that the decision says, in its order, `None` where it says
             nothing of replicas; empty where nothing was decided, as for a Namespace that goes
             everywhere.
@@ -83,6 +85,7 @@ class Rendered:
     works: tuple[ClusterWork, ...] = ()
     failed: tuple[NotRendered, ...] = ()
     kept: frozenset[ClusterName] = frozenset()
+    leaving: tuple[ClusterWork, ...] = ()
     placed: tuple[tuple[ClusterName, int | None], ...] = ()
     warnings: tuple[str, ...] = ()
     reads: Reads = frozenset()

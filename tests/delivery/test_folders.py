@@ -20,7 +20,9 @@ from tests.builders import (
     deployment,
     divided,
     metadata,
+    policy,
     selector,
+    taint,
 )
 from tests.stories import Story, story
 
@@ -285,3 +287,31 @@ def test_a_divided_kind_that_nobody_can_interpret_is_a_warning() -> None:
     refusing = configuration(delivery={**FOLDERS, "uninterpreted": "refuse"})
     (fault,) = told.put(refusing).run().faults
     assert "delivery-not-rendered" == fault.rule
+
+
+@pytest.mark.parametrize(
+    ("delivery", "path"),
+    [
+        pytest.param({"folders": {}}, f"delivery/a/{WEB}", id="folders"),
+        pytest.param({"works": {"hubsWithoutControllers": True}}, "works/a/", id="works"),
+        pytest.param({"manifestworks": {}}, "manifestworks/a/", id="manifestworks"),
+    ],
+)
+def test_a_new_transport_has_what_is_left_in_the_middle_of_an_eviction(
+    delivery: Body, path: str
+) -> None:
+    """With the replicas that it had, or else nobody would delete it; it goes when that ends."""
+    silent: Body = {"feedback": {"assumeAfterSeconds": None}}
+    placement = {"replicaScheduling": divided("Aggregated")}
+    told = story(cluster("a"), policy(placement=placement), deployment(replicas=3))
+    told.put(configuration(**silent)).run(0)
+    told.put(cluster("b"), cluster("a", taints=[taint(effect="NoExecute")])).run(10)
+    told.put(deployment(replicas=5), configuration(delivery=delivery, **silent)).run(20)
+    during = {one: told.files[one] for one in told.files if one.startswith(path)}
+    told.put(deployment(replicas=7)).run(30)
+    later = {one: told.files[one] for one in told.files if one.startswith(path)}
+    told.run(1000)
+
+    assert (1, True) == (len(during), all("replicas: 3\n" in one for one in during.values()))
+    assert during == later
+    assert [] == [one for one in told.files if one.startswith(path) and "kustomization" not in one]

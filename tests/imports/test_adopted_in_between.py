@@ -9,6 +9,7 @@ from tests.builders import configuration
 from tests.builders import text as written
 from tests.imports.hubs import condition, workload
 from tests.imports.imported import adopt_into, import_into, propagated, texts
+from tests.imports.karmada_hub import karmada_hub
 from tests.imports.kubefleet_hub import LABEL, kubefleet_hub
 from tests.stories import Story
 
@@ -137,6 +138,29 @@ def test_a_snapshot_that_the_export_lacks_is_named() -> None:
 
     assert "the export has it not" in left["apps-0000-4-snapshot"]
     assert ([], ["member1"]) == (having(told, OLD), having(told, NEW))
+
+
+def test_an_eviction_of_a_karmada_hub_stays_where_it_is() -> None:
+    """The cluster that is left has its Work, with what it had there, until the eviction ends."""
+    hub = karmada_hub(1)
+    task = {
+        "fromCluster": "member2",
+        "creationTimestamp": "2026-11-20T11:59:00Z",
+        "producer": "TaintManager",
+        "reason": "TaintUntolerated",
+        "replicas": 3,
+    }
+    hub[-1] = with_parts(
+        hub[-1], spec={"gracefulEvictionTasks": [task]}, status={"aggregatedStatus": []}
+    )
+    told, _, moves = adopted(hub)
+    told.put(configuration(delivery=EVERYWHERE, feedback={"assumeAfterSeconds": None})).run(0)
+    evicted = [told.files[one] for one in told.files if one.startswith("works/member2/")]
+    told.run(10_000)
+
+    assert "" == moves
+    assert (1, True) == (len(evicted), "replicas: 3" in evicted[0])
+    assert [] == [one for one in told.files if one.startswith("works/member2/")]
 
 
 def settings(value: str) -> Body:

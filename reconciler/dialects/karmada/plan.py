@@ -130,7 +130,8 @@ class Bindings:
         looked_at = set(own)
         if needed:
             standing = partial(_standing, decided.outputs, settled)
-            attached = attach(claims, needed, standing, self.memory)
+            present = partial(_present, self.world)
+            attached = attach(claims, needed, standing, present, self.memory)
             decided.run(attached, replace(bindings, drafts=attached))
             gone |= needed.keys() - attached.keys()
             looked_at |= needed.keys()
@@ -195,6 +196,12 @@ def _standing(
         return outputs[key]
     part = settled.part_of(key)
     return None if part is None else part.outputs.get(key)
+
+
+def _present(world: World, key: ObjectKey) -> Body | None:
+    """Return a binding as the round before left it, `None` if there was none."""
+    found = world.outputs.get(key)
+    return None if found is None else found.body
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,6 +106,23 @@ def test_what_is_needed_follows_its_workload() -> None:
     assert [{**snapshot, "clusters": both[:1]}] == required_by(told)
 
 
+def test_what_is_scheduled_nowhere_needs_nothing_yet() -> None:
+    """No binding is written for what it mentions; one that is there stays when its clusters go."""
+    told = story(reading(), configmap(), policy(propagateDeps=True))
+    told.run()
+
+    assert not [path for path in told.files if "settings-configmap" in path]
+
+    told.put(cluster("a")).run()
+
+    assert 1 == len(required_by(told))
+
+    told.put(cluster("a", taints=[taint(effect="NoExecute")])).run()
+
+    assert [{"namespace": "default", "name": "web-deployment"}] == required_by(told)
+    assert () == told.run().changes
+
+
 def test_what_nobody_needs_any_more_goes() -> None:
     """With the reference, or with propagateDeps."""
     told = story(cluster("a"), reading(), configmap(), policy(propagateDeps=True))

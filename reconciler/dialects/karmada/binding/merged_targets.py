@@ -29,3 +29,16 @@ def kept_clusters(binding: BindingSpec) -> frozenset[ClusterName]:
     for clusters in (binding.clusters, *(one.clusters for one in binding.required_by)):
         names.update(target.name for target in clusters)
     return frozenset(names)
+
+
+def leaving_targets(binding: BindingSpec) -> tuple[TargetCluster, ...]:
+    """Return the clusters that are left gracefully, with what the eviction says they had.
+
+    Unlike upstream, where their Works are there already: a transport may be new here, and what no
+    file says nobody would delete in the end.
+    """
+    return tuple(
+        TargetCluster(task.from_cluster, (task.replicas or binding.replicas or 0))
+        for task in binding.tasks
+        if not task.directly
+    )

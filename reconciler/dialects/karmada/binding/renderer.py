@@ -27,7 +27,11 @@ from reconciler.dialects.karmada.api.work.binding_metadata import (
 from reconciler.dialects.karmada.api.work.binding_spec import BindingSpec, decode_spec
 from reconciler.dialects.karmada.api.work.hub_marks import HubMarks, decode_marks, permanent_id
 from reconciler.dialects.karmada.binding.direct_purge import held_back
-from reconciler.dialects.karmada.binding.merged_targets import kept_clusters, merged_targets
+from reconciler.dialects.karmada.binding.merged_targets import (
+    kept_clusters,
+    leaving_targets,
+    merged_targets,
+)
 from reconciler.dialects.karmada.binding.render import RenderedBinding, Rendering, render_binding
 from reconciler.dialects.karmada.binding.render_namespace import render_namespace
 from reconciler.dialects.karmada.binding.render_reads import (
@@ -155,6 +159,7 @@ class KarmadaRenderer:
         """Render a binding, and say what that asked."""
         rendered, template = self._rendered_binding(output)
         names = [name for name, _ in rendered.placed]
+        names += [one.cluster for one in rendered.leaving]
         if template is None:
             return replace(rendered, reads=frozenset(map(named, names)))
         overrides = self.rendering.overrides
@@ -192,7 +197,23 @@ class KarmadaRenderer:
         stored = _as_stored(template, spec.resource.uid, _generation(template, marks))
         works = render_binding(binding, targets, stored, self.rendering)
         rendered = _rendered(template.origin.path, works, kept, placed, warnings)
+        rendered = replace(rendered, leaving=tuple(self._leaving(binding, stored, kept)))
         return held_back(spec, targets, rendered, self.copies), template
+
+    def _leaving(
+        self, binding: RenderedBinding, stored: Body, kept: frozenset[ClusterName]
+    ) -> Iterator[ClusterWork]:
+        """Yield what clusters have that are left gracefully, with the replicas that they had.
+
+        How a Job's completions were divided then nobody knows, and they must not change.
+        """
+        left = [one for one in leaving_targets(binding.spec) if one.name in kept]
+        if not left or stored.get("kind") == "Job":
+            return
+        rendering = replace(self.rendering, keeps_state=False)
+        for one in render_binding(binding, left, stored, rendering):
+            if isinstance(one, ClusterWork):
+                yield one
 
     def _warnings(self, template: Manifest, binding: BindingSpec) -> Iterator[str]:
         """Yield that a policy divides what goes whole to each cluster."""

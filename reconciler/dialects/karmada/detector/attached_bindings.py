@@ -65,20 +65,24 @@ def attach(
     claims: Claims,
     needed: Needed,
     standing: Callable[[ObjectKey], Body | None],
+    present: Callable[[ObjectKey], Body | None],
     memory: KarmadaMemory,
 ) -> Needed:
     """Return the needed bindings with those who require them, by name.
 
-    One that is required no longer, and that no policy claims, is left out: it goes.
+    One that is required no longer, and that no policy claims, is left out: it goes. A workload that
+    is scheduled nowhere requires nothing, unless it did before it lost its clusters.
 
     Args:
         claims: Says who needs what.
         needed: The bindings of what is needed.
         standing: Returns a binding as decided in this round, `None` if there is none.
+        present: Returns a binding as the round before left it, `None` if there was none.
         memory: What earlier rounds found.
 
     Source: karmada@f8fdd02 pkg/dependenciesdistributor/dependencies_distributor.go
-    `syncScheduleResultToAttachedBindings`, `createOrUpdateAttachedBinding`.
+    `syncScheduleResultToAttachedBindings`, `createOrUpdateAttachedBinding`, and the predicate of
+    `SetupWithManager`, which drops a binding that was nowhere and is nowhere.
     """
     required: dict[ObjectKey, list[BindingSnapshot]] = defaultdict(list)
     for key in sorted(claims.needs):
@@ -86,7 +90,9 @@ def attach(
         if body is not None:
             taken = memory.snapshots.recall(key, (body,), partial(_snapshot, key, body))
             for need in claims.needs[key]:
-                required[binding_key(need)].append(taken)
+                attached = binding_key(need)
+                if taken.clusters or _is_known(taken, present(attached)):
+                    required[attached].append(taken)
     return {
         key: memory.attached.recall(
             key, (draft, *required[key]), partial(_attached, draft, required[key])
@@ -94,6 +100,12 @@ def attach(
         for key, draft in needed.items()
         if required[key] or _has_policy(draft)
     }
+
+
+def _is_known(snapshot: BindingSnapshot, attached: Body | None) -> bool:
+    """Return whether an attached binding knows already that another one requires it."""
+    required_by = () if attached is None else decode_spec(attached).required_by
+    return any(one[:2] == snapshot[:2] for one in required_by)
 
 
 def _attached(draft: Draft, required: list[BindingSnapshot]) -> Draft:

@@ -35,6 +35,11 @@ class EvictionTask:
         return fields.text(self.body, "purgeMode") == DIRECTLY
 
     @property
+    def replicas(self) -> int | None:
+        """How many it had there, `None` if it says nothing of that."""
+        return fields.number_or_none(self.body, "replicas")
+
+    @property
     def reason(self) -> str:
         """Why it is left, in one word."""
         return fields.text(self.body, "reason")
