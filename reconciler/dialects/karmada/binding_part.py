@@ -17,12 +17,15 @@ from reconciler.dialects.karmada.eviction.graceful_eviction import GracefulEvict
 from reconciler.dialects.karmada.eviction.left_clusters import LeftClusters
 from reconciler.dialects.karmada.protected_room import BindingRoom
 from reconciler.dialects.karmada.scheduler.batched_moves import (
+    BETWEEN,
     MOVING_TO,
     BatchedMove,
     blocked_by_eviction,
+    write_between,
     write_goal,
 )
 from reconciler.dialects.karmada.scheduler.reschedule_requests import RescheduleRequest
+from reconciler.dialects.karmada.scheduler.schedule import DECIDED_ANEW
 from reconciler.dialects.karmada.scheduler.schedule_result import ScheduleVerdict
 from reconciler.dialects.karmada.scheduler.triggers import ScheduleReason
 from reconciler.dialects.karmada.surroundings import Surroundings
@@ -41,6 +44,7 @@ from reconciler.dialects.object_pass import Part
 from reconciler.dialects.scores.reports import expires_at
 from reconciler.model.body import Body
 from reconciler.model.decision import Placed
+from reconciler.model.identity import ClusterName
 from reconciler.model.moments import earliest
 from reconciler.rebalance.target import MetDemand
 
@@ -73,6 +77,14 @@ class DecidedBinding(NamedTuple):
     spec: BindingSpec
     feedback: Feedback
     graceful: GracefulEviction
+
+    @property
+    def between(self) -> tuple[ClusterName, ...]:
+        """The clusters outside of its affinity group that count as of it, unless it was moved."""
+        verdict = self.verdict
+        if verdict is not None and verdict.scheduled and verdict.trigger in DECIDED_ANEW:
+            return ()
+        return self.asked.binding.between
 
     @property
     def was_scheduled(self) -> bool:
@@ -129,6 +141,7 @@ def _file(found: DecidedBinding, after: Placed, around: Surroundings) -> Body:
         notes={
             UNHEALTHY_SINCE: found.left.failing.since,
             MOVING_TO: write_goal(found.moved.goal),
+            BETWEEN: write_between(found.between, found.moved.clusters),
             DECISION_DIGEST: digest_of(after, draft.resource),
             **kept_marks(draft.metadata, partial(kept_clusters, spec)),
         },

@@ -14,7 +14,9 @@ from reconciler.dialects.karmada.eviction.graceful_eviction import GracefulEvict
 from reconciler.dialects.karmada.eviction.left_clusters import leave_clusters
 from reconciler.dialects.karmada.protected_room import BindingRoom
 from reconciler.dialects.karmada.scheduler.batched_moves import (
+    MOVING_TO,
     BatchedMove,
+    clusters_between,
     move,
     read_goal,
     stay,
@@ -49,7 +51,11 @@ def _decided(draft: Draft, demand: Demand | None, around: Surroundings) -> Decid
     denied = around.refusal(draft.key.namespace, draft.stood, draft.spec)
     if denied:  # the requests have grown where the binding is: its spec stays as a whole
         draft = draft._replace(spec=draft.stood._replace(components=()))
+    draft, withdrawn = _without_withdrawn(draft, demand, around)
     asked = ask(draft, demand, around.now)
+    between = clusters_between(draft.metadata, asked.binding, around.members, withdrawn=withdrawn)
+    if between:
+        asked = asked._replace(binding=asked.binding._replace(between=between))
     reports = Reports(asked.spec.resource.key, around.copies, around.silence.is_written)
     left = leave_clusters(draft, asked.spec, asked.binding, reports, around)
     room = around.room_of(draft)
@@ -78,6 +84,17 @@ def _decided(draft: Draft, demand: Demand | None, around: Surroundings) -> Decid
         feedback=feedback,
         graceful=graceful,
     )
+
+
+def _without_withdrawn(
+    draft: Draft, demand: Demand | None, around: Surroundings
+) -> tuple[Draft, bool]:
+    """Return a binding without the goal of a rebalance that nobody asks for any more."""
+    has_goal = read_goal(draft.metadata) is not None
+    if not has_goal or demand is not None or around.is_batched(draft.key):
+        return draft, False
+    kept = {k: v for k, v in draft.metadata.annotations.items() if k != MOVING_TO}
+    return draft._replace(metadata=draft.metadata._replace(annotations=kept)), True
 
 
 def _choose(

@@ -10,6 +10,7 @@ from reconciler.dialects.karmada.detector.binding_draft import Draft
 from reconciler.dialects.karmada.detector.detect import Claims
 from reconciler.dialects.karmada.federatedresourcequota.quota_round import QuotaRound
 from reconciler.dialects.karmada.reservations import room_reads, take
+from reconciler.dialects.karmada.scheduler.batched_moves import BATCHES, MOVING_TO
 from reconciler.dialects.karmada.settled_bindings import Settled, SettledBindings
 from reconciler.dialects.karmada.surroundings import Surroundings
 from reconciler.dialects.object_boundary import FaultPlace
@@ -79,6 +80,8 @@ class DraftedBindings:
         names = self.claims.names_of(key) if part.local else None
         beside = self.quotas.reads(draft, part.outputs)
         beside |= {*map(score_question, part.scored)}
+        if draft.metadata.note(MOVING_TO):
+            beside |= {BATCHES}
         if self.ledger is not None:
             beside |= room_reads(draft, part.outputs)
         self.settled.settle(key, Settled(draft, part), names, beside)

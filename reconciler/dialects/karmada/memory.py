@@ -44,6 +44,7 @@ class KarmadaMemory:
         scores: What add-ons report of clusters.
         weighed: The clusters with these scores, under one name.
         reserved: What the last round found reserved of clusters.
+        batched: The bindings that the last round found moved in batches.
     """
 
     clusters: InventoryCache[MemberCluster] = field(default_factory=InventoryCache)
@@ -65,6 +66,7 @@ class KarmadaMemory:
     scores: FollowedScores = field(default_factory=FollowedScores)
     weighed: AnswerCache[None, Members] = field(default_factory=AnswerCache)
     reserved: CacheKey = ()
+    batched: frozenset[ObjectKey] | None = None
 
     def forget(self) -> None:
         """Drop what the last two passes did not ask for."""

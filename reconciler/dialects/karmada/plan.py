@@ -27,6 +27,7 @@ from reconciler.dialects.karmada.federatedresourcequota.quota_round import (
 from reconciler.dialects.karmada.memory import KarmadaMemory
 from reconciler.dialects.karmada.protected_room import ProtectedFleet
 from reconciler.dialects.karmada.reservations import ROOM, in_turn
+from reconciler.dialects.karmada.scheduler.batched_moves import BATCHES, batched_bindings
 from reconciler.dialects.karmada.scheduler.reschedule_requests import is_reschedulable
 from reconciler.dialects.karmada.settled_bindings import SettledBindings
 from reconciler.dialects.karmada.surroundings import Surroundings
@@ -177,8 +178,15 @@ class Bindings:
                 *self.quotas.changed(),
                 *self.memory.scores.changed(),
                 *self._room_changed(),
+                *self._batches_changed(),
             ],
         )
+
+    def _batches_changed(self) -> Iterator[Question]:
+        """Yield what those ask who are moved in batches, if others are by now."""
+        before, self.memory.batched = self.memory.batched, self.around.batched
+        if before != self.around.batched:
+            yield BATCHES
 
     def _room_changed(self) -> Iterator[Question]:
         """Yield what those ask who wait for room, if something else is reserved now."""
@@ -253,6 +261,7 @@ class Karmada:
                 refusal=quotas.refusal,
                 refusal_before=quotas.refusal_before(),
                 scores_before=scores_before(world),
+                batched=batched_bindings(world),
             ),
             settings=settings,
             memory=self.memory,

@@ -28,8 +28,9 @@ class Surroundings:
     `propagate_empty` keeps selected clusters that get no replica. `clusters_before` has the fleet
     of the last pass, `None` if it is the same; only what is told of causes depends on it. `refusal`
     says whether quotas take a change, `refusal_before` whether those of the last pass would have,
-    `None` if they are the same. `scores_before` are the scores of the last pass. `rooms` is what is
-    free, `None` where no room is protected.
+    `None` if they are the same. `batched` are the bindings that a limited rebalance is moving,
+    `None` where that is not known. `scores_before` are the scores of the last pass. `rooms` is what
+    is free, `None` where no room is protected.
     `path_of` returns where the file of a binding stands.
     """
 
@@ -45,6 +46,11 @@ class Surroundings:
     refusal_before: Earlier[Refusal] | None = None
     scores_before: Earlier[Reports] | None = None
     rooms: ProtectedFleet | None = None
+    batched: frozenset[ObjectKey] | None = None
+
+    def is_batched(self, binding: ObjectKey) -> bool:
+        """Return whether a limited rebalance may still move a binding."""
+        return self.batched is None or binding in self.batched
 
     def room_of(self, draft: Draft) -> BindingRoom | None:
         """Return what is free for a binding, `None` where no room is protected.

@@ -23,6 +23,7 @@ from tests.builders import (
     policy,
     rebalancer,
     taint,
+    target,
     text,
 )
 from tests.stories import Story, story
@@ -189,6 +190,58 @@ def test_a_batch_moves_no_more_than_its_limit() -> None:
     ] == seen
     assert [("web", "Successful")] == names_of(told)
     assert "moving-to" not in str(told.binding())
+
+
+@pytest.mark.parametrize("together", [False, True], ids=["before", "with-the-scaling"])
+def test_a_withdrawn_batch_leaves_its_workload_where_it_is(together: bool) -> None:  # noqa: FBT001  # a table
+    """Nothing is on its way any more; a later scaling by one adds one, wherever the rest is."""
+    told = away(6).put(rebalancer(limits={"maxMoves": 2}))
+    told.run(10)
+    told.drop(rebalancer())
+    if not together:
+        told.run(20)
+        assert "moving-to" not in str(told.binding())
+        assert () == told.run(3000).changes
+    told.put(deployment(replicas=7)).run(4000)
+
+    assert (["a", "b"], 7) == (sorted(moved(told)), sum(moved(told).values()))
+    assert (2, 4) <= (moved(told)["a"], moved(told)["b"])
+    assert "moving-to" not in str(told.binding())
+
+
+@pytest.mark.parametrize("replicas", [5, 3, 1])
+def test_scaling_in_after_a_withdrawn_batch_moves_nothing(replicas: int) -> None:
+    """Only what is taken goes."""
+    told = away(6).put(rebalancer(limits={"maxMoves": 2}))
+    told.run(10)
+    told.drop(rebalancer()).run(20)
+    before = moved(told)
+    told.put(deployment(replicas=replicas)).run(30)
+
+    assert all(count <= before[name] for name, count in moved(told).items())
+
+
+def test_a_target_that_a_rebalancer_no_longer_names_is_on_no_way_either() -> None:
+    """The rebalancer itself goes on with others."""
+    told = away(6, "api", "web")
+    told.put(rebalancer("demo", target(name="api"), target(name="web"), limits={"maxMoves": 8}))
+    told.run(10)
+    halfway = moved(told, "web")
+    told.put(rebalancer("demo", target(name="api"), limits={"maxMoves": 8})).run(20)
+
+    assert {"a": 2, "b": 4} == halfway == moved(told, "web")
+    assert "moving-to" not in str(told.binding())
+
+
+def test_what_a_withdrawn_batch_left_is_gathered_by_the_next_rebalance() -> None:
+    """A schedule afresh disregards where it is."""
+    told = away(6).put(rebalancer(limits={"maxMoves": 2}))
+    told.run(10)
+    told.drop(rebalancer()).run(20)
+    told.put(rebalancer("again")).run(30)
+
+    assert {"a": 6} == moved(told)
+    assert "between-groups" not in str(told.binding())
 
 
 def test_progress_and_the_next_batch_are_told() -> None:

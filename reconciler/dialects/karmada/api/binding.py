@@ -18,7 +18,7 @@ from reconciler.dialects.karmada.api.work.binding_status import BindingStatus, d
 from reconciler.dialects.karmada.api.work.eviction_task import EvictionTask, moment_or_none
 from reconciler.dialects.karmada.api.work.failover_behavior import cluster_purge_mode
 from reconciler.model.body import Body
-from reconciler.model.identity import ObjectKey
+from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.resources import decode_resources
 
 
@@ -34,6 +34,7 @@ class Binding(NamedTuple):
         applied: Text of the applied-placement annotation, `""` if absent.
         purge_mode: failover.cluster.purgeMode, `""` if not named; `None` without failover.cluster.
         health: Cluster to health as aggregated in the status.
+        between: Clusters outside of its affinity group that count as of it.
     """
 
     namespace: str
@@ -56,6 +57,7 @@ class Binding(NamedTuple):
     observed_affinity: str
     last_scheduled_time: datetime | None
     health: Mapping[str, str]
+    between: tuple[ClusterName, ...] = ()
 
     @property
     def is_workload(self) -> bool:

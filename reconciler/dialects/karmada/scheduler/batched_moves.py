@@ -1,7 +1,10 @@
 """Moves in batches: a binding on its way from one division of its replicas to another.
 
 The goal stands in an annotation until it is reached. Whatever reschedules the binding meanwhile
-takes over: then there is no goal any more.
+takes over: then there is no goal any more. Nor is there one once the rebalancer is withdrawn. The
+binding may then be between two affinity groups, in the first of which the scheduler looks from now
+on: clusters outside of it count as of it until the binding is scheduled afresh, or its placement
+changes, so that scaling moves nothing that stays.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,16 +15,29 @@ from reconciler.dialects.contract import RescheduleTrigger as Demand
 from reconciler.dialects.karmada.api.binding import Binding
 from reconciler.dialects.karmada.api.clusters import Members, TargetCluster
 from reconciler.dialects.karmada.api.work.binding_metadata import BindingMetadata
+from reconciler.dialects.karmada.detector.binding_draft import binding_key
 from reconciler.dialects.karmada.scheduler.division import DivisionStrategy, strategy_of
 from reconciler.dialects.karmada.scheduler.reschedule_requests import asked_afresh
 from reconciler.dialects.karmada.scheduler.schedule import feasible_now, schedule
 from reconciler.dialects.karmada.scheduler.schedule_result import ScheduleVerdict
 from reconciler.dialects.karmada.scheduler.triggers import ScheduleReason
+from reconciler.dialects.read_index import Question
+from reconciler.errors import UserError
 from reconciler.manifests.annotation_json import read_note, write_note
-from reconciler.model.identity import ClusterName
+from reconciler.model.fields import mapping
+from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.model.world import World
+from reconciler.rebalance.kinds import REBALANCER
+from reconciler.rebalance.rebalancer_status import WorkloadResult, decode_status
+from reconciler.schedule.framework import NO_CLUSTERS, Mask
 
 MOVING_TO = "reconciler.dev/moving-to"
 """Annotation: cluster to replicas that a limited rebalance is moving towards."""
+
+BATCHES: Question = ("batches",)
+"""What a binding asks that is moved in batches: whether anything moves it still."""
+BETWEEN = "reconciler.dev/between-groups"
+"""Annotation: the clusters outside of its affinity group where a withdrawn batch left a binding."""
 
 Clusters = tuple[TargetCluster, ...]
 
@@ -54,6 +70,57 @@ def read_goal(metadata: BindingMetadata) -> Clusters | None:
 def write_goal(goal: Clusters | None) -> str:
     """Return the annotation of a goal, `""` for none."""
     return "" if goal is None else write_note(dict(goal))
+
+
+def batched_bindings(world: World) -> frozenset[ObjectKey] | None:
+    """Return the bindings that a limited rebalance is still moving, as its record says.
+
+    `None` where such a record cannot be read, so that it may be any.
+    """
+    found: set[ObjectKey] = set()
+    for one in world.outputs_of_kind(REBALANCER):
+        if one.key not in world.inputs:
+            continue  # it is withdrawn
+        try:
+            status = decode_status(mapping(one.body, "status"))
+        except UserError:
+            return None
+        if status.batch_at is not None:
+            pending = (item for item in status.observed if item.result is WorkloadResult.PENDING)
+            found.update(binding_key(item.reference.key) for item in pending)
+    return frozenset(found)
+
+
+def clusters_between(
+    metadata: BindingMetadata, binding: Binding, members: Members, *, withdrawn: bool
+) -> tuple[ClusterName, ...]:
+    """Return the clusters of a binding that count as of its affinity group, by name.
+
+    Args:
+        metadata: Says where an earlier batch left it.
+        binding: As it stands.
+        members: The fleet.
+        withdrawn: Whether a goal was given up in this pass.
+    """
+    names = {name for name, _ in binding.clusters}
+    if not withdrawn:
+        listed = read_note(metadata.note(BETWEEN))
+        return tuple(sorted(ClusterName(one) for one in listed if one in names))
+    terms = () if binding.placement is None else binding.placement.cluster_affinities or ()
+    term = next((one for one in terms if one.affinity_name == binding.observed_affinity), None)
+    if term is None:
+        return ()
+    position = members.fleet.position
+    inside = NO_CLUSTERS
+    for affinity in term.tiers:
+        inside = Mask(inside | members.matching(affinity))
+    return tuple(sorted(n for n in names if n in position and not inside >> position[n] & 1))
+
+
+def write_between(names: Sequence[ClusterName], moved: Clusters) -> str:
+    """Return the annotation of where a binding is between groups, `""` where it is not."""
+    left = sorted({name for name, _ in moved}.intersection(names))
+    return write_note(dict.fromkeys(left, True)) if left else ""
 
 
 def is_divisible(binding: Binding) -> bool:

@@ -53,6 +53,8 @@ def request_of(
         affinities = (placement.cluster_affinity,)
     elif term is not None:
         affinities = tiers or (term.affinity,)
+        if binding.between and not tiers:
+            affinities += (ClusterAffinity(cluster_names=binding.between),)
     return Request(
         binding=binding,
         placement=placement,

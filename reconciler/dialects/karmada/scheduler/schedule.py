@@ -40,6 +40,8 @@ from reconciler.schedule.fleet import remember
 from reconciler.schedule.framework import Mask, Rejection, run_filters
 
 SCHEDULED = "Scheduled"
+DECIDED_ANEW = (ScheduleReason.PLACEMENT_CHANGED, ScheduleReason.RESCHEDULE_TRIGGERED)
+"""What makes a binding leave where a batch has left it."""
 SUCCESS = Condition(SCHEDULED, "True", "Success", "Binding has been scheduled successfully.")
 
 
@@ -64,6 +66,8 @@ def schedule(
     Source: karmada@f8fdd02 pkg/scheduler/scheduler.go `doScheduleBinding`.
     """
     trigger, placement = find_trigger(binding, members), binding.placement
+    if trigger in DECIDED_ANEW:
+        binding = binding._replace(between=())
     if trigger is ScheduleReason.DELETING:
         return ScheduleVerdict(trigger=trigger, observed_affinity=binding.observed_affinity)
     if placement is None:
