@@ -10,6 +10,9 @@ from reconciler.model.identity import ObjectKey
 from reconciler.model.known_kinds import Kind
 from reconciler.model.world import World
 
+FOLDER = ".adopted"
+"""Where an import puts what clusters have and the repository has otherwise; no pass reads it."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedKind:

@@ -7,10 +7,14 @@ from reconciler.manifests.text.emitter import encode
 from reconciler.model.body import Body
 from tests.builders import configuration
 from tests.builders import text as written
+from tests.dialects.ocm.sets import progressive
 from tests.imports.hubs import condition, workload
 from tests.imports.imported import adopt_into, import_into, propagated, texts
 from tests.imports.karmada_hub import karmada_hub
 from tests.imports.kubefleet_hub import LABEL, kubefleet_hub
+from tests.imports.test_adopted_sets import applied, shop
+from tests.imports.test_adopted_sets import hub as hub_of_sets
+from tests.imports.test_adopted_sets import work as shop_work
 from tests.stories import Story
 
 WORKS: Body = {"works": {"hubsWithoutControllers": True}}
@@ -161,6 +165,26 @@ def test_an_eviction_of_a_karmada_hub_stays_where_it_is() -> None:
     assert "" == moves
     assert (1, True) == (len(evicted), "replicas: 3" in evicted[0])
     assert [] == [one for one in told.files if one.startswith("works/member2/")]
+
+
+def test_a_rollout_of_a_set_of_manifest_works_stays_where_it_is() -> None:
+    """The cluster that it has not reached has the work of the earlier template, under its name."""
+    begun: Body = {"conditions": [condition("Applied", observedGeneration=3)]}
+    export = hub_of_sets(
+        shop(value="2", strategy=progressive(maxConcurrency=1)),
+        shop_work("member1", value="2", status=begun),
+        shop_work("member4", value="1", status=applied()),
+    )
+    told, _, moves = adopted(export, {"manifestworks": {}, "folders": {}})
+    told.run(0)
+    paths = sorted(path for path in told.files if path.startswith("manifestworks/member"))
+    first = [('v: "1"' in told.files[one], "shop-xmember" in told.files[one]) for one in paths]
+    place = "shop/configmaps/settings.yaml"
+    folders = [told.files[f"delivery/{one}/{place}"] for one in ("member1", "member4")]
+
+    assert "" == moves
+    assert [(False, True), (True, True)] == first
+    assert [False, True] == ['v: "1"' in text for text in folders]
 
 
 def settings(value: str) -> Body:

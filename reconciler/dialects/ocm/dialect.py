@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from reconciler.dialects.renderer import Renderers, Wraps
     from reconciler.dialects.view import View
     from reconciler.model.copy_report import CopyReport
+    from reconciler.model.world import World
 
 
 def _admissions(known: KnownKinds) -> Mapping[Kind, Admission]:
@@ -60,6 +61,12 @@ def _capacity() -> CapacityRules | None:
     from reconciler.dialects.ocm.capacity import SetCapacity
 
     return SetCapacity()
+
+
+def _past_blobs(world: "World") -> Iterable[tuple[str, str]]:
+    from reconciler.dialects.ocm.manifestworkreplicaset.renderer import past_blobs
+
+    return past_blobs(world)
 
 
 def _renderers() -> "Renderers":
@@ -137,6 +144,7 @@ OCM = Dialect(
     reader=_reader,
     importer=_importer,
     renderers=_renderers,
+    past_blobs=_past_blobs,
     wraps=_wraps,
     clusters=_clusters,
     capacity=_capacity,

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from reconciler.dialects.importer import FOLDER
 from reconciler.dialects.kubefleet.api.binding import resource_snapshot_of
 from reconciler.dialects.kubefleet.api.gojson import hash_of
 from reconciler.dialects.kubefleet.api.kinds import kinds_in
@@ -44,7 +45,6 @@ from reconciler.model.fields import mapping, text
 from reconciler.model.identity import ObjectKey, Origin
 from reconciler.model.world import World
 
-FOLDER = ".adopted"
 KEPT = (RESOURCE_HASH, NUMBER_OF_SNAPSHOTS, NUMBER_OF_ENVELOPES, SUBINDEX)
 STAYS = "so what {count} of its clusters have stays as it is until the rollout reaches them"
 

@@ -73,6 +73,7 @@ def adopt(world: World, live: Mapping[ObjectKey, Body], now: datetime) -> Adopte
         outputs={**outputs, **sets.outputs},
         left={**left, **sets.left},
         lacking={**lacking, **sets.lacking},
+        contents=sets.contents,
     )
 
 

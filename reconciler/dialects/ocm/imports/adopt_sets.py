@@ -1,9 +1,11 @@
 """Live ManifestWorks in the state of their sets, each under the name that it has."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime
+from typing import NamedTuple
 
-from reconciler.dialects.importer import Adopted
+from reconciler.dialects.importer import FOLDER, Adopted
 from reconciler.dialects.ocm.manifestworkreplicaset.lifecycle import standing_set
 from reconciler.dialects.ocm.manifestworkreplicaset.manifest_work import ManifestWork, decode_work
 from reconciler.dialects.ocm.manifestworkreplicaset.plain_reports import plain_reports
@@ -12,6 +14,8 @@ from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
     KIND,
     PLACEMENT_LABEL,
     WORK,
+    decode_replica_set,
+    manifests_of,
     set_of,
 )
 from reconciler.dialects.ocm.manifestworkreplicaset.set_record import (
@@ -23,6 +27,9 @@ from reconciler.dialects.ocm.manifestworkreplicaset.set_record import (
 )
 from reconciler.errors import UserError
 from reconciler.manifests.admission import admit
+from reconciler.manifests.paths import blob_id, output_path
+from reconciler.manifests.secrets import without_secrets
+from reconciler.manifests.text.emitter import encode
 from reconciler.model.body import Body
 from reconciler.model.fields import mapping, text
 from reconciler.model.identity import ClusterName, ObjectKey
@@ -30,6 +37,11 @@ from reconciler.model.moments import is_moment, parse_moment
 from reconciler.model.world import World
 
 Live = Mapping[ObjectKey, Body]
+
+PLAIN = (
+    "it has a Secret in plain and an earlier template, so its cluster gets nothing new until the "
+    "rollout of its set reaches it"
+)
 
 
 def adopt_sets(world: World, live: Live, now: datetime) -> Adopted:
@@ -56,14 +68,20 @@ def adopt_sets(world: World, live: Live, now: datetime) -> Adopted:
         else:
             works.setdefault(owner, {})[key] = work
     outputs: dict[ObjectKey, Body] = {}
+    contents: dict[ObjectKey, tuple[str, str]] = {}
     for owner in sorted({*works, *(one.key for one in world.of_kind(GROUP, KIND)) & live.keys()}):
         record, others = _record(owner, works.get(owner, {}), world, live, now)
         left |= others
         try:
+            earlier = _earlier(owner, works.get(owner, {}), world)
+            left |= earlier.left
+            record = replace(record, contents=earlier.blobs)
             outputs[owner] = _state(owner, record, world, live.get(owner, {}), now)
+            if earlier.text:
+                contents[owner] = earlier.path, earlier.text
         except UserError as error:
             left[owner] = f"no pass can read it: {error.message}"
-    return Adopted(outputs=outputs, left=left, lacking=lacking)
+    return Adopted(outputs=outputs, left=left, lacking=lacking, contents=contents)
 
 
 def _record(
@@ -87,6 +105,45 @@ def _record(
         since = _since(live[key], now)
         found[place] = WorkRecord(*place, template, since, seen, adopted_name=work.name)
     return SetRecord(tuple(sorted(found.values())), templates), others
+
+
+class _EarlierTemplates(NamedTuple):
+    """Templates that clusters have and the repository has not: a file of them, by their tokens."""
+
+    path: str
+    text: str
+    blobs: Mapping[str, str]
+    left: Mapping[ObjectKey, str]
+
+
+def _earlier(
+    owner: ObjectKey, works: Mapping[ObjectKey, ManifestWork], world: World
+) -> _EarlierTemplates:
+    """Return the templates of live works that are not the present one.
+
+    Raises:
+        UserError: The set cannot be decoded.
+    """
+    present = template_id(decode_replica_set(world.inputs[owner].body).template)
+    specs: dict[str, Body] = {}
+    left: dict[ObjectKey, str] = {}
+    for key, work in works.items():
+        template = template_id(work.spec)
+        if template == present:
+            continue
+        if any(without_secrets(one) is not one for one in manifests_of(work.spec)):
+            left[key] = PLAIN
+        else:
+            specs[template] = work.spec
+    listed = [_document(owner, *one) for one in sorted(specs.items())]
+    text = "---\n".join(map(encode, listed))
+    blob = blob_id(text.encode(), like=world.revision)
+    return _EarlierTemplates(output_path(FOLDER, owner), text, dict.fromkeys(specs, blob), left)
+
+
+def _document(owner: ObjectKey, template: str, spec: Body) -> Body:
+    named = {"name": f"{owner.name}-{template}", "namespace": owner.namespace}
+    return {"apiVersion": f"{GROUP}/v1", "kind": WORK, "metadata": named, "spec": spec}
 
 
 def _since(work: Body, now: datetime) -> datetime:

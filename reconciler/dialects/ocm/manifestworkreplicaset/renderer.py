@@ -1,11 +1,12 @@
 """What sets of ManifestWorks put onto clusters.
 
 A cluster that still has an earlier template keeps what is there until its turn comes; the status
-file of the set says which template that is.
+file of the set says which template that is. Of a set that was adopted it says where that template
+stands, so that a transport that has nothing there yet gets what its cluster has.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from reconciler.dialects.ocm.api.groups import CLUSTER
@@ -72,9 +73,22 @@ class OcmRenderer:
             works=tuple(
                 _work(owner, wanted, one, record) for one in record.works if one.template == present
             ),
+            leaving=tuple(self._earlier(owner, wanted, record, present)),
             kept=frozenset(one.cluster for one in record.works if one.template != present),
             placed=placed,
         )
+
+    def _earlier(
+        self, owner: ObjectKey, wanted: ReplicaSet, record: SetRecord, present: str
+    ) -> Iterator[ClusterWork]:
+        """Yield what clusters have of templates that came from a hub, as far as it can be read."""
+        for one in record.works:
+            blob = record.contents.get(one.template, "")
+            found = self.world.past.get(blob, ()) if one.template != present else ()
+            templates = (mapping(manifest.body, "spec") for manifest in found)
+            template = next((t for t in templates if template_id(t) == one.template), None)
+            if template is not None:
+                yield _work(owner, replace(wanted, template=template), one, record)
 
     def reach(self, owner: ObjectKey, /) -> Reach:
         """Return the objects of the templates that clusters have."""
@@ -137,6 +151,13 @@ class OcmRenderers:
 
 def _names(clusters: Iterable[Manifest]) -> tuple[ClusterName, ...]:
     return tuple(ClusterName(one.key.name) for one in clusters)
+
+
+def past_blobs(world: World) -> Iterator[tuple[str, str]]:
+    """Yield the git blobs of templates that clusters have from a hub, each with a path for it."""
+    for one in world.outputs_of_kind((GROUP, KIND)):
+        for blob in decode_record(one.body).contents.values():
+            yield blob, f"{blob}.yaml"
 
 
 def _sets(keys: Iterable[ObjectKey]) -> Iterator[ObjectKey]:

@@ -136,7 +136,7 @@ def decide_set(
     assumed_at = earliest(*(one.until for one in reported))
     return SetDecision(
         outcome=outcome,
-        record=SetRecord(works, {**(known.templates or {}), **sources}),
+        record=SetRecord(works, {**(known.templates or {}), **sources}, known.contents),
         works=tuple(reported),
         written=with_assumed(outcome, reported)
         if writes_assumed

@@ -5,14 +5,16 @@ for which placement it has a work, of which template, since when. What plain rep
 follow: by what they were known when the cluster got the template, `-` if there were none, and since
 when which condition is what, as in `Progressing=False@2026-11-20T12:05:00Z`. One a template says
 which objects are in it, so that delivery knows what is on a cluster that is still to get the
-present one.
+present one. One that was adopted from a hub and is not the present one says in which git blob it
+stands, so that delivery knows it whole.
 
 Source: ours; upstream looks at the ManifestWorks themselves.
 """
 
 import json
+import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import cast
 
@@ -31,8 +33,10 @@ from reconciler.model.moments import format_moment, parse_moment
 
 WORK_OF = "work.reconciler.dev/"
 TEMPLATE_OF = "template.reconciler.dev/"
+CONTENT_OF = "content.reconciler.dev/"
 TEMPLATE = "reconciler.dev/template"
 """Annotation of a ManifestWork that says of which template it is, so that its report does, too."""
+BLOB = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 TOKEN = 12  # hexadecimal digits of a digest
 NOTHING_SEEN = "-"
 NAMED = "named="
@@ -81,10 +85,14 @@ class WorkRecord:
 
 @dataclass(frozen=True, slots=True)
 class SetRecord:
-    """The works of a set, sorted, and what is in each of their templates."""
+    """The works of a set, sorted, and what is in each of their templates.
+
+    `contents` are the git blobs of templates that came from a hub.
+    """
 
     works: tuple[WorkRecord, ...] = ()
     templates: Mapping[str, tuple[ObjectKey, ...]] | None = None
+    contents: Mapping[str, str] = field(default_factory=dict)
 
     def sources(self, template: str) -> tuple[ObjectKey, ...]:
         """Return the objects of a template, none if that is not known."""
@@ -119,12 +127,15 @@ def decode_record(status_file: Body | None) -> SetRecord:
     annotations = mapping(mapping(status_file or {}, "metadata"), "annotations")
     works: list[WorkRecord] = []
     templates = {}
+    contents: dict[str, str] = {}
     for name, written in annotations.items():
         if name.startswith(WORK_OF):
             works += _works(ClusterName(name.removeprefix(WORK_OF)), str(written))
         elif name.startswith(TEMPLATE_OF):
             templates[name.removeprefix(TEMPLATE_OF)] = _sources(str(written))
-    return SetRecord(tuple(sorted(works)), templates)
+        elif name.startswith(CONTENT_OF) and BLOB.fullmatch(str(written)):
+            contents[name.removeprefix(CONTENT_OF)] = str(written)
+    return SetRecord(tuple(sorted(works)), templates, contents)
 
 
 def _works(cluster: ClusterName, written: str) -> Iterable[WorkRecord]:
@@ -192,6 +203,8 @@ def record_annotations(record: SetRecord) -> dict[str, str]:
     for template in sorted({one.template for one in record.works}):
         found = [[k.group, k.kind, k.namespace, k.name] for k in record.sources(template)]
         annotations[f"{TEMPLATE_OF}{template}"] = json.dumps(found)
+        if template in record.contents:
+            annotations[f"{CONTENT_OF}{template}"] = record.contents[template]
     return annotations
 
 
