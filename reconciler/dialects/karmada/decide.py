@@ -14,6 +14,7 @@ from reconciler.dialects.karmada.eviction.graceful_eviction import GracefulEvict
 from reconciler.dialects.karmada.eviction.left_clusters import leave_clusters
 from reconciler.dialects.karmada.protected_room import BindingRoom
 from reconciler.dialects.karmada.scheduler.batched_moves import (
+    BETWEEN,
     MOVING_TO,
     BatchedMove,
     clusters_between,
@@ -30,6 +31,9 @@ from reconciler.dialects.karmada.view.aggregated_status import Feedback, gather
 from reconciler.dialects.karmada.within_room import goal_beyond_room
 from reconciler.dialects.object_pass import Part
 from reconciler.model.moments import span
+
+BATCHED = frozenset((MOVING_TO, BETWEEN))
+"""Annotations of bindings that batches move, or have left somewhere."""
 
 
 def decide(draft: Draft, demand: Demand | None, around: Surroundings) -> Part:
@@ -51,11 +55,10 @@ def _decided(draft: Draft, demand: Demand | None, around: Surroundings) -> Decid
     denied = around.refusal(draft.key.namespace, draft.stood, draft.spec)
     if denied:  # the requests have grown where the binding is: its spec stays as a whole
         draft = draft._replace(spec=draft.stood._replace(components=()))
-    draft, withdrawn = _without_withdrawn(draft, demand, around)
-    asked = ask(draft, demand, around.now)
-    between = clusters_between(draft.metadata, asked.binding, around.members, withdrawn=withdrawn)
-    if between:
-        asked = asked._replace(binding=asked.binding._replace(between=between))
+    if BATCHED.isdisjoint(draft.metadata.annotations):
+        asked = ask(draft, demand, around.now)
+    else:
+        draft, asked = _ask_batched(draft, demand, around)
     reports = Reports(asked.spec.resource.key, around.copies, around.silence.is_written)
     left = leave_clusters(draft, asked.spec, asked.binding, reports, around)
     room = around.room_of(draft)
@@ -86,15 +89,18 @@ def _decided(draft: Draft, demand: Demand | None, around: Surroundings) -> Decid
     )
 
 
-def _without_withdrawn(
+def _ask_batched(
     draft: Draft, demand: Demand | None, around: Surroundings
-) -> tuple[Draft, bool]:
-    """Return a binding without the goal of a rebalance that nobody asks for any more."""
+) -> tuple[Draft, RescheduleRequest]:
+    """Return a binding that batches have moved, without the goal if nobody asks for it any more."""
     has_goal = read_goal(draft.metadata) is not None
-    if not has_goal or demand is not None or around.is_batched(draft.key):
-        return draft, False
-    kept = {k: v for k, v in draft.metadata.annotations.items() if k != MOVING_TO}
-    return draft._replace(metadata=draft.metadata._replace(annotations=kept)), True
+    withdrawn = has_goal and demand is None and not around.is_batched(draft.key)
+    if withdrawn:
+        kept = {k: v for k, v in draft.metadata.annotations.items() if k != MOVING_TO}
+        draft = draft._replace(metadata=draft.metadata._replace(annotations=kept))
+    asked = ask(draft, demand, around.now)
+    between = clusters_between(draft.metadata, asked.binding, around.members, withdrawn=withdrawn)
+    return draft, asked._replace(binding=asked.binding._replace(between=between))
 
 
 def _choose(

@@ -119,7 +119,7 @@ def clusters_between(
 
 def write_between(names: Sequence[ClusterName], moved: Clusters) -> str:
     """Return the annotation of where a binding is between groups, `""` where it is not."""
-    left = sorted({name for name, _ in moved}.intersection(names))
+    left = sorted({name for name, _ in moved}.intersection(names)) if names else ()
     return write_note(dict.fromkeys(left, True)) if left else ""
 
 
