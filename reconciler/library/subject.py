@@ -11,7 +11,8 @@ from reconciler.audit.proofs.replay import Replay
 from reconciler.audit.reasons import Why, explain_why
 from reconciler.model.identity import ObjectKey
 from reconciler.model.world import World
-from reconciler.shell.git.revisions import HistoryMissing, cut_off
+from reconciler.shell.git.errors import HistoryMissing
+from reconciler.shell.git.revisions import cut_off
 from reconciler.shell.reading.branch_files import branch_files
 from reconciler.shell.reading.revisions import GitRevisions
 

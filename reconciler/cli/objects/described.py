@@ -30,7 +30,8 @@ from reconciler.model.moments import format_moment
 from reconciler.model.repository_layout import RepositoryLayout
 from reconciler.model.world import World
 from reconciler.shell.clock import SystemClock
-from reconciler.shell.git.revisions import HistoryMissing, resolve_revision
+from reconciler.shell.git.errors import HistoryMissing
+from reconciler.shell.git.revisions import resolve_revision
 from reconciler.shell.reading.revisions import GitRevisions
 
 NEWEST_EVENTS = 10

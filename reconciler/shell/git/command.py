@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from reconciler.shell.git.environment import ENVIRONMENT, KEPT, SETTINGS
-from reconciler.shell.git.errors import GitError, GitKilled
+from reconciler.shell.git.errors import GitError, GitKilled, PartialClone
 from reconciler.shell.git.masking import masked
 from reconciler.shell.processes.disk import refusal
 from reconciler.shell.processes.held_signals import held_signals
@@ -30,6 +30,17 @@ from reconciler.shell.processes.machine_limits import limit_met, limit_said
 
 NOT_FOUND = 127  # what env(1) answers when there is no git
 NOT_THERE = "git was not found; install git 2.34 or later and put it on the PATH"
+LEFT_OUT = r"^remote\..+\.partialclonefilter$"
+LACKING = (
+    "lazy fetching disabled",
+    "missing",
+    "not a tree object",
+    "bad object",
+    "unable to read",
+    "could not get object info",
+    "does not point to a valid object",
+)
+"""What git says of an object that is not there."""
 TERMINATION_SECONDS = 2.0  # for git to remove its lock files after a SIGTERM
 CHILDREN_SECONDS = 0.5  # for what it started, once it has ended itself
 
@@ -160,6 +171,24 @@ class Git:
         if process.returncode != 0:
             raise self.error(arguments, Finished(process.returncode, b"", stderr))
 
+    def partial(self, said: str) -> PartialClone | None:
+        """Return the error of a clone that left out what it now lacks, `None` if that is not it.
+
+        Args:
+            said: What a command said of what it lacks.
+        """
+        if not any(sign in said for sign in LACKING):
+            return None
+        for name, objects in self.partial_settings().items():
+            return PartialClone(name.removeprefix("remote.").rpartition(".")[0], objects)
+        return None
+
+    def partial_settings(self) -> dict[str, str]:
+        """Return what tells that this clone is partial, for a repository that reads from it."""
+        found = self.run("config", "--get-regexp", LEFT_OUT).stdout.decode(errors="replace")
+        pairs = (line.partition(" ") for line in found.splitlines())
+        return {name: objects for name, _, objects in pairs}
+
     def mask(self, text: str) -> str:
         """Return `text` without credentials, those of this way to run git included."""
         return masked(text, self.secrets)
@@ -170,6 +199,8 @@ class Git:
             return GitError(NOT_THERE)
         if found := refusal(finished.stderr, str(self.folder)):
             return GitError(found)
+        if partial := self.partial(finished.stderr):
+            return partial
         said = one_line(finished.stderr) or f"exit code {finished.code}"
         told = limit_said(finished.stderr, finished.code) or f"git {arguments[0]}: {said}"
         return GitKilled(told) if finished.code < 0 else GitError(told)

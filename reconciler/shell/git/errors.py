@@ -41,6 +41,23 @@ class LostObjects(GitError):
         )
 
 
+class HistoryMissing(GitError):
+    """The history ends in this clone before it begins; more of it must be fetched."""
+
+
+class PartialClone(HistoryMissing):
+    """What is asked for was left out when this was cloned; a person must fetch it.
+
+    Git would fetch it by the way, from whatever the repository names, so that is switched off.
+    """
+
+    def __init__(self, remote: str, objects: str) -> None:
+        super().__init__(
+            f"this clone is partial ({objects}), and what is needed here was not fetched; fetch "
+            f"the rest with git fetch --refetch --no-filter {shlex.quote(remote)}"
+        )
+
+
 class PathBlocked(GitError):
     """A folder stands where a file must go, or something else where a folder must."""
 

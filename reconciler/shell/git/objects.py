@@ -113,7 +113,9 @@ def read_objects(
         for name, (line, output) in zip(wanted, answers, strict=True):
             header = line.decode("ascii", errors="replace").split()
             if len(header) != 3 or header[1] != kind:
-                raise GitError(f"git has no {kind} {name}: {' '.join(header[1:]) or 'no answer'}")
+                lacks = " ".join(header[1:]) or "no answer"
+                partial = repository.git.partial(lacks)
+                raise partial or GitError(f"git has no {kind} {name}: {lacks}")
             yield name, _content(output, int(header[2]), limit_bytes)
 
 

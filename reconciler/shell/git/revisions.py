@@ -5,16 +5,13 @@ from collections.abc import Iterable, Sequence
 from reconciler.audit.short_id import short_id
 from reconciler.errors import UsageError
 from reconciler.model.message_text import shown
-from reconciler.shell.git.errors import GitError
+from reconciler.shell.git.errors import HistoryMissing
 from reconciler.shell.git.history import CommitRecord, read_commits
 from reconciler.shell.git.objects import ChangedFile, TreeEntry, list_files
 from reconciler.shell.git.repository import COMMIT_ID, Repository, check_commit
 
 NOTHING = "000000"
-
-
-class HistoryMissing(GitError):
-    """The history ends in this clone before it begins; more of it must be fetched."""
+COMMITS_AT_ONCE = 1000
 
 
 def resolve_revision(repository: Repository, text: str) -> str:
@@ -73,11 +70,13 @@ def list_brought(
 
 
 def check_whole(repository: Repository, revisions: Iterable[str]) -> None:
-    """Refuse a range that the end of a shallow clone cuts off.
+    """Refuse a range that the end of a shallow clone cuts off, or that a partial one lacks.
 
     Raises:
-        HistoryMissing: One of the commits has parents that were not fetched.
+        HistoryMissing: One of the commits has parents, or files, that were not fetched.
     """
+    revisions = list(revisions)
+    _check_files(repository, revisions)
     ends = cut_off(repository)
     near = [revision for revision in revisions if revision in ends] if ends else []
     cut = next((c.revision for c in read_commits(repository, near) if c.parents), None)
@@ -86,6 +85,22 @@ def check_whole(repository: Repository, revisions: Iterable[str]) -> None:
             f"this clone is shallow, its history ends at {short_id(cut)}; fetch the rest with "
             "git fetch --unshallow, or ask about later commits only"
         )
+
+
+def _check_files(repository: Repository, revisions: Sequence[str]) -> None:
+    """Refuse commits of a partial clone of which something was left out."""
+    config = repository.common_dir / "config"
+    said = config.read_text("utf-8", "replace") if config.is_file() else ""
+    if "partialclonefilter" not in said.lower():  # or else git is asked for nothing
+        return
+    arguments = ("rev-list", "--objects", "--missing=print", "--no-walk=unsorted", "--stdin")
+    for start in range(0, len(revisions), COMMITS_AT_ONCE):
+        some = revisions[start : start + COMMITS_AT_ONCE]
+        asked = "".join(f"{one}\n" for one in some).encode()
+        listed = repository.git.run(*arguments, stdin=asked)
+        lacks = listed.code != 0 or listed.stdout.startswith(b"?") or b"\n?" in listed.stdout
+        if lacks and (partial := repository.git.partial("missing")):
+            raise partial
 
 
 def cut_off(repository: Repository) -> frozenset[str]:

@@ -42,7 +42,13 @@ def scratch(repository: Repository) -> Iterator[Repository]:
         alternates.write_bytes(bytes(repository.common_dir / "objects") + b"\n")
         with contextlib.suppress(FileNotFoundError):
             shutil.copyfile(repository.common_dir / "shallow", folder / "shallow")
-        git = Git(folder=folder, options=(f"--git-dir={folder}",), variables=variables)
+        settings = repository.git.partial_settings()
+        git = Git(
+            folder=folder,
+            options=(f"--git-dir={folder}",),
+            variables=variables,
+            settings=settings,
+        )
         yield replace(repository, git=git, git_dir=folder, common_dir=folder)
 
 
@@ -81,6 +87,8 @@ def merge_trees(repository: Repository, ours: str, theirs: str) -> str:
             "the two have no commit in common in this clone; fetch more history "
             "(git fetch --unshallow), or name another --base"
         )
+    if partial := repository.git.partial(finished.stderr):
+        raise partial
     raise GitError(f"git merge-tree: {one_line(finished.stderr) or finished.code}")
 
 
