@@ -101,6 +101,7 @@ format: $(INSTALLED)
 docs: $(INSTALLED)
 	$(BIN)/python -m reconciler.cli.reference > docs/cli.md
 	$(BIN)/python -m tests.documents.one_system
+	$(BIN)/python -m tests.documents.carriage
 
 # docs/upstream.md: our schemas against a folder of CRDs, such as CRDS=../karmada/charts COMMIT=f8fdd02.
 schemas: $(INSTALLED)

@@ -1,6 +1,6 @@
 """The stage of delivery in a pass: which files of clusters are written, and which go."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
@@ -11,6 +11,7 @@ from reconciler.delivery.destinations import misplaced
 from reconciler.delivery.holds import DeliveryHolds, holds_of
 from reconciler.delivery.kustomization import is_kustomization, kustomize, kustomized_folder
 from reconciler.delivery.memory import DeliveryMemory
+from reconciler.delivery.outliving import OutlivingFiles, OutlivingQuestion, outliving_files
 from reconciler.delivery.owned_files import (
     FileOwner,
     OwnedFiles,
@@ -20,8 +21,15 @@ from reconciler.delivery.owned_files import (
     texts_of,
 )
 from reconciler.delivery.pruning import Leftovers, Pruning, prune
-from reconciler.delivery.reach import explained_by, reach_of, taken_by_known
-from reconciler.delivery.record import delivery_body, destinations_in, recorded
+from reconciler.delivery.reach import changed_by, explained_by, reach_of, taken_by_known
+from reconciler.delivery.record import (
+    Outliving,
+    OutlivingFile,
+    delivery_body,
+    destinations_in,
+    outliving_in,
+    recorded,
+)
 from reconciler.delivery.refusals import without_refused
 from reconciler.delivery.settings import (
     DeliverySettings,
@@ -61,7 +69,9 @@ def deliver(world: World, after: World, settings: Settings, memory: DeliveryMemo
     fault = misplaced(configured.destinations, world.output_root)
     if fault is not None:
         return Delivered(record=delivery_body(earlier) if earlier else None, faults=(fault,))
-    return _stage(world, after, settings, configured, earlier, memory).run()
+    written = world.outputs.get(DELIVERY)
+    outliving = outliving_in(None if written is None else written.body)
+    return _stage(world, after, settings, configured, earlier, outliving, memory).run()
 
 
 def deliver_to(
@@ -90,7 +100,8 @@ def deliver_to(
         return Delivered(faults=(fault,))
     known = () if record is None else destinations_in(record)
     earlier = tuple(replace(one, branch=branch) for one in known)
-    return _stage(world, after, settings, configured, earlier, memory).run()
+    outliving = outliving_in(record)
+    return _stage(world, after, settings, configured, earlier, outliving, memory).run()
 
 
 def _stage(
@@ -99,6 +110,7 @@ def _stage(
     settings: Settings,
     configured: DeliverySettings,
     earlier: tuple[Destination, ...],
+    outliving: Outliving,
     memory: DeliveryMemory,
 ) -> "_Stage":
     """Return the stage of one branch."""
@@ -108,6 +120,7 @@ def _stage(
         settings=settings,
         configured=configured,
         earlier=earlier,
+        outliving=outliving,
         memory=memory,
         renderers={name: one.of(after, settings) for name, one in sorted(memory.renderers.items())},
     )
@@ -122,6 +135,7 @@ class _Stage:
     settings: Settings
     configured: DeliverySettings
     earlier: tuple[Destination, ...]
+    outliving: Outliving
     memory: DeliveryMemory
     renderers: Mapping[str, Renderer]
     texts: dict[FileOwner, dict[str, str]] = field(default_factory=dict)
@@ -137,23 +151,27 @@ class _Stage:
         memory.compare(paths)
         fleet = self._fleet()
         holds = holds_of(memory, self.configured, fleet, self.world.obstacles)
-        pruning = self._prune(holds)
+        pruning, outliving = self._prune(holds)
         waiting = pruning.waiting
+        known = frozenset(place for one in memory.known for place in memory.owned[one].known)
         written = {
             path: self._text(path)
             for path in holds.without(sorted(memory.lacking))
             if not any(one.holds(path) for one in waiting)
+            and (path in memory.present or not is_in(path, known))
         }
+        written |= {path: text for path, text in outliving.marked.items() if path in pruning.held}
         gone = set(pruning.gone)
         kustomize(memory, self.configured, fleet, written, gone, waiting, self._blob)
         memory.world, memory.settings = self.after, self.settings
         gone = set(holds.without(gone))
+        kept = [one for path, one in outliving.stay.items() if path in pruning.held]
         # Where delivery ends, what cannot be rendered concerns nobody any more.
         own = faults_of(memory) if self.configured.destinations else ()
         return Delivered(
             written={path: written[path] for path in holds.without(written)},
             gone=frozenset(gone),
-            record=self._record(waiting | holds.destinations, gone),
+            record=self._record(waiting | holds.destinations, gone, self._outliving(kept)),
             faults=(*own, *holds.faults, *pruning.faults),
             traces=tuple(self.traces),
             warnings=tuple(warnings_of(memory, self.after, self.configured.destinations)),
@@ -253,8 +271,8 @@ class _Stage:
             self._render(owner)
         return self.texts[owner][path]
 
-    def _prune(self, holds: DeliveryHolds) -> Pruning:
-        """Return which of the files that nobody claims go."""
+    def _prune(self, holds: DeliveryHolds) -> tuple[Pruning, OutlivingFiles]:
+        """Return which of the files that nobody claims go, and which stay for their objects."""
         memory = self.memory
         left = frozenset(holds.without(memory.left)) - self._kept()
         replaced = {
@@ -267,7 +285,24 @@ class _Stage:
             if one not in self.earlier
         }
         if not left and not any(replaced.values()):
-            return Pruning()
+            return Pruning(), OutlivingFiles()
+        then = {name: one.of(self.world, self.settings) for name, one in memory.renderers.items()}
+        affected = {
+            name: one.affected(self.world, self.after) for name, one in memory.renderers.items()
+        }
+        changed = changed_by(self.world, self.after, affected)
+        outliving = outliving_files(
+            OutlivingQuestion(
+                left=left,
+                changed=changed,
+                then=then,
+                now=self.renderers,
+                earlier=self.outliving,
+                reports=self.world.feedback,
+                destinations=self.configured.destinations,
+                wraps=memory.wraps,
+            )
+        )
         explained = explained_by(*self._moves())
         leftovers = Leftovers(
             left=left,
@@ -275,10 +310,18 @@ class _Stage:
             recorded=self.earlier,
             sizes={folder: len(files) for folder, files in memory.folders.items()},
             replaced=replaced,
-            is_explained=lambda path: moved_path(path) in memory.claims or explained(path),
+            is_explained=lambda path: (
+                path in outliving.released or moved_path(path) in memory.claims or explained(path)
+            ),
             doubtful=bool(self.world.frozen or memory.unread),
+            outliving=outliving.stay,
         )
-        return prune(leftovers, self.settings.safety)
+        return prune(leftovers, self.settings.safety), outliving
+
+    def _outliving(self, kept: Iterable[OutlivingFile]) -> Outliving:
+        """Return what the record says of what outlives decisions."""
+        owners = sorted(one.key for one in self.memory.outliving)
+        return Outliving(tuple(owners), tuple(sorted(kept)))
 
     def _kept(self) -> frozenset[str]:
         """Return which of the files that nobody claims stay, for a decision keeps what it had."""
@@ -317,7 +360,9 @@ class _Stage:
     def _blob(self, text: str) -> str:
         return blob_id(text.encode(), like=self.world.revision)
 
-    def _record(self, waiting: frozenset[Destination], gone: set[str]) -> Body | None:
+    def _record(
+        self, waiting: frozenset[Destination], gone: set[str], outliving: Outliving
+    ) -> Body | None:
         """Return the record: where is delivered to, and where files of before still are.
 
         Where nothing was ever delivered, and nothing is now, nothing is ours.
@@ -327,4 +372,4 @@ class _Stage:
         stay = [path for path in self.memory.present if path not in gone] if left else []
         kept = {one for one in left if any(map(one.holds, stay))}
         now = {*self.configured.destinations, *kept} - waiting
-        return delivery_body(now) if now else None
+        return delivery_body(now, outliving) if now else None

@@ -1,14 +1,19 @@
 """What delivery finds wrong with decisions, or worth knowing of them."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
+from reconciler.delivery.carriage import NOT_CARRIED, TABLE
 from reconciler.delivery.memory import DeliveryMemory
 from reconciler.delivery.settings import Destination
 from reconciler.delivery.transports.decisions import DECISIONS
+from reconciler.dialects.renderer import Instruction
+from reconciler.model.enumeration import enumerated
 from reconciler.model.identity import ObjectKey
 from reconciler.model.world import Fault, World
 
 CONFLICT = "delivery-conflict"
+NAMED = 3  # objects that are named in a sentence
 
 
 def faults_of(memory: DeliveryMemory) -> Iterator[Fault]:
@@ -28,8 +33,25 @@ def warnings_of(
     """Yield what a person should know of single decisions, and of all of them together."""
     for owner in sorted(memory.telling):
         yield from memory.owned[owner].warnings
+    yield from _not_carried(memory)
     if any(one.transport != DECISIONS.name for one in destinations):
         yield from memory.definitions.missing(world)
+
+
+def _not_carried(memory: DeliveryMemory) -> Iterator[str]:
+    """Yield what is asked and not carried: a sentence an instruction and transport."""
+    found: defaultdict[tuple[Instruction, str], set[ObjectKey]] = defaultdict(set)
+    for owner in memory.telling:
+        for one in memory.owned[owner].not_carried:
+            found[one.instruction, one.transport].add(one.source)
+    for (instruction, transport), sources in sorted(found.items()):
+        what = enumerated(map(str, sorted(sources)), NAMED)
+        yield f"{not_carried_text(instruction, transport)} ({NOT_CARRIED}): {what}"
+
+
+def not_carried_text(instruction: Instruction, transport: str) -> str:
+    """Return that a transport does not carry what is asked, and what happens instead."""
+    return f"`{instruction}` is not carried by {transport}: {TABLE[instruction][transport].by}"
 
 
 def _conflict(path: str, first: ObjectKey, other: ObjectKey) -> Fault:

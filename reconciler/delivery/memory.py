@@ -48,6 +48,8 @@ class DeliveryMemory:
         kustomizations: The files that stood there and that kustomize reads.
         keeping: Decisions that leave files where they are.
         unread: Decisions that cannot be read.
+        known: Decisions that are written only where their files are.
+        outliving: Decisions whose files stay once they are gone.
         telling: Decisions of which something is to be told.
         definitions: Custom kinds that clusters get.
     """
@@ -75,6 +77,8 @@ class DeliveryMemory:
     kustomizations: set[str] = field(default_factory=set)
     keeping: set[FileOwner] = field(default_factory=set)
     unread: set[FileOwner] = field(default_factory=set)
+    known: set[FileOwner] = field(default_factory=set)
+    outliving: set[FileOwner] = field(default_factory=set)
     telling: set[FileOwner] = field(default_factory=set)
     definitions: DefinitionTable = field(default_factory=DefinitionTable)
 
@@ -93,14 +97,18 @@ class DeliveryMemory:
             NO_CUSTOM if before is None else before.custom,
             NO_CUSTOM if files is None else files.custom,
         )
-        for table in (self.keeping, self.telling):
+        for table in (self.keeping, self.known, self.outliving, self.telling):
             table.discard(owner)
         if files is not None:
             self.owned[owner] = files
-            if files.kept:
-                self.keeping.add(owner)
-            if files.faults or files.warnings:
-                self.telling.add(owner)
+            for table, concerned in (
+                (self.keeping, files.kept),
+                (self.known, files.known),
+                (self.outliving, files.outliving),
+                (self.telling, files.faults or files.warnings or files.not_carried),
+            ):
+                if concerned:
+                    table.add(owner)
         self._rename({} if before is None else before.renamed, frozenset.difference)
         self._rename({} if files is None else files.renamed, frozenset.union)
         past = frozenset[str]() if before is None else before.leaving.keys()

@@ -5,11 +5,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from reconciler.delivery.carriage import Carriage, carry, not_carried
 from reconciler.delivery.definitions import CustomObjects, custom_objects
 from reconciler.delivery.refusals import Renamed
 from reconciler.delivery.settings import Destination
 from reconciler.delivery.transports.profile import TRANSPORTS
-from reconciler.dialects.renderer import Reach, Rendered, Wraps
+from reconciler.dialects.renderer import Instruction, Reach, Rendered, Wraps
 from reconciler.errors import UserError
 from reconciler.manifests.paths import blob_id
 from reconciler.manifests.text.filled import Known, encode_alike
@@ -44,6 +45,9 @@ class OwnedFiles:
             object of that identity would stand by itself.
         kept: Files and folders in which what is there stays.
         leaving: Path to the blob id of what stands there where nothing stands yet.
+        known: Files and folders in which only what is there is written anew.
+        outliving: The transports whose files stay once the decision is gone.
+        not_carried: What is asked of which objects and a transport does not carry.
         faults: Why clusters get nothing new.
         warnings: What a person should know.
         custom: What it brings beside what every cluster knows.
@@ -53,9 +57,30 @@ class OwnedFiles:
     renamed: Mapping[str, str]
     kept: frozenset[str]
     leaving: Mapping[str, str]
+    known: frozenset[str]
+    outliving: frozenset[str]
+    not_carried: tuple["NotCarried", ...]
     faults: tuple[Fault, ...]
     warnings: tuple[str, ...]
     custom: CustomObjects
+
+
+class NotCarried(NamedTuple):
+    """What is asked of an object, and the transport that does not carry it."""
+
+    instruction: Instruction
+    transport: str
+    source: ObjectKey
+
+
+def carriages_of(
+    rendered: Rendered, destinations: Iterable[Destination]
+) -> dict[Destination, Carriage]:
+    """Return what each transport delivers of a decision."""
+    return {
+        one: carry(rendered, one.transport, apart=TRANSPORTS[one.transport].kustomized)
+        for one in destinations
+    }
 
 
 def texts_of(
@@ -69,9 +94,9 @@ def texts_of(
     known: Known = {}  # many clusters get what is alike
     return {
         path: _text(path, content, known)
-        for destination in destinations
+        for destination, carriage in carriages_of(rendered, destinations).items()
         for path, content in TRANSPORTS[destination.transport].files(
-            owner.key, rendered, destination, wraps
+            owner.key, carriage.rendered, destination, wraps
         )
     }
 
@@ -111,6 +136,9 @@ def owned_files(
         like: A git id, whose format blob ids have.
     """
     stays = rendered.kept.union(one.cluster for one in rendered.failed)
+    carriages = carriages_of(rendered, destinations)
+    held = ((one, carriage.stays) for one, carriage in carriages.items())
+    known = ((one, carriage.known) for one, carriage in carriages.items())
     return OwnedFiles(
         blobs={path: blob_id(text.encode(), like=like) for path, text in texts.items()},
         renamed={
@@ -118,7 +146,21 @@ def owned_files(
             for path, place in _renamed(owner.key, renamed, destinations)
             if path in texts
         },
-        kept=frozenset(places(owner.key, reach, stays, destinations)),
+        kept=frozenset(places(owner.key, reach, stays, destinations)).union(
+            *(places(owner.key, found, found, [one]) for one, found in held)
+        ),
+        known=frozenset[str]().union(
+            *(places(owner.key, found, found, [one]) for one, found in known)
+        ),
+        outliving=frozenset(
+            one.transport for one, carriage in carriages.items() if carriage.outlives
+        ),
+        not_carried=tuple(
+            NotCarried(instruction, one.transport, source)
+            for one, carriage in carriages.items()
+            for instruction in not_carried(carriage, one.transport)
+            for source in sorted(carriage.asked[instruction])
+        ),
         leaving={path: blob_id(text.encode(), like=like) for path, text in leaving.items()},
         faults=tuple(_faults(owner, rendered)),
         warnings=rendered.warnings,

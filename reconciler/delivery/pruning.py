@@ -5,7 +5,7 @@ on removals let through. Where a whole folder goes for another reason, a person 
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from reconciler.delivery.settings import Destination, Folder
@@ -18,6 +18,7 @@ FEWEST = 10  # files of a folder from which on a share says something
 NAMED = 3
 PRUNING_HELD = "delivery-pruning-held"
 NEW = "nothing was delivered there before"
+OUTLIVES = "the objects are to outlive that, and no report shows the mark on them that says so"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,7 @@ class Leftovers:
         replaced: Files that a first delivery would write over, by destination.
         is_explained: Whether a decision of this pass took a file away.
         doubtful: Whether there are decisions that cannot be read, whose files these may be.
+        outliving: Files whose objects are to outlive them and have no mark yet.
     """
 
     left: frozenset[str]
@@ -51,6 +53,7 @@ class Leftovers:
     replaced: Mapping[Destination, frozenset[str]]
     is_explained: Callable[[str], bool]
     doubtful: bool = False
+    outliving: Collection[str] = ()
 
 
 def prune(leftovers: Leftovers, safety: Safety) -> Pruning:
@@ -64,6 +67,8 @@ def prune(leftovers: Leftovers, safety: Safety) -> Pruning:
             why[path] = "nothing is delivered there any more"
         elif mine in first:
             why[path] = NEW
+        elif path in leftovers.outliving:
+            why[path] = OUTLIVES
         elif not leftovers.is_explained(path):
             lost[Folder(mine, mine.cluster_of(path))].add(path)
     why |= {path: NEW for one in first for path in leftovers.replaced.get(one, ())}

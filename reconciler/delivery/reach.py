@@ -1,6 +1,6 @@
 """What of decisions may be where, and which files a pass has taken away from clusters by that."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
 
 from reconciler.delivery.owned_files import is_in, places
@@ -16,6 +16,22 @@ def reach_of(renderer: Renderer, key: ObjectKey) -> Reach | None:
     """Return what of a decision may be where, `None` if a person made it unreadable."""
     found = attempt(partial(renderer.reach, key), lambda: FaultPlace(key.name, str(key)))
     return None if isinstance(found, Failed) else found
+
+
+def changed_by(
+    before: World, after: World, affected: Mapping[str, Affected | None]
+) -> dict[str, frozenset[ObjectKey]]:
+    """Return by API what a pass changed, with the decisions that are others by a part of them.
+
+    Args:
+        before: As the pass found it.
+        after: As it leaves it.
+        affected: What each API says of both.
+    """
+    changed = _differing(before, after)
+    return {
+        name: changed.union(() if found is None else found.own) for name, found in affected.items()
+    }
 
 
 def explained_by(
@@ -75,15 +91,22 @@ def _moved(
     renderers: Iterable[tuple[Renderer, Renderer, Affected | None]],
 ) -> Iterator[tuple[ObjectKey, Renderer, Reach, Reach]]:
     """Yield the decisions that changed, what rendered them, and what they may have where."""
-    changed = {
-        *differing_keys(after.outputs, before.outputs),
-        *differing_keys(after.inputs, before.inputs),
-    }
+    changed = _differing(before, after)
     for then, now, affected in renderers:
         for key in sorted(changed.union(() if affected is None else affected.own)):
             reach = reach_of(then, key)
             if reach:
                 yield key, then, reach, reach_of(now, key) or {}
+
+
+def _differing(before: World, after: World) -> frozenset[ObjectKey]:
+    """Return the keys of what two worlds have otherwise."""
+    return frozenset(
+        (
+            *differing_keys(after.outputs, before.outputs),
+            *differing_keys(after.inputs, before.inputs),
+        )
+    )
 
 
 def _is_unknown(reach: Reach, cluster: ClusterName, *, unless: Collection[ObjectKey]) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import NamedTuple, Protocol
 
 from reconciler.dialects.read_index import Question, Reads
@@ -21,6 +22,43 @@ Fill = Callable[[Body, Sequence[Body]], Body]
 """Returns an object that carries others, with manifests in it."""
 
 
+class Instruction(StrEnum):
+    """What people ask not to happen to objects on a cluster, in the words of the APIs.
+
+    The agents of each API keep to it. A transport that brings objects to clusters by other tools
+    carries it, or says that it does not: `delivery/carriage.py` has the table.
+    """
+
+    SUSPENDED = "suspension.dispatching"
+    PRESERVED = "preserveResourcesOnDeletion: true"
+    REPLICAS_RETAINED = "resourcetemplate.karmada.io/retain-replicas"
+    ABORTS = "conflictResolution: Abort"
+    REPORT_DIFF = "applyStrategy.type: ReportDiff"
+    TAKE_OVER = "applyStrategy.whenToTakeOver"
+    DRIFTED = "applyStrategy.whenToApply: IfNotDrifted"
+    UNFORCED = "ServerSideApply without force"
+    ABANDON = "deleteStrategy.propagationPolicy: Abandon"
+    ORPHAN = "deleteOption.propagationPolicy: Orphan"
+    CREATE_ONLY = "updateStrategy.type: CreateOnly"
+    READ_ONLY = "updateStrategy.type: ReadOnly"
+    IGNORED_FIELDS = "updateStrategy.serverSideApply.ignoreFields"
+    EXECUTOR = "executor"
+    CHECKSUM = "sops.mac"
+
+
+Instructions = Mapping[ObjectKey, frozenset[Instruction]]
+"""What is asked of which object, by the object of the repository that it stems from."""
+NO_INSTRUCTIONS: frozenset[Instruction] = frozenset()
+
+
+class Instructed(NamedTuple):
+    """That a manifest asks for something, and at which JSON pointer it does."""
+
+    by: ObjectKey
+    pointer: str
+    instruction: Instruction
+
+
 def _carried_by_none(carrier: Body, _manifests: Sequence[Body]) -> Body:
     return carrier
 
@@ -36,12 +74,14 @@ class ClusterWork:
         fill: How that object carries them.
         manifests: What is to run there, in order; by the object of this repository that each
             stems from, whatever overrides have made of its name.
+        asked: What is asked not to happen to them there.
     """
 
     cluster: ClusterName
     carrier: Body
     fill: Fill = _carried_by_none
     manifests: Mapping[ObjectKey, Body]
+    asked: Instructions = field(default_factory=dict)
 
     @property
     def carried(self) -> Body:
@@ -121,6 +161,12 @@ class Renderer(Protocol):
         Nothing is rendered for that. Empty if there is no such decision.
         """
 
+    def unmarked(self, owner: ObjectKey, /) -> Reach:
+        """Return what is to outlive its removal by what is written now, and not by what was.
+
+        By cluster: what was delivered there has no mark that says so.
+        """
+
 
 class Renderers(Protocol):
     """Renderers of one world after the other; what they remember only saves work."""
@@ -158,5 +204,9 @@ class Nothing:
         """Return nothing."""
 
     def reach(self, owner: ObjectKey, /) -> Reach:  # noqa: ARG002
+        """Return no cluster."""
+        return {}
+
+    def unmarked(self, owner: ObjectKey, /) -> Reach:  # noqa: ARG002
         """Return no cluster."""
         return {}

@@ -11,6 +11,7 @@ from reconciler.dialects.draining import Draining
 from reconciler.dialects.merge_warning import MergeEffects, Warned
 from reconciler.dialects.placement_wishes import SpreadWishes, no_spread
 from reconciler.dialects.quota_usage import QuotaUsage
+from reconciler.dialects.renderer import Instructed
 from reconciler.dialects.scoring import Scoring
 from reconciler.dialects.tree_node import TreeNode
 from reconciler.manifests.columns import ColumnTable
@@ -109,6 +110,7 @@ class View:
         columns: By kind, what tables of its objects show.
         references: Yields what its objects refer to and is not there.
         brought: Yields what its policies and placements put onto clusters, by what is written.
+        instructed: Yields what its manifests ask not to happen on clusters, by what is written.
         events: Yields upstream's events of a change of an output, in order.
         is_edited: Whether the decision in an output is another one than the pass wrote there.
         may_hide_eviction: Whether an eviction may have begun and ended between two states of an
@@ -151,6 +153,7 @@ class View:
     columns: ColumnTable = field(default_factory=dict)
     references: Callable[[Known], Iterable[Dangling]] = _nothing
     brought: Callable[[Known], Iterable[Brought]] = _nothing
+    instructed: Callable[[Known], Iterable[Instructed]] = _nothing
     events: Callable[[OutputChange], Iterable[ObjectEvent]] = _nothing
     is_edited: Callable[[Body], bool] = _never
     may_hide_eviction: Callable[[Body, Body], bool] = _never

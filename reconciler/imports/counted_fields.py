@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from reconciler.delivery.carriage import MARK_NAMES
 from reconciler.dialects.importer import ImportedKind
 from reconciler.model.body import Body
 from reconciler.model.fields import mapping
@@ -54,9 +55,19 @@ def counted_fields(body: Body, kind: ImportedKind | None, server_made: Sequence[
 
 
 def report_of(body: Body) -> Body:
-    """Return what a cluster reports of a workload: who it is, its status, what its judge reads."""
+    """Return what a cluster reports of a workload: who it is, its status, what its judge reads.
+
+    And the marks by which tools do not prune it, for a file may go once they are there.
+    """
     metadata = mapping(body, "metadata")
     told = {name: metadata[name] for name in REPORTED if name in metadata}
+    marks = {
+        name: value
+        for name, value in sorted(mapping(metadata, "annotations").items())
+        if name in MARK_NAMES
+    }
+    if marks:
+        told["annotations"] = marks
     found = {"apiVersion": body["apiVersion"], "kind": body["kind"], "metadata": told}
     spec = judged_spec(body)
     return {**found, **({"spec": spec} if spec else {}), LAST: _in_order(mapping(body, LAST))}

@@ -43,6 +43,15 @@ def is_encrypted(secret: Body) -> bool:
     return all(_is_hidden(leaf) for value in rest for leaf in _leaves(value))
 
 
+def has_open_checksum(secret: Body) -> bool:
+    """Return whether the checksum of SOPS covers values that are not encrypted, too.
+
+    Source: getsops/sops sops.go `Tree.Encrypt`, `MACOnlyEncrypted`.
+    """
+    wrapper = secret.get("sops")
+    return isinstance(wrapper, Mapping) and wrapper.get("mac_only_encrypted") is not True
+
+
 def _leaves(value: object) -> Iterator[object]:
     """Yield the values that hold no other ones."""
     if isinstance(value, Mapping):

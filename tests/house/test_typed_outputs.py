@@ -85,6 +85,7 @@ KARMADA = Owned(
         ("dialects/agent_reports.py", "replicas"): "a workload",
         ("dialects/hub_switch.py", "replicas"): "a Deployment",
         ("model/health.py", "replicas"): "a workload",
+        ("dialects/karmada/binding/asked.py", "replicas"): "a workload",
         ("dialects/karmada/binding/renderer.py", "replicas"): "a workload",
         ("dialects/karmada/binding/revise_replicas.py", "replicas"): "a workload",
         ("dialects/karmada/view/custom_kind_references.py", "replicas"): "a workload",

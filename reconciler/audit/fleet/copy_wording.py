@@ -30,6 +30,10 @@ def copy_lines(copy: DeliveredCopy) -> Iterator[tuple[str, str]]:
 
 def files_text(files: CopyFiles) -> str:
     """Return where the files of a copy are, and what is not as the decision asks for."""
+    return "; ".join((_where(files), *files.notes))
+
+
+def _where(files: CopyFiles) -> str:
     if not files.paths:
         return f"not delivered: {files.why}" if files.why else "not delivered yet"
     where = files.paths[0]
@@ -60,6 +64,7 @@ def copy_json(copy: DeliveredCopy) -> dict[str, object]:
                 "paths": list(one.paths),
                 "current": one.is_current,
                 "problem": one.why,
+                "notCarried": list(one.notes),
             }
             for one in copy.files
         ],

@@ -14,8 +14,10 @@ from reconciler.audit.fleet.assumed_outputs import as_of, shown_at
 from reconciler.core.brake import REMOVAL_BRAKED
 from reconciler.core.dialects import dialect_of, wraps
 from reconciler.core.record import recorded_faults
+from reconciler.delivery.carriage import Carriage, not_carried, why_held
+from reconciler.delivery.delivery_faults import not_carried_text
 from reconciler.delivery.destinations import misplaced
-from reconciler.delivery.owned_files import FileOwner, is_in, places, texts_of
+from reconciler.delivery.owned_files import FileOwner, carriages_of, is_in, places, texts_of
 from reconciler.delivery.pruning import PRUNING_HELD
 from reconciler.delivery.record import recorded
 from reconciler.delivery.refusals import without_refused
@@ -49,12 +51,14 @@ class CopyFiles:
         is_current: Whether they are what the decision asks for.
         why: Why they are not, or why there are none; `""` if they are current, or if the copy says
             for what it waits.
+        notes: What is asked of the copy and not carried, a clause each.
     """
 
     transport: str
     paths: tuple[str, ...]
     is_current: bool
     why: str = ""
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,6 +167,7 @@ def _asked(
         elsewhere=around.elsewhere,
         destinations=destinations,
         blobs=blobs,
+        carriages=carriages_of(rendered, destinations),
         failed=failed,
         placed=frozenset(name for name, _ in rendered.placed),
         reach=reach,
@@ -180,6 +185,7 @@ class _Asked:
         elsewhere: The files on other branches.
         destinations: Where is delivered to.
         blobs: What should stand where, by destination and cluster.
+        carriages: What each transport delivers, and what it carries.
         failed: Why clusters get nothing new.
         placed: The clusters that it says.
         reach: What of it may be where.
@@ -191,6 +197,7 @@ class _Asked:
     elsewhere: Elsewhere
     destinations: Sequence[Destination]
     blobs: Mapping[tuple[Destination, ClusterName], Mapping[str, str]]
+    carriages: Mapping[Destination, Carriage]
     failed: Mapping[ClusterName, str]
     placed: frozenset[ClusterName]
     reach: Reach
@@ -208,20 +215,35 @@ class _Asked:
             wanted = self.blobs.get((one, name), {})
             if not wanted and name in self.placed:  # a list of clusters is of no cluster alone
                 wanted = self.blobs.get((one, ClusterName("")), {})
-            if wanted:
-                yield self._compared(one, wanted)
+            carriage = self.carriages[one]
+            notes = tuple(
+                not_carried_text(asked, one.transport)
+                for asked in not_carried(carriage, one.transport)
+            )
+            held = why_held(carriage, one.transport, name)
+            if wanted and not held:
+                yield replace(self._compared(one, name, wanted), notes=notes)
             else:
                 there = tuple(self._there(one, name))
                 if status.leaving and not there:
                     absence = "the object leaves the cluster"
                 else:
                     absence = "" if status.waits_for else "it has no content"
-                why = self.failed.get(name, absence)
-                yield CopyFiles(transport=one.transport, paths=there, is_current=False, why=why)
+                why = held or self.failed.get(name, absence)
+                yield CopyFiles(
+                    transport=one.transport, paths=there, is_current=False, why=why, notes=notes
+                )
 
-    def _compared(self, destination: Destination, wanted: Mapping[str, str]) -> CopyFiles:
+    def _compared(
+        self, destination: Destination, cluster: ClusterName, wanted: Mapping[str, str]
+    ) -> CopyFiles:
         """Return what is there of what should be."""
         present = self._present(destination)
+        reach = self.carriages[destination].known
+        known = frozenset(places(self.key, reach, reach.keys() & {cluster}, [destination]))
+        wanted = {
+            path: blob for path, blob in wanted.items() if path in present or not is_in(path, known)
+        }
         there = tuple(sorted(path for path in wanted if path in present))
         is_current = all(present.get(path) == blob for path, blob in wanted.items())
         why = "" if is_current else self._why(destination)

@@ -7,6 +7,7 @@ from reconciler.audit.findings import Finding, finding_of
 from reconciler.audit.references.amounts import unreadable_amounts
 from reconciler.audit.references.apis import brought_twice
 from reconciler.audit.references.clusters import declared_twice, rooms_without_report
+from reconciler.audit.references.delivery import not_carried_by_delivery
 from reconciler.audit.references.feedback import dangling_in_feedback
 from reconciler.audit.references.kinds import idle_kinds
 from reconciler.audit.references.scores import scores_without_cluster
@@ -45,6 +46,7 @@ def check_references(world: World, texts: Mapping[str, bytes]) -> tuple[Finding,
         unreadable_amounts,
         scores_without_cluster,
         brought_twice,
+        not_carried_by_delivery,
     )
     found = (one for check in checks for one in check(known))
     manifests = {**world.inputs, **world.feedback}

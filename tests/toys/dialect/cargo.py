@@ -49,6 +49,10 @@ class Cargoes:
             return {}
         return {site: (cargo,) for site, _ in on(output.body)}
 
+    def unmarked(self, owner: ObjectKey, /) -> Reach:  # noqa: ARG002
+        """Return none: nothing asks to outlive its removal."""
+        return {}
+
     def _cargo(self, owner: ObjectKey) -> ObjectKey | None:
         """Return what a berth holds, `None` if nothing."""
         berth = self.world.inputs.get(owner)

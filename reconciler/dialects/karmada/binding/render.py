@@ -8,6 +8,7 @@ from reconciler.dialects.karmada.api.custom_kinds import BUILT_IN, CustomKinds
 from reconciler.dialects.karmada.api.work.binding_spec import BindingSpec
 from reconciler.dialects.karmada.api.work.hub_marks import NO_MARKS, HubMarks
 from reconciler.dialects.karmada.api.work.work_spec import encode_dispatch
+from reconciler.dialects.karmada.binding.asked import asked_of_copies, asked_on
 from reconciler.dialects.karmada.binding.carried_state import carried_state
 from reconciler.dialects.karmada.binding.prune import pruned
 from reconciler.dialects.karmada.binding.revise_replicas import completions_by_cluster, revised
@@ -30,7 +31,7 @@ from reconciler.dialects.karmada.overridemanager.apply_overrides import (
     applied_annotations,
 )
 from reconciler.dialects.karmada.overridemanager.override_policy import OverridePolicies
-from reconciler.dialects.renderer import ClusterWork, NotRendered
+from reconciler.dialects.renderer import ClusterWork, Instruction, NotRendered
 from reconciler.dialects.work_spec import fill_work
 from reconciler.errors import UserError
 from reconciler.model.body import Body
@@ -74,6 +75,7 @@ class RenderedBinding:
         permanent_id: By which Works name the binding.
         claim: Labels and annotations of the policy that claims it.
         marks: What it keeps of a hub.
+        policy: The policy that claims it, as it is written, `None` if there is none.
     """
 
     namespace: str
@@ -83,6 +85,7 @@ class RenderedBinding:
     permanent_id: str
     claim: tuple[Mapping[str, str], Mapping[str, str]] = ({}, {})
     marks: HubMarks = NO_MARKS
+    policy: Body | None = None
 
 
 def render_binding(
@@ -159,11 +162,14 @@ class _Contents:
         known = self.rendering.identified
         work_id = self.binding.marks.work_id(target.name, shared.name) if known else None
         manifest = marked_at(shared.manifest, target.name, work_id)
+        workload = self.binding.workload
+        asked = shared.asked | asked_on(self.binding.spec, target.name)
         return ClusterWork(
             cluster=target.name,
             carrier=at_cluster(work, target.name, work_id),
             fill=fill_work,
-            manifests={self.binding.workload: manifest},
+            manifests={workload: manifest},
+            asked={workload: asked} if asked else {},
         )
 
     def _share(self, target: TargetCluster, completions: int | None) -> Body:
@@ -187,16 +193,18 @@ class _Contents:
         manifest = marked(found.manifest, {**labels, **self.state}, named)
         work = work_of(found.manifest, labels, {**named, **applied_annotations(found)})
         work = {**work, "spec": self._dispatch or {}}
-        return _Content(with_managed_lists(pruned(manifest)), work, name_of(found.manifest))
+        asked = asked_of_copies(found.manifest, binding.spec, binding.policy)
+        return _Content(with_managed_lists(pruned(manifest)), work, name_of(found.manifest), asked)
 
 
 @dataclass(frozen=True, slots=True)
 class _Content:
-    """A manifest and its Work that name no cluster yet, and the name of the Work."""
+    """A manifest and its Work that name no cluster yet, the name of the Work, and what is asked."""
 
     manifest: Body
     work: Body
     name: str
+    asked: frozenset[Instruction]
 
 
 def _revised(

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from reconciler.dialects.cluster_reads import FLEET, NAMES, named
 from reconciler.dialects.karmada.api.groups import CLUSTER, POLICY_GROUP
+from reconciler.dialects.karmada.api.policies import CLUSTER_WIDE, NAMESPACED
 from reconciler.dialects.karmada.overridemanager.override_policy import (
     OverridePolicies,
     OverridePolicy,
@@ -28,6 +29,7 @@ OVERRIDES: tuple[Kind, ...] = (
     (POLICY_GROUP, "ClusterOverridePolicy"),
     (POLICY_GROUP, "OverridePolicy"),
 )
+POLICIES: tuple[Kind, ...] = ((POLICY_GROUP, CLUSTER_WIDE), (POLICY_GROUP, NAMESPACED))
 ALL_OVERRIDES: Question = ("overrides",)
 REPORTS: Reads = frozenset({("reports",)})
 """What a binding asks that waits for a cluster to report a copy no longer."""
@@ -38,6 +40,11 @@ ELSEWHERE = ("/spec/", "/data/", "/metadata/labels", "/metadata/annotations")
 def _meant(namespace: str, kind: Kind) -> Question:
     """Return the question which override policies mean a kind in a namespace, `""` for any."""
     return "overrides", namespace, *kind
+
+
+def policy_read(policy: ObjectKey) -> Question:
+    """Return the question what a policy asks of copies."""
+    return "policy", policy.kind, policy.namespace, policy.name
 
 
 ANY_KIND: Kind = ("", "")
@@ -87,6 +94,8 @@ def changed(before: World, now: World) -> Iterator[Question]:
         for one in _differing(before, now, kind):
             yield ALL_OVERRIDES
             yield from _means(decode_override_policy(one))
+    for kind in POLICIES:
+        yield from (policy_read(one.key) for one in _differing(before, now, kind))
     for then, since in _pairs(before, now, CLUSTER):
         if then is None or since is None:
             yield NAMES

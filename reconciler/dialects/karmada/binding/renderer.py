@@ -26,6 +26,7 @@ from reconciler.dialects.karmada.api.work.binding_metadata import (
 )
 from reconciler.dialects.karmada.api.work.binding_spec import BindingSpec, decode_spec
 from reconciler.dialects.karmada.api.work.hub_marks import HubMarks, decode_marks, permanent_id
+from reconciler.dialects.karmada.api.work.work_spec import keeps_objects
 from reconciler.dialects.karmada.binding.direct_purge import held_back
 from reconciler.dialects.karmada.binding.merged_targets import (
     kept_clusters,
@@ -39,11 +40,12 @@ from reconciler.dialects.karmada.binding.render_reads import (
     binding_reads,
     changed,
     namespace_reads,
+    policy_read,
 )
 from reconciler.dialects.karmada.binding.revise_replicas import replicas_path
 from reconciler.dialects.karmada.binding.work_marks import claimed
 from reconciler.dialects.karmada.detector.binding_draft import binding_key
-from reconciler.dialects.karmada.detector.claim_marks import claim_of
+from reconciler.dialects.karmada.detector.claim_marks import claim_of, claimant
 from reconciler.dialects.karmada.detector.namespace_sync import is_synced
 from reconciler.dialects.karmada.detector.propagation import Propagation, decode_propagation
 from reconciler.dialects.karmada.federatedresourcequota.render_quota import assigned, render_quota
@@ -128,6 +130,20 @@ class KarmadaRenderer:
         spec = decode_spec(output.body)
         return dict.fromkeys(sorted(kept_clusters(spec)), (spec.resource.key,))
 
+    def unmarked(self, owner: ObjectKey, /) -> Reach:
+        """Return the workload of a binding whose policy asks by now that its copies outlive it."""
+        output = self.world.outputs.get(owner) if owner[:2] in BINDINGS else None
+        policy = None if output is None else self._policy(output)
+        if output is None or policy is None or keeps_objects(output.body):
+            return {}
+        return self.reach(owner) if keeps_objects(policy) else {}
+
+    def _policy(self, output: Manifest) -> Body | None:
+        """Return the policy that claims a binding, as it is written."""
+        key = claimant(output.body)
+        found = None if key is None else self.world.inputs.get(key)
+        return None if found is None else found.body
+
     def _synced(self, key: ObjectKey) -> Manifest | None:
         """Return a Namespace that goes to every cluster, `None` for another one.
 
@@ -165,7 +181,9 @@ class KarmadaRenderer:
         overrides = self.rendering.overrides
         body = claimed(template.body, *claim_of(decode_metadata(output.body)))
         reads = binding_reads(template.key, body, names, overrides)
-        return replace(rendered, reads=reads | rendered.reads)
+        policy = claimant(output.body)
+        asked = frozenset() if policy is None else frozenset({policy_read(policy)})
+        return replace(rendered, reads=reads | asked | rendered.reads)
 
     def _rendered_binding(self, output: Manifest) -> tuple[Rendered, Manifest | None]:
         spec = decode_spec(output.body)
@@ -193,6 +211,7 @@ class KarmadaRenderer:
             permanent_id=permanent_id(metadata),
             claim=claim_of(metadata),
             marks=marks,
+            policy=self._policy(output),
         )
         stored = _as_stored(template, spec.resource.uid, _generation(template, marks))
         works = render_binding(binding, targets, stored, self.rendering)

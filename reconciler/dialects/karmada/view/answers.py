@@ -31,6 +31,7 @@ from reconciler.dialects.karmada.view.placed import (
 from reconciler.dialects.merge_warning import MergeEffects, Warned
 from reconciler.dialects.placement_wishes import SpreadWishes
 from reconciler.dialects.quota_usage import QuotaUsage
+from reconciler.dialects.renderer import Instructed
 from reconciler.dialects.tree_node import TreeNode
 from reconciler.dialects.view import View
 from reconciler.manifests.references import Brought, Dangling, Known
@@ -116,6 +117,12 @@ def _draining() -> Draining:
     return DRAINING
 
 
+def _instructed(known: Known) -> Iterable[Instructed]:
+    from reconciler.dialects.karmada.view.references import instructed_by_karmada
+
+    return instructed_by_karmada(known)
+
+
 def _brought(known: Known) -> Iterable[Brought]:
     from reconciler.dialects.karmada.view.policy_overlap import brought_by_policies
 
@@ -124,6 +131,7 @@ def _brought(known: Known) -> Iterable[Brought]:
 
 VIEW = View(
     brought=_brought,
+    instructed=_instructed,
     categories=CATEGORIES,
     columns=COLUMNS,
     is_placed=is_placed,

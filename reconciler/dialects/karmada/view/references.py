@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from reconciler.dialects.karmada.api.custom_kinds import CustomKinds, VersionedKind
-from reconciler.dialects.karmada.api.groups import SCHEDULING_GROUP
+from reconciler.dialects.karmada.api.groups import POLICY_GROUP, SCHEDULING_GROUP
 from reconciler.dialects.karmada.api.policies import (
     CLUSTER_WIDE,
     GROUP,
@@ -14,6 +14,8 @@ from reconciler.dialects.karmada.api.policies import (
     decode_policy,
 )
 from reconciler.dialects.karmada.api.settings import decode_failover
+from reconciler.dialects.karmada.api.work.work_spec import asked_by_policy
+from reconciler.dialects.karmada.binding.asked import asked_by_workload
 from reconciler.dialects.karmada.detector.binding_draft import binding_key
 from reconciler.dialects.karmada.detector.options import decode_detector_options
 from reconciler.dialects.karmada.detector.propagation import Propagation
@@ -31,11 +33,12 @@ from reconciler.dialects.karmada.view.meant_clusters import (
     known_clusters,
 )
 from reconciler.dialects.karmada.view.override_references import dangling_in_overrides
-from reconciler.dialects.karmada.view.policy_overlap import overlapping
+from reconciler.dialects.karmada.view.policy_overlap import brought_by_policies, overlapping
 from reconciler.dialects.karmada.view.quotas import dangling_in_quotas
 from reconciler.dialects.karmada.view.selected_templates import Templates, index_templates
 from reconciler.dialects.karmada.view.state_references import preserved_in_vain
 from reconciler.dialects.karmada.view.weighing import doubts_of_weight
+from reconciler.dialects.renderer import Instructed
 from reconciler.dialects.scores.references import extended_scores
 from reconciler.manifests.built_in import PRIORITIES, is_built_in
 from reconciler.manifests.doubtful_selectors import doubts_of_selector, selector_at
@@ -255,3 +258,21 @@ def _spread(policy: Policy) -> Iterator[Dangling]:
                 "a constraint by cluster without `maxGroups` allows none, so nothing is scheduled",
                 "maxGroups: the number of clusters at most",
             )
+
+
+def instructed_by_karmada(known: Known) -> Iterator[Instructed]:
+    """Yield what policies ask, and what the workloads ask that they select."""
+    for kind in (CLUSTER_WIDE, NAMESPACED):
+        for manifest in known.of_kind(POLICY_GROUP, kind):
+            for pointer, instruction in asked_by_policy(manifest.body):
+                yield Instructed(manifest.key, pointer, instruction)
+    apis = known.world.known.groups
+    asking = [
+        Instructed(key, pointer, instruction)
+        for key, manifest in known.world.inputs.items()
+        if key.group not in apis
+        for pointer, instruction in asked_by_workload(manifest.body)
+    ]
+    if asking:
+        placed = {one.object for one in brought_by_policies(known)}
+        yield from (one for one in asking if one.by in placed)

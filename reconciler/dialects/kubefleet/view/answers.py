@@ -23,6 +23,7 @@ from reconciler.dialects.kubefleet.view.placed import (
 from reconciler.dialects.kubefleet.view.references import dangling_in_kubefleet
 from reconciler.dialects.kubefleet.view.tree import tree_of
 from reconciler.dialects.placement_wishes import SpreadWishes
+from reconciler.dialects.renderer import Instructed
 from reconciler.dialects.view import View
 from reconciler.manifests.references import Brought, Known
 from reconciler.model.body import Body
@@ -86,6 +87,12 @@ def _draining() -> Draining:
     return DRAINING
 
 
+def _instructed(known: Known) -> Iterable[Instructed]:
+    from reconciler.dialects.kubefleet.view.asked import instructed_by_kubefleet
+
+    return instructed_by_kubefleet(known)
+
+
 def _brought(known: Known) -> Iterable[Brought]:
     from reconciler.dialects.kubefleet.view.brought import brought_by_placements
 
@@ -94,6 +101,7 @@ def _brought(known: Known) -> Iterable[Brought]:
 
 VIEW = View(
     brought=_brought,
+    instructed=_instructed,
     categories=CATEGORIES,
     columns=COLUMNS,
     is_placed=is_placed,

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from reconciler.dialects.kubefleet.api.asked import asked_by_strategy
 from reconciler.dialects.kubefleet.api.binding import Binding
 from reconciler.dialects.kubefleet.api.names import BOUND, UNSCHEDULED
 from reconciler.dialects.kubefleet.api.resource_snapshot import SnapshotEntry, decode_resources
@@ -40,12 +41,14 @@ class MemberRendering:
         overrides: Those that are picked for the cluster, in their order.
         content: Returns the object that an entry of a snapshot stands for.
         is_namespaced: Whether an object is of a namespaced kind.
+        abandons: Whether what is on clusters is to outlive the placement.
     """
 
     member: MemberLabels
     overrides: Sequence[Override]
     content: Callable[[SnapshotEntry], Body]
     is_namespaced: IsNamespaced
+    abandons: bool = False
 
 
 def is_rendered(binding: Binding) -> bool:
@@ -127,4 +130,11 @@ def _work(
             key = ObjectKey(target.group, target.kind, target.namespace, target.name)
             manifests[key] = found
     carrier = work_of(binding, name, index, rendering.overrides, envelope)
-    return ClusterWork(cluster=binding.target, carrier=carrier, fill=fill_work, manifests=manifests)
+    asked = asked_by_strategy(binding.apply_strategy or {}, abandons=rendering.abandons)
+    return ClusterWork(
+        cluster=binding.target,
+        carrier=carrier,
+        fill=fill_work,
+        manifests=manifests,
+        asked=dict.fromkeys(manifests, asked) if asked else {},
+    )

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from reconciler.dialects.cluster_reads import named
+from reconciler.dialects.kubefleet.api.asked import abandons
 from reconciler.dialects.kubefleet.api.binding import Binding
 from reconciler.dialects.kubefleet.api.kinds import PLACEMENTS, is_placement
 from reconciler.dialects.kubefleet.api.names import GROUP
@@ -138,6 +139,10 @@ class KubeFleetRenderer:
             masters.add(binding.annotations.get(ROLLED_OUT, ""))
         return not all(map(found.holds, masters - {""}))
 
+    def unmarked(self, owner: ObjectKey, /) -> Reach:  # noqa: ARG002
+        """Return none: what outlives a placement gets its marks once the placement is gone."""
+        return {}
+
     def _content(self, owner: ObjectKey) -> PlacementContent:
         """Return what the snapshots of a placement hold."""
         return PlacementContent(self.world, owner, snapshots_of(self.world, owner), self.overrides)
@@ -180,7 +185,14 @@ class KubeFleetRenderer:
         try:
             matched = found.overrides(binding.resource_snapshot)
             picked = overrides_of_cluster(matched, member)
-            rendering = MemberRendering(member, picked, found.content, found.is_namespaced)
+            written = self.world.inputs.get(owner)
+            rendering = MemberRendering(
+                member,
+                picked,
+                found.content,
+                found.is_namespaced,
+                abandons=written is not None and abandons(written.body),
+            )
             return list(render_binding(binding, found.snapshots, rendering))
         except UserError as error:
             if isinstance(error, PastContent):

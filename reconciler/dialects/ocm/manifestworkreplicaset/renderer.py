@@ -10,12 +10,14 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from reconciler.dialects.ocm.api.groups import CLUSTER
+from reconciler.dialects.ocm.manifestworkreplicaset.asked import asked_of_objects, orphans
 from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
     GROUP,
     KIND,
     WORK,
     ReplicaSet,
     decode_replica_set,
+    defaulted_spec,
     manifests_of,
 )
 from reconciler.dialects.ocm.manifestworkreplicaset.set_record import (
@@ -29,7 +31,7 @@ from reconciler.dialects.ocm.manifestworkreplicaset.set_record import (
 from reconciler.dialects.renderer import Affected, ClusterWork, NotRendered, Reach, Rendered
 from reconciler.dialects.work_spec import fill_work
 from reconciler.model.body import Body
-from reconciler.model.fields import mapping
+from reconciler.model.fields import mapping, text
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.keyed_cache import AnswerCache, forget
 from reconciler.model.settings import Settings
@@ -101,6 +103,24 @@ class OcmRenderer:
             found[one.cluster] = (*found.get(one.cluster, ()), *record.sources(one.template))
         return found
 
+    def unmarked(self, owner: ObjectKey, /) -> Reach:
+        """Return what the present template orphans on clusters that had another one."""
+        output, manifest = self.world.outputs.get(owner), self.world.inputs.get(owner)
+        if output is None or manifest is None:
+            return {}
+        record, spec = decode_record(output.body), mapping(manifest.body, "spec")
+        template = defaulted_spec(mapping(spec, "manifestWorkTemplate"))
+        present = template_id(template)
+        everything = text(mapping(template, "deleteOption"), "propagationPolicy") == "Orphan"
+        meant = orphans(template, record.sources(present))
+        found: dict[ClusterName, tuple[ObjectKey, ...]] = {}
+        for one in record.works:
+            had = record.sources(one.template) if one.template != present else ()
+            asked = had if everything else tuple(source for source in had if source in meant)
+            if asked:
+                found[one.cluster] = (*found.get(one.cluster, ()), *asked)
+        return found
+
 
 def _work(owner: ObjectKey, wanted: ReplicaSet, work: WorkRecord, record: SetRecord) -> ClusterWork:
     """Return what one cluster gets.
@@ -124,7 +144,13 @@ def _work(owner: ObjectKey, wanted: ReplicaSet, work: WorkRecord, record: SetRec
     }
     sources = record.sources(work.template)
     manifests = dict(zip(sources, manifests_of(wanted.template), strict=True))
-    return ClusterWork(cluster=work.cluster, carrier=carrier, fill=fill_work, manifests=manifests)
+    return ClusterWork(
+        cluster=work.cluster,
+        carrier=carrier,
+        fill=fill_work,
+        manifests=manifests,
+        asked=asked_of_objects(wanted.template, sources),
+    )
 
 
 @dataclass(slots=True, eq=False)

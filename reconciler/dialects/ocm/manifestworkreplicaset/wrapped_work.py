@@ -2,7 +2,7 @@
 
 from reconciler.dialects.ocm.api.groups import WORK_GROUP
 from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import WORK
-from reconciler.dialects.renderer import ClusterWork
+from reconciler.dialects.renderer import NO_INSTRUCTIONS, ClusterWork, Instruction
 from reconciler.manifests.admission import digest
 from reconciler.manifests.paths import plural_of
 from reconciler.model.body import Body
@@ -20,6 +20,15 @@ WELL_KNOWN = (
     ("v1", "Pod"),
 )
 """Kinds of which agents know by themselves what to report, if they are asked to."""
+WELL_KNOWN_STATUS = [{"type": "WellKnownStatus"}]
+BUT_REPLICAS: Body = {
+    "type": "ServerSideApply",
+    "serverSideApply": {
+        "force": True,
+        "ignoreFields": [{"condition": "OnSpokePresent", "jsonPaths": [".spec.replicas"]}],
+    },
+}
+"""How agents leave the replicas of an object that is there, and set those of a new one."""
 TOKEN = 12  # hexadecimal digits of a digest
 
 
@@ -41,28 +50,43 @@ def _wrapped(owner: ObjectKey, work: ClusterWork) -> Body:
             "namespace": work.cluster,
             "labels": MANAGED_BY,
         },
-        "spec": _spec(list(work.manifests.values())),
+        "spec": _spec(work),
     }
 
 
-def _spec(manifests: list[Body]) -> Body:
-    """Return a spec that asks for the state of what has any, so that health can follow from it."""
-    asked = [_feedback_of(one) for one in manifests if _kind_of(one) in WELL_KNOWN]
+def _spec(work: ClusterWork) -> Body:
+    """Return a spec that asks for the state of what has any, so that health can follow from it.
+
+    What other APIs ask of the objects is said in the words of this one, as far as it has any.
+    """
+    asked = [found for source in work.manifests if (found := _config_of(work, source))]
     configs = {"manifestConfigs": asked} if asked else {}
-    return {**configs, "workload": {"manifests": manifests}}
+    kept = any(Instruction.PRESERVED in one for one in work.asked.values())
+    deletion = {"deleteOption": {"propagationPolicy": "Orphan"}} if kept else {}
+    return {**deletion, **configs, "workload": {"manifests": list(work.manifests.values())}}
+
+
+def _config_of(work: ClusterWork, source: ObjectKey) -> Body:
+    """Return how agents deal with an object, empty where nothing is to be said of that."""
+    manifest = work.manifests[source]
+    told = {"feedbackRules": WELL_KNOWN_STATUS} if _kind_of(manifest) in WELL_KNOWN else {}
+    retained = Instruction.REPLICAS_RETAINED in work.asked.get(source, NO_INSTRUCTIONS)
+    update = {"updateStrategy": BUT_REPLICAS} if retained else {}
+    if not told and not update:
+        return {}
+    return {**told, "resourceIdentifier": _identifier_of(manifest), **update}
 
 
 def _kind_of(manifest: Body) -> tuple[str, str]:
     return text(manifest, "apiVersion"), text(manifest, "kind")
 
 
-def _feedback_of(manifest: Body) -> Body:
+def _identifier_of(manifest: Body) -> Body:
     api_version, kind = _kind_of(manifest)
     metadata = at(manifest, "metadata")
-    identifier = {
+    return {
         "group": group_of(api_version),
         "name": text(metadata, "name"),
         "namespace": text(metadata, "namespace"),
         "resource": plural_of(kind),
     }
-    return {"feedbackRules": [{"type": "WellKnownStatus"}], "resourceIdentifier": identifier}

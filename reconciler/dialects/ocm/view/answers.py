@@ -13,6 +13,7 @@ from reconciler.dialects.ocm.view.events import events_of
 from reconciler.dialects.ocm.view.placed import carriers, clusters_in, is_placed, owner_of
 from reconciler.dialects.ocm.view.references import dangling_in_ocm
 from reconciler.dialects.ocm.view.tree import tree_of
+from reconciler.dialects.renderer import Instructed
 from reconciler.dialects.scoring import Scoring
 from reconciler.dialects.view import View
 from reconciler.manifests.references import Brought, Known
@@ -56,6 +57,12 @@ def _scoring() -> Scoring:
     return SCORING
 
 
+def _instructed(known: Known) -> Iterable[Instructed]:
+    from reconciler.dialects.ocm.view.asked import instructed_by_sets
+
+    return instructed_by_sets(known)
+
+
 def _brought(known: Known) -> Iterable[Brought]:
     from reconciler.dialects.ocm.view.brought import brought_by_sets
 
@@ -64,6 +71,7 @@ def _brought(known: Known) -> Iterable[Brought]:
 
 VIEW = View(
     brought=_brought,
+    instructed=_instructed,
     columns=COLUMNS,
     is_placed=is_placed,
     owner_of=owner_of,
