@@ -214,6 +214,7 @@ WARNINGS: Mapping[str, str] = {
     "policy-spread-unbounded": "A spread constraint by cluster should allow some clusters",
     "policy-state-preservation": "What a policy preserves of a status should reach the new copy",
     "policy-weight-idle": "Weights should be for clusters that the affinity means",
+    "quota-not-enforced": "A limit of a quota that is enforced should be of what workloads request",
     "rebalancer-target-unknown": "A rebalancer should name what is there",
     "replica-set-placement": "A ManifestWorkReplicaSet should name placements that are there",
     "room-not-reported": "Clusters whose room is protected should report",

@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 
+from reconciler.delivery.carriage import FLUX_PRUNE, KEPT_BY_FLUX
 from reconciler.delivery.settings import Destination, Folder
 from reconciler.manifests.admission import digest
 from reconciler.model.enumeration import enumerated
@@ -18,7 +19,10 @@ FEWEST = 10  # files of a folder from which on a share says something
 NAMED = 3
 PRUNING_HELD = "delivery-pruning-held"
 NEW = "nothing was delivered there before"
-OUTLIVES = "the objects are to outlive that, and no report shows the mark on them that says so"
+OUTLIVES = (
+    "the objects are to outlive that, and no report shows them with the annotation "
+    f"{FLUX_PRUNE}: {KEPT_BY_FLUX}"
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from reconciler.dialects.karmada.api.clusters import (
 )
 from reconciler.dialects.karmada.api.custom_kinds import decode_custom_kinds
 from reconciler.dialects.karmada.api.groups import CLUSTER
+from reconciler.dialects.karmada.api.interpreter import demand_of
 from reconciler.dialects.karmada.api.placement import is_divided
 from reconciler.dialects.karmada.api.policies import template_of
 from reconciler.dialects.karmada.api.quota.quota import QUOTA, Quota, decode_quota
@@ -24,7 +25,12 @@ from reconciler.dialects.karmada.api.work.binding_metadata import (
     BINDINGS,
     decode_metadata,
 )
-from reconciler.dialects.karmada.api.work.binding_spec import BindingSpec, decode_spec
+from reconciler.dialects.karmada.api.work.binding_spec import (
+    BindingSpec,
+    decode_spec,
+    requests_of,
+)
+from reconciler.dialects.karmada.api.work.binding_status import decode_status
 from reconciler.dialects.karmada.api.work.hub_marks import HubMarks, decode_marks, permanent_id
 from reconciler.dialects.karmada.api.work.work_spec import keeps_objects
 from reconciler.dialects.karmada.binding.direct_purge import held_back
@@ -55,14 +61,16 @@ from reconciler.dialects.karmada.overridemanager.override_policy import (
     decode_override_policy,
     index_overrides,
 )
+from reconciler.dialects.karmada.scheduler.failure import refused_before
 from reconciler.dialects.renderer import Affected, ClusterWork, NotRendered, Reach, Rendered
 from reconciler.errors import UserError
 from reconciler.model.body import Body
 from reconciler.model.content import at
-from reconciler.model.fields import mapping
+from reconciler.model.fields import mapping, text
 from reconciler.model.identity import ClusterName, ObjectKey, uid_of
 from reconciler.model.keyed_cache import AnswerCache
 from reconciler.model.known_kinds import Kind
+from reconciler.model.resources import decode_resources
 from reconciler.model.settings import Settings
 from reconciler.model.versioned import differing_keys
 from reconciler.model.world import WRITES_ASSUMED, Manifest, World
@@ -197,8 +205,9 @@ class KarmadaRenderer:
             found = Rendered(path=output.origin.path, failed=failed, kept=kept, placed=placed)
             return found, None
         warnings = tuple(self._warnings(template, spec))
-        if warnings and self.refuses:
-            failed = tuple(NotRendered(name, warnings[0]) for name, _ in placed)
+        refused = warnings[0] if warnings and self.refuses else self._refused(template, output)
+        if refused:
+            failed = tuple(NotRendered(name, refused) for name, _ in placed)
             found = Rendered(path=template.origin.path, failed=failed, kept=kept, placed=placed)
             return found, template
         metadata = decode_metadata(output.body)
@@ -233,6 +242,21 @@ class KarmadaRenderer:
         for one in render_binding(binding, left, stored, rendering):
             if isinstance(one, ClusterWork):
                 yield one
+
+    def _refused(self, template: Manifest, output: Manifest) -> str:
+        """Return why a quota refuses what a workload asks for by now, `""` if none does.
+
+        Unlike upstream: there the binding stays as it was, and the next update of it delivers the
+        workload all the same; here what is refused is delivered nowhere.
+        """
+        refusal = refused_before(decode_status(output.body))
+        if not refusal:
+            return ""
+        body, kinds = template.body, self.rendering.custom_kinds
+        demand = demand_of(text(body, "apiVersion"), text(body, "kind"), body, kinds)
+        wanted = {} if demand is None else mapping(demand.requirements or {}, "resourceRequest")
+        counted = requests_of(decode_spec(output.body))
+        return "" if decode_resources(wanted) == decode_resources(counted) else refusal
 
     def _warnings(self, template: Manifest, binding: BindingSpec) -> Iterator[str]:
         """Yield that a policy divides what goes whole to each cluster."""

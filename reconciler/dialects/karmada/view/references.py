@@ -34,7 +34,7 @@ from reconciler.dialects.karmada.view.meant_clusters import (
 )
 from reconciler.dialects.karmada.view.override_references import dangling_in_overrides
 from reconciler.dialects.karmada.view.policy_overlap import brought_by_policies, overlapping
-from reconciler.dialects.karmada.view.quotas import dangling_in_quotas
+from reconciler.dialects.karmada.view.quotas import dangling_in_quotas, idle_limits
 from reconciler.dialects.karmada.view.selected_templates import Templates, index_templates
 from reconciler.dialects.karmada.view.state_references import preserved_in_vain
 from reconciler.dialects.karmada.view.weighing import doubts_of_weight
@@ -85,6 +85,7 @@ def dangling_in_karmada(known: Known) -> Iterator[Dangling]:
         targets = mapping(mapping(manifest.body, "spec"), "targetClusters")
         yield from doubts_of_affinity(manifest.key, targets, "/spec/targetClusters", meant)
     yield from dangling_in_quotas(known, meant)
+    yield from idle_limits(known)
 
 
 def _selected(policy: Policy, known: Known, templates: Templates) -> Iterator[Dangling]:

@@ -245,3 +245,38 @@ def test_what_leaves_a_failed_cluster_is_not_held_there() -> None:
     told.put(quota(overall={"cpu": "1"}), gone).run(60)
 
     assert {"b": 2} == told.placed("web-deployment")
+
+
+@pytest.mark.parametrize("transport", ["folders", "manifestworks"])
+def test_requests_that_exceed_are_not_delivered(transport: str) -> None:
+    """What is there stays byte for byte until the quota is raised, and the pass says why."""
+    options = configuration(karmada={"federatedQuotaEnforcement": True}, delivery={transport: {}})
+    told = enforced(quota(overall={"cpu": "2"}), deployment(cpu="1")).put(options)
+    told.run(0)
+    roots = ("delivery/", "manifestworks/")
+    (path,) = (one for one in told.files if one.startswith(roots) and "web" in one)
+    before = told.files[path]
+
+    told.put(deployment(cpu="2"))
+    outcome = told.run(60)
+    assert before == told.files[path]
+    assert [("delivery-not-rendered", True)] == [
+        (one.rule, exceeded("4", "2") in one.message) for one in outcome.faults
+    ]
+
+    told.put(quota(overall={"cpu": "4"}))
+    assert () == told.run(120).faults
+    assert before != told.files[path]
+
+
+def test_a_scaling_that_exceeds_delivers_everything_else() -> None:
+    """With the replicas that there were."""
+    options = configuration(karmada={"federatedQuotaEnforcement": True}, delivery={"folders": {}})
+    told = enforced(quota(overall={"cpu": "2"}), deployment(cpu="1")).put(options)
+    told.run(0)
+
+    told.put(deployment(replicas=3, cpu="1", labels={"tier": "front"})).run(60)
+    delivered = told.files["delivery/a/default/deployments.apps/web.yaml"]
+
+    assert "  replicas: 2\n" in delivered
+    assert "    tier: front\n" in delivered

@@ -33,6 +33,7 @@ STANDARD = (
     | {f"{side}.{name}" for side in ("limits", "requests") for name in MEASURED if "." not in name}
 )
 """Source: karmada@f8fdd02 pkg/util/lifted/corev1helpers.go `standardQuotaResources`."""
+SIDES = ("limits.", "requests.")
 HUGE_PAGES = ("hugepages-", "requests.hugepages-")
 
 
@@ -138,6 +139,17 @@ def _unlimited(hard: Body, overall: Body, at: str) -> Iterator[Violation]:
 
 def _amounts(body: Body) -> Mapping[str, Quantity]:
     return {name: parse_quantity(str(amount)) for name, amount in body.items()}
+
+
+def is_enforced(name: str) -> bool:
+    """Return whether a limit is ever compared with what workloads ask for.
+
+    What one replica asks for is what its containers request, under the names that they have there:
+    no limit of containers, no count of objects, and nothing under a name that begins `requests.`.
+
+    Source: karmada@f8fdd02 pkg/webhook/resourcebinding/validating.go `calculateResourceUsage`.
+    """
+    return name not in COUNTED and not name.startswith(SIDES)
 
 
 def _is_limitable(name: str) -> bool:
