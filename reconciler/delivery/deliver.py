@@ -37,6 +37,7 @@ from reconciler.delivery.settings import (
     by_folder,
     decode_delivery,
 )
+from reconciler.delivery.shared_files import merged_text
 from reconciler.delivery.transports.folders import moved_path
 from reconciler.dialects.object_boundary import Failed, FaultPlace, attempt
 from reconciler.dialects.read_index import Question
@@ -148,6 +149,7 @@ class _Stage:
         paths = self._follow()
         for owner in stale:
             paths |= memory.put(owner, self._render(owner))
+        self._merge(paths)
         memory.compare(paths)
         fleet = self._fleet()
         holds = holds_of(memory, self.configured, fleet, self.world.obstacles)
@@ -252,8 +254,11 @@ class _Stage:
             owner, rendered, renamed, texts, leaving, reach, destinations, like=self.world.revision
         )
         present = self.world.delivered
+        alone, claims = (owner,), self.memory.claims
         self.texts[owner] = {path: leaving[path] for path in leaving if path not in present} | {
-            path: texts[path] for path, blob in files.blobs.items() if present.get(path) != blob
+            path: texts[path]
+            for path, blob in files.blobs.items()
+            if present.get(path) != blob or claims.get(path, alone) != alone
         }
         return files
 
@@ -264,9 +269,27 @@ class _Stage:
             self.memory.unread.add(owner)
         return found or {}
 
+    def _merge(self, paths: Iterable[str]) -> None:
+        """Find out in which of some files several decisions have one object."""
+        memory = self.memory
+        for path in paths:
+            memory.merged.pop(path, None)
+            text = self._merged(path) if memory.is_contested(path) else None
+            if text is not None:
+                memory.merged[path] = self._blob(text)
+
+    def _merged(self, path: str) -> str | None:
+        """Return what several decisions put into a file together, `None` if they differ."""
+        owners = self.memory.claims[path]
+        return merged_text(path, [self._text_of(one, path) for one in owners])
+
     def _text(self, path: str) -> str:
         """Return what should stand in a file."""
-        owner = self.memory.writer(path)
+        merged = self._merged(path) if path in self.memory.merged else None
+        return self._text_of(self.memory.writer(path), path) if merged is None else merged
+
+    def _text_of(self, owner: FileOwner, path: str) -> str:
+        """Return what a decision puts into a file."""
         if path not in self.texts.get(owner, ()):
             self._render(owner)
         return self.texts[owner][path]

@@ -20,7 +20,7 @@ def faults_of(memory: DeliveryMemory) -> Iterator[Fault]:
     """Yield what is wrong with decisions, and what two of them want at one path."""
     for owner in sorted(memory.telling):
         yield from memory.owned[owner].faults
-    for path in sorted(memory.shared):
+    for path in sorted(memory.shared - memory.merged.keys()):
         first, *others = memory.claims[path]
         for other in others:
             if memory.owned[other].blobs[path] != memory.owned[first].blobs[path]:

@@ -36,6 +36,7 @@ class DeliveryMemory:
         shared: The files that several claim.
         leaving: The decisions that leave a file where it stands and write it where none does,
             sorted; the first one has it.
+        merged: Those of them in which all have one object, with the blob id of that.
         renamed: The files whose objects overrides gave another identity, by where an object of that
             identity would stand by itself.
         world: As it was rendered last, `None` before.
@@ -66,6 +67,7 @@ class DeliveryMemory:
     claims: dict[str, tuple[FileOwner, ...]] = field(default_factory=dict)
     shared: set[str] = field(default_factory=set)
     leaving: dict[str, tuple[FileOwner, ...]] = field(default_factory=dict)
+    merged: dict[str, str] = field(default_factory=dict)
     renamed: dict[str, frozenset[str]] = field(default_factory=dict)
     world: World | None = None
     settings: Settings | None = None
@@ -149,6 +151,13 @@ class DeliveryMemory:
             del self.claims[path]
         (self.shared.add if len(claims) > 1 else self.shared.discard)(path)
 
+    def is_contested(self, path: str) -> bool:
+        """Return whether several decisions put something different into a file."""
+        if path not in self.shared:
+            return False
+        first, *others = (self.owned[one].blobs[path] for one in self.claims[path])
+        return any(one != first for one in others)
+
     def compare(self, paths: Collection[str]) -> None:
         """Find out which of some files nobody claims, and which are not as they should be."""
         self.left.difference_update(paths)
@@ -166,5 +175,7 @@ class DeliveryMemory:
 
     def blob(self, path: str) -> str | None:
         """Return the blob id that should stand at a path, `None` if nothing should."""
+        if path in self.merged:
+            return self.merged[path]
         claims = self.claims.get(path)
         return self.owned[claims[0]].blobs[path] if claims else None

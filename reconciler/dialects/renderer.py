@@ -161,6 +161,9 @@ class Renderer(Protocol):
         Nothing is rendered for that. Empty if there is no such decision.
         """
 
+    def bringers(self, source: ObjectKey, /) -> Iterable[ObjectKey]:
+        """Return the decisions that may put an object onto clusters, sorted."""
+
     def unmarked(self, owner: ObjectKey, /) -> Reach:
         """Return what is to outlive its removal by what is written now, and not by what was.
 
@@ -206,6 +209,10 @@ class Nothing:
     def reach(self, owner: ObjectKey, /) -> Reach:  # noqa: ARG002
         """Return no cluster."""
         return {}
+
+    def bringers(self, source: ObjectKey, /) -> Iterable[ObjectKey]:  # noqa: ARG002
+        """Return none."""
+        return self.found
 
     def unmarked(self, owner: ObjectKey, /) -> Reach:  # noqa: ARG002
         """Return no cluster."""

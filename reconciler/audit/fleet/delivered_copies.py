@@ -12,7 +12,7 @@ from functools import partial
 
 from reconciler.audit.fleet.assumed_outputs import as_of, shown_at
 from reconciler.core.brake import REMOVAL_BRAKED
-from reconciler.core.dialects import dialect_of, wraps
+from reconciler.core.dialects import DIALECTS, dialect_of, wraps
 from reconciler.core.record import recorded_faults
 from reconciler.delivery.carriage import Carriage, not_carried, why_held
 from reconciler.delivery.delivery_faults import not_carried_text
@@ -22,6 +22,8 @@ from reconciler.delivery.pruning import PRUNING_HELD
 from reconciler.delivery.record import recorded
 from reconciler.delivery.refusals import without_refused
 from reconciler.delivery.settings import Destination, decode_delivery
+from reconciler.delivery.shared_files import merged_text
+from reconciler.dialects.contract import Dialect
 from reconciler.dialects.copy_status import FINE, Copies, CopyStatus
 from reconciler.dialects.object_boundary import Failed, FaultPlace, attempt
 from reconciler.dialects.renderer import (
@@ -125,23 +127,61 @@ class CopiesOf:
         destinations = decode_delivery(self.settings).destinations
         if not destinations:
             return tuple(DeliveredCopy(status=one, files=()) for one in statuses)
-        if dialect.name not in self._renderers:
-            renderer = dialect.renderers().of(self.world, self.settings)
-            self._renderers[dialect.name] = renderer
-        renderer = self._renderers[dialect.name]
-        asked = _asked(dialect.name, key, renderer, self, destinations)
+        asked = _asked(dialect, key, self, destinations)
         return tuple(asked.copy(status) for status in statuses)
+
+    def renderer(self, dialect: Dialect) -> Renderer:
+        """Return what renders the decisions of an API."""
+        if dialect.name not in self._renderers:
+            self._renderers[dialect.name] = dialect.renderers().of(self.world, self.settings)
+        return self._renderers[dialect.name]
+
+    def texts(
+        self, owner: FileOwner, rendered: Rendered, destinations: Sequence[Destination]
+    ) -> Mapping[str, str]:
+        """Return the files of a decision, with what others put into them beside it."""
+        texts = texts_of(owner, rendered, destinations, wraps())
+        for path, text in list(texts.items()):
+            there = self.world.delivered.get(path)
+            if there is not None and there != blob_id(text.encode(), like=self.world.revision):
+                texts[path] = self._shared(owner, path, text, rendered, destinations)
+        return texts
+
+    def _shared(
+        self,
+        owner: FileOwner,
+        path: str,
+        text: str,
+        rendered: Rendered,
+        destinations: Sequence[Destination],
+    ) -> str:
+        """Return what stands in a file if several decisions put one object there."""
+        sources = {
+            source
+            for work in rendered.works
+            for source in work.manifests
+            if path in places(owner.key, {work.cluster: (source,)}, [work.cluster], destinations)
+        }
+        found = {owner: text}
+        for dialect in DIALECTS:
+            renderer = self.renderer(dialect)
+            for key in {key for source in sources for key in renderer.bringers(source)}:
+                other = FileOwner(dialect.name, key)
+                if other not in found and (more := renderer.render(key)) is not None:
+                    texts = texts_of(other, more, destinations, wraps())
+                    found |= {other: texts[path]} if path in texts else {}
+        merged = merged_text(path, [found[one] for one in sorted(found)])
+        return text if merged is None else merged
 
 
 def _asked(
-    dialect: str,
+    dialect: Dialect,
     key: ObjectKey,
-    renderer: Renderer,
     around: CopiesOf,
     destinations: Sequence[Destination],
 ) -> "_Asked":
     """Return what a decision asks for, rendered."""
-    world, settings = around.world, around.settings
+    world, settings, renderer = around.world, around.settings, around.renderer(dialect)
     reach = renderer.reach(key)
     found = attempt(partial(renderer.render, key), lambda: _place(key))
     if isinstance(found, Failed):
@@ -151,7 +191,7 @@ def _asked(
     failed = {one.cluster: one.message for one in rendered.failed}
     texts: Mapping[str, str] = {}
     try:
-        texts = texts_of(FileOwner(dialect, key), rendered, destinations, wraps())
+        texts = around.texts(FileOwner(dialect.name, key), rendered, destinations)
     except UserError as error:
         failed |= {one.cluster: error.message for one in rendered.works}
     blobs: defaultdict[tuple[Destination, ClusterName], dict[str, str]] = defaultdict(dict)

@@ -49,6 +49,10 @@ class Cargoes:
             return {}
         return {site: (cargo,) for site, _ in on(output.body)}
 
+    def bringers(self, source: ObjectKey, /) -> tuple[ObjectKey, ...]:
+        """Return the berths of a cargo."""
+        return tuple(one for one in self.owners() if self._cargo(one) == source)
+
     def unmarked(self, owner: ObjectKey, /) -> Reach:  # noqa: ARG002
         """Return none: nothing asks to outlive its removal."""
         return {}

@@ -138,6 +138,12 @@ class KarmadaRenderer:
         spec = decode_spec(output.body)
         return dict.fromkeys(sorted(kept_clusters(spec)), (spec.resource.key,))
 
+    def bringers(self, source: ObjectKey, /) -> Iterable[ObjectKey]:
+        """Return the binding of a workload, a Namespace itself, the quota of a ResourceQuota."""
+        found = {binding_key(source), *((source,) if source[:2] == NAMESPACE else ())}
+        found |= {key for key, quota in self.quotas.items() if quota.copy == source}
+        return sorted(found)
+
     def unmarked(self, owner: ObjectKey, /) -> Reach:
         """Return the workload of a binding whose policy asks by now that its copies outlive it."""
         output = self.world.outputs.get(owner) if owner[:2] in BINDINGS else None

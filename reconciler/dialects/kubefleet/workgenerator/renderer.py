@@ -139,6 +139,12 @@ class KubeFleetRenderer:
             masters.add(binding.annotations.get(ROLLED_OUT, ""))
         return not all(map(found.holds, masters - {""}))
 
+    def bringers(self, source: ObjectKey, /) -> Iterable[ObjectKey]:
+        """Return the placements whose snapshots hold an object, and a Namespace that goes along."""
+        along = (source,) if source in self.along else ()
+        own = (key for key in self.owners() if key not in self.along)
+        return sorted({*along, *(key for key in own if source in self._content(key).sources())})
+
     def unmarked(self, owner: ObjectKey, /) -> Reach:  # noqa: ARG002
         """Return none: what outlives a placement gets its marks once the placement is gone."""
         return {}

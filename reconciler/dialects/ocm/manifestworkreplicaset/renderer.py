@@ -103,6 +103,13 @@ class OcmRenderer:
             found[one.cluster] = (*found.get(one.cluster, ()), *record.sources(one.template))
         return found
 
+    def bringers(self, source: ObjectKey, /) -> Iterable[ObjectKey]:
+        """Return the sets with an object in a template that a cluster has."""
+        for one in self.world.outputs_of_kind((GROUP, KIND)):
+            templates = decode_record(one.body).templates or {}
+            if any(source in sources for sources in templates.values()):
+                yield one.key
+
     def unmarked(self, owner: ObjectKey, /) -> Reach:
         """Return what the present template orphans on clusters that had another one."""
         output, manifest = self.world.outputs.get(owner), self.world.inputs.get(owner)
