@@ -2,7 +2,13 @@
 
 import difflib
 
-from reconciler.audit.fleet.placed import decision_on, owner_of, placement_of
+from reconciler.audit.fleet.placed import (
+    decision_on,
+    is_present,
+    owner_of,
+    placement_of,
+    present_in,
+)
 from reconciler.audit.kind_words import resolve_kind
 from reconciler.core.dialects import PLACED
 from reconciler.errors import UsageError
@@ -35,7 +41,7 @@ def find_object(world: World, word: str, namespace: str) -> ObjectKey:
         ObjectKey(group, found, namespace if scopes[group, found] else "", name)
         for group, found in kinds
     ]
-    present = [key for key in keys if key in world.inputs or key in world.outputs]
+    present = [key for key in keys if is_present(world, key)]
     likely = present or [key for key in keys if (key.group, key.kind) in seen] or keys
     if len(likely) > 1:
         choices = ", ".join(f"{key.kind.lower()}.{key.group}/{name}" for key in likely)
@@ -65,7 +71,7 @@ def near(world: World, key: ObjectKey) -> str:
 
     That is where else it is, or which file may hold it, or names near it; `""` if there are none.
     """
-    present = [one for one in {*world.inputs, *world.outputs} if one.kind == key.kind]
+    present = [one for one in present_in(world) if one.kind == key.kind]
     elsewhere = sorted(one.namespace for one in present if one.name == key.name and one.namespace)
     if elsewhere:
         some = "it is in namespace" if len(elsewhere) == 1 else "it is in namespaces"

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from reconciler.audit.history.revisions import Commit, FileChange, Revisions, UnreadableRevision
 from reconciler.core.asked.own_outputs import own_outputs
-from reconciler.core.dialects import DIALECTS, PLACED, dialect_of
+from reconciler.core.dialects import CLUSTERS, DIALECTS, PLACED, dialect_of
 from reconciler.manifests.paths import output_path
 from reconciler.model.body import Body
 from reconciler.model.decision import Placed
@@ -13,6 +13,23 @@ from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.repository_layout import RepositoryLayout
 from reconciler.model.world import Manifest, World
 from reconciler.rebalance.target import Reference
+
+
+def present_in(world: World) -> set[ObjectKey]:
+    """Return the objects of a world: what people wrote, and what passes did.
+
+    What a pass keeps of a cluster is no cluster. One that an API sees of another API's has its file
+    there, and is listed once; what is kept of it for the API that sees it is a record.
+    """
+    kept = (one.key for one in world.outputs_of(CLUSTERS))
+    return {*world.inputs, *world.outputs}.difference(
+        key for key in kept if key not in world.inputs
+    )
+
+
+def is_present(world: World, key: ObjectKey) -> bool:
+    """Return whether an object is one of those of a world, as `present_in` has them."""
+    return key in world.inputs or (key in world.outputs and key[:2] not in CLUSTERS)
 
 
 def decided_on(target: Reference) -> ObjectKey:

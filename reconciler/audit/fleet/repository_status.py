@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from reconciler.audit.fleet.copy_counts import CopyCounts, CountedWorld, count_copies
+from reconciler.audit.fleet.placed import present_in
 from reconciler.audit.fleet.suspensions import Suspensions
 from reconciler.core.dialects import DIALECTS
 from reconciler.core.record import last_pass, recorded_faults
@@ -66,7 +67,7 @@ def status_of(
     """
     last = last_pass(world.outputs)
     record = world.outputs.get(RECORD)
-    present = {*world.inputs, *world.outputs} - {*ALONE}
+    present = present_in(world) - {*ALONE}
     return RepositoryStatus(
         last_at=None if last is None else last.at,
         inputs="" if last is None else last.revision,

@@ -77,9 +77,14 @@ def read_kinds() -> tuple[NamedKind, ...]:
 
 def present_kinds(world: "World") -> tuple[NamedKind, ...]:
     """Return the kinds of which a world has objects, sorted by group and name."""
+    from reconciler.audit.fleet.placed import present_in
+
     versions: dict[Kind, set[str]] = {}
     namespaced: dict[Kind, bool] = {}
+    there = present_in(world)
     for key, manifest in (*world.inputs.items(), *world.outputs.items()):
+        if key not in there:
+            continue
         versions.setdefault(key[:2], set()).add(str(manifest.body.get("apiVersion", "")))
         namespaced[key[:2]] = bool(key.namespace)
     return named_kinds(versions, namespaced)

@@ -26,7 +26,9 @@ class AskedKind:
 
 def present_kinds(world: "World") -> "set[Kind]":
     """Return the kinds that have an object."""
-    return {(key.group, key.kind) for key in (*world.inputs, *world.outputs)}
+    from reconciler.audit.fleet.placed import present_in
+
+    return {key[:2] for key in present_in(world)}
 
 
 def asked_kinds(

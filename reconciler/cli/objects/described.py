@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from reconciler.audit.fleet.assumed_outputs import as_of
-from reconciler.audit.fleet.placed import placed_on
+from reconciler.audit.fleet.placed import is_present, placed_on
 from reconciler.audit.fleet.suspensions import suspenders_of
 from reconciler.audit.named_object import find_object, near, spelled
 from reconciler.audit.printable import printable
@@ -46,7 +46,7 @@ def run(
     world = revisions.loader.load(head)
     note_if_empty(directory, world)
     key = find_object(world, word, namespace)
-    if key not in world.inputs and key not in world.outputs:
+    if not is_present(world, key):
         click.echo(f"there is no {spelled(key)}{near(world, key)}", err=True)
         return 1
     subject = _decided(revisions, head, word, namespace)

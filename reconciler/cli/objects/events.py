@@ -9,6 +9,7 @@ from typing import Protocol
 
 import click
 
+from reconciler.audit.fleet.placed import is_present
 from reconciler.audit.history.upstream_events import Happening
 from reconciler.audit.json_shapes import coming_json, object_json
 from reconciler.audit.named_object import near, spelled
@@ -106,8 +107,9 @@ def _print_coming(found: Sequence[Coming]) -> None:
 def _refuse_unknown(subject: Subject) -> None:
     """Raise if an object without events is not there, nor ever was."""
     world, named = subject.world, subject.named
-    present = world.inputs.keys() | world.outputs.keys()
-    if {named, subject.key} & present or any(subject.touching(whole=False)):
+    if any(is_present(world, key) for key in (named, subject.key)) or any(
+        subject.touching(whole=False)
+    ):
         return
     raise UsageError(f"there is no {spelled(named)}, and there never was{near(world, named)}")
 

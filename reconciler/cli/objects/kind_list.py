@@ -12,10 +12,11 @@ if TYPE_CHECKING:
 
 def print_kinds(world: "World", query: "Query") -> int:
     """Print each kind with how many objects it has; return the exit code."""
+    from reconciler.audit.fleet.placed import present_in
     from reconciler.cli.objects.api_kinds import present_kinds
     from reconciler.cli.printing.table import print_table
 
-    counts = Counter((key.group, key.kind) for key in {*world.inputs, *world.outputs})
+    counts = Counter((key.group, key.kind) for key in present_in(world))
     listed = present_kinds(world)
     if query.output == "name":
         for one in listed:

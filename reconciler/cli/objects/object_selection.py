@@ -152,6 +152,7 @@ def matching(
     world: "World", asked: "Sequence[AskedKind]", selection: ObjectSelection
 ) -> "dict[AskedKind, list[ObjectKey]]":
     """Return the objects that are meant, in the order of what was asked, then sorted."""
+    from reconciler.audit.fleet.placed import present_in
     from reconciler.cli.objects.field_selector import parse_field_selector
     from reconciler.manifests.label_selector import parse_selector
     from reconciler.model.labels import selecting
@@ -164,7 +165,7 @@ def matching(
     wanted: dict[object, list[AskedKind]] = {}
     for one in asked:
         wanted.setdefault(one.kind, []).append(one)
-    for key in sorted({*world.inputs, *world.outputs}):
+    for key in sorted(present_in(world)):
         if not selection.all_namespaces and key.namespace not in ("", selection.namespace):
             continue
         for one in wanted.get((key.group, key.kind), ()):

@@ -9,6 +9,7 @@ from tests.builders import (
     cluster,
     cluster_status,
     configmap,
+    configuration,
     deployment,
     policy,
     selector,
@@ -215,3 +216,26 @@ def test_a_workload_without_a_policy_has_the_tree_of_what_carries_it(
     code, out, _ = answer(checkout, capsys, "tree", "deployment/api")
 
     assert (0, "clusterresourceplacement/everything") == (code, out.split()[0])
+
+
+def test_what_is_kept_of_a_projected_cluster_is_no_cluster(tmp_path: Path, capsys: Capsys) -> None:
+    """Its one file is listed once, under its own kind."""
+    tainted = member("t", taints=[{"key": "x", "value": "v", "effect": "NoSchedule"}])
+    options = configuration(inventory={"project": True})
+    fleet = placed(
+        tmp_path / "fleet",
+        {
+            "reconciler.yaml": text(options),
+            "clusters/fleet.yaml": text(member("a"), tainted),
+            "policies/web.yaml": text(POLICY),
+            "workloads/web.yaml": text(deployment()),
+        },
+    )
+    assert (fleet.folder / "status/clusters.cluster.karmada.io/t.yaml").exists()
+
+    assert (
+        "no clusters; its API sees 2 memberclusters" in answer(fleet, capsys, "get", "clusters")[2]
+    )
+    listed = answer(fleet, capsys, "get", "memberclusters", "-o", "name")[1]
+    assert ["a", "t"] == [line.rpartition("/")[2] for line in listed.splitlines()]
+    assert 1 == answer(fleet, capsys, "describe", "clusters.cluster.karmada.io/t")[0]
