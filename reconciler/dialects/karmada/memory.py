@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 from reconciler.dialects.cluster_inventory import InventoryCache
 from reconciler.dialects.copy_reports import CopyTable
 from reconciler.dialects.karmada.api.clusters import MemberCluster, Members
-from reconciler.dialects.karmada.api.work.binding_spec import BindingSnapshot
 from reconciler.dialects.karmada.detector.affected import ClaimSources, Seen
-from reconciler.dialects.karmada.detector.binding_draft import Draft
+from reconciler.dialects.karmada.detector.binding_draft import Draft, Requiring
 from reconciler.dialects.karmada.detector.claim_table import ClaimTable
 from reconciler.dialects.karmada.detector.known_policies import KnownPolicies
 from reconciler.dialects.karmada.detector.options import DetectorOptions
@@ -60,7 +59,7 @@ class KarmadaMemory:
     seen: Seen | None = None
     drafts: AnswerCache[ObjectKey, Draft] = field(default_factory=AnswerCache)
     attached: AnswerCache[ObjectKey, Draft] = field(default_factory=AnswerCache)
-    snapshots: AnswerCache[ObjectKey, BindingSnapshot] = field(default_factory=AnswerCache)
+    snapshots: AnswerCache[ObjectKey, Requiring] = field(default_factory=AnswerCache)
     copies: CopyTable = field(default_factory=CopyTable)
     settled: SettledBindings = field(default_factory=SettledBindings)
     scores: FollowedScores = field(default_factory=FollowedScores)

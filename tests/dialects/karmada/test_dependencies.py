@@ -163,3 +163,38 @@ def test_an_object_that_two_need_is_attached_once() -> None:
     told.run()
 
     assert ["api-deployment", "web-deployment"] == [item["name"] for item in required_by(told)]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        pytest.param({}, {}, ("Abort", None), id="defaults"),
+        pytest.param(
+            {"conflictResolution": "Overwrite", "preserveResourcesOnDeletion": True},
+            {},
+            ("Overwrite", True),
+            id="first",
+        ),
+        pytest.param(
+            {"preserveResourcesOnDeletion": False},
+            {"conflictResolution": "Overwrite", "preserveResourcesOnDeletion": True},
+            ("Overwrite", True),
+            id="second",
+        ),
+        pytest.param({"preserveResourcesOnDeletion": False}, {}, ("Abort", False), id="neither"),
+    ],
+)
+def test_a_dependent_takes_the_policy_of_what_needs_it(
+    one: Body, other: Body, expected: tuple[str, bool | None]
+) -> None:
+    """Overwrite, and copies that outlive it, win where several that need it differ."""
+    told = story(cluster("a"), configmap())
+    for name, more in (("w1", one), ("w2", other)):
+        body = reading()
+        named = {**body, "metadata": metadata(name, "default")}
+        means = [selector(name=name)]
+        told.put(policy(name, selectors=means, propagateDeps=True, **more), named)  # type: ignore[arg-type]
+    told.run(0)
+    spec = cast(Body, told.binding("settings-configmap")["spec"])
+
+    assert expected == (spec["conflictResolution"], spec.get("preserveResourcesOnDeletion"))

@@ -1,9 +1,10 @@
 """Bindings of what workloads need beside themselves: they are where those workloads are."""
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from operator import attrgetter
+from typing import TypeVar
 
 from reconciler.dialects.karmada.api.policies import template_of
 from reconciler.dialects.karmada.api.work.binding_spec import (
@@ -13,6 +14,7 @@ from reconciler.dialects.karmada.api.work.binding_spec import (
 )
 from reconciler.dialects.karmada.detector.binding_draft import (
     Draft,
+    Requiring,
     binding_key,
     draft_binding,
 )
@@ -24,6 +26,7 @@ from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey
 from reconciler.model.world import Manifest, World
 
+Value = TypeVar("Value", str, bool)
 Needed = Mapping[ObjectKey, Draft]
 """The bindings of all that workloads need, by key; some of them have a policy of their own."""
 
@@ -84,14 +87,15 @@ def attach(
     `syncScheduleResultToAttachedBindings`, `createOrUpdateAttachedBinding`, and the predicate of
     `SetupWithManager`, which drops a binding that was nowhere and is nowhere.
     """
-    required: dict[ObjectKey, list[BindingSnapshot]] = defaultdict(list)
+    required: dict[ObjectKey, list[Requiring]] = defaultdict(list)
     for key in sorted(claims.needs):
         body = standing(key)
         if body is not None:
-            taken = memory.snapshots.recall(key, (body,), partial(_snapshot, key, body))
+            taken = memory.snapshots.recall(key, (body,), partial(_requiring, key, body))
             for need in claims.needs[key]:
                 attached = binding_key(need)
-                if taken.clusters or _is_known(taken, present(attached)):
+                snapshot = taken.taken
+                if snapshot.clusters or _is_known(snapshot, present(attached)):
                     required[attached].append(taken)
     return {
         key: memory.attached.recall(
@@ -108,10 +112,29 @@ def _is_known(snapshot: BindingSnapshot, attached: Body | None) -> bool:
     return any(one[:2] == snapshot[:2] for one in required_by)
 
 
-def _attached(draft: Draft, required: list[BindingSnapshot]) -> Draft:
-    """Return a binding that knows who requires it, and the object that it is about."""
-    own = draft.spec if _has_policy(draft) else BindingSpec(resource=draft.resource)
-    return draft._replace(spec=own._replace(required_by=tuple(required)))
+def _attached(draft: Draft, required: list[Requiring]) -> Draft:
+    """Return a binding that knows who requires it, and the object that it is about.
+
+    One without a policy takes of those who require it how conflicts are resolved, and whether its
+    copies outlive it: where they differ, it overwrites, and they do.
+
+    Source: karmada@f8fdd02 pkg/dependenciesdistributor/dependencies_distributor.go
+    `buildAttachedBinding`, `createOrUpdateAttachedBinding`.
+    """
+    own = draft.spec
+    if not _has_policy(draft):
+        own = BindingSpec(
+            resource=draft.resource,
+            conflict_resolution=_first("Overwrite", (one.conflict_resolution for one in required)),
+            preserve_resources_on_deletion=_first(True, (one.preserves for one in required)),
+        )
+    return draft._replace(spec=own._replace(required_by=tuple(one.taken for one in required)))
+
+
+def _first(wins: Value, values: Iterable[Value | None]) -> Value | None:
+    """Return the value that wins if any is it, else the first that is one at all."""
+    found = [one for one in values if one is not None]
+    return wins if wins in found else next(iter(found), None)
 
 
 def _has_policy(draft: Draft) -> bool:
@@ -119,7 +142,12 @@ def _has_policy(draft: Draft) -> bool:
     return draft.policy is not None or draft.spec.placement is not None
 
 
-def _snapshot(key: ObjectKey, binding: Body) -> BindingSnapshot:
-    """Return what an attached binding knows of one that requires it."""
-    clusters = sorted(decode_spec(binding).clusters, key=attrgetter("name"))
-    return BindingSnapshot(key.namespace, key.name, tuple(clusters))
+def _requiring(key: ObjectKey, binding: Body) -> Requiring:
+    """Return what an attached binding takes of one that requires it."""
+    spec = decode_spec(binding)
+    clusters = tuple(sorted(spec.clusters, key=attrgetter("name")))
+    return Requiring(
+        BindingSnapshot(key.namespace, key.name, clusters),
+        spec.conflict_resolution,
+        spec.preserve_resources_on_deletion,
+    )

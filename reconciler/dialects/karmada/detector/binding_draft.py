@@ -17,6 +17,7 @@ from reconciler.dialects.karmada.api.work.binding_metadata import (
 )
 from reconciler.dialects.karmada.api.work.binding_spec import (
     NO_REFERENCE,
+    BindingSnapshot,
     BindingSpec,
     ObjectReference,
     decode_spec,
@@ -41,6 +42,20 @@ TEMPLATE_DIGEST = "reconciler.dev/template-digest"
 
 NEW, UNNAMED = BindingSpec(resource=NO_REFERENCE), BindingMetadata()
 """What a binding says that is not there yet."""
+
+
+class Requiring(NamedTuple):
+    """What a binding that another one requires takes of that one; `None` where it says nothing.
+
+    Attributes:
+        taken: Who it is, and where.
+        conflict_resolution: What happens where a cluster has such an object already.
+        preserves: Whether the copies outlive it.
+    """
+
+    taken: BindingSnapshot
+    conflict_resolution: str | None
+    preserves: bool | None
 
 
 class Draft(NamedTuple):
