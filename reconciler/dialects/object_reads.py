@@ -11,9 +11,8 @@ from typing import TypeVar
 
 from reconciler.dialects.cluster_reads import labels_asked
 from reconciler.dialects.read_index import Question
-from reconciler.model.content import at
 from reconciler.model.known_kinds import Kind
-from reconciler.model.labels import LabelSelector, labels_of
+from reconciler.model.labels import LabelSelector, has_odd_labels, labels_of
 from reconciler.model.world import Manifest
 
 K = TypeVar("K", bound=Hashable)
@@ -79,7 +78,7 @@ def about(manifest: Manifest) -> Iterator[Question]:
     labels = labels_of(manifest.body)
     for label, value in labels.items():
         yield with_label(kind, label, value)
-    if at(manifest.body, "metadata").get("labels") not in (None, labels):
+    if has_odd_labels(manifest.body):
         yield with_odd_labels(kind)
 
 

@@ -74,6 +74,7 @@ class View:
             if it is about none.
         clusters_in: Yields the clusters that a decision is written for in an output, with the
             replicas there, 0 where there are none to count.
+        follows: Returns the outputs whose clusters what such an output places is on, too.
         requested_by: Returns what one replica of what such an output places asks for.
         decision_on: Returns the output that decisions on a workload are about, `None` if it
             decides on no workloads of their own.
@@ -123,6 +124,7 @@ class View:
     owner_of: Callable[[ObjectKey, Body], ObjectKey | None] = _none
     placement_of: Callable[[World, ObjectKey], ObjectKey | None] = _none
     clusters_in: Callable[[Body], Iterable[tuple[str, int]]]
+    follows: Callable[[Body], tuple[ObjectKey, ...]] = _nothing
     requested_by: Callable[[Body], Resources] = _no_resources
     decision_on: Callable[[ObjectKey], ObjectKey | None] = _none
     workload_of: Callable[[Body], Reference | None] = _none

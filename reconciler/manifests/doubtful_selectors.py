@@ -1,7 +1,7 @@
 """Selectors and tolerations that an API server takes, and that select or tolerate nothing."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from reconciler.manifests.label_index import LabelIndex
@@ -15,6 +15,10 @@ from reconciler.model.selectors import OPERATORS, decode_label_selector, refusal
 from reconciler.model.taints import TaintEffect
 
 EQUAL, EXISTS = "Equal", "Exists"
+
+
+LabelsOf = Callable[[Body], Mapping[str, str]]
+"""Returns the labels of a manifest as a hub has them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +46,13 @@ class Labelled:
         return cls(kind, LabelIndex((one, one) for one in listed), values)
 
     @classmethod
-    def known(cls, known: Known, group: str, kind: str) -> "Labelled | None":
+    def known(
+        cls, known: Known, group: str, kind: str, labels: LabelsOf = labels_of
+    ) -> "Labelled | None":
         """Return the objects of a kind; `None` where there are none, or not all can be read."""
         if (group, kind) in known.unclear:
             return None
-        found = [labels_of(one.body) for one in known.of_kind(group, kind)]
+        found = [labels(one.body) for one in known.of_kind(group, kind)]
         return cls.of(kind, found) if found else None
 
     def has(self, selector: LabelSelector) -> bool:

@@ -12,6 +12,8 @@ _DNS = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])
 _MAX_PREFIX = 253
 _INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
 
+NAMESPACE_NAME = "kubernetes.io/metadata.name"
+"""Label that every API server gives to every Namespace."""
 ONE_OF = frozenset({"In", "=", "=="})
 NONE_OF = frozenset({"NotIn", "!="})
 COMPARING = frozenset({"Gt", "Lt"})
@@ -129,10 +131,24 @@ def selecting(selector: LabelSelector) -> Callable[[Mapping[str, str]], bool]:
 def labels_of(body: Mapping[str, object]) -> Mapping[str, str]:
     """Return the labels of a manifest; those that are no strings are passed over.
 
+    A Namespace has the one that every API server gives it.
+
     >>> labels_of({"metadata": {"labels": {"app": "web", "replicas": 3}}})
     {'app': 'web'}
+    >>> labels_of({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}})
+    {'kubernetes.io/metadata.name': 'shop'}
+
+    Source: kubernetes pkg/apis/core/v1/defaults.go `SetDefaults_Namespace`.
     """
     known = at(body, "metadata", "labels")
+    if body.get("kind") == "Namespace" and body.get("apiVersion") == "v1":
+        known = {**known, NAMESPACE_NAME: at(body, "metadata").get("name")}
     if has_only_texts(known):  # the usual case, and faster
         return known
     return {key: value for key, value in known.items() if isinstance(value, str)}
+
+
+def has_odd_labels(body: Mapping[str, object]) -> bool:
+    """Return whether the labels that are written are none, or not all of them."""
+    written = at(body, "metadata").get("labels")
+    return written is not None and not (isinstance(written, Mapping) and has_only_texts(written))

@@ -149,11 +149,13 @@ def owner_of(key: ObjectKey, body: Body) -> ObjectKey | None:
 class Side:
     """The outputs of an object at a commit: path to blob id, and where it is by them.
 
-    `placed` is `None` where one of them cannot be read.
+    `placed` is `None` where one of them cannot be read. `followed` are the decisions on what needs
+    the object, which brought it where they are.
     """
 
     files: Mapping[str, str]
     placed: Placed | None
+    followed: tuple[ObjectKey, ...] = ()
 
 
 def sides_of(
@@ -176,9 +178,10 @@ def sides_of(
 def _side(key: ObjectKey, world: World, paths: frozenset[str]) -> Side:
     """Return one side of a commit."""
     files = {path: world.present[path] for path in paths if path in world.present}
-    return Side(
-        files, None if any(path in world.frozen for path in paths) else placed_on(world, key)
-    )
+    output, dialect = world.outputs.get(key), dialect_of(key.group)
+    followed = () if output is None or dialect is None else dialect.view().follows(output.body)
+    placed = None if any(path in world.frozen for path in paths) else placed_on(world, key)
+    return Side(files, placed, followed)
 
 
 def carriers_of(world: World, key: ObjectKey) -> tuple[ObjectKey, ...]:

@@ -194,7 +194,7 @@ def _pass(
             before, after = (side.placed for side in sides)
             return Event(commit=commit, at=at, before=before, after=after, note=OTHERWISE)
     if decision is None:
-        return None
+        return _followed(key, commit, at, since, replay)
     notes = ("" if as_computed else OTHERWISE, *_endings(key, commit, run, replay.revisions))
     return Event(
         commit=commit,
@@ -205,6 +205,30 @@ def _pass(
         causes=_edits_behind(decision, run.world, since, replay.revisions)
         or _causes(decision, (read and read.inputs, commit.parent), run.world, at, since, replay),
         note="; ".join(filter(None, notes)),
+    )
+
+
+def _followed(
+    key: ObjectKey, commit: Commit, at: datetime, since: tuple[TakenUp, ...], replay: Replay
+) -> Event | None:
+    """Return where an object came or went with what needs it; `None` if it did not."""
+    sides = sides_of(key, commit, replay.revisions)
+    if isinstance(sides, UnreadableRevision):
+        return None
+    before, after = sides
+    followed = sorted({*before.followed, *after.followed})
+    if before.placed == after.placed or not followed:
+        return None
+    found = (_pass(one, commit, since, replay) for one in followed)
+    first = next((one for one in found if one is not None), None)
+    names = ", ".join(one.name for one in followed)
+    return Event(
+        commit=commit,
+        at=at,
+        before=before.placed,
+        after=after.placed,
+        causes=() if first is None else first.causes,
+        note=f"needed by {names}",
     )
 
 

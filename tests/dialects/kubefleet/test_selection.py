@@ -10,7 +10,7 @@ from reconciler.dialects.kubefleet.snapshots.resource_selection import select_re
 from reconciler.dialects.kubefleet.snapshots.stripped_resources import strip
 from reconciler.errors import UserError
 from tests.builders import Body, configmap, deployment, metadata
-from tests.dialects.kubefleet.fleet import GROUP, PLACEMENT, member, pick, placement
+from tests.dialects.kubefleet.fleet import GROUP, PLACEMENT, member, pick, placement, targets
 from tests.stories import Story, story, world
 
 NAMESPACE = {"group": "", "version": "v1", "kind": "Namespace"}
@@ -233,3 +233,29 @@ def test_refused_selectors_leave_what_was_decided() -> None:
     assert "InvalidResourceSelectors" == scheduled(told)[0]
     assert before == {path: data for path, data in told.outputs.items() if "bindings" in path}
     assert () == told.run().changes
+
+
+def test_a_namespace_is_selected_by_the_label_of_its_name() -> None:
+    """Every API server gives it to every Namespace."""
+    wanted = {"matchLabels": {"kubernetes.io/metadata.name": "other"}}
+    by: list[Body] = [{**NAMESPACE, "labelSelector": wanted, "selectionScope": "NamespaceOnly"}]
+
+    assert ["Namespace other"] == selected(namespace("other"), namespace("shop"), by=by)
+
+
+def test_a_cluster_is_meant_by_the_label_of_its_name() -> None:
+    """Its hub gives it to every MemberCluster; one that comes later counts at once."""
+    wanted = {"matchExpressions": [named_one_of("a", "c")]}
+    required = {"clusterSelectorTerms": [{"labelSelector": wanted}]}
+    affinity = {"clusterAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}
+    told = story(member("a"), member("b"), configmap())
+    told.put(placement({"placementType": "PickAll", "affinity": affinity})).run(0)
+    assert ["a"] == targets(told)
+    told.put(member("c")).run()
+
+    assert ["a", "c"] == targets(told)
+
+
+def named_one_of(*names: str) -> Body:
+    """A term of clusters by name."""
+    return {"key": "kubernetes-fleet.io/member-name", "operator": "In", "values": list(names)}

@@ -70,14 +70,13 @@ from reconciler.model.fields import mapping, text
 from reconciler.model.identity import ClusterName, ObjectKey, uid_of
 from reconciler.model.keyed_cache import AnswerCache
 from reconciler.model.known_kinds import Kind
+from reconciler.model.labels import NAMESPACE_NAME
 from reconciler.model.resources import decode_resources
 from reconciler.model.settings import Settings
 from reconciler.model.versioned import differing_keys
 from reconciler.model.world import WRITES_ASSUMED, Manifest, World
 
 NAMESPACE: Kind = ("", "Namespace")
-NAMESPACE_NAME = "kubernetes.io/metadata.name"
-"""Label that every API server gives to every Namespace."""
 LEFT_WHOLE = (
     "{subject} is of a kind whose replicas nobody can interpret, so that it is delivered unchanged "
     "to each of its clusters; a row of `karmada.interpreters` would divide it, and `delivery."

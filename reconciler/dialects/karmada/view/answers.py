@@ -22,7 +22,8 @@ from reconciler.dialects.karmada.view.columns import COLUMNS
 from reconciler.dialects.karmada.view.events import asks_beside, events_of, may_hide_eviction
 from reconciler.dialects.karmada.view.placed import (
     affinity_place,
-    clusters_in,
+    follows,
+    held_in,
     is_placed,
     owner_of,
     requested_by,
@@ -136,7 +137,8 @@ VIEW = View(
     columns=COLUMNS,
     is_placed=is_placed,
     owner_of=owner_of,
-    clusters_in=clusters_in,
+    clusters_in=held_in,
+    follows=follows,
     requested_by=requested_by,
     decision_on=binding_key,
     workload_of=workload_of,

@@ -14,13 +14,13 @@ from reconciler.dialects.karmada.api.work.binding_metadata import (
 )
 from reconciler.dialects.karmada.api.work.binding_spec import (
     decode_policy_fields,
-    decode_targets,
     decode_tasks,
 )
 from reconciler.dialects.karmada.api.work.binding_status import decode_status
 from reconciler.dialects.karmada.detector.binding_draft import GROUP
 from reconciler.dialects.karmada.detector.claim_marks import CLUSTER_POLICY_NAME, POLICY_NAME
 from reconciler.dialects.karmada.taints.by_policy import TAINT_POLICY
+from reconciler.dialects.karmada.view.placed import held_in
 from reconciler.manifests.columns import (
     FILE,
     NONE,
@@ -39,7 +39,7 @@ from reconciler.model.fields import bodies, number, text
 
 
 def _placed(row: Row) -> str:
-    clusters = sorted(decode_targets(spec_of(row)), key=attrgetter("name"))
+    clusters = sorted(held_in(row.body), key=attrgetter("name"))
     shown = (f"{name}({replicas})" if replicas else name for name, replicas in clusters)
     return ", ".join(shown) or NONE
 

@@ -103,6 +103,9 @@ def _question(binding: Binding, placement: Placement) -> str:
 def _result(draft: Draft, outcome: ScheduleVerdict | None, attempt: Attempt | None) -> str:
     """Return how it ended, in upstream's words, and why the scheduler looked."""
     if outcome is None:
+        needing = ", ".join(one.name for one in draft.spec.required_by)
+        if draft.policy is None and needing:
+            return f"Not scheduled by itself: it is where it is needed, by {needing}."
         why = (
             "no policy claims it" if draft.policy is None else "scheduling is suspended or foreign"
         )

@@ -13,7 +13,7 @@ from reconciler.dialects.karmada.api.policies import (
     implicit_priority,
     template_of,
 )
-from reconciler.dialects.karmada.api.work.binding_spec import decode_spec
+from reconciler.dialects.karmada.api.work.binding_spec import BindingSpec, decode_spec
 from reconciler.dialects.karmada.api.work.binding_status import AggregatedStatusItem, decode_status
 from reconciler.dialects.karmada.detector.binding_draft import GROUP
 from reconciler.dialects.karmada.detector.claim_marks import claimant
@@ -22,7 +22,7 @@ from reconciler.dialects.karmada.view.failover_words import fate_of
 from reconciler.dialects.karmada.view.taint_policy_tree import taint_policy_tree
 from reconciler.dialects.tree_node import TreeNode, condition_facts, node_of
 from reconciler.model.fields import mapping
-from reconciler.model.identity import ObjectKey
+from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.world import Manifest, World
 
 
@@ -70,10 +70,23 @@ def _binding(manifest: Manifest) -> TreeNode:
     clusters = []
     for name, replicas in sorted(spec.clusters, key=attrgetter("name")):
         clusters.append(TreeNode(None, name, replicas, _report(reports.get(name))))
+    for name, needing in _needing(spec):
+        facts = {"needed by": ", ".join(needing), **_report(reports.get(name))}
+        clusters.append(TreeNode(None, name, facts=facts))
     for task in spec.tasks:
         facts = {"leaving": f"since {task.since} ({task.reason})", **fate_of(task)}
         clusters.append(TreeNode(None, task.from_cluster, facts=facts))
     return node_of(manifest.key, condition_facts(status, good={}), tuple(clusters))
+
+
+def _needing(spec: BindingSpec) -> Iterator[tuple[ClusterName, list[str]]]:
+    """Yield the clusters that have a workload for others only, with the bindings of these."""
+    found: dict[ClusterName, list[str]] = {}
+    for one in spec.required_by:
+        for name, _ in one.clusters:
+            if name not in spec.named:
+                found.setdefault(name, []).append(one.name)
+    yield from sorted(found.items())
 
 
 def _report(report: AggregatedStatusItem | None) -> dict[str, str]:

@@ -27,6 +27,7 @@ from reconciler.model import fields
 from reconciler.model.body import Body
 from reconciler.model.cluster import Cluster
 from reconciler.model.identity import ClusterName
+from reconciler.model.labels import labels_of
 from reconciler.model.moments import FIRST, LAST, add, earliest
 from reconciler.model.resources import Resources
 from reconciler.model.taints import Taint, Toleration, effect_of, shared_taint
@@ -34,6 +35,8 @@ from reconciler.model.world import Manifest
 from reconciler.schedule.fleet import Fleet, ascending, fleet_in_order
 from reconciler.schedule.framework import Levels, Mask, Rejection
 
+MEMBER_NAME = "kubernetes-fleet.io/member-name"
+"""Label by which placements and overrides may mean one cluster."""
 NAMESPACES_GATHERED = "NamespaceCollectionSucceeded"
 """Condition of a cluster that tells its namespaces, whatever its status."""
 
@@ -74,6 +77,16 @@ def admit_cluster(
     return AdmittedCluster(decode_member(manifest.body, declared=declared))
 
 
+def member_labels(body: Body) -> dict[str, str]:
+    """Return the labels of a MemberCluster as its hub has them: one of them is its name.
+
+    Source: kubefleet@e160c1c pkg/controllers/membercluster/v1beta1/membercluster_controller.go
+    `ensureMemberNameLabel`.
+    """
+    metadata = fields.mapping(body, "metadata")
+    return {**labels_of(body), MEMBER_NAME: fields.text(metadata, "name")}
+
+
 def decode_member(body: Body, *, declared: bool = True) -> Member:
     """Return the view of one MemberCluster manifest.
 
@@ -88,7 +101,7 @@ def decode_member(body: Body, *, declared: bool = True) -> Member:
     Source: kubefleet@e160c1c apis/cluster/v1beta1/membercluster_types.go; `declared` is ours.
     """
     metadata, spec = fields.mapping(body, "metadata"), fields.mapping(body, "spec")
-    status = fields.mapping(body, "status")
+    status, named = fields.mapping(body, "status"), {MEMBER_NAME: fields.text(metadata, "name")}
     usage = fields.mapping(status, "resourceUsage")
     properties = fields.mapping(status, "properties")
     gathers = any(
@@ -97,7 +110,7 @@ def decode_member(body: Body, *, declared: bool = True) -> Member:
     )
     cluster = Cluster(
         name=ClusterName(fields.text(metadata, "name")),
-        labels=dict(fields.pairs_or_none(metadata, "labels") or ()),
+        labels={**dict(fields.pairs_or_none(metadata, "labels") or ()), **named},
         taints=tuple(_taint(taint) for taint in fields.bodies(spec, "taints")),
         deleting=bool(metadata.get("deletionTimestamp")),
     )

@@ -1,18 +1,18 @@
 """How placements want to be spread, by their topologySpreadConstraints."""
 
+from reconciler.dialects.kubefleet.api.clusters import member_labels
 from reconciler.dialects.kubefleet.api.groups import CLUSTER
 from reconciler.dialects.kubefleet.api.placement import decode_placement
 from reconciler.dialects.kubefleet.api.policy import DEFAULT_MAX_SKEW, decode_policy
 from reconciler.dialects.placement_wishes import SpreadWish, SpreadWishes
 from reconciler.errors import UserError
 from reconciler.model.identity import ObjectKey
-from reconciler.model.labels import labels_of
 from reconciler.model.world import World
 
 
 def spread_wishes(world: World) -> SpreadWishes:
     """Return what says how placements want to be spread over the clusters of a world."""
-    labels = {one.key.name: labels_of(one.body) for one in world.of_kind(*CLUSTER)}
+    labels = {one.key.name: member_labels(one.body) for one in world.of_kind(*CLUSTER)}
     known: dict[str, dict[str, str]] = {}
 
     def domains(label: str) -> dict[str, str]:

@@ -22,7 +22,7 @@ from reconciler.model import fields
 from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey
 from reconciler.model.known_kinds import Kind, KnownKinds
-from reconciler.model.labels import LabelSelector, labels_of, matches
+from reconciler.model.labels import LabelSelector, has_odd_labels, labels_of, matches
 from reconciler.model.message_text import shown
 from reconciler.model.selectors import decode_label_selector, refusal_of
 from reconciler.model.world import Manifest
@@ -225,9 +225,7 @@ def may_match(selector: Body, manifest: Manifest) -> bool:
     wanted = None if name else labels_of_selector(selector)
     if wanted is None:
         return not name or manifest.key.name == name
-    found, labels = manifest.body.get("metadata"), labels_of(manifest.body)
-    odd = isinstance(found, Mapping) and found.get("labels") not in (None, labels)
-    return odd or matches(wanted, labels)
+    return has_odd_labels(manifest.body) or matches(wanted, labels_of(manifest.body))
 
 
 def labels_of_selector(selector: Body) -> LabelSelector | None:
@@ -268,8 +266,10 @@ def _selected(
 def _fits(manifest: Manifest, name: str, labels: LabelSelector | None) -> bool:
     if name:
         return manifest.key.name == name
-    found = fields.pairs_or_none(fields.mapping(manifest.body, "metadata"), "labels")
-    return labels is None or matches(labels, dict(found or ()))
+    fields.pairs_or_none(
+        fields.mapping(manifest.body, "metadata"), "labels"
+    )  # odd ones are refused
+    return labels is None or matches(labels, labels_of(manifest.body))
 
 
 def _place(manifest: Manifest) -> tuple[int, str, str, str]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from reconciler.dialects.kubefleet.api.clusters import member_labels
 from reconciler.dialects.kubefleet.api.groups import CLUSTER_GROUP, PLACEMENT_GROUP
 from reconciler.dialects.kubefleet.api.kinds import PLACEMENTS
 from reconciler.dialects.kubefleet.api.policy import PICK_FIXED
@@ -30,7 +31,7 @@ SELECTORS = "/spec/resourceSelectors"
 def dangling_in_kubefleet(known: Known) -> Iterator[Dangling]:
     """Yield the references of placements that lead nowhere, and names that are missing."""
     clusters = known.names(CLUSTER_GROUP, CLUSTER)
-    labelled = Labelled.known(known, CLUSTER_GROUP, CLUSTER)
+    labelled = Labelled.known(known, CLUSTER_GROUP, CLUSTER, member_labels)
     scores = extended_scores(known)
     for manifest in (
         one for kind in sorted(PLACEMENTS) for one in known.of_kind(PLACEMENT_GROUP, kind)

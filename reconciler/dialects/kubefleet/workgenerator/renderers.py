@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from reconciler.dialects.cluster_reads import named
+from reconciler.dialects.kubefleet.api.clusters import member_labels
 from reconciler.dialects.kubefleet.api.groups import CLUSTER
 from reconciler.dialects.kubefleet.api.kinds import OWNED, PLACEMENTS, is_placement
 from reconciler.dialects.kubefleet.api.names import GROUP, NAMESPACE
@@ -26,7 +27,6 @@ from reconciler.dialects.read_index import Question
 from reconciler.dialects.renderer import Affected
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.keyed_cache import AnswerCache
-from reconciler.model.labels import labels_of
 from reconciler.model.settings import Settings
 from reconciler.model.versioned import differing_keys
 from reconciler.model.world import Manifest, World
@@ -86,7 +86,7 @@ def _questions(key: ObjectKey, versions: list[Manifest]) -> Iterator[Question]:
         for one in versions:
             yield from answered_by(decoded(one))
     elif key[:2] == CLUSTER:
-        labels = [labels_of(one.body) for one in versions]
+        labels = [member_labels(one.body) for one in versions]
         if len(labels) == 1 or labels[0] != labels[1]:
             yield named(key.name)
 
@@ -108,9 +108,5 @@ def _rendered_anew(before: World, now: World) -> set[ObjectKey]:
 
 def _fleet(clusters: Iterable[Manifest]) -> MembersByName:
     """Return the clusters of a world as overrides see them."""
-    return MembersByName(
-        {
-            ClusterName(one.key.name): MemberLabels(ClusterName(one.key.name), labels_of(one.body))
-            for one in clusters
-        }
-    )
+    views = ((ClusterName(one.key.name), member_labels(one.body)) for one in clusters)
+    return MembersByName({name: MemberLabels(name, labels) for name, labels in views})

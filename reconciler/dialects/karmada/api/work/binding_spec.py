@@ -279,6 +279,18 @@ def decode_targets(spec: Body) -> Targets:
     return tuple(targets)
 
 
+def decode_required_clusters(binding: Body) -> frozenset[str]:
+    """Return the clusters of the bindings that require one."""
+    required = fields.bodies(fields.mapping(binding, "spec"), "requiredBy")
+    return frozenset(name for one in required for name, _ in decode_targets(one))
+
+
+def decode_requiring(binding: Body) -> tuple[BindingSnapshot, ...]:
+    """Return the bindings that require one, in their order."""
+    required = fields.bodies(fields.mapping(binding, "spec"), "requiredBy")
+    return tuple(map(_decode_snapshot, required))
+
+
 def decode_tasks(spec: Body) -> tuple[EvictionTask, ...]:
     """Return the evictions of a binding's spec, in their order."""
     return tuple(map(decode_task, fields.bodies(spec, "gracefulEvictionTasks")))
