@@ -36,6 +36,7 @@ def warnings_of(
     yield from _not_carried(memory)
     if any(one.transport != DECISIONS.name for one in destinations):
         yield from memory.definitions.missing(world)
+        yield from memory.definitions.without_namespace()
 
 
 def _not_carried(memory: DeliveryMemory) -> Iterator[str]:

@@ -7,7 +7,7 @@ from reconciler.delivery.settings import DeliverySettings
 from reconciler.dialects.renderer import ClusterWork, NotRendered, Rendered
 from reconciler.manifests.identify import Identity, identify
 from reconciler.manifests.secrets import is_secret
-from reconciler.manifests.sops import is_encrypted
+from reconciler.manifests.sops import has_values, is_encrypted
 from reconciler.manifests.text.filled import Filled
 from reconciler.model.body import Body
 from reconciler.model.content import at
@@ -71,9 +71,10 @@ def _judged(
     if not isinstance(found, Identity):
         why = "it is no object" if found is None else found.message
         return f"{source} is not delivered, since {why} once it is rendered"
-    if is_secret(manifest) and not is_encrypted(manifest):
+    secret = is_secret(manifest) and has_values(manifest)
+    if secret and not is_encrypted(manifest):
         return f"{source} is a Secret in the clear, which is not delivered"
-    if is_secret(manifest) and not settings.encrypted_secrets:
+    if secret and not settings.encrypted_secrets:
         return (
             f"{source} is a Secret, which is only delivered encrypted and where the configuration "
             "says `delivery.secrets: encrypted`"

@@ -8,7 +8,7 @@ import binascii
 import re
 from collections.abc import Iterator, Mapping
 
-from reconciler.manifests.secrets import VALUES
+from reconciler.manifests.secrets import TYPES, VALUES
 from reconciler.model.body import Body
 
 NONCE_BYTES = 32
@@ -41,6 +41,29 @@ def is_encrypted(secret: Body) -> bool:
         return False
     rest = (value for field, value in secret.items() if field not in IN_THE_CLEAR)
     return all(_is_hidden(leaf) for value in rest for leaf in _leaves(value))
+
+
+def has_values(secret: Body) -> bool:
+    """Return whether a Secret holds anything, encrypted or not.
+
+    One that its cluster fills, such as the token of a ServiceAccount, holds nothing. What is not
+    known to be harmless counts: a type that Kubernetes does not know, an annotation that is of no
+    tool, and the one of kubectl's that has the whole object.
+    """
+    metadata = secret.get("metadata")
+    annotations = metadata.get("annotations") if isinstance(metadata, Mapping) else None
+    if isinstance(annotations, Mapping) and not all(map(_is_of_a_tool, annotations)):
+        return True
+    if secret.get("type") not in (None, *TYPES):
+        return True
+    if secret.get("immutable") not in (None, True, False):
+        return True
+    rest = (value for field, value in secret.items() if field not in IN_THE_CLEAR - {"sops"})
+    return any(leaf not in ("", None) for value in rest for leaf in _leaves(value))
+
+
+def _is_of_a_tool(annotation: object) -> bool:
+    return isinstance(annotation, str) and "/" in annotation and annotation != LAST_APPLIED
 
 
 def has_open_checksum(secret: Body) -> bool:

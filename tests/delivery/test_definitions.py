@@ -1,6 +1,15 @@
-"""A cluster that gets objects of a custom kind needs its definition, too."""
+"""A cluster that gets an object needs the definition of its kind, and its Namespace, too."""
 
-from tests.builders import Body, cluster, cluster_policy, configuration, metadata
+from datetime import timedelta
+
+import pytest
+
+from tests.builders import Body, cluster, cluster_policy, configmap, configuration, metadata
+from tests.dialects.kubefleet.fleet import member, namespaced_placement
+from tests.dialects.ocm.sets import replica_set, settings_map
+from tests.dialects.ocm.worlds import binding, cluster_set
+from tests.dialects.ocm.worlds import cluster as managed
+from tests.dialects.ocm.worlds import placement as ocm_placement
 from tests.stories import Story, story
 
 API = {"apiVersion": "example.org/v1"}
@@ -74,3 +83,42 @@ def test_a_warning_ends_with_what_it_is_about() -> None:
     told.run(10)
 
     assert () == told.run(20).warnings
+
+
+SHOP: Body = {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata("shop")}
+IN_SHOP = configmap(namespace="shop")
+BY_API = {
+    "karmada": [cluster("a"), going("shop", IN_SHOP, "a"), IN_SHOP],
+    "kubefleet": [member("a"), namespaced_placement(namespace="shop"), IN_SHOP],
+    "ocm": [cluster_set(), binding(), ocm_placement(), managed("a"), replica_set()],
+}
+
+
+@pytest.mark.parametrize("api", BY_API)
+def test_a_namespace_that_nothing_brings_is_a_warning(api: str) -> None:
+    """Flux applies nothing of a folder with an object whose Namespace is not there."""
+    told = story(configuration(delivery={"folders": {}}), *BY_API[api])
+
+    (warning,) = told.run(0).warnings
+    assert warning.startswith("objects in the Namespace shop go to a, where nothing brings it")
+
+
+def test_a_namespace_of_the_repository_that_a_set_does_not_bring_is_a_warning() -> None:
+    """It is a manifest, and goes nowhere by itself; in the template it would."""
+    options = configuration(delivery={"folders": {}})
+    told = story(options, SHOP, *BY_API["ocm"])
+    assert 1 == len(told.run(0).warnings)
+    told.put(replica_set(SHOP, settings_map()))
+    told.now += timedelta(minutes=5)
+
+    assert () == told.run().warnings
+
+
+@pytest.mark.parametrize("name", ["default", "kube-system"])
+def test_a_namespace_that_every_cluster_has_is_no_warning(name: str) -> None:
+    """Every API server makes it."""
+    content = configmap(namespace=name)
+    told = story(cluster("a"), going("p", content, "a"), content)
+    told.put(configuration(delivery={"folders": {}}, karmada={"skippedPropagatingNamespaces": []}))
+
+    assert () == told.run(0).warnings

@@ -241,6 +241,36 @@ def test_an_encrypted_secret_is_delivered_where_it_is_allowed() -> None:
     assert "a/default/secrets/s.yaml" in below(told)
 
 
+@pytest.mark.parametrize("secrets", ["refuse", "encrypted"])
+@pytest.mark.parametrize(
+    "fields",
+    [
+        pytest.param({"type": "kubernetes.io/service-account-token"}, id="token"),
+        pytest.param({"data": {}}, id="empty"),
+        pytest.param({"data": None, "stringData": {"k": ""}}, id="nothing-in-it"),
+    ],
+)
+def test_a_secret_without_any_value_is_delivered(fields: Body, secrets: str) -> None:
+    """There is nothing in it that could be in the clear."""
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata("s", "default"), **fields}
+    told = delivered(delivery={**FOLDERS, "secrets": secrets})
+    outcome = told.put(cluster_policy(selectors=[selector("Secret")]), secret).run()
+
+    assert () == outcome.faults
+    assert "a/default/secrets/s.yaml" in below(told)
+
+
+def test_a_secret_that_kubectl_kept_whole_has_values() -> None:
+    """Its annotation has them."""
+    kept = metadata("s", "default", annotations={LAST_APPLIED: '{"data": {"k": "cGxhaW4="}}'})
+    told = delivered()
+    told.put(cluster_policy(selectors=[selector("Secret")]))
+    told.put({"apiVersion": "v1", "kind": "Secret", "metadata": kept})
+    (fault,) = told.run().faults
+
+    assert "is a Secret in the clear" in fault.message
+
+
 def test_a_namespace_goes_to_every_cluster() -> None:
     """As the sync of namespaces has it."""
     told = delivered({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata("team")})

@@ -6,7 +6,6 @@ from typing import cast
 
 import pytest
 
-from reconciler.audit.fleet.renders import rendered_in
 from reconciler.core.changes import Outcome
 from reconciler.delivery.owned_files import NOT_RENDERED
 from tests.builders import Body, configmap, configuration, deployment, metadata, text
@@ -306,15 +305,12 @@ def test_a_namespace_that_is_missing_is_a_warning() -> None:
     """Until it is written; of `default` there is none."""
     own = namespaced_placement(fixed("b"), namespace="shop")
     told = fleet(own, namespaced_placement(fixed("b")), deployment(), WEB_IN_SHOP)
-    missing = warnings_of(told)
+    missing = told.run().warnings
 
-    assert ["the Namespace shop is not in the repository"] == [one[:43] for one in missing]
-    assert [] == warnings_of(told.put(SHOP))
-
-
-def warnings_of(told: Story) -> list[str]:
-    """What rendering warns of."""
-    return [text for one in rendered_in(told.world()) for text in one.rendered.warnings]
+    assert ["objects in the Namespace shop go to b, where nothing brings it"] == [
+        one.partition(", so that")[0] for one in missing
+    ]
+    assert () == told.put(SHOP).run().warnings
 
 
 def test_what_a_cluster_gets_follows_a_staged_run() -> None:

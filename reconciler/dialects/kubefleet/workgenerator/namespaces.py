@@ -4,7 +4,7 @@ Unlike upstream, where such a namespace must be on the cluster before. One that 
 whole fleet selects comes with that one.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 from reconciler.dialects.kubefleet.api.binding import Binding, decode_binding
 from reconciler.dialects.kubefleet.api.kinds import CLUSTER_SCOPED, NAMESPACED
@@ -22,12 +22,7 @@ from reconciler.model.body import Body
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.world import World
 
-EVERYWHERE = "default"
 LEFT = (BOUND, UNSCHEDULED)
-MISSING = (
-    "the Namespace {name} is not in the repository, so that what {subject} puts into it only "
-    "comes to clusters that have it"
-)
 
 
 def namespace_key(name: str) -> ObjectKey:
@@ -63,25 +58,16 @@ def _bindings(world: World, kind: str) -> Iterator[Binding]:
 
 def _selected(snapshots: Iterable[Body]) -> Iterator[str]:
     """Yield the Namespaces that snapshots hold."""
-    for key in entries_of(snapshots):
+    for key in _entries_of(snapshots):
         if key[:2] == NAMESPACE:
             yield key.name
 
 
-def entries_of(snapshots: Iterable[Body]) -> Iterator[ObjectKey]:
+def _entries_of(snapshots: Iterable[Body]) -> Iterator[ObjectKey]:
     """Yield the objects that snapshots hold."""
     for snapshot in snapshots:
         for entry in decode_resources(snapshot):
             yield entry.key
-
-
-def missing_namespaces(
-    held: Iterable[ObjectKey], inputs: Mapping[ObjectKey, object], subject: ObjectKey
-) -> Iterator[str]:
-    """Yield that a Namespace of what a placement puts somewhere is not in the repository."""
-    for name in sorted({key.namespace for key in held} - {"", EVERYWHERE}):
-        if namespace_key(name) not in inputs:
-            yield MISSING.format(name=name, subject=subject)
 
 
 def namespace_work(name: str, cluster: ClusterName) -> Body:

@@ -12,10 +12,6 @@ from reconciler.dialects.kubefleet.overrider.override import Override, OverrideT
 from reconciler.dialects.kubefleet.overrider.override_reads import ANY_OVERRIDE, overrides_read
 from reconciler.dialects.kubefleet.overrider.override_table import Overrides
 from reconciler.dialects.kubefleet.workgenerator.envelopes import is_envelope, targets_of
-from reconciler.dialects.kubefleet.workgenerator.namespaces import (
-    entries_of,
-    missing_namespaces,
-)
 from reconciler.dialects.kubefleet.workgenerator.snapshot_content import content_at
 from reconciler.dialects.kubefleet.workgenerator.snapshot_group import snapshot_group
 from reconciler.dialects.read_index import Question
@@ -92,11 +88,6 @@ class PlacementContent:
             if is_envelope(entry.body):
                 for one in self._unpacked(entry):
                     yield ObjectKey(one.group, one.kind, one.namespace, one.name)
-
-    def warnings(self) -> Iterator[str]:
-        """Yield what a person should know."""
-        held = entries_of(self.snapshots)
-        return missing_namespaces(held, self.world.inputs, self.owner)
 
     def _unpacked(self, envelope: SnapshotEntry) -> list[OverrideTarget]:
         """Return what is in an envelope, as far as it can be read."""

@@ -109,7 +109,6 @@ class KubeFleetRenderer:
             failed=tuple(one for one in each if isinstance(one, NotRendered)),
             kept=frozenset(one.target for one in bindings) - shown,
             placed=tuple((name, None) for name in sorted(shown)),
-            warnings=tuple(found.warnings()) if rendered else (),
             reads=frozenset(
                 (*found.asked(one.resource_snapshot for one in rendered), *map(named, shown))
             ),
