@@ -68,7 +68,10 @@ def _nothing_wanted(spec: Body) -> Iterator[Violation]:
 def _targets(
     pointer: str, scopes: Mapping[Kind, bool], workloads: Iterable[Body]
 ) -> Iterator[Violation]:
-    """Check the namespace of each target against the scope of its kind."""
+    """Check the name of each target, and its namespace against the scope of its kind.
+
+    # Unlike upstream: its CRD takes an empty name, of an object that no API server can have.
+    """
     for position, workload in enumerate(workloads):
         at = f"{pointer}/{position}"
         kind, namespace = text(workload, "kind"), text(workload, "namespace")
@@ -78,6 +81,13 @@ def _targets(
                 "rebalancer-kind",
                 f"{shown(kind)} must be a kind in upper camel case",
                 "for example Deployment",
+            )
+        if not text(workload, "name"):
+            yield Violation(
+                f"{at}/name",
+                "rebalancer-target",
+                "`name` must name the object that is to be rebalanced",
+                "the name of an object, or a selector",
             )
         namespaced = scopes.get((group_of(text(workload, "apiVersion")), kind))
         if namespaced is True and not namespace:

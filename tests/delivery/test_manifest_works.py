@@ -1,9 +1,11 @@
 """Sets of ManifestWorks delivered: as folders of manifests, and as the ManifestWorks themselves."""
 
+from reconciler.audit.fleet.delivered_copies import CopiesOf
 from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import GROUP
 from reconciler.manifests.text.reader import read
 from tests.builders import Body, configuration
 from tests.dialects.ocm.sets import (
+    SHOP,
     fleet,
     progressive,
     replica_set,
@@ -130,3 +132,13 @@ def _numbered(number: int) -> Body:
     """A set with a ConfigMap of its own."""
     body = replica_set(settings_map(name=f"settings-{number}"))
     return {**body, "metadata": {"name": f"shop-{number}", "namespace": "ns1"}}
+
+
+def test_a_cluster_in_two_placements_of_a_set_is_shown_once() -> None:
+    """It has a work for each, as upstream has it, and the pass says what that means."""
+    told = fleet("a").put(placement(name="q"), replica_set(placements=("p", "q")))
+    outcome = told.put(configuration(delivery={"folders": {}})).run(0)
+    copies = CopiesOf(told.world(), told.now)(SHOP)
+
+    assert ["a"] == [one.status.cluster for one in copies]
+    assert 1 == len([one for one in outcome.warnings if "by several of its placements (p" in one])

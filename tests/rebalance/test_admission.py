@@ -41,6 +41,7 @@ def test_targets_of_rebalancers(workload: Body, expected: list[str]) -> None:
         ),
         pytest.param({"workloads": [target()], "schedule": "0 3 * * SUN"}, [], id="schedule"),
         pytest.param({}, ["rebalancer-target"], id="nothing"),
+        pytest.param({"workloads": [target(name="")]}, ["rebalancer-target"], id="no-name"),
         pytest.param(
             {"workloads": [target()], "schedule": "@daily"}, ["rebalancer-schedule"], id="word"
         ),
@@ -86,6 +87,7 @@ def test_what_goes_together(spec: Body, expected: list[str]) -> None:
         pytest.param(schedule_trigger("t", target()), [], id="resource"),
         pytest.param(schedule_trigger("t", policies=["p"]), [], id="policy"),
         pytest.param(schedule_trigger("t"), ["trigger-target"], id="nothing"),
+        pytest.param(schedule_trigger("t", target(name="")), ["rebalancer-target"], id="no-name"),
         pytest.param(
             schedule_trigger("t", target(namespace="")), ["rebalancer-namespace"], id="namespace"
         ),

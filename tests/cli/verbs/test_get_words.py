@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 from reconciler.cli.objects.asked_kinds import kind_among, present_kinds
+from reconciler.dialects.karmada.view.categories import CATEGORIES
+from reconciler.rebalance.kinds import TRIGGER
 from tests.builders import Body, cluster
 from tests.cli.history import answer, told_fleet
 from tests.shell.repositories import Checkout, new_checkout
@@ -427,3 +429,8 @@ def test_a_category_of_which_nothing_is_there_is_said_once(web: Checkout, capsys
 
     assert (0, "", "no karmada-io in namespace default\n") == empty
     assert (2, "", True) == (*named[:2], '"karmada-io" is a category' in named[2])
+
+
+def test_a_schedule_trigger_is_in_the_category_of_karmada() -> None:
+    """As the CRD of its proposal has it."""
+    assert TRIGGER in CATEGORIES["karmada-io"]

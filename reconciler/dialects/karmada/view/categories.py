@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from reconciler.dialects.karmada.api.groups import CONFIG_GROUP, POLICY_GROUP, WORK_GROUP
 from reconciler.model.known_kinds import Kind
+from reconciler.rebalance.kinds import TRIGGER
 
 CATEGORIES: Mapping[str, frozenset[Kind]] = {
     "karmada-io": frozenset(
@@ -21,6 +22,7 @@ CATEGORIES: Mapping[str, frozenset[Kind]] = {
                 "FederatedResourceQuota",
                 "OverridePolicy",
                 "PropagationPolicy",
+                TRIGGER[1],
             ),
             "remedy.karmada.io": ("Remedy",),
             WORK_GROUP: ("ClusterResourceBinding", "ResourceBinding", "Work"),
@@ -29,5 +31,5 @@ CATEGORIES: Mapping[str, frozenset[Kind]] = {
     )
 }
 """Source: karmada@f8fdd02 charts/karmada/_crds/bases `spec.names.categories`; the kinds Cluster,
-ClusterTaintPolicy and WorkloadRebalancer are in none.
+ClusterTaintPolicy and WorkloadRebalancer are in none; ScheduleTrigger is, in its proposal.
 """

@@ -31,6 +31,7 @@ from reconciler.dialects.ocm.manifestworkreplicaset.set_record import (
 from reconciler.dialects.renderer import Affected, ClusterWork, NotRendered, Reach, Rendered
 from reconciler.dialects.work_spec import fill_work
 from reconciler.model.body import Body
+from reconciler.model.enumeration import enumerated
 from reconciler.model.fields import mapping, text
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.keyed_cache import AnswerCache, forget
@@ -39,6 +40,7 @@ from reconciler.model.versioned import differing_keys
 from reconciler.model.world import Manifest, World
 
 API_VERSION = f"{GROUP}/v1"
+NAMED = 3  # clusters and placements that are named in a sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +80,7 @@ class OcmRenderer:
             leaving=tuple(self._earlier(owner, wanted, record, present)),
             kept=frozenset(one.cluster for one in record.works if one.template != present),
             placed=placed,
+            warnings=tuple(_in_several(owner, record)),
         )
 
     def _earlier(
@@ -127,6 +130,23 @@ class OcmRenderer:
             if asked:
                 found[one.cluster] = (*found.get(one.cluster, ()), *asked)
         return found
+
+
+def _in_several(owner: ObjectKey, record: SetRecord) -> Iterator[str]:
+    """Yield that clusters are in several placements of a set, whose strategies overtake another.
+
+    Such a cluster has a work for each, as upstream has it.
+    """
+    placements: dict[ClusterName, list[str]] = {}
+    for one in record.works:
+        placements.setdefault(one.cluster, []).append(one.placement)
+    found = {name: each for name, each in placements.items() if len(each) > 1}
+    if found:
+        named = enumerated(sorted({one for each in found.values() for one in each}), NAMED)
+        yield (
+            f"{owner} goes to {enumerated(sorted(found), NAMED)} by several of its placements "
+            f"({named}): whichever rolls out first there does not wait for the others"
+        )
 
 
 def _work(owner: ObjectKey, wanted: ReplicaSet, work: WorkRecord, record: SetRecord) -> ClusterWork:

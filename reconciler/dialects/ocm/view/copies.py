@@ -29,6 +29,7 @@ from reconciler.model.world import World
 EARLIER = "an earlier template"
 TURN = "its turn in the rollout"
 DECISION = (PLACEMENT_GROUP, "PlacementDecision")
+LEAST_FIRST = (Report.UNHEALTHY, Report.NONE, Report.REPORTED, Report.ASSUMED, Report.HEALTHY)
 REPORTS: Mapping[RolloutStatus, tuple[Report, str]] = {
     RolloutStatus.SUCCEEDED: (Report.HEALTHY, ""),
     RolloutStatus.FAILED: (Report.UNHEALTHY, "Degraded"),
@@ -64,16 +65,24 @@ def _copies(
         if work.template == present and report not in (Report.HEALTHY, Report.ASSUMED)
     ]
     waits = waits_for_health(awaited, "up to date") if awaited else TURN
+    by_cluster: dict[ClusterName, list[CopyStatus]] = {}
     for work, (report, note) in zip(works, reports, strict=True):
         is_old = work.template != present
-        yield CopyStatus(
+        status = CopyStatus(
             cluster=work.cluster,
             report=report,
             note=EARLIER if is_old else note,
             waits_for=waits if is_old else "",
         )
+        by_cluster.setdefault(work.cluster, []).append(status)
+    yield from (min(each, key=_standing) for each in by_cluster.values())
     for name in sorted(_decided(key, wanted, world) - {work.cluster for work in works}):
         yield CopyStatus(cluster=name, waits_for=waits)
+
+
+def _standing(status: CopyStatus) -> tuple[bool, int]:
+    """Return how far a copy is, the least first: of a cluster in several placements that counts."""
+    return not status.waits_for, LEAST_FIRST.index(status.report)
 
 
 def _report(
