@@ -37,6 +37,7 @@ QUOTING = {
 
 A password that begins with `*` or `!` and is not in quotes reads as the name of an alias or a tag.
 """
+OWN_DEPTH = "maximum nesting depth"  # libyaml gives up at 1,000 levels by itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,12 +204,16 @@ def _too_many(event: Any) -> Unreadable:
 
 
 def _too_deep(event: Any) -> Unreadable:
+    return _at_depth(event.start_mark)
+
+
+def _at_depth(mark: Any) -> Unreadable:
     return Unreadable(
         "yaml-depth",
         f"A document must be at most {MAX_DEPTH} levels deep.",
         "Flatten it.",
-        line=event.start_mark.line + 1,
-        column=event.start_mark.column + 1,
+        line=mark.line + 1,
+        column=mark.column + 1,
     )
 
 
@@ -220,6 +225,8 @@ def _syntax(error: Any, data: bytes) -> Unreadable:
     said = f"{problem}{f' {context}' if context else ''}"
     if mark is None:
         return Unreadable("yaml-syntax", f"A manifest must be YAML: {said}.", line=1, column=1)
+    if OWN_DEPTH in problem:
+        return _at_depth(mark)
     stop = Stop(said, mark.line, mark.column, None if began is None else began.line)
     slip = explain(_lines(data), stop)
     message = f"A manifest must be YAML: {slip.problem}."

@@ -8,7 +8,7 @@ from typing import Protocol
 from reconciler.errors import ShellError
 from reconciler.shell.git.checkout.edited import files_being_edited
 from reconciler.shell.git.checkout.kept_edits import KeptEdit
-from reconciler.shell.git.checkout.mended_index import mend_indexes
+from reconciler.shell.git.checkout.mended_index import MendedIndexes, mend_indexes
 from reconciler.shell.git.checkout.worktree import advance, advance_together, has_checkouts
 from reconciler.shell.git.publish import BranchMove
 from reconciler.shell.git.recovery import recover
@@ -76,7 +76,7 @@ class LocalBranch:
     repository: Repository
     name: str
     turn: threading.RLock = field(default_factory=threading.RLock, compare=False, repr=False)
-    mended: list[str] = field(default_factory=list, compare=False, repr=False)
+    mended: MendedIndexes = field(default_factory=MendedIndexes, compare=False, repr=False)
 
     def share(self) -> None:
         """Let several threads serve folders of it: only moves must take turns, and they do."""
@@ -93,14 +93,12 @@ class LocalBranch:
         """Finish what the journal holds, or else its locks would block people, too."""
         with self.turn:
             recover(self.repository)
-            self.mended.extend(mend_indexes(self.repository, self.name))
+            self.mended.add(mend_indexes(self.repository, self.name))
 
     def take_mended(self) -> tuple[str, ...]:
         """Return what was mended since it was asked last."""
         with self.turn:
-            mended = tuple(self.mended)
-            self.mended.clear()
-        return mended
+            return self.mended.take()
 
     def repair(self) -> bool:
         """Return false: it is a person's repository, and nothing else has what is in it."""

@@ -7,7 +7,8 @@ branch is where the step brought it, each entry that is as it was before the ste
 branch's, if the file on disk is the branch's already.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from reconciler.manifests.paths import blob_id
@@ -19,6 +20,23 @@ from reconciler.shell.git.repository import COMMIT_ID, Repository
 
 LEFT = "reconciler-left"
 """In a git folder: from which commit to which the last step went, and the index that it left."""
+
+
+@dataclass(slots=True, eq=False)
+class MendedIndexes:
+    """What was mended of checkouts and was told nobody yet; it is changed in place."""
+
+    sentences: list[str] = field(default_factory=list)
+
+    def add(self, sentences: Iterable[str]) -> None:
+        """Take note of what was mended."""
+        self.sentences.extend(sentences)
+
+    def take(self) -> tuple[str, ...]:
+        """Return what was not told yet, once."""
+        found = tuple(self.sentences)
+        self.sentences.clear()
+        return found
 
 
 def note_index(checkout: Checkout, old: str, new: str) -> None:
