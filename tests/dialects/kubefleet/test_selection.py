@@ -81,12 +81,27 @@ def test_selectors(selectors: list[Body], expected: list[str]) -> None:
             "there are 2",
             id="two namespaces",
         ),
+        pytest.param(
+            [{**CHOSEN, "name": "missing"}, DEPLOYMENTS],
+            'the namespace "missing" must be in the repository',
+            id="that is not there",
+        ),
+        pytest.param(
+            [{**CHOSEN, "name": "going"}, DEPLOYMENTS], "and not be deleted", id="that goes"
+        ),
     ],
 )
 def test_refused_selections(selectors: list[Body], message: str) -> None:
     """They are faults of the placement."""
+    goes = {"name": "going", "deletionTimestamp": "2026-11-20T11:00:00Z"}
+    going = {**namespace("going"), "metadata": goes}
     with pytest.raises(UserError, match=message):
-        selected(namespace("default"), namespace("other"), deployment(), by=selectors)
+        selected(namespace("default"), namespace("other"), going, deployment(), by=selectors)
+
+
+def test_content_of_the_default_namespace_may_be_chosen_without_it() -> None:
+    """Every cluster has it."""
+    assert ["Deployment web"] == selected(deployment(), configmap(), by=[CHOSEN, DEPLOYMENTS])
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import pytest
 from reconciler.dialects.ocm.manifestworkreplicaset.lifecycle import FINALIZER, look_at
 from reconciler.dialects.ocm.manifestworkreplicaset.manifest_work import decode_work
 from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
+    GROUP,
     PLACEMENT_LABEL,
     SET_LABEL,
     decode_replica_set,
@@ -76,6 +77,20 @@ def test_a_deleted_set_takes_its_works_along(
 def test_a_new_set_gets_its_finalizer_before_anything_else(others: list[str]) -> None:
     """Works are made by the next look."""
     assert [(*others, FINALIZER)] == looked(others, "", deleted=False, works=2)
+
+
+def test_a_set_whose_name_fits_into_no_label_says_so() -> None:
+    """It brings nothing anywhere."""
+    written = replica_set()
+    told = fleet("a").put(
+        {**written, "metadata": {**mapping(written, "metadata"), "name": "x" * 70}}
+    )
+    told.run(0)
+    file = told.files[f"status/manifestworkreplicasets.{GROUP}/ns1/{'x' * 70}.yaml"]
+
+    assert "reason: InvalidManifestWorkName\n" in file
+    assert "has 74 characters" in file
+    assert "work.reconciler.dev/a" not in file
 
 
 def test_a_file_is_a_set_that_stands() -> None:

@@ -29,6 +29,8 @@ from reconciler.model.world import Manifest
 
 CORE_VERSION = "v1"
 NAMESPACE_ONLY = "NamespaceOnly"
+EVERYWHERE = "default"
+"""A namespace that every cluster has."""
 
 ORDER = (
     "PriorityClass",
@@ -176,15 +178,25 @@ def _partial_namespace(
 ) -> str | None:
     """Return the namespace of which other selectors say what is taken, `None` if there is none.
 
+    It must be there, and stay: in the repository, or one that every cluster has.
+
     Raises:
         UserError: The selector is for none, or for several.
     """
     for selector in selectors:
         scope = fields.text(selector, "selectionScope")
         if kind_of(selector) == NAMESPACE and scope == WITH_SELECTORS:
-            names = {key.name for key, _ in _matching(selector, candidates)}
-            names |= {fields.text(selector, "name")} - {""}
+            found = dict(_matching(selector, candidates))
+            names = {key.name for key, one in found.items() if not _is_deleted(one)}
+            named = fields.text(selector, "name")
+            names |= {named} & {EVERYWHERE}
             allowed = sorted(name for name in names if not name.startswith(RESERVED))
+            if not allowed and named and not named.startswith(RESERVED):
+                raise UserError(
+                    f"the namespace {shown(named)} must be in the repository, and not be deleted, "
+                    f"to be selected with {WITH_SELECTORS}",
+                    field="/spec/resourceSelectors",
+                )
             if len(allowed) != 1:
                 raise UserError(
                     f"exactly one namespace must be selected with {WITH_SELECTORS}, "
@@ -193,6 +205,11 @@ def _partial_namespace(
                 )
             return allowed[0]
     return None
+
+
+def _is_deleted(manifest: Manifest) -> bool:
+    metadata = fields.mapping(manifest.body, "metadata")
+    return metadata.get("deletionTimestamp") is not None
 
 
 def _matching(

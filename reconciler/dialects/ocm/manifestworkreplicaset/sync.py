@@ -22,6 +22,7 @@ from reconciler.dialects.ocm.rollout.decision_groups import ClusterGroups
 from reconciler.dialects.ocm.rollout.rollout import RolloutResult, roll_out
 from reconciler.dialects.ocm.rollout.strategy import decode_strategy
 from reconciler.errors import UserError
+from reconciler.manifests.names import LONGEST_LABEL
 from reconciler.model.conditions import Condition
 from reconciler.model.identity import ClusterName
 from reconciler.model.labels import is_label_value
@@ -125,7 +126,11 @@ def sync(
         now: Aware UTC.
     """
     if not is_label_value(wanted.label):
-        condition = Condition(APPLIED, "False", "InvalidManifestWorkName", "")
+        message = (
+            f"{wanted.label} has {len(wanted.label)} characters, and is to be a label of its "
+            f"ManifestWorks, which has at most {LONGEST_LABEL}: give the set a shorter name"
+        )
+        condition = Condition(APPLIED, "False", "InvalidManifestWorkName", message)
         return SetOutcome(conditions=(condition,))
     remembered = {work.cluster: work for work in works}
     return _Sync(wanted, placements, works, remembered, now).run()
