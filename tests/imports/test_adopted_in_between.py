@@ -5,13 +5,15 @@ from collections.abc import Mapping, Sequence
 from reconciler.manifests.paths import output_path
 from reconciler.manifests.text.emitter import encode
 from reconciler.model.body import Body
+from reconciler.model.fields import bodies, mapping, text
 from tests.builders import configuration
 from tests.builders import text as written
 from tests.dialects.ocm.sets import progressive
-from tests.imports.hubs import condition, workload
+from tests.imports.hubs import condition, key_of, workload
 from tests.imports.imported import adopt_into, import_into, propagated, texts
 from tests.imports.karmada_hub import karmada_hub
 from tests.imports.kubefleet_hub import LABEL, kubefleet_hub
+from tests.imports.ocm_hub import ocm_hub
 from tests.imports.test_adopted_sets import applied, shop
 from tests.imports.test_adopted_sets import hub as hub_of_sets
 from tests.imports.test_adopted_sets import work as shop_work
@@ -185,6 +187,66 @@ def test_a_rollout_of_a_set_of_manifest_works_stays_where_it_is() -> None:
     assert "" == moves
     assert [(False, True), (True, True)] == first
     assert [False, True] == ['v: "1"' in text for text in folders]
+
+
+def fleet_that_leaves() -> list[Body]:
+    """A KubeFleet hub whose placement leaves member5 for member6, which is not available yet."""
+    found: list[Body] = []
+    for one in kubefleet_hub(1):
+        if one["kind"] == "ClusterSchedulingPolicySnapshot":
+            targets = [
+                {"clusterName": name, "selected": True, "reason": "picked by scheduling policy"}
+                for name in ("member1", "member6")
+            ]
+            found.append(with_parts(one, status={"targetClusters": targets}))
+        elif one["kind"] == "ClusterResourceBinding" and "member5" in str(one["spec"]):
+            found.append(with_parts(one, spec={"state": "Unscheduled"}))
+            decision = {"clusterName": "member6", "selected": True, "reason": "picked"}
+            come = {"targetCluster": "member6", "clusterDecision": decision}
+            begun = [condition("RolloutStarted", observedGeneration=2)]
+            named = {"name": "apps-0000-member6-4c1d9a70"}
+            found.append(with_parts(one, metadata=named, spec=come, status={"conditions": begun}))
+        elif one["kind"] == "ClusterResourcePlacement":
+            none_down = {"rollingUpdate": {"maxUnavailable": 0, "maxSurge": 1}}
+            found.append(with_parts(one, spec={"strategy": {"type": "RollingUpdate", **none_down}}))
+        else:
+            found.append(one)
+    return found
+
+
+def test_a_cluster_that_a_fleet_leaves_keeps_what_it_has() -> None:
+    """It is delivered until the new one is available, and goes then."""
+    told, _, moves = adopted(fleet_that_leaves())
+    told.run(0)
+    first = having(told, NEW)
+    told.run(1000)
+    told.run(2000)
+
+    assert "" == moves
+    assert ["member1", "member5", "member6"] == first
+    assert ["member1", "member6"] == having(told, NEW)
+
+
+def test_decisions_of_a_hub_stand_while_a_taint_is_under_way() -> None:
+    """Open Cluster Management decides at once, so what it has decided is what stands."""
+    hub = ocm_hub(1)
+    chosen = decided(hub)
+    taint = {"key": "gone", "effect": "NoSelect", "timeAdded": "2026-11-20T11:59:59Z"}
+    tainted = [
+        with_parts(one, spec={"taints": [taint]})
+        if one["kind"] == "ManagedCluster" and key_of(one).name not in chosen
+        else one
+        for one in hub
+    ]
+    told, _, moves = adopted(tainted)
+
+    assert ("", ()) == (moves, told.run(0).decisions)
+
+
+def decided(hub: Sequence[Body]) -> list[str]:
+    """The clusters of a hub's decisions."""
+    listed = [mapping(one, "status") for one in hub if one["kind"] == "PlacementDecision"]
+    return [text(one, "clusterName") for status in listed for one in bodies(status, "decisions")]
 
 
 def settings(value: str) -> Body:
