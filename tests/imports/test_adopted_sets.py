@@ -230,6 +230,16 @@ def test_a_work_whose_set_is_not_there_is_left() -> None:
     ] == [list(one.left.values()) for one in (alone, with_deleted, with_unnamed)]
 
 
+def test_a_work_on_a_cluster_that_its_placement_has_left_is_left_and_named() -> None:
+    """No file of ours was there, so none that goes would take it away."""
+    world, found = adopted([*EVERYWHERE, work("member9", status=applied())])
+
+    assert ["shop-xmember9"] == [key.name for key in found.left]
+    assert "delete it on the hub" in "".join(found.left.values())
+    assert () == found.moves
+    assert {"member1", "member4"} == {one.cluster for one in record(world).works}
+
+
 def test_a_record_is_read_as_it_was_written() -> None:
     """With names, and what was reported and observed since."""
     world, _ = adopted(EVERYWHERE)

@@ -6,6 +6,9 @@ from datetime import datetime
 from typing import NamedTuple
 
 from reconciler.dialects.importer import FOLDER, Adopted
+from reconciler.dialects.ocm.api.placement import GROUP as CLUSTER_GROUP
+from reconciler.dialects.ocm.api.placement_decision import decode_decision
+from reconciler.dialects.ocm.decisions.placement_record import DECISION
 from reconciler.dialects.ocm.manifestworkreplicaset.lifecycle import standing_set
 from reconciler.dialects.ocm.manifestworkreplicaset.manifest_work import ManifestWork, decode_work
 from reconciler.dialects.ocm.manifestworkreplicaset.plain_reports import plain_reports
@@ -38,6 +41,10 @@ from reconciler.model.world import World
 
 Live = Mapping[ObjectKey, Body]
 
+OVER = (
+    "its placement has left that cluster, so no pass would write it, and none takes it away: "
+    "delete it on the hub"
+)
 PLAIN = (
     "it has a Secret in plain and an earlier template, so its cluster gets nothing new until the "
     "rollout of its set reaches it"
@@ -51,6 +58,7 @@ def adopt_sets(world: World, live: Live, now: datetime) -> Adopted:
     work is recorded with its template and its name: delivered under another one, two works of one
     set would stand on a cluster.
     """
+    decided = _decided(live)
     works: dict[ObjectKey, dict[ObjectKey, ManifestWork]] = {}
     left: dict[ObjectKey, str] = {}
     lacking: dict[ObjectKey, ObjectKey] = {}
@@ -65,6 +73,8 @@ def adopt_sets(world: World, live: Live, now: datetime) -> Adopted:
             left[key] = "it is being deleted"
         elif not work.placement:
             left[key] = f"it has no label {PLACEMENT_LABEL}, which says for which placement it is"
+        elif work.cluster not in decided.get((owner.namespace, work.placement), (work.cluster,)):
+            left[key] = OVER
         else:
             works.setdefault(owner, {})[key] = work
     outputs: dict[ObjectKey, Body] = {}
@@ -82,6 +92,17 @@ def adopt_sets(world: World, live: Live, now: datetime) -> Adopted:
         except UserError as error:
             left[owner] = f"no pass can read it: {error.message}"
     return Adopted(outputs=outputs, left=left, lacking=lacking, contents=contents)
+
+
+def _decided(live: Live) -> dict[tuple[str, str], set[ClusterName]]:
+    """Return the clusters that live placements have decided for, by namespace and name."""
+    found: dict[tuple[str, str], set[ClusterName]] = {}
+    for key, body in live.items():
+        if (key.group, key.kind) == (CLUSTER_GROUP, DECISION):
+            decision = decode_decision(body)
+            if decision.owner is not None:
+                found.setdefault(decision.owner, set()).update(decision.clusters)
+    return found
 
 
 def _record(
