@@ -37,3 +37,20 @@ def test_equal_rooms_keep_the_order_of_names() -> None:
     )
 
     assert (1, 0, 2) == estimates(members, None).order.positions
+
+
+def test_a_replica_is_one_pod_of_a_modelled_node_whatever_it_requests() -> None:
+    """A request by that name counts in a summary, and for nothing beside models."""
+    body = cluster("a", status=cluster_status(cpu="100", pods=1000))
+    spec, status = body["spec"], body["status"]
+    assert isinstance(spec, dict)
+    assert isinstance(status, dict)
+    ranges = [{"name": "cpu", "min": "4", "max": "8"}]
+    modelled = {**status["resourceSummary"], "allocatableModelings": [{"grade": 1, "count": 3}]}
+    models = {"resourceModels": [{"grade": 1, "ranges": ranges}]}
+    view = decode_cluster(
+        {**body, "spec": {**spec, **models}, "status": {**status, "resourceSummary": modelled}}
+    )
+    asked = (("cpu", parse_quantity("1")), ("pods", parse_quantity("50")))
+
+    assert (12,) == estimates(members_of([view]), asked).column

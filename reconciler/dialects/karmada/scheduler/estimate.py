@@ -124,9 +124,11 @@ def by_models(view: MemberCluster, requirements: Requirements) -> int:
     """Count the replicas that fit into the virtual nodes of the cluster's models.
 
     Each grade gives as many nodes as the status counts, each with the least of what the grade
-    promises. What is allocated matters for pods only.
+    promises. What is allocated matters for pods only. A replica is one pod of a node, whatever it
+    requests by that name.
 
-    Source: karmada@f8fdd02 pkg/estimator/scheduling_simulator_components.go `buildModelNodes`.
+    Source: karmada@f8fdd02 pkg/estimator/scheduling_simulator_components.go `buildModelNodes`,
+    pkg/util/resource.go `MaxDivided`.
     """
     if view.summary is None:
         return 0
@@ -138,9 +140,8 @@ def by_models(view: MemberCluster, requirements: Requirements) -> int:
         fitting = PODS_OF_A_NODE
         for name, amount in requirements:
             units = units_of(name, amount)
-            if units > 0 and (name in NATIVE or is_scalar_resource(name)):
-                room = PODS_OF_A_NODE if name == "pods" else units_of(name, least.get(name, _ZERO))
-                fitting = min(fitting, room // units)
+            if units > 0 and name != PODS and (name in NATIVE or is_scalar_resource(name)):
+                fitting = min(fitting, units_of(name, least.get(name, _ZERO)) // units)
         total += nodes.pop(grade, 0) * fitting
     return min(total, view.summary.rooms["pods"])
 
