@@ -3,11 +3,12 @@
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import cast
 
 from reconciler.dialects.ocm.cel.budget import Meter
-from reconciler.dialects.ocm.cel.engine import engine, runner
-from reconciler.dialects.ocm.cel.functions import FUNCTIONS
+from reconciler.dialects.ocm.cel.evaluator import evaluate
+from reconciler.dialects.ocm.cel.library import STANDARD
+from reconciler.dialects.ocm.cel.syntax import Node, parse
+from reconciler.dialects.ocm.cel.values import CelError, to_cel
 from reconciler.model.body import Body
 from tests.crds.reader import Rule
 
@@ -58,19 +59,16 @@ def _nodes(
 
 
 @cache
-def _compiled(expression: str) -> object:
-    return cast(object, runner().parse(expression))
+def _parsed(expression: str) -> Node:
+    return parse(expression)
 
 
 def _is_true(expression: str, node: object, before: object) -> bool:
     """Return whether an expression is true; what cannot be evaluated is refused."""
-    celpy = engine()
-    context = {"self": celpy.json_to_cel(node)}
+    variables = {"self": to_cel(node)}
     if "oldSelf" in expression:
-        context["oldSelf"] = celpy.json_to_cel(before)
-    tree = _compiled(expression)
+        variables["oldSelf"] = to_cel(before)
     try:
-        found = runner().evaluate(tree, FUNCTIONS, context, Meter(STEPS))
-    except celpy.CELEvalError:
+        return evaluate(_parsed(expression), STANDARD, variables, Meter(STEPS)) is True
+    except CelError:
         return False
-    return bool(found)

@@ -7,18 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.dialects.ocm.cel.engine import runner
 from reconciler.model.body import Body
 from tests.crds.agreement import disagreements, unbroken
 from tests.crds.judged_kinds import judged, override_filled, run_filled
 from tests.crds.judged_rules import JUDGED
-
-
-@pytest.fixture(autouse=True, scope="module")
-def engine() -> None:
-    """Start the engine before hypothesis notes how deep a call may be."""
-    runner()
-
 
 NAMES = st.sampled_from(["a", "b"])
 VERSIONS = st.sampled_from(["v1alpha1", "v1beta1", "v1"])

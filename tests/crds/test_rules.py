@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from reconciler.core.dialects import KINDS
 from reconciler.core.inputs.admissions import ADMISSIONS
 from reconciler.dialects.kubefleet.api.defaults import mutated, with_defaults
-from reconciler.dialects.ocm.cel.engine import runner
 from reconciler.model.body import Body
 from reconciler.model.fields import mapping, text
 from reconciler.model.identity import group_of
@@ -36,12 +35,6 @@ NAMESPACED = "ResourcePlacement"
 MEMBER = {"apiVersion": "cluster.kubernetes-fleet.io/v1beta1", "kind": "MemberCluster"}
 LABELS: Body = {"matchLabels": {"a": "b"}}
 WHOLE = "NamespaceWithResourceSelectors"
-
-
-@pytest.fixture(autouse=True, scope="module")
-def engine() -> None:
-    """Start the engine before hypothesis notes how deep a call may be."""
-    runner()
 
 
 def some(**fields: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:

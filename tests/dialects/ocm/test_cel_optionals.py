@@ -64,11 +64,11 @@ def test_expression_with_optional_values_matches(expression: str) -> None:
         pytest.param("managedCluster.?no.value() == 1", id="value-of-none"),
         pytest.param("managedCluster.?no == null", id="none-is-not-null"),
         pytest.param("managedCluster.no.?such.hasValue() || false", id="absent-before-the-mark"),
-        pytest.param("[1][?'a'].hasValue() || false", id="index-that-is-a-text"),
-        pytest.param("managedCluster.orValue(true)", id="alternative-to-no-optional"),
-        pytest.param("[?1] == [1]", id="element-that-is-no-optional"),
+        pytest.param("[1][?dyn('a')].hasValue() || false", id="index-that-is-a-text"),
+        pytest.param("dyn(managedCluster).orValue(true)", id="alternative-to-no-optional"),
+        pytest.param("[?dyn(1)] == [1]", id="element-that-is-no-optional"),
         pytest.param("optional.none()", id="none-as-the-answer"),
-        pytest.param("optional.none().or(true)", id="alternative-that-is-no-optional"),
+        pytest.param("optional.none().or(dyn(true))", id="alternative-that-is-no-optional"),
         pytest.param("optional.of(1).optMap(v, v / 0).hasValue() || false", id="map-that-fails"),
     ],
 )
@@ -80,6 +80,10 @@ def test_failure_with_optional_values_is_no_match(expression: str) -> None:
 @pytest.mark.parametrize(
     ("expression", "message"),
     [
+        pytest.param("[1][?'a']", "'_[?_]' applied to '(list(int), string)'", id="index"),
+        pytest.param("managedCluster.orValue(true)", "no matching overload", id="no-optional"),
+        pytest.param("[?1]", "expected type 'optional_type(dyn)' but found 'int'", id="element"),
+        pytest.param("optional.none().or(true)", "no matching overload", id="alternative"),
         pytest.param("optional == 1", "undeclared reference to 'optional'", id="the-namespace"),
         pytest.param("optional.of(x)", "undeclared reference to 'x'", id="argument"),
         pytest.param(f"{LABELS}.?a.optMap(v, w)", "undeclared reference to 'w'", id="variable"),

@@ -6,7 +6,7 @@ All is counted, nothing is timed: the same expression is refused on every machin
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from reconciler.dialects.ocm.cel.optional_value import CelOptional
+from reconciler.dialects.ocm.cel.values import CelOptional
 from reconciler.errors import Misconfigured
 from reconciler.model.same import Same
 
@@ -15,6 +15,7 @@ DEEPEST = 250  # levels of the parse tree; cel-go's default limit of recursion
 LARGEST = 100_000  # characters and items in one value
 STEPS = 100_000  # of one expression for one cluster; a step takes some microseconds
 STEPS_PER_CLUSTER = 1_000  # on top, for all clusters together
+STEPS_OF_NODE = 4  # that is evaluated
 WEIGHT_OF_STEP = 64  # characters or items that are handled in a step
 ITEMS_OF_STEP = 8  # items that are counted in a step
 

@@ -27,8 +27,8 @@ def cluster_object(body: Body) -> dict[str, object]:
     `ConvertObjectToUnstructured`.
     """
     metadata, spec, status = (_mapping(body.get(name)) for name in ("metadata", "spec", "status"))
-    found: dict[str, object] = _nonempty(body, ("apiVersion", "kind"))
-    found["metadata"] = _nonempty(metadata, _METADATA)
+    # neither `apiVersion` nor `kind`: what a lister of Go returns has none
+    found: dict[str, object] = {"metadata": _nonempty(metadata, _METADATA)}
     taints = [_taint(item) for item in _items(spec, "taints")]
     found["spec"] = {
         "hubAcceptsClient": spec.get("hubAcceptsClient") is True,

@@ -3,26 +3,26 @@
 Source: ocm@00f84c3 pkg/work/spoke/conditions.
 """
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
+from typing import cast
 
 from reconciler.dialects.ocm.cel.budget import Meter
-from reconciler.dialects.ocm.cel.engine import engine, runner
-from reconciler.dialects.ocm.cel.functions import FUNCTIONS
-from reconciler.dialects.ocm.cel.optional_value import unwrapped
-from reconciler.errors import UserError
-from reconciler.manifests.secrets import HIDDEN_IN_CONDITIONS, without_secrets
+from reconciler.dialects.ocm.cel.evaluator import evaluate
+from reconciler.dialects.ocm.cel.expression import FAILED as NOT_COMPILED
+from reconciler.dialects.ocm.cel.expression import compiled
+from reconciler.dialects.ocm.cel.library import STANDARD, Functions, overload
+from reconciler.dialects.ocm.cel.types import BOOL, DYN
+from reconciler.dialects.ocm.cel.values import NAMES, CelError, to_cel, unwrapped
+from reconciler.errors import Misconfigured, UserError
+from reconciler.manifests.secrets import HIDDEN_IN_CONDITIONS, is_secret, without_secrets
 from reconciler.model.body import Body
 from reconciler.model.conditions import Condition
 from reconciler.model.fields import bodies, strings, text
-from reconciler.model.message_text import cut
 
 EVALUATED, FAILED, INVALID = (
     f"ConditionRule{word}" for word in ("Evaluated", "ExpressionError", "Invalid")
 )
 AGGREGATED = "ConditionRulesAggregated"
-_NO_KEY = re.compile(r"no such member in mapping: '(.*)'")
-_NO_FUNCTION = re.compile(r"undeclared reference to '(\w{1,100})'")
 STEPS = 100_000  # of one expression, enough for thousands of items
 JOB = (
     "object.status.conditions.exists(c, (c.type == 'Complete' || c.type == 'Failed') "
@@ -97,14 +97,14 @@ def _message(rule: Body, condition: str, resource: Body, *, result: bool) -> str
 
 def _boolean(expression: str, resource: Body) -> bool:
     found = _value(expression, {"object": resource})
-    if isinstance(found, engine().celtypes.BoolType):
-        return bool(found)
+    if isinstance(found, bool):
+        return found
     raise UserError(f"expected bool result, got {_type_of(found)}")
 
 
 def _type_of(value: object) -> str:
     """Return what Go calls the type of a value."""
-    name = type(value).__name__.removesuffix("Type").lower()
+    name = NAMES[type(value)]
     return {"int": "int64", "uint": "uint64", "double": "float64"}.get(name, name)
 
 
@@ -112,49 +112,31 @@ def _value(expression: str, variables: Mapping[str, object]) -> object:
     """Return the value of an expression.
 
     Raises:
-        UserError: It has none.
+        UserError: It has none; the message is as cel-go has it, and holds no value.
     """
-    celpy = engine()
-    context = {name: celpy.json_to_cel(value) for name, value in variables.items()}
-    functions = {**FUNCTIONS, "hasConditions": _has_conditions}
+    types = {name: BOOL if name == "result" else DYN for name in variables}
     try:
-        tree = runner().parse(expression)
-        return unwrapped(runner().evaluate(tree, functions, context, Meter(STEPS)))
-    except celpy.CELParseError as error:
-        place = f"{error.line or 1}:{error.column or 1}"
-        raise UserError(f"ERROR: <input>:{place}: Syntax error") from None
-    except celpy.CELEvalError as error:
-        raise UserError(_as_upstream(error)) from None
+        tree = compiled(expression, types, FUNCTIONS)
+        known = {name: to_cel(value) for name, value in variables.items()}
+        return unwrapped(evaluate(tree, FUNCTIONS, known, Meter(STEPS)))
+    except Misconfigured as error:
+        raise UserError(error.message.removeprefix(NOT_COMPILED)) from None
+    except CelError as error:
+        said, colon, _ = str(error).partition(": ")
+        # Unlike upstream: of a Secret no key is told, since one may be a value.
+        hidden = colon and is_secret(cast("Body", variables["object"]))
+        raise UserError(f"{said}: {HIDDEN_IN_CONDITIONS}" if hidden else str(error)) from None
 
 
-def _as_upstream(error: Exception) -> str:
-    """Return the message of an error as cel-go has it; the library's own may hold the resource.
-
-    Source: cel-go common/types/err.go, and `Error` of each operation.
-    """
-    message, kind, *_ = (*error.args, Exception)
-    found = _NO_KEY.fullmatch(str(message))
-    if found is not None:
-        return f"no such key: {cut(found[1])}"
-    called = _NO_FUNCTION.match(str(message))
-    if called is not None:
-        return f"undeclared reference to '{cut(called[1])}' (in container '')"
-    kinds = (one for one in _ERRORS if isinstance(kind, type) and issubclass(kind, one))
-    return _ERRORS.get(next(kinds, Exception), "the expression has no value")
-
-
-_ERRORS: Mapping[type[Exception], str] = {
-    ZeroDivisionError: "division by zero",
-    KeyError: "no such key",
-    IndexError: "index out of bounds",
-    TypeError: "no such overload",
-    ValueError: "a value cannot be converted, or is out of range",
-}
-
-
-def _has_conditions(status: object) -> object:
+def _has_conditions(status: object) -> bool:
     listed = status.get("conditions") if isinstance(status, Mapping) else None
-    return engine().celtypes.BoolType(bool(listed))
+    return bool(listed)
+
+
+FUNCTIONS: Functions = {
+    **STANDARD,
+    "hasConditions": (overload("(dyn) -> bool", _has_conditions),),
+}
 
 
 def aggregate(manifests: Sequence[Body], kept: frozenset[str]) -> Iterator[Condition]:

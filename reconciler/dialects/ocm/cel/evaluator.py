@@ -1,0 +1,289 @@
+"""The evaluation of CEL, on a meter: every node is charged, and for what it handles.
+
+`&&`, `||` and the macros made of them take an error for no answer as long as another side has one.
+
+Source: cel-go interpreter/interpretable.go.
+"""
+
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any, assert_never
+
+from reconciler.dialects.ocm.cel.budget import STEPS_OF_NODE, TOO_DEEP, WEIGHT_OF_STEP, Meter
+from reconciler.dialects.ocm.cel.checker import TYPES
+from reconciler.dialects.ocm.cel.library import (
+    Functions,
+    called,
+    item_of,
+    optional_item,
+)
+from reconciler.dialects.ocm.cel.syntax import (
+    Call,
+    Entries,
+    Items,
+    Loop,
+    Name,
+    Node,
+    Select,
+    WrittenValue,
+)
+from reconciler.dialects.ocm.cel.values import (
+    NO_OVERLOAD,
+    NONE,
+    CelError,
+    CelOptional,
+    CelType,
+    key_of,
+    of_key,
+)
+from reconciler.errors import Misconfigured
+
+FRAMES = 2500  # of Python's stack, enough for the depth that is allowed
+WEIGHED = (str, bytes, list, dict, CelOptional)
+
+sys.setrecursionlimit(max(sys.getrecursionlimit(), FRAMES))
+
+
+def evaluate(
+    tree: Node, functions: Functions, variables: Mapping[str, object], meter: Meter
+) -> object:
+    """Return the value of an expression.
+
+    Raises:
+        Misconfigured: It costs too much.
+        CelError: It has no value.
+    """
+    try:
+        return _Evaluator(functions, dict(variables), meter).value(tree)
+    except RecursionError:
+        raise Misconfigured(TOO_DEEP) from None
+
+
+class _Evaluator:
+    def __init__(self, functions: Functions, variables: dict[str, object], meter: Meter) -> None:
+        self._functions = functions
+        self._variables = variables
+        self._meter = meter
+
+    def value(self, node: Node) -> object:
+        """Return the value of a node."""
+        self._meter.charge(STEPS_OF_NODE)
+        found = self._found(node)
+        if isinstance(found, WEIGHED):
+            self._meter.weigh(found)
+        return found
+
+    def _found(self, node: Node) -> object:
+        match node:
+            case WrittenValue():
+                return node.value
+            case Name():
+                return self._name(node)
+            case Select():
+                return self._select(node)
+            case Call():
+                return self._call(node)
+            case Items():
+                return self._items(node)
+            case Entries():
+                return self._entries(node)
+            case Loop():
+                return self._loop(node)
+        assert_never(node)
+
+    def _name(self, node: Name) -> object:
+        if node.name in self._variables:
+            return self._variables[node.name]
+        if node.name in TYPES:
+            return CelType(node.name)
+        raise CelError(f"no such attribute: {node.name}")
+
+    def _select(self, node: Select) -> object:
+        operand = self.value(node.operand)
+        if node.test:
+            return self._has(operand, node.field)
+        if node.optional or isinstance(operand, CelOptional):
+            return optional_item(operand, node.field)
+        if not isinstance(operand, dict):
+            raise CelError(NO_OVERLOAD)
+        return item_of(operand, node.field)
+
+    @staticmethod
+    def _has(operand: object, field: str) -> bool:
+        if isinstance(operand, CelOptional):
+            return optional_item(operand, field).present
+        if not isinstance(operand, dict):
+            raise CelError(NO_OVERLOAD)
+        return field in operand
+
+    def _call(self, node: Call) -> object:
+        match node.function:
+            case "_&&_":
+                return self._logical(node, decides=False)
+            case "_||_":
+                return self._logical(node, decides=True)
+            case "_?_:_":
+                chosen = 1 if self._boolean(self.value(node.arguments[0])) else 2
+                return self.value(node.arguments[chosen])
+            case "or" | "orValue" if node.target is not None and len(node.arguments) == 1:
+                return self._alternative(node)
+        return self._plain_call(node)
+
+    def _plain_call(self, node: Call) -> object:
+        name, member = node.function, node.target is not None
+        values: list[object] = []
+        if node.target is not None:
+            qualified = f"{_qualified(node.target)}.{name}"
+            if qualified in self._functions:
+                name, member = qualified, False
+            else:
+                values.append(self.value(node.target))
+        values += [self.value(one) for one in node.arguments]
+        if len(values) > 1:
+            self._meter.charge(sum(map(self._meter.weigh, values)) // WEIGHT_OF_STEP)
+        overloads = self._functions.get(name, ())
+        if name[0] in "_-!@" and overloads:  # an operator works across types of numbers
+            return self._operated(name, overloads[0].does, values)
+        return called(overloads, values, member=member)
+
+    def _operated(self, name: str, does: Callable[..., object], values: list[object]) -> object:
+        if name == "!_":
+            return not self._boolean(values[0])
+        if name == "_[?_]" and isinstance(values[0], str | bytes):
+            return NONE
+        return does(*values)
+
+    def _logical(self, node: Call, *, decides: bool) -> bool:
+        """Return whether one side decides; an error of the other one counts only if none does."""
+        error: CelError | None = None
+        for one in node.arguments:
+            try:
+                found = self._boolean(self.value(one))
+            except CelError as caught:
+                error = error or caught
+            else:
+                if found is decides:
+                    return decides
+        if error is not None:
+            raise error
+        return not decides
+
+    @staticmethod
+    def _boolean(value: object) -> bool:
+        if not isinstance(value, bool):
+            raise CelError(NO_OVERLOAD)
+        return value
+
+    def _alternative(self, node: Call) -> object:
+        """Return the value of an optional, or of what is given instead, asked only then."""
+        target = self.value(node.target) if node.target is not None else None
+        if not isinstance(target, CelOptional):
+            raise CelError(NO_OVERLOAD)
+        if target.present:
+            return target if node.function == "or" else target.value
+        other = self.value(node.arguments[0])
+        if node.function == "or" and not isinstance(other, CelOptional):
+            raise CelError(NO_OVERLOAD)
+        return other
+
+    def _items(self, node: Items) -> list[object]:
+        found: list[object] = []
+        for position, one in enumerate(node.elements):
+            value = self.value(one)
+            if position not in node.optional:
+                found.append(value)
+            elif not isinstance(value, CelOptional):
+                raise CelError(NO_OVERLOAD)
+            elif value.present:
+                found.append(value.value)
+        return found
+
+    def _entries(self, node: Entries) -> dict[object, object]:
+        found: dict[object, object] = {}
+        for position, (one, other) in enumerate(zip(node.keys, node.values, strict=True)):
+            key, value = key_of(self.value(one)), self.value(other)
+            if key in found:
+                raise CelError("failed with repeated key")
+            if position in node.optional:
+                if not isinstance(value, CelOptional):
+                    raise CelError(NO_OVERLOAD)
+                if not value.present:
+                    continue
+                value = value.value
+            found[key] = value
+        return found
+
+    def _loop(self, node: Loop) -> object:
+        over = self.value(node.target)
+        if node.macro.startswith("opt"):
+            return self._of_optional(node, over)
+        if isinstance(over, dict):
+            items = [of_key(key) for key in over]
+        elif isinstance(over, list):
+            items = over
+        else:
+            raise CelError(NO_OVERLOAD)
+        match node.macro:
+            case "all":
+                return self._quantified(node, items, decides=False)
+            case "exists":
+                return self._quantified(node, items, decides=True)
+            case "exists_one" | "existsOne":
+                return sum(self._boolean(self._with(node, 0, one)) for one in items) == 1
+            case "filter":
+                return [one for one in items if self._boolean(self._with(node, 0, one))]
+        if len(node.parts) == 1:
+            return self._mapped(node, items)
+        kept = [one for one in items if self._boolean(self._with(node, 0, one))]
+        return self._mapped(node, kept)
+
+    def _mapped(self, node: Loop, items: list[Any]) -> list[object]:
+        return [self._with(node, len(node.parts) - 1, one) for one in items]
+
+    def _of_optional(self, node: Loop, over: object) -> CelOptional:
+        if not isinstance(over, CelOptional):
+            raise CelError(NO_OVERLOAD)
+        if not over.present:
+            return NONE
+        found = self._with(node, 0, over.value)
+        if node.macro == "optMap":
+            return CelOptional(found)
+        if not isinstance(found, CelOptional):
+            raise CelError(NO_OVERLOAD)
+        return found
+
+    def _with(self, node: Loop, part: int, item: object) -> object:
+        """Return the value of a part of a macro for one item."""
+        missing = object()
+        before = self._variables.get(node.variable, missing)
+        self._variables[node.variable] = item
+        try:
+            return self.value(node.parts[part])
+        finally:
+            if before is missing:
+                del self._variables[node.variable]
+            else:
+                self._variables[node.variable] = before
+
+    def _quantified(self, node: Loop, items: list[Any], *, decides: bool) -> bool:
+        error: CelError | None = None
+        for one in items:
+            try:
+                found = self._boolean(self._with(node, 0, one))
+            except CelError as caught:
+                error = error or caught
+            else:
+                if found is decides:
+                    return decides
+        if error is not None:
+            raise error
+        return not decides
+
+
+def _qualified(node: Node) -> str:
+    match node:
+        case Name():
+            return node.name
+        case Select(optional=False, test=False):
+            return f"{_qualified(node.operand)}.{node.field}"
+    return "?"

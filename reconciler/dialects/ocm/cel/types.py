@@ -1,0 +1,201 @@
+"""Types of CEL, and which value or type may stand where another is asked for.
+
+Source: cel-go checker/types.go `isAssignable`, `mostGeneral`; common/types/types.go;
+checker/format.go.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from reconciler.dialects.ocm.cel.budget import TOO_DEEP
+from reconciler.dialects.ocm.cel.values import (
+    CelCidr,
+    CelFormat,
+    CelIp,
+    CelOptional,
+    CelQuantity,
+    CelType,
+    CelUrl,
+    CelVersion,
+    Duration,
+    Timestamp,
+    Uint,
+)
+from reconciler.errors import Misconfigured
+
+MOST_TYPES = 500  # in one type
+
+
+@dataclass(frozen=True, slots=True)
+class Type:
+    """A type by its name, with the types in it; a parameter is one capital letter."""
+
+    name: str
+    inner: tuple["Type", ...] = ()
+    weight: int = field(init=False, compare=False, default=1)
+
+    def __post_init__(self) -> None:
+        """Refuse a type in types without end, such as what `map` makes of maps again and again."""
+        weight = 1 + sum(one.weight for one in self.inner)
+        if weight > MOST_TYPES:
+            raise Misconfigured(TOO_DEEP)
+        object.__setattr__(self, "weight", weight)
+
+    def __str__(self) -> str:
+        """Return it as cel-go prints it."""
+        return f"{self.name}({', '.join(map(str, self.inner))})" if self.inner else self.name
+
+    @property
+    def is_parameter(self) -> bool:
+        """Whether any type may stand for it."""
+        return self.name[0].isupper()
+
+
+DYN, ERROR, BOOL, INT = (Type(name) for name in ("dyn", "!error!", "bool", "int"))
+UINT, DOUBLE, STRING, BYTES = (Type(name) for name in ("uint", "double", "string", "bytes"))
+NULL, DURATION, TIMESTAMP = (Type(name) for name in ("null", "duration", "timestamp"))
+OBJECT = Type("map", (STRING, DYN))
+ANYTHING = (DYN, ERROR)
+
+CLASSES: Mapping[str, type | tuple[type, ...]] = {
+    "bool": bool,
+    "int": int,
+    "uint": Uint,
+    "double": float,
+    "string": str,
+    "bytes": bytes,
+    "null": type(None),
+    "duration": Duration,
+    "timestamp": Timestamp,
+    "type": CelType,
+    "list": list,
+    "map": dict,
+    "optional_type": CelOptional,
+    "kubernetes.Quantity": CelQuantity,
+    "kubernetes.Semver": CelVersion,
+    "kubernetes.URL": CelUrl,
+    "kubernetes.NamedFormat": CelFormat,
+    "net.IP": CelIp,
+    "net.CIDR": CelCidr,
+}
+NULLABLE = frozenset({"duration", "timestamp", "optional_type"}) | {
+    name for name in CLASSES if "." in name
+}
+_PARTS = re.compile(r"[\w.]+|[(),]")
+
+
+@lru_cache(maxsize=256)
+def type_of(text: str) -> Type:
+    """Return the type that a text spells.
+
+    >>> str(type_of("map(string, list(A))"))
+    'map(string, list(A))'
+    """
+    found, rest = _parsed(_PARTS.findall(text))
+    if rest:
+        raise ValueError(f"{text} is no type")
+    return found
+
+
+def _parsed(parts: list[str]) -> tuple[Type, list[str]]:
+    name, rest = parts[0], parts[1:]
+    inner = []
+    if rest[:1] == ["("]:
+        while rest[0] != ")":
+            one, rest = _parsed(rest[1:])
+            inner.append(one)
+        rest = rest[1:]
+    return Type(name, tuple(inner)), rest
+
+
+def accepts(wanted: Type, value: object) -> bool:
+    """Return whether a value may stand where a type is asked for, at run time."""
+    if wanted.is_parameter or wanted.name == DYN.name:
+        return True
+    return type(value) is CLASSES.get(wanted.name, object)
+
+
+class TypeBindings:
+    """What the parameters of types stand for so far."""
+
+    def __init__(self) -> None:
+        self.known: dict[str, Type] = {}
+
+    def assign(self, given: tuple[Type, ...], wanted: tuple[Type, ...]) -> bool:
+        """Bind parameters such that each type may stand for the one that is wanted; or nothing."""
+        before = dict(self.known)
+        if len(given) == len(wanted) and all(map(self.fits, given, wanted)):
+            return True
+        self.known = before
+        return False
+
+    def fits(self, one: Type, other: Type) -> bool:
+        """Return whether one may stand for the other, binding parameters."""
+        if other.is_parameter:
+            valid, bound = self._substitutes(one, other)
+            if valid or bound:
+                return valid
+        if one.is_parameter:
+            return self._substitutes(other, one)[0]
+        if one in ANYTHING or other in ANYTHING:
+            return True
+        if NULL in (one, other):
+            return one == other or (other if one == NULL else one).name in NULLABLE
+        if one.name == "type":
+            return other.name == "type"
+        return one.name == other.name and (
+            not one.inner
+            or (
+                len(one.inner) == len(other.inner)
+                and all(self.fits(a, b) for a, b in zip(one.inner, other.inner, strict=True))
+            )
+        )
+
+    def _substitutes(self, one: Type, parameter: Type) -> tuple[bool, bool]:
+        """Return whether a type may stand for a parameter, and whether that stood for something."""
+        if one == parameter:
+            return True, True
+        bound = self.known.get(parameter.name)
+        if bound is not None:
+            if one == bound:
+                return True, True
+            if self.fits(one, bound):
+                general = most_general(one, bound)
+                if not _mentions(general, parameter.name):
+                    self.known[parameter.name] = general
+                return True, True
+            return False, True
+        if _mentions(self.resolve(one), parameter.name):
+            return False, False
+        self.known[parameter.name] = one
+        return True, False
+
+    def resolve(self, found: Type, *, finally_: bool = False) -> Type:
+        """Return a type with what its parameters stand for; at last those of nothing are dyn."""
+        if found.is_parameter:
+            bound = self.known.get(found.name)
+            if bound is None:
+                return DYN if finally_ else found
+            return self.resolve(bound, finally_=finally_)
+        return Type(found.name, tuple(self.resolve(o, finally_=finally_) for o in found.inner))
+
+
+def _mentions(found: Type, name: str) -> bool:
+    return found.name == name or any(_mentions(one, name) for one in found.inner)
+
+
+def most_general(one: Type, other: Type) -> Type:
+    """Return the less specific of two types that fit each other."""
+    return one if _is_less_specific(one, other) else other
+
+
+def _is_less_specific(one: Type, other: Type) -> bool:
+    if one in ANYTHING or one.is_parameter:
+        return True
+    if other in ANYTHING or other.is_parameter:
+        return False
+    if one.name != other.name or len(one.inner) != len(other.inner):
+        return False
+    return all(map(_is_less_specific, one.inner, other.inner))
