@@ -16,7 +16,6 @@ from reconciler.dialects.kubefleet.api.names import (
     UNSCHEDULED,
 )
 from reconciler.dialects.kubefleet.api.resource_snapshot import decode_resources
-from reconciler.dialects.kubefleet.snapshots.resource_selection import EVERYWHERE
 from reconciler.dialects.kubefleet.workgenerator.placement_files import snapshots_of_group
 from reconciler.dialects.kubefleet.workgenerator.work_marks import MEMBER_NAMESPACE
 from reconciler.model.body import Body
