@@ -90,15 +90,22 @@ def serving(remote: Path, folder: Path, address: str) -> Daemon:
 
 
 def computing(scheduler: str, folder: Path, number: int) -> Daemon:
-    """Return a worker, which finds the mirror of the one before it."""
-    options = ("--host", "tcp://127.0.0.1", "--nthreads", "1", "--no-nanny", "--no-dashboard")
+    """Return a worker, which finds the mirror and the cache of the one before it.
+
+    Every second one has two threads.
+    """
+    threads = str(1 + number % 2)
+    options = ("--host", "tcp://127.0.0.1", "--nthreads", threads, "--no-nanny", "--no-dashboard")
     place = ("--local-directory", str(folder / f"worker-{number}"))
     return Daemon(
         name=f"worker-{number}",
         arguments=(scheduler, *options, *place),
         log=folder / f"worker-{number}.log",
         program=("-c", MAIN.format(role="worker")),
-        environment={"XDG_CACHE_HOME": str(folder / "cache")},
+        environment={
+            "XDG_CACHE_HOME": str(folder / "cache"),
+            "RECONCILER_CACHE_DIR": str(folder / "cache/reconciler"),
+        },
     )
 
 

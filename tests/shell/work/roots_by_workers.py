@@ -59,8 +59,11 @@ class Served:
     workers: list["subprocess.Popen[bytes]"] = field(default_factory=list)
 
     def start_worker(self, before: str = "", **more: str) -> "subprocess.Popen[bytes]":
-        """Start a worker that has git, and settings of its own."""
-        cache = {"XDG_CACHE_HOME": str(self.folder / "cache")}
+        """Start a worker that has git, settings of its own, and the cache that operators have."""
+        cache = {
+            "XDG_CACHE_HOME": str(self.folder / "cache"),
+            "RECONCILER_CACHE_DIR": str(self.folder / "cache/reconciler"),
+        }
         environment = {**process_environment(), **cache, **more}
         worker = self.cluster.start_worker(before=before, environment=environment)
         self.workers.append(worker)

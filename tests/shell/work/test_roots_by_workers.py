@@ -153,7 +153,7 @@ one_pass.reconcile = reconcile
     lines = [json.loads(line) for line in served.log.read_text().splitlines()]
     traces = [line["trace"] for line in lines if "trace" in line]
     assert "one_pass.py" in traces[0]
-    assert "KeyError: 'nobody thought of it'" in traces[0]
+    assert traces[0].endswith("KeyError")  # what it says may hold what it worked on
 
 
 def test_a_worker_of_another_version_gets_no_root(tmp_path: Path) -> None:

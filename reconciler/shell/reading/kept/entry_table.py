@@ -24,7 +24,7 @@ LEFT_PERCENT = 75  # of the bound, once it was reached
 
 
 class EntryTable:
-    """Texts by key, in one file; several processes may use it at once."""
+    """Texts by key, in one file, which processes use at once, and the threads of one in turn."""
 
     def __init__(self, place: Path, connection: sqlite3.Connection) -> None:
         """Use `EntryTable.open`."""
@@ -44,7 +44,12 @@ class EntryTable:
         place = folder / name
         os.close(os.open(place, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o600))
         check_ours_alone(folder, place)
-        connection = sqlite3.connect(place, timeout=PATIENCE_SECONDS, isolation_level=None)
+        connection = sqlite3.connect(
+            place,
+            timeout=PATIENCE_SECONDS,
+            isolation_level=None,
+            check_same_thread=False,  # workers take what they do to any of their threads
+        )
         try:
             connection.execute("PRAGMA synchronous = OFF")
             connection.execute("PRAGMA trusted_schema = OFF")

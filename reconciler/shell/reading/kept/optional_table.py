@@ -3,6 +3,7 @@
 import contextlib
 import hashlib
 import sqlite3
+import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -17,7 +18,10 @@ def filed_under(*parts: str) -> bytes:
 
 
 class OptionalTable:
-    """An `EntryTable` that is let go of for the rest of a process once it cannot be used."""
+    """An `EntryTable` that is let go of for the rest of a process once it cannot be used.
+
+    Threads take turns at it.
+    """
 
     def __init__(self, folder: Path, name: str, *, most_bytes: int) -> None:
         """Remember where the table is, and how large it may grow; `open` opens it."""
@@ -25,6 +29,7 @@ class OptionalTable:
         self._name = name
         self._most_bytes = most_bytes
         self._table: EntryTable | None = None
+        self._turn = threading.RLock()
         self.problem = ""
         """Why it is not used, `""` while it is."""
 
@@ -61,7 +66,8 @@ class OptionalTable:
     def _guarded(self) -> Iterator[None]:
         """Go on without the table where it cannot be used; make room where it is damaged."""
         try:
-            yield
+            with self._turn:
+                yield
         except (sqlite3.OperationalError, OSError) as error:
             self._give_up(error)
         except sqlite3.DatabaseError as error:
