@@ -6,10 +6,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from reconciler.manifests.text.limits import Oversized
 from reconciler.shell.git.identity import CommitIdentity
 from reconciler.shell.git.objects import read_objects
 from reconciler.shell.git.repository import Repository, check_commit
 
+HEAD_FORMAT = "%an%x00%ae%x00%at%x00%ct%x00%P"
 EPOCH = datetime.fromtimestamp(0, UTC)
 
 # Those of people; others of Python's are slow (punycode), or no characters at all.
@@ -24,6 +26,7 @@ class CommitRecord:
 
     `authored_at` and `committed_at` are aware UTC. `body` has no trailers; `trailers` are the lines
     of a last paragraph of nothing but `Key: value`, in order. `parents` are full hex ids, in order.
+    Of one that is `unread`, whose message is too long, nothing but its subject says so.
     """
 
     revision: str
@@ -34,6 +37,7 @@ class CommitRecord:
     body: str
     trailers: tuple[tuple[str, str], ...]
     parents: tuple[str, ...]
+    unread: bool = False
 
 
 def read_commit(repository: Repository, revision: str) -> CommitRecord:
@@ -43,7 +47,8 @@ def read_commit(repository: Repository, revision: str) -> CommitRecord:
         repository: Where to read.
         revision: Full hex commit id.
     """
-    return _record(revision, repository.git.output("cat-file", "commit", check_commit(revision)))
+    [found] = read_commits(repository, [check_commit(revision)])
+    return found
 
 
 def read_history(
@@ -67,10 +72,31 @@ def read_history(
 
 
 def read_commits(repository: Repository, revisions: Iterable[str]) -> Iterator[CommitRecord]:
-    """Read commits by their full hex ids, in the order given."""
+    """Read commits by their full hex ids, in the order given: one answer for each."""
     for revision, raw in read_objects(repository, revisions, kind="commit"):
-        if isinstance(raw, bytes):  # a message above the limit of a file is not read
+        if isinstance(raw, bytes):
             yield _record(revision, raw)
+        else:
+            yield _without_message(repository, revision, raw)
+
+
+def _without_message(repository: Repository, revision: str, found: Oversized) -> CommitRecord:
+    """Return a commit whose message is above the limit of a file, by what stands before it."""
+    said = repository.git.output(
+        "log", "--no-walk", "--no-color", f"--format=tformat:{HEAD_FORMAT}", revision
+    )
+    name, email, authored, committed, parents = said.decode(errors="replace").split("\0")
+    return CommitRecord(
+        revision=revision,
+        author=CommitIdentity(name, email),
+        authored_at=_moment(authored.encode()),
+        committed_at=_moment(committed.encode()),
+        subject=f"(a message of {found.size_bytes >> 20} MB, which is not read)",
+        body="",
+        trailers=(),
+        parents=tuple(parents.split()),
+        unread=True,
+    )
 
 
 def read_removal(repository: Repository, head: str, path: str) -> CommitRecord | None:

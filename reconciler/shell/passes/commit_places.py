@@ -58,15 +58,16 @@ class CommitPlaces:
         ours = {one.revision: one.key == self.own for one in signed if not one.problem}
         found: dict[str, str] = {}
         written: list[CommitRecord] = []
-        unread = dict(ours)
         for record in read_commits(self.repository, ours):
-            own = unread.pop(record.revision)
+            own = ours[record.revision]
+            if record.unread:
+                found[record.revision] = "its message is too long to be read"
+                continue
             why = misplacement(record.trailers, branch=branch, purpose=purpose, ours=own)
             if why:
                 found[record.revision] = why
             elif own:
                 written.append(record)
-        found |= dict.fromkeys(unread, "its message is too long to be read")
         changes = changes_of(self.repository, written) if written else {}
         for record in written:
             why = self._beyond(record, changes.get(record.revision, ()))

@@ -30,6 +30,20 @@ TAKE_IT_OFF = "take it off the branch, or name it with --trust-from once it is r
 BRING_IT_BACK = "push that again, or name a newer commit of the branch with --trust-from"
 
 
+UNJUDGED = "git cannot say whose its signature is"
+TOGETHER = 20  # commits whose signatures are asked for at once; ssh-keygen runs twice for each
+MOST_AFTER = 2000  # commits that wait, of which it is looked whether they are ours
+MOST_OWN = 300  # of those that say so
+
+
+class _Judged(NamedTuple):
+    """The commits that count, up to the first one that does not, if there is one."""
+
+    good: list[str]
+    bad: Signature | None
+    misplaced: bool = False
+
+
 class RefusedCommit(NamedTuple):
     """A commit that is not decided from: where, which, by whom, why, how many wait, what helps."""
 
@@ -174,21 +188,76 @@ class Trust:
             refused = self._refusal(branch, head, problem, 1)._replace(expected=BRING_IT_BACK)
             return AcceptedLine(before, self._written_since(branch, head, before, purpose), refused)
         line = list_range(self.repository, head, but=bases)
-        signed, misplaced = self._judged(line[::-1], branch, purpose)
-        good = next((i for i, one in enumerate(signed) if one.problem), len(signed))
-        if good == len(signed):
+        judged = self._judged_to_first_refused(line[::-1], branch, purpose)
+        if judged.bad is None:
             return AcceptedLine(head, head)
-        bad = signed[good]
-        others = sum(1 for one in signed[good:] if one.problem or one.key != self.own)
-        refused = self._refusal(branch, bad.revision, bad.problem, others)
-        if bad.revision in misplaced:
+        bad, good = judged.bad, len(judged.good)
+        ours = self._passes_among(line[::-1][good + 1 :], branch, purpose)
+        waiting = len(line) - good - len(ours)
+        refused = self._refusal(branch, bad.revision, bad.problem, waiting)
+        if judged.misplaced:
             refused = refused._replace(expected=TAKE_IT_OFF)
-        commit = self._newest([one.revision for one in signed[:good]], line[-1], bases)
+        commit = self._newest(judged.good, line[-1], bases)
         if commit is None:
             raise NothingTrusted(str(refused))
-        passes = [one.revision for one in self._passes(signed[good:])]
+        passes = [one.revision for one in ours]
         after = [one for one in passes if self._leads(commit, one)]
         return AcceptedLine(commit, after[-1] if after else commit, refused)
+
+    def _judged_to_first_refused(
+        self, line: Sequence[str], branch: str, purpose: Purpose
+    ) -> "_Judged":
+        """Return the commits that count, the oldest first, up to the first that does not.
+
+        Whoever can push chooses how many come after that one, so they are not looked at. What
+        cannot be judged is refused like what is not signed.
+        """
+        good: list[str] = []
+        for start in range(0, len(line), TOGETHER):
+            piece = line[start : start + TOGETHER]
+            try:
+                signed, misplaced = self._judged(piece, branch, purpose)
+            except GitError:
+                signed, misplaced = self._judged_singly(piece, branch, purpose)
+            for one in signed:
+                if one.problem:
+                    return _Judged(good, one, misplaced=one.revision in misplaced)
+                good.append(one.revision)
+        return _Judged(good, None)
+
+    def _judged_singly(
+        self, line: Sequence[str], branch: str, purpose: Purpose
+    ) -> tuple[list[Signature], Mapping[str, str]]:
+        """Return the same of each by itself, up to the first that does not count."""
+        found: list[Signature] = []
+        for revision in line:
+            try:
+                [signed], misplaced = self._judged([revision], branch, purpose)
+            except GitError:
+                signed, misplaced = Signature(revision, "", UNJUDGED), {}
+            found.append(signed)
+            if signed.problem:
+                return found, misplaced
+        return found, {}
+
+    def _passes_among(
+        self, line: Sequence[str], branch: str, purpose: Purpose
+    ) -> list[CommitRecord]:
+        """Return our own passes among commits that wait, the oldest first.
+
+        Those are asked that say that they are, the newest of them: the rest is not looked at.
+        """
+        newest = line[-MOST_AFTER:]
+        said = [
+            one.revision
+            for one in read_commits(self.repository, newest)
+            if self._places.is_of_root(one)
+        ]
+        try:
+            signed = self._judged(said[-MOST_OWN:], branch, purpose)[0]
+        except GitError:
+            return []
+        return self._passes(signed)
 
     def _judged(
         self, line: Sequence[str], branch: str, purpose: Purpose
@@ -259,7 +328,7 @@ class Trust:
         """
         line = list_range(self.repository, head, but=(before,))
         found = [before]
-        for one in self._passes(self._judged(line[::-1], branch, purpose)[0]):
+        for one in self._passes_among(line[::-1], branch, purpose):
             if purpose is Purpose.DELIVERY or dict(one.trailers).get(OUTPUTS) in found:
                 found.append(one.revision)
         return found[-1]

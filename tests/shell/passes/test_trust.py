@@ -1,5 +1,6 @@
 """Which commits are decided from: those that allowed keys signed; the others wait."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -9,8 +10,10 @@ from structlog.testing import capture_logs
 
 from reconciler.core.record import last_pass
 from reconciler.shell.daemon.serve_branch import Daemon
+from reconciler.shell.git.errors import GitError
 from reconciler.shell.git.repository import Repository
-from reconciler.shell.git.signatures import read_signatures
+from reconciler.shell.git.signatures import AllowedKeys, Signature, read_signatures
+from reconciler.shell.passes import trust
 from reconciler.shell.passes.kept_commits import ACCEPTED
 from reconciler.shell.passes.trust import NothingTrusted, RefusedCommit
 from reconciler.shell.reports.metrics import Metrics
@@ -18,7 +21,7 @@ from tests.shell.daemon.test_daemon import Steps, served_by
 from tests.shell.fleet import Clock, decisions, load_world
 from tests.shell.guarded import DOWN, FRONTEND_OUTPUT, SHOP_OUTPUT, Guarded, new_guarded
 from tests.shell.keys import commit_signed, new_ssh_key
-from tests.shell.repositories import NOW
+from tests.shell.repositories import NOW, git
 
 UNSIGNED = "it is not signed"
 
@@ -238,3 +241,49 @@ def test_the_daemon_tells_once_what_waits(guarded: Guarded) -> None:
     assert [("warning", unsigned[0][:12], 1)] == [
         (one["log_level"], one["commit"], one["waiting"]) for one in told
     ]
+
+
+def test_what_comes_behind_a_refused_commit_is_not_judged(
+    guarded: Guarded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many a stranger pushes: of each piece git is asked once, up to the first refused."""
+    asked: list[int] = []
+
+    def counted(
+        repository: Repository, revisions: Sequence[str], allowed: AllowedKeys
+    ) -> list[Signature]:
+        asked.append(len(revisions))
+        return read_signatures(repository, revisions, allowed)
+
+    monkeypatch.setattr(trust, "read_signatures", counted)
+    guarded.run()
+    first = guarded.scale(4, by=None)
+    for number in range(60):
+        git(guarded.fleet.folder, "commit", "--quiet", "--allow-empty", "-m", f"Flood {number}")
+
+    report = guarded.run()
+
+    assert [(first, 61)] == [(one.revision, one.waiting) for one in report.refused]
+    assert sum(asked) <= trust.TOGETHER
+
+
+def test_what_git_cannot_judge_is_refused(
+    guarded: Guarded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is no failed pass: those before it count, and what is due goes on."""
+    guarded.scale(4, by=guarded.ada)
+    odd = guarded.scale(5, by=guarded.ada)
+
+    def fails(
+        repository: Repository, revisions: Sequence[str], allowed: AllowedKeys
+    ) -> list[Signature]:
+        if odd in revisions:
+            raise GitError("git log took longer than its limit")
+        return read_signatures(repository, revisions, allowed)
+
+    monkeypatch.setattr(trust, "read_signatures", fails)
+    report = guarded.run()
+
+    told = [(one.revision, one.problem) for one in report.refused]
+    assert [(odd, "git cannot say whose its signature is")] == told
+    assert 4 == guarded.replicas()
