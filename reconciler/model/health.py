@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from reconciler.model.body import Body
+from reconciler.model.identity import group_of
 
 
 class Health(StrEnum):
@@ -40,6 +41,15 @@ def health_of(report: Body) -> Health:
 def has_health(body: Body) -> bool:
     """Return whether a kind has a notion of health, so that a report of it should tell it."""
     return _judge_of(body) is not None
+
+
+def is_judged(group: str, kind: str) -> bool:
+    """Return whether a kind has a notion of health, in any of its versions that is judged.
+
+    >>> is_judged("apps", "Deployment"), is_judged("", "ConfigMap")
+    (True, False)
+    """
+    return (group, kind) in _JUDGED
 
 
 def judged_spec(body: Body) -> Body:
@@ -168,6 +178,7 @@ _JUDGES: Mapping[tuple[str, str], _Judge] = {
     ("policy/v1", "PodDisruptionBudget"): _Judge(_is_budget_healthy, needs=_BUDGET),
 }
 """Who judges which kind, and what of an object it reads; reports keep just that."""
+_JUDGED = frozenset((group_of(version), kind) for version, kind in _JUDGES)
 
 
 def _is_observed(report: Body) -> bool:

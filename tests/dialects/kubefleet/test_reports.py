@@ -2,7 +2,7 @@
 
 from reconciler.model.content import without
 from tests.builders import Body, configmap, deployment, live, metadata, text
-from tests.dialects.kubefleet.fleet import condition, member, placement
+from tests.dialects.kubefleet.fleet import GROUP, condition, member, placement
 from tests.stories import Story, story
 
 
@@ -70,3 +70,25 @@ def test_what_has_no_health_is_available_as_soon_as_it_is_there() -> None:
     told.run(1)
 
     assert "True" == condition(told, "Available")["status"]
+
+
+def test_what_is_silent_of_what_has_health_leaves_the_whole_unknown() -> None:
+    """That its ConfigMap is there does not say that a Deployment runs; silence ends as ever."""
+    told = story(member("a"), placement(), deployment(), configmap())
+    told.run(0)
+    told.files["feedback/a/settings.yaml"] = text({**configmap(), "status": {"seen": True}})
+    told.run(1)
+
+    assert [] == [kind for kind in conditions(told) if kind.endswith("Available")]
+
+    told.run(60)
+
+    assert "True" == condition(told, "Available")["status"]
+
+
+def conditions(told: Story) -> list[str]:
+    """The types of conditions of the placement that hold."""
+    path = f"status/clusterresourceplacements.{GROUP}/web.yaml"
+    status = told.output(path)["status"]
+    assert isinstance(status, dict)
+    return [one["type"] for one in status["conditions"] if one["status"] == "True"]

@@ -21,7 +21,7 @@ from reconciler.model.body import Body
 from reconciler.model.conditions import Condition
 from reconciler.model.copy_report import CopyReport
 from reconciler.model.fields import mapping
-from reconciler.model.health import Health
+from reconciler.model.health import Health, is_judged
 from reconciler.model.identity import ObjectKey
 from reconciler.model.world import Manifest
 
@@ -59,16 +59,19 @@ class AvailabilityReports:
         """Return what the cluster of a binding says of its stages, nothing if it is silent.
 
         Its Works say it of everything that it was given; without any, what is said of single
-        resources counts.
+        resources counts. Where all of that is well and a resource is silent that should tell its
+        health, nothing is known of the whole yet.
         """
         works = self.works.get(binding.target)
         if works:
             return tuple(work_conditions(binding, works))
         if not self.copies:
             return ()
-        found = (self.copies.of(key, binding.target) for key in self.resources)
-        copies = [one for one in found if one is not None]
-        return tuple(_told(copies, binding)) if copies else ()
+        found = {key: self.copies.of(key, binding.target) for key in self.resources}
+        copies = [one for one in found.values() if one is not None]
+        told = tuple(_told(copies, binding)) if copies else ()
+        silent = any(one is None and is_judged(*key[:2]) for key, one in found.items())
+        return () if silent and all(one.status == "True" for one in told) else told
 
 
 def _told(copies: Iterable[CopyReport], binding: Binding) -> Iterator[Condition]:
