@@ -301,6 +301,35 @@ def test_a_namespace_that_another_placement_brings_does_not_go_along() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("strategy", "expected"),
+    [
+        pytest.param({}, True, id="applied"),
+        pytest.param({"applyStrategy": {"type": "ReportDiff"}}, False, id="reported"),
+        pytest.param({"applyStrategy": {"whenToTakeOver": "Never"}}, False, id="not-taken-over"),
+    ],
+)
+def test_a_namespace_goes_along_only_where_something_may_be_applied(
+    strategy: Body,
+    expected: bool,  # noqa: FBT001  # a column of a table
+) -> None:
+    """One that was there before would be taken over, and pruned with the placement."""
+    own = namespaced_placement(fixed("b"), namespace="shop", strategy={**AT_ONCE, **strategy})
+    told = fleet(own, WEB_IN_SHOP, SHOP)
+
+    assert expected == (f"b/{SHOP_FILE}" in below(told))
+
+
+def test_a_namespace_outlives_the_placement_whose_objects_do() -> None:
+    """With it would go all that is in it."""
+    abandoned = {**AT_ONCE, "deleteStrategy": {"propagationPolicy": "Abandon"}}
+    own = namespaced_placement(fixed("b"), namespace="shop", strategy=abandoned)
+    told = fleet(own, WEB_IN_SHOP, SHOP)
+    told.drop(own).run()
+
+    assert "prune: disabled" in told.files[f"delivery/b/{SHOP_FILE}"]
+
+
 def test_a_namespace_that_is_missing_is_a_warning() -> None:
     """Until it is written; of `default` there is none."""
     own = namespaced_placement(fixed("b"), namespace="shop")

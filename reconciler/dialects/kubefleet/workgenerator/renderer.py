@@ -1,6 +1,6 @@
 """What KubeFleet's placements put onto clusters: for each binding what its snapshot holds."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from reconciler.dialects.cluster_reads import named
@@ -20,6 +20,7 @@ from reconciler.dialects.kubefleet.overrider.override_table import Overrides
 from reconciler.dialects.kubefleet.rollout.availability import ROLLED_OUT
 from reconciler.dialects.kubefleet.workgenerator.namespaces import (
     LEFT,
+    Along,
     namespace_key,
     namespace_work,
 )
@@ -76,7 +77,7 @@ class KubeFleetRenderer:
     world: World
     fleet: MembersByName
     overrides: Overrides
-    along: Mapping[ObjectKey, Sequence[ClusterName]]
+    along: Mapping[ObjectKey, Along]
     lacking: set[ObjectKey]
 
     def owners(self) -> Iterable[ObjectKey]:
@@ -165,9 +166,15 @@ class KubeFleetRenderer:
                 picked = overrides_of_cluster(overrides, member)
                 found = apply_overrides(body, target, picked, member, namespaced=False)
                 manifests = {} if found is None else {key: found}
-                carrier = namespace_work(key.name, name)
+                wished = self.along[key][name]
                 works.append(
-                    ClusterWork(cluster=name, carrier=carrier, fill=fill_work, manifests=manifests)
+                    ClusterWork(
+                        cluster=name,
+                        carrier=namespace_work(key.name, name),
+                        fill=fill_work,
+                        manifests=manifests,
+                        asked=dict.fromkeys(manifests, wished) if wished else {},
+                    )
                 )
             except UserError as error:
                 failed.append(NotRendered(name, error.message))

@@ -1,13 +1,13 @@
 """The renderers of one world after the other: what changed from the one to the other."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 
 from reconciler.dialects.cluster_reads import named
 from reconciler.dialects.kubefleet.api.clusters import member_labels
 from reconciler.dialects.kubefleet.api.groups import CLUSTER
-from reconciler.dialects.kubefleet.api.kinds import OWNED, PLACEMENTS, is_placement
+from reconciler.dialects.kubefleet.api.kinds import OWNED, is_placement
 from reconciler.dialects.kubefleet.api.names import GROUP, NAMESPACE
 from reconciler.dialects.kubefleet.overrider.override import MemberLabels
 from reconciler.dialects.kubefleet.overrider.override_reads import answered_by
@@ -69,15 +69,13 @@ class KubeFleetRenderers:
             return None
         changed = differing_keys(now.inputs, before.inputs)
         namespaces = [key for key in changed if key[:2] == NAMESPACE]
-        found = {*filter(is_placement, changed), *namespaces, *self._lacking_in(before)}
-        if any((key in now.inputs) != (key in before.inputs) for key in namespaces):
-            placed = now.outputs_of((GROUP, kind) for kind in sorted(PLACEMENTS))
-            found.update(one.key for one in placed)  # of which one may be warned now
+        written = frozenset(filter(is_placement, changed))
+        found = {*written, *namespaces, *self._lacking_in(before)}
         questions: list[Question] = []
         for key in changed:
             versions = (before.inputs.get(key), now.inputs.get(key))
             questions += _questions(key, [one for one in versions if one is not None])
-        return Affected(found | _rendered_anew(before, now), questions)
+        return Affected(found | _rendered_anew(before, now, written), questions)
 
 
 def _questions(key: ObjectKey, versions: list[Manifest]) -> Iterator[Question]:
@@ -91,8 +89,14 @@ def _questions(key: ObjectKey, versions: list[Manifest]) -> Iterator[Question]:
             yield named(key.name)
 
 
-def _rendered_anew(before: World, now: World) -> set[ObjectKey]:
-    """Return the placements of which a file changed, and Namespaces that go elsewhere along."""
+def _rendered_anew(before: World, now: World, written: Collection[ObjectKey]) -> set[ObjectKey]:
+    """Return the placements of which a file changed, and Namespaces that go otherwise along.
+
+    Args:
+        before: A world.
+        now: A later one.
+        written: The placements that people changed.
+    """
     found: set[ObjectKey] = set()
     for key in differing_keys(now.outputs, before.outputs):
         if is_placement(key):
@@ -100,7 +104,7 @@ def _rendered_anew(before: World, now: World) -> set[ObjectKey]:
         elif key.group == GROUP and key.kind in OWNED:
             versions = (before.outputs.get(key), now.outputs.get(key))
             found.update(parent_of(one) for one in versions if one is not None)
-    if found:
+    if found or written:
         then, since = namespaces_along(before), namespaces_along(now)
         found |= {key for key in (*then, *since) if then.get(key) != since.get(key)}
     return found
