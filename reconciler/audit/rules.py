@@ -205,6 +205,7 @@ WARNINGS: Mapping[str, str] = {
     "placement-set-missing": "A Placement should stand where a cluster set is bound",
     "placement-set-unbound": "A Placement should name sets that are bound to its namespace",
     "policy-cluster-unknown": "A policy should name clusters that are there",
+    "policy-dependents-differ": "Policies should ask alike of what the workloads of both need",
     "policy-kind-undivided": "A policy should divide kinds whose replicas can be found",
     "policy-never-propagated": "A policy should select workloads that Karmada propagates",
     "policy-overlap": "More than a name should decide which policy has a workload",

@@ -7,7 +7,9 @@ from typing import cast
 
 import pytest
 
+from reconciler.audit.fleet.delivered_copies import CopiesOf
 from reconciler.core.changes import Outcome
+from reconciler.core.dialects import PLACED
 from reconciler.delivery.carriage import TABLE, Effect
 from reconciler.delivery.transports.profile import TRANSPORTS
 from reconciler.dialects.renderer import Instruction
@@ -276,6 +278,21 @@ def test_each_transport_tells_what_it_does_not_carry(
     found = [one for one in told.run().warnings if f"`{instruction}`" in one]
 
     assert TABLE[instruction][transport].carried == (not found)
+
+
+@ASKED
+def test_what_is_asked_and_not_carried_is_told_of_each_copy(instruction: Instruction) -> None:
+    """As `why` and `tree` show it: what is not carried, and why a copy stays as it is."""
+    ran = Run(instruction, (False, "1"), (True, "2"))
+    cell, world = TABLE[instruction]["folders"], ran.told.world()
+    of = CopiesOf(world, ran.told.now)
+    (copy,) = (one for output in world.outputs_of(sorted(PLACED)) for one in of(output.key))
+    (files,) = copy.files
+    named = [one for one in files.notes if f"`{instruction}`" in one]
+
+    assert cell.carried == (not named)
+    assert (cell.effect is Effect.STAYS) == (f"`{instruction}`" in files.why)
+    assert (cell.effect is not Effect.STAYS) == copy.is_delivered
 
 
 def test_every_instruction_has_a_cell_for_every_transport() -> None:

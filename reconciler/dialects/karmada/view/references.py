@@ -1,6 +1,6 @@
 """What policies refer to."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from reconciler.dialects.karmada.api.custom_kinds import CustomKinds, VersionedKind
@@ -17,6 +17,7 @@ from reconciler.dialects.karmada.api.settings import decode_failover
 from reconciler.dialects.karmada.api.work.work_spec import asked_by_policy
 from reconciler.dialects.karmada.binding.asked import asked_by_workload
 from reconciler.dialects.karmada.detector.binding_draft import binding_key
+from reconciler.dialects.karmada.detector.dependencies import dependencies_of
 from reconciler.dialects.karmada.detector.options import decode_detector_options
 from reconciler.dialects.karmada.detector.propagation import Propagation
 from reconciler.dialects.karmada.taints.by_policy import TAINT_POLICY
@@ -65,8 +66,10 @@ def dangling_in_karmada(known: Known) -> Iterator[Dangling]:
     yield from uncountable(templates.by_name, options.custom_kinds)
     meant, scores = known_clusters(known), extended_scores(known)
     classes = known.names(SCHEDULING_GROUP, "PriorityClass") | PRIORITIES.keys()
+    every: list[Policy] = []
     for kind in (NAMESPACED, CLUSTER_WIDE):
         policies = [decode_policy(one, known.keys) for one in known.of_kind(GROUP, kind)]
+        every += policies
         for policy in policies:
             yield from _selected(policy, known, templates)
             yield from _propagated(policy, templates, options.propagation)
@@ -80,12 +83,63 @@ def dangling_in_karmada(known: Known) -> Iterator[Dangling]:
             if scores is not None:
                 yield from doubts_of_weight(known.world.inputs[policy.key], scores)
         yield from overlapping(policies, templates)
+    yield from _differing_for_dependents(every, templates, known)
     yield from dangling_in_overrides(known, templates, meant)
     for manifest in known.of_kind(*TAINT_POLICY):
         targets = mapping(mapping(manifest.body, "spec"), "targetClusters")
         yield from doubts_of_affinity(manifest.key, targets, "/spec/targetClusters", meant)
     yield from dangling_in_quotas(known, meant)
     yield from idle_limits(known)
+
+
+def _differing_for_dependents(
+    policies: Sequence[Policy], templates: Templates, known: Known
+) -> Iterator[Dangling]:
+    """Yield a policy whose workloads need an object that those of another one need otherwise.
+
+    Such an object has no policy of its own; where its copies may be overwritten for one, or
+    outlive it, they are for all.
+
+    Source: karmada@f8fdd02 pkg/dependenciesdistributor/dependencies_distributor.go
+    `createOrUpdateAttachedBinding`.
+    """
+    following = [one for one in policies if one.copied.propagate_deps and not one.deleting]
+    if len({_wished_of_dependents(one) for one in following}) < 2:
+        return
+    claimed = {one.object for one in brought_by_policies(known)}
+    first: dict[ObjectKey, Policy] = {}
+    told: set[ObjectKey] = set()
+    for policy in following:
+        for need in sorted(_needs_of(policy, templates, known) - claimed):
+            other = first.setdefault(need, policy)
+            differ = _wished_of_dependents(other) != _wished_of_dependents(policy)
+            if differ and policy.key not in told:
+                told.add(policy.key)
+                yield Dangling(
+                    policy.key,
+                    "/spec",
+                    "policy-dependents-differ",
+                    f"{need} is needed by workloads of this policy and of {other.key}, which "
+                    "differ in `conflictResolution` or `preserveResourcesOnDeletion`: Overwrite "
+                    "and true count for both",
+                    "the same values in both policies, or a policy for the object itself",
+                )
+
+
+def _wished_of_dependents(policy: Policy) -> tuple[str, bool]:
+    """Return what a policy asks of what its workloads need."""
+    asked = policy.copied
+    return asked.conflict_resolution or "Abort", bool(asked.preserve_resources_on_deletion)
+
+
+def _needs_of(policy: Policy, templates: Templates, known: Known) -> set[ObjectKey]:
+    """Return what the workloads need that a policy selects, and that is there."""
+    found: set[ObjectKey] = set()
+    for selector in policy.selectors:
+        for one in templates.matching(policy.key, selector):
+            body = known.world.inputs[one.key].body
+            found.update(dependencies_of(one.key, text(body, "apiVersion"), body))
+    return found & known.world.inputs.keys()
 
 
 def _selected(policy: Policy, known: Known, templates: Templates) -> Iterator[Dangling]:
