@@ -295,6 +295,46 @@ def test_what_is_asked_and_not_carried_is_told_of_each_copy(instruction: Instruc
     assert (cell.effect is not Effect.STAYS) == copy.is_delivered
 
 
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_nothing_new_comes_while_dispatching_is_suspended(transport: str) -> None:
+    """A cluster that is chosen meanwhile gets nothing, and the first one keeps what it has."""
+    case = CASES[Instruction.SUSPENDED]
+    hub = {"hubsWithoutControllers": True} if transport == "works" else {}
+    told = case.begin({transport: hub}).put(*case.write(False, "1"))
+    told.run(0)
+    before = delivered_in(told)
+    told.put(*case.write(True, "2"), cluster("b")).run()
+    now = delivered_in(told)
+
+    if transport == "works":  # its agents look at the field
+        assert all("suspendDispatching: true" in text for text in now.values())
+    else:
+        assert before == now
+
+
+def delivered_in(told: Story) -> dict[str, str]:
+    """What was delivered, but for what kustomize reads."""
+    roots = ("delivery/", "decisions/", "manifestworks/", "works/")
+    found = {path: text for path, text in told.files.items() if path.startswith(roots)}
+    return {path: text for path, text in found.items() if "kustomization" not in path}
+
+
+@pytest.mark.parametrize("transport", ["manifestworks", "works"])
+def test_an_agents_object_stays_where_asking_and_removal_come_in_one_merge(transport: str) -> None:
+    """Nobody told the agent before that what it applied is to outlive that."""
+    case = CASES[Instruction.PRESERVED]
+    hub = {"hubsWithoutControllers": True} if transport == "works" else {}
+    told = case.begin({transport: hub}).put(*case.write(False, "1"))
+    told.run(0)
+    (path,) = delivered_in(told)
+    asking, content = case.write(True, "1")
+    outcome = told.put(asking).drop(content).run()
+    told.run()
+
+    assert [path] == list(delivered_in(told))
+    assert ["delivery-pruning-held"] == [one.rule for one in outcome.faults]
+
+
 def test_every_instruction_has_a_cell_for_every_transport() -> None:
     """One without would be dropped in silence."""
     assert set(Instruction) == TABLE.keys()
