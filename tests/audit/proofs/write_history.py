@@ -2,8 +2,8 @@
 
     python -m tests.audit.proofs.write_history FOLDER PASSES SEED
 
-The kept one was written by the version before tables of reads, so that whatever decides since can
-be held against it, byte for byte.
+Whatever decides since it was written can be held against it, byte for byte; so it is written anew
+with each change of the rules.
 """
 
 import random
@@ -37,6 +37,7 @@ from tests.core.cell_fleets import (
     report,
     role,
     score,
+    settings,
     target,
     workload,
 )
@@ -100,6 +101,89 @@ def _rebalanced(choose: random.Random, number: int) -> Edit:
     cell, one = _at(choose)
     wanted = target("apps/v1", "Deployment", f"w{cell:03}-{one}", f"ns{cell:03}")
     return f"karmada/r{number}.yaml", rebalancer(f"r{number}", wanted)
+
+
+def _instructed(choose: random.Random, _: int) -> Edit:
+    """What is asked not to happen on clusters."""
+    cell = choose.randrange(CELLS)
+    body = policy(cell, {"labelSelector": in_cell(cell)})
+    wanted = choose.choice(
+        (
+            {"suspension": {"dispatching": True}},
+            {"preserveResourcesOnDeletion": True},
+            {"conflictResolution": "Overwrite"},
+            {},
+        )
+    )
+    return f"karmada/policies/{cell}.yaml", {**body, "spec": {**_spec(body), **wanted}}
+
+
+def _lazy(choose: random.Random, number: int) -> Edit:
+    """A Lazy policy for what the workload needs, which comes after it."""
+    cell = choose.randrange(CELLS)
+    body = named(
+        "PropagationPolicy",
+        "policy.karmada.io/v1alpha1",
+        f"lazy-{cell}",
+        f"ns{cell:03}",
+        spec={
+            "activationPreference": "Lazy",
+            "resourceSelectors": [{"apiVersion": "v1", "kind": "ConfigMap"}],
+            "placement": {"clusterAffinity": {"clusterNames": [f"k{cell:03}-{number % 2}"]}},
+        },
+    )
+    return f"karmada/lazy/{cell}.yaml", choose.choice((body, body, None))
+
+
+def _odd(choose: random.Random, number: int) -> Edit:
+    """An object whose name no binding could have as it is."""
+    cell = choose.randrange(CELLS)
+    name = choose.choice(("system::leader", "shop_reader", "A..b", "plain"))
+    body = named(
+        "Role", "rbac.authorization.k8s.io/v1", f"{name}{number % 3}", f"ns{cell:03}", rules=[]
+    )
+    return f"karmada/odd/{cell}-{number % 3}.yaml", choose.choice((body, body, None))
+
+
+def _odd_policy(choose: random.Random, _: int) -> Edit:
+    cell = choose.randrange(CELLS)
+    body = named(
+        "PropagationPolicy",
+        "policy.karmada.io/v1alpha1",
+        f"roles-{cell}",
+        f"ns{cell:03}",
+        spec={
+            "resourceSelectors": [{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role"}],
+            "placement": {"clusterAffinity": {"labelSelector": in_cell(cell)}},
+        },
+    )
+    return f"karmada/odd/policy-{cell}.yaml", body
+
+
+def _needed(choose: random.Random, number: int) -> Edit:
+    cell = choose.randrange(CELLS)
+    body = named(
+        "ConfigMap", "v1", f"settings{number % 2}", f"ns{cell:03}", data={"v": str(number)}
+    )
+    return f"karmada/needed/{cell}-{number % 2}.yaml", choose.choice((body, body, None))
+
+
+def _protected(choose: random.Random, _: int) -> Edit:
+    """Whether room is protected, and whether APIs see the clusters of others."""
+    wanted = settings()
+    more = choose.choice(
+        (
+            {"capacity": {"protect": True}},
+            {"capacity": {"protect": True}, "inventory": {"project": True}},
+            {},
+        )
+    )
+    return "reconciler.yaml", {**wanted, "spec": {**_spec(wanted), **more}}
+
+
+def _spec(body: Body) -> dict[str, object]:
+    found = body["spec"]
+    return dict(found) if isinstance(found, Mapping) else {}
 
 
 def _reported(choose: random.Random, _: int) -> Edit:
@@ -174,6 +258,7 @@ def _broken(choose: random.Random, number: int) -> Edit:
 
 KARMADA_EDITS = (
     _scaled, _scaled, _policy, _overridden, _cluster, _rebalanced, _reported, _broken,
+    _instructed, _lazy, _needed, _odd, _odd_policy, _protected,
 )  # fmt: skip
 FLEET_EDITS = (_role, _placement, _patched, _member, _fleet_rebalanced)
 HUB_EDITS = (_hub_cluster, _scored, _hub_placement, _replica_set, _hub_rebalanced)
