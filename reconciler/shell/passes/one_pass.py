@@ -39,6 +39,7 @@ from reconciler.shell.reading.sources import Heads, ServedBranches
 from reconciler.shell.work.divided_pass import decide_divided
 
 RACES = 5  # several writers on one branch settle in two or three rounds
+MOST_RACES = 60  # those counted that changed nothing that is decided from, which settle at once
 PIECES = 10  # of parsed documents, written between two looks at the branch; half a second
 
 
@@ -135,6 +136,7 @@ class Passes:
             commit=None,
             waiting=waiting,
             refused=self._refused(),
+            stands=kept is not None,
         )
 
     def run(self, *, at: datetime | None = None, publish: bool = True) -> PassReport:
@@ -235,9 +237,12 @@ class Passes:
         return None
 
     def _run(self, *, at: datetime | None, publish: bool) -> PassReport:
-        times, report = StepTimes(), None
-        for race in range(RACES + 1):
+        times, races = StepTimes(), 0
+        report: PassReport | None = None
+        for race in range(MOST_RACES + 1):
             report = replace(self.decide(at=at, times=times, lost=report), steps=times.seconds)
+            # What others pushed may be no input: then the same is written on top of it, at once.
+            races += race > 0 and not report.stands
             if not report.outcome.changes:
                 if publish:
                     self.branches.bring_back(report.heads)
@@ -259,9 +264,10 @@ class Passes:
                     self.contest.wrote(report.world, report.outcome, report.now)
                     return published
             except LostRace:
-                if race == RACES:
+                if races == RACES or race == MOST_RACES:
                     raise
-                self.pause(random.uniform(0.01, 0.1) * 2**race)  # noqa: S311  # only spreads writers
+                if not report.stands:
+                    self.pause(random.uniform(0.01, 0.1) * 2**races)  # noqa: S311  # spreads writers
                 continue
             return decided
         raise AssertionError("the last race raises")

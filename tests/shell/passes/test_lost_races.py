@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +14,7 @@ from reconciler.model.world import World
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.passes.branches import LocalBranch
 from reconciler.shell.passes.one_pass import Passes
+from reconciler.shell.passes.pass_commit import commit_pass
 from tests.builders import cluster, deployment, path_of, policy, rebalancer, text
 from tests.shell.fleet import Clock, passes_of
 from tests.shell.repositories import NOW, Checkout, new_checkout
@@ -64,6 +66,33 @@ def test_a_commit_of_another_root_costs_no_decision(checkout: Checkout) -> None:
     assert [NOW] == decided
     assert f"Reconciled-From: {checkout.git('rev-parse', 'main~1').strip()}" in said
     assert f"Reconciled-At: {format_moment(NOW)}" in said
+
+
+def test_pushes_that_are_no_input_never_stop_a_pass(
+    checkout: Checkout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many come before the branch moves; what was decided is written on top of them."""
+    clock, many = Clock(NOW), 20
+    decided: list[datetime] = []
+    overtaken: list[str] = []
+
+    def decide(_world: World, now: datetime) -> Outcome | None:
+        decided.append(now)
+        return None
+
+    def commit(*arguments: Any, **named: Any) -> str:
+        if len(overtaken) < many:
+            overtaken.append(checkout.commit({"notes.txt": str(len(overtaken))}))
+        return commit_pass(*arguments, **named)
+
+    monkeypatch.setattr("reconciler.shell.passes.one_pass.commit_pass", commit)
+    branch = LocalBranch(Repository.open(checkout.folder), "main")
+    report = replace(passes_of(branch.below(ROOT), clock), divided=decide).run()
+
+    assert ([NOW], many) == (decided, report.races)
+    assert len(clock.waits) <= 1
+    assert report.commit == checkout.git("rev-parse", "main").strip()
+    assert f"Reconciled-From: {overtaken[-1]}" in checkout.git("log", "-1", "--format=%B")
 
 
 def test_a_commit_of_the_same_root_is_decided_about(checkout: Checkout) -> None:
