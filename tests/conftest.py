@@ -10,6 +10,7 @@ nobody foresaw fails a test. Those of the fast loop (`quick.py`) start no proces
 import gc
 import os
 import signal
+import sys
 from collections import Counter
 from collections.abc import Callable, Generator, Mapping
 from pathlib import Path
@@ -20,6 +21,7 @@ import structlog
 from hypothesis import HealthCheck, settings
 
 from reconciler.dialects import object_boundary
+from reconciler.dialects.ocm.cel.budget import FRAMES
 from tests import bounded, left_out, quick, strict
 from tests.left_out import is_left_out
 from tests.slowness import slowness
@@ -42,6 +44,7 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],  # a loaded machine is no mistake of a test
 )
 settings.load_profile("alike")
+assert sys.getrecursionlimit() >= FRAMES  # set by now, before a property notes how deep it is
 strict.enforce()
 WATCH = quick.Watch()
 

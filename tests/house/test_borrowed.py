@@ -17,8 +17,6 @@ from typing import Any, NamedTuple
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
-from ruamel.yaml import YAML
-from ruamel.yaml.error import MantissaNoDotYAML1_1Warning
 from watchfiles._rust_notify import RustNotify
 from yaml import CBaseLoader, events
 from yaml.error import YAMLError
@@ -44,9 +42,6 @@ class Borrowed(NamedTuple):
 
 
 BORROWED = {
-    "ruamel.yaml.error.MantissaNoDotYAML1_1Warning": Borrowed(
-        ("ruamel.yaml",), ("dialects/karmada/overridemanager/field_overrider.py",)
-    ),
     # Of Python's own pool of processes; tests/shell/work/test_executors.py kills one in an answer.
     "_result_queue": Borrowed((), ("shell/work/lost_workers.py",)),
     "watchfiles._rust_notify.RustNotify": Borrowed(("watchfiles",), ("shell/daemon/watch.py",)),
@@ -200,17 +195,6 @@ def test_the_parser_in_c_says_what_is_wrong_and_where() -> None:
     problem, mark = (getattr(raised.value, part) for part in ("problem", "problem_mark"))
     expected = ("mapping values are not allowed in this context", 0, 4)
     assert expected == (problem, mark.line, mark.column)
-
-
-def test_a_number_without_a_dot_is_warned_of_by_a_class_of_its_own() -> None:
-    """YAML 1.1 documents inside of objects have such numbers, and nobody is to hear of them."""
-    reader = YAML(typ="safe")
-    reader.version = "1.1"
-    with pytest.warns() as warned:
-        assert {"a": 1e3} == reader.load("a: 1e3\n")
-
-    name = "ruamel.yaml.error.MantissaNoDotYAML1_1Warning"
-    assert [MantissaNoDotYAML1_1Warning] == [one.category for one in warned], advice(name)
 
 
 def test_the_watcher_in_rust_watches_from_the_moment_it_is_made(tmp_path: Path) -> None:

@@ -1,19 +1,16 @@
 """fieldOverrider: changes inside of a text that holds JSON or YAML."""
 
 import json
-import warnings
 from collections.abc import Mapping, Sequence
-from io import StringIO
 from typing import Self
 
 from reconciler.dialects.karmada.api.gojson import go_json
+from reconciler.dialects.karmada.overridemanager.yaml_text import read_yaml, write_yaml
 from reconciler.errors import UserError
 from reconciler.manifests.json_patch import patch_in_place, what_lacks
 from reconciler.model.body import Body
 from reconciler.model.fields import bodies, text
 from reconciler.model.message_text import cut
-
-WIDTH = 80
 
 
 def field_patches(manifest: Body, overrider: Body) -> list[Body]:
@@ -101,63 +98,8 @@ def _in_json(value: object) -> str:
 
 
 def _changed_yaml(document: str, changes: Sequence[Body]) -> str:
-    """Return a YAML text with changes, its keys sorted, comments lost.
-
-    The parser and the emitter are those of libyaml, of which Go's are a port, and fast.
-
-    Source: sigs.k8s.io/yaml `YAMLToJSON`, `JSONToYAML`: YAML 1.1, the first document only.
-    """
-    from ruamel.yaml import YAML  # noqa: PLC0415  # only where something is overridden
-    from ruamel.yaml.error import MantissaNoDotYAML1_1Warning, YAMLError  # noqa: PLC0415
-
-    reader = YAML(typ="safe")
-    reader.version = "1.1"
-    try:
-        with warnings.catch_warnings(category=MantissaNoDotYAML1_1Warning, action="ignore"):
-            decoded = _as_json(next(iter(reader.load_all(document)), None))
-    except YAMLError as error:
-        mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
-        at = f" from line {mark.line + 1}, column {mark.column + 1} on" if mark else ""
-        raise UserError(f"the text must be YAML: it is none{at}") from None
-    except (ValueError, TypeError, RecursionError):
-        raise UserError("the text must be YAML: a value in it cannot be read") from None
-    return _in_yaml(_patched(decoded, changes))
-
-
-def _as_json(value: object) -> object:
-    """Return a decoded YAML value as JSON has it: keys are texts, whole numbers have no point."""
-    if isinstance(value, Mapping):
-        return {_key(name): _as_json(one) for name, one in value.items()}
-    if isinstance(value, list):
-        return [_as_json(one) for one in value]
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    return value if isinstance(value, str | int | float | bool | None) else str(value)
-
-
-def _key(name: object) -> str:
-    return str(name).lower() if isinstance(name, bool) else str(name)
-
-
-def _in_yaml(value: object) -> str:
-    from ruamel.yaml import YAML  # noqa: PLC0415  # only where something is overridden
-    from ruamel.yaml.representer import SafeRepresenter  # noqa: PLC0415
-
-    class Representer(SafeRepresenter):
-        """Texts of several lines stand as blocks, as Go writes them."""
-
-    def block(representer: SafeRepresenter, text: str) -> object:
-        style = "|" if "\n" in text else None
-        return representer.represent_scalar("tag:yaml.org,2002:str", text, style=style)
-
-    Representer.add_representer(str, block)
-    writer = YAML(typ="safe")
-    writer.Representer = Representer
-    writer.default_flow_style = False
-    writer.width = WIDTH
-    stream = StringIO()
-    writer.dump(value, stream)
-    return stream.getvalue()
+    """Return a YAML text with changes, its keys sorted, comments lost."""
+    return write_yaml(_patched(read_yaml(document), changes))
 
 
 def _patched(document: object, changes: Sequence[Body]) -> object:

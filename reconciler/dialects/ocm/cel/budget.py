@@ -3,7 +3,7 @@
 All is counted, nothing is timed: the same expression is refused on every machine, or on none.
 """
 
-from collections.abc import Mapping
+import sys
 from dataclasses import dataclass, field
 
 from reconciler.dialects.ocm.cel.values import CelOptional
@@ -27,6 +27,10 @@ TOO_MANY_IN_ALL = (
     f"the expressions take more than {STEPS_PER_CLUSTER} steps a cluster, shorten their lists"
 )
 
+FRAMES = 2500  # of Python's stack, enough for the depth that is allowed
+
+sys.setrecursionlimit(max(sys.getrecursionlimit(), FRAMES))
+
 
 def refuse_length(length: int) -> None:
     """Raise if a text that is to be made would be too long.
@@ -44,7 +48,7 @@ class Meter:
 
     left: int
     _steps: int = 0
-    _weights: dict[Same, int] = field(default_factory=dict)
+    _weights: dict[Same, tuple[int, int]] = field(default_factory=dict)
 
     def restart(self) -> None:
         """Begin with another expression or cluster."""
@@ -67,28 +71,42 @@ class Meter:
     def weigh(self, value: object) -> int:
         """Return how many characters and items a value has, those inside of its items included.
 
+        How deep it is nested is bounded, too.
+
         A container that stands in it twice counts twice, since to compare it takes as long; it is
         walked through once.
 
         Raises:
             Misconfigured: They are too many.
         """
+        weight, depth = self._weighed(value)
+        refuse_length(weight)
+        if depth > DEEPEST:
+            raise Misconfigured(TOO_DEEP)
+        return weight
+
+    def _weighed(self, value: object) -> tuple[int, int]:
+        """Return how heavy a value is, and how deep."""
         match value:
             case str() | bytes():
-                weight = len(value)
+                return len(value), 0
             case list() | dict():
                 same = Same(value)
                 known = self._weights.get(same)
                 if known is not None:
                     return known
                 self.charge(1 + len(value) // ITEMS_OF_STEP)
-                weight = 1 + sum(map(self.weigh, value))
-                if isinstance(value, Mapping):
-                    weight += sum(map(self.weigh, value.values()))
-                self._weights[same] = weight
+                weight, depth = 1, 0
+                inner = value if isinstance(value, list) else (*value, *value.values())
+                for one in inner:
+                    heavy, deep = self._weighed(one)
+                    weight, depth = weight + heavy, max(depth, deep)
+                    refuse_length(weight)
+                    if depth > DEEPEST:
+                        raise Misconfigured(TOO_DEEP)
+                self._weights[same] = weight, depth + 1
+                return weight, depth + 1
             case CelOptional():
-                weight = 1 + self.weigh(value.value)
-            case _:
-                weight = 1
-        refuse_length(weight)
-        return weight
+                weight, depth = self._weighed(value.value)
+                return weight + 1, depth + 1
+        return 1, 0

@@ -5,7 +5,6 @@
 Source: cel-go interpreter/interpretable.go.
 """
 
-import sys
 from collections.abc import Callable, Mapping
 from typing import Any, assert_never
 
@@ -38,10 +37,7 @@ from reconciler.dialects.ocm.cel.values import (
 )
 from reconciler.errors import Misconfigured
 
-FRAMES = 2500  # of Python's stack, enough for the depth that is allowed
 WEIGHED = (str, bytes, list, dict, CelOptional)
-
-sys.setrecursionlimit(max(sys.getrecursionlimit(), FRAMES))
 
 
 def evaluate(
@@ -68,28 +64,27 @@ class _Evaluator:
     def value(self, node: Node) -> object:
         """Return the value of a node."""
         self._meter.charge(STEPS_OF_NODE)
-        found = self._found(node)
+        found: object
+        match node:
+            case WrittenValue():
+                found = node.value
+            case Name():
+                found = self._name(node)
+            case Select():
+                found = self._select(node)
+            case Call():
+                found = self._call(node)
+            case Items():
+                found = self._items(node)
+            case Entries():
+                found = self._entries(node)
+            case Loop():
+                found = self._loop(node)
+            case _:
+                assert_never(node)
         if isinstance(found, WEIGHED):
             self._meter.weigh(found)
         return found
-
-    def _found(self, node: Node) -> object:
-        match node:
-            case WrittenValue():
-                return node.value
-            case Name():
-                return self._name(node)
-            case Select():
-                return self._select(node)
-            case Call():
-                return self._call(node)
-            case Items():
-                return self._items(node)
-            case Entries():
-                return self._entries(node)
-            case Loop():
-                return self._loop(node)
-        assert_never(node)
 
     def _name(self, node: Name) -> object:
         if node.name in self._variables:
@@ -127,9 +122,6 @@ class _Evaluator:
                 return self.value(node.arguments[chosen])
             case "or" | "orValue" if node.target is not None and len(node.arguments) == 1:
                 return self._alternative(node)
-        return self._plain_call(node)
-
-    def _plain_call(self, node: Call) -> object:
         name, member = node.function, node.target is not None
         values: list[object] = []
         if node.target is not None:
@@ -138,7 +130,8 @@ class _Evaluator:
                 name, member = qualified, False
             else:
                 values.append(self.value(node.target))
-        values += [self.value(one) for one in node.arguments]
+        for one in node.arguments:  # no comprehension: each level costs frames of the stack
+            values.append(self.value(one))  # noqa: PERF401
         if len(values) > 1:
             self._meter.charge(sum(map(self._meter.weigh, values)) // WEIGHT_OF_STEP)
         overloads = self._functions.get(name, ())
@@ -156,7 +149,7 @@ class _Evaluator:
     def _logical(self, node: Call, *, decides: bool) -> bool:
         """Return whether one side decides; an error of the other one counts only if none does."""
         error: CelError | None = None
-        for one in node.arguments:
+        for one in _sides(node):
             try:
                 found = self._boolean(self.value(one))
             except CelError as caught:
@@ -278,6 +271,16 @@ class _Evaluator:
         if error is not None:
             raise error
         return not decides
+
+
+def _sides(node: Call) -> list[Node]:
+    """Return what an operator joins, however often in a row."""
+    found: list[Node] = []
+    left: Node = node
+    while isinstance(left, Call) and left.function == node.function:
+        found.append(left.arguments[1])
+        left = left.arguments[0]
+    return [left, *reversed(found)]
 
 
 def _qualified(node: Node) -> str:

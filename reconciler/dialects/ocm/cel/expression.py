@@ -12,6 +12,7 @@ from reconciler.dialects.ocm.cel.budget import (
     LONGEST,
     STEPS,
     STEPS_PER_CLUSTER,
+    TOO_DEEP,
     TOO_LONG,
     Meter,
 )
@@ -98,6 +99,8 @@ def compiled(expression: str, variables: Mapping[str, Type], functions: Function
     try:
         tree = parse(expression)
         check(tree, variables, functions)
+    except RecursionError:
+        raise Misconfigured(TOO_DEEP) from None
     except NoExpression as error:
         told, *more = [_pointed(expression, one) for one in error.errors]
         for one in more:  # Unlike upstream: so many as an API server takes in a condition

@@ -1,6 +1,6 @@
-"""Values of CEL as texts: `format`, `strings.quote`, and numbers as Go writes them.
+"""Values of CEL as texts: `format` and `strings.quote`.
 
-Source: cel-go ext/formatting.go and ext/strings.go `quote`; Go strconv `FormatFloat`.
+Source: cel-go ext/formatting.go and ext/strings.go `quote`.
 """
 
 import math
@@ -18,11 +18,11 @@ from reconciler.dialects.ocm.cel.values import (
     Timestamp,
     of_key,
 )
+from reconciler.model.float_text import plain_text
 
 _CLAUSE = re.compile(r"%(?:(%)|(?:\.(\d*))?(.))", re.DOTALL)
 MOST_DIGITS = 3  # of how many places a number has
 DEFAULT_PLACES = 6
-EXPONENT = 21  # Go prints greater powers of ten with an exponent
 _QUOTED = {
     "\a": "\\a",
     "\b": "\\b",
@@ -43,39 +43,6 @@ def quoted(text: str) -> str:
     "a\"b"
     """
     return f'"{"".join(_QUOTED.get(one, one) for one in text)}"'
-
-
-def number_text(number: float) -> str:
-    """Return a double in the fewest digits.
-
-    >>> number_text(1.0), number_text(1e21), number_text(0.00001)
-    ('1', '1e+21', '1e-05')
-    """
-    if not math.isfinite(number):
-        return "NaN" if math.isnan(number) else "+Inf" if number > 0 else "-Inf"
-    sign = "-" if math.copysign(1, number) < 0 else ""
-    digits, power = _shortest(abs(number))
-    if not -4 <= power < EXPONENT:
-        tail = f".{digits[1:]}" if len(digits) > 1 else ""
-        return f"{sign}{digits[0]}{tail}e{'-' if power < 0 else '+'}{abs(power):02}"
-    if power < 0:
-        return f"{sign}0.{'0' * (-power - 1)}{digits}"
-    whole = digits[: power + 1].ljust(power + 1, "0")
-    return f"{sign}{whole}{f'.{digits[power + 1 :]}' if digits[power + 1 :] else ''}"
-
-
-def _shortest(number: float) -> tuple[str, int]:
-    """Return the digits of a number without a point, and its power of ten."""
-    mantissa, _, exponent = f"{number!r}".lower().partition("e")
-    whole, _, fraction = mantissa.partition(".")
-    fraction = "" if fraction == "0" else fraction
-    power = int(exponent or 0)
-    digits = whole + fraction
-    stripped = digits.lstrip("0")
-    if not stripped:
-        return "0", 0
-    power += len(whole) - 1 - (len(digits) - len(stripped))
-    return stripped.rstrip("0"), power
 
 
 def formatted(text: str, arguments: list[object]) -> str:
@@ -153,7 +120,7 @@ def shown(value: Any) -> str:  # noqa: C901  # a row a type
         case bytes():
             return value.decode(errors="replace")
         case float():
-            return number_text(value) if math.isfinite(value) else _odd(value)
+            return plain_text(value) if math.isfinite(value) else _odd(value)
         case int():
             return str(int(value))
         case CelType():

@@ -15,7 +15,7 @@ from reconciler.dialects.ocm.cel import kubernetes_values as k8s
 from reconciler.dialects.ocm.cel import times
 from reconciler.dialects.ocm.cel.budget import refuse_length
 from reconciler.dialects.ocm.cel.engine import regexes
-from reconciler.dialects.ocm.cel.formatting import formatted, number_text, quoted
+from reconciler.dialects.ocm.cel.formatting import formatted, quoted
 from reconciler.dialects.ocm.cel.types import Type, accepts, type_of
 from reconciler.dialects.ocm.cel.values import (
     INT,
@@ -35,6 +35,7 @@ from reconciler.dialects.ocm.cel.values import (
     key_of,
     to_cel,
 )
+from reconciler.model.float_text import float_text
 
 MOST_DIGITS = 40  # more than any number of 64 bits has
 
@@ -132,7 +133,7 @@ def _to_text(value: Any) -> str:
         case bool():
             return "true" if value else "false"
         case float():
-            return number_text(value)
+            return float_text(value)
         case bytes():
             try:
                 return value.decode()

@@ -264,13 +264,19 @@ class _Parser:
         return found
 
     def _binary(self, level: int) -> Node:
-        if level == len(BINARY):
-            return self._unary()
-        found, known = self._binary(level + 1), BINARY[level]
-        while self.sees(*known):
+        """Read what operators of a level join, and tighter ones; by one call for all levels."""
+        found = self._unary()
+        while (at := self._level()) >= level:
             sign = self.take()
-            found = Call(sign.at, known[sign.text], (found, self._binary(level + 1)))
+            found = Call(sign.at, BINARY[at][sign.text], (found, self._binary(at + 1)))
         return found
+
+    def _level(self) -> int:
+        """Return the level of the operator that is next, -1 if none is."""
+        if self.kind not in ("sign", "name"):
+            return -1
+        text = self.token.text
+        return next((at for at, known in enumerate(BINARY) if text in known), -1)
 
     def _unary(self) -> Node:
         if not self.sees("!", "-"):
@@ -283,7 +289,9 @@ class _Parser:
         if sign == "-" and times == 1 and self.kind in ("int", "float"):
             self._tokens[self._next] = self.token._replace(text=f"-{self.token.text}", at=at)
             return self._member()
-        inner = self._member() if not self.sees("!", "-") else self._unary()
+        if self.sees("!", "-"):
+            self.refuse()
+        inner = self._member()
         return Call(at, f"{sign}_", (inner,)) if times % 2 else inner
 
     def _member(self) -> Node:
