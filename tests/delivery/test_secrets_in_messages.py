@@ -97,7 +97,7 @@ def assert_hidden(told: Story, *, passes: int = 2) -> None:
             assert not [mark for mark in MARKS if mark in said], said
 
 
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(secret=secrets(), overrider=overriders(), sops=st.booleans())
 def test_karmada_tells_nothing_that_a_secret_holds(
     secret: Body, overrider: Body, *, sops: bool
@@ -119,7 +119,7 @@ def test_karmada_tells_nothing_that_a_secret_holds(
     assert_hidden(told)
 
 
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(secret=secrets(), patch=patches("op"), enveloped=st.booleans())
 def test_kubefleet_tells_nothing_that_a_secret_holds(
     secret: Body, patch: Body, *, enveloped: bool

@@ -74,7 +74,7 @@ def answered(expression: str, *, strict: bool) -> tuple[Type, object] | None:
         return None
 
 
-@settings(max_examples=examples(3000), deadline=None)
+@settings(max_examples=examples(1000), deadline=None)
 @given(expression=expressions, strict=st.booleans())
 def test_an_expression_has_an_answer_or_is_refused(expression: str, *, strict: bool) -> None:
     """And what the check says of its type is true."""
