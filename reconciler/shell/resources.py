@@ -12,6 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import as_file, files
 from importlib.resources.abc import Traversable
 from importlib.util import find_spec
+from operator import attrgetter
 from pathlib import Path
 
 from reconciler.errors import ShellError
@@ -82,11 +83,11 @@ def _stats(folder: Path) -> Iterator[tuple[str, str]]:
     left = [str(folder)]
     for place in left:
         with os.scandir(place) as listed:
-            for entry in sorted(listed, key=lambda entry: entry.name):
-                if entry.is_dir() and entry.name not in ("data", "__pycache__"):
-                    left.append(entry.path)
-                elif entry.name.endswith((".py", ".json")):
+            for entry in sorted(listed, key=attrgetter("name")):
+                if entry.name.endswith((".py", ".json")):
                     yield entry.path, _stat(entry.stat())
+                elif entry.name not in ("data", "__pycache__") and entry.is_dir():
+                    left.append(entry.path)
 
 
 def _stat(found: os.stat_result) -> str:
