@@ -79,7 +79,7 @@ def test_what_a_rule_stumbles_over_is_not_told(expression: str) -> None:
 
     assert "ConditionRuleExpressionError" == found.reason
     assert HELD not in found.message + told.message
-    assert len(found.message) < 200
+    assert len(found.message) < 400
 
 
 def test_the_message_of_a_rule_has_no_value_of_a_secret() -> None:

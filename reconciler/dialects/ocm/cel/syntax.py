@@ -14,6 +14,11 @@ from reconciler.dialects.ocm.cel.values import Uint
 from reconciler.errors import Misconfigured
 
 MOST_ERRORS = 100
+OPERANDS = (
+    "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, "
+    "STRING, BYTES, IDENTIFIER}"
+)
+"""What may begin a value, as cel-go's parser lists it."""
 RESERVED = (
     "as break const continue else for function if import let loop package namespace return var "
     "void while"
@@ -162,7 +167,7 @@ def parse(text: str) -> Node:
     parser = _Parser(text)
     tree = parser.expression()
     if parser.kind != "end":
-        parser.refuse()
+        parser.refuse_rest()
     if _depth_of(tree) > DEEPEST:
         raise Misconfigured(TOO_DEEP)
     return tree
@@ -232,6 +237,19 @@ class _Parser:
     def refuse(self, says: str = "Syntax error") -> None:
         """Raise that no expression goes on here."""
         raise NoExpression(SourceError(self.token.at, says))
+
+    def refuse_rest(self) -> None:
+        """Raise that the expression ends before here; one token too many is told as that."""
+        behind = self._tokens[self._next + 1]
+        word = "extraneous" if behind.kind == "end" else "mismatched"
+        self.refuse(f"Syntax error: {word} input '{self.token.text}' expecting <EOF>")
+
+    def refuse_operand(self) -> None:
+        """Raise that a value is missing here."""
+        mark = "'?', " if self._next and self._tokens[self._next - 1].text == "[" else ""
+        wanted = OPERANDS.replace("'true'", f"{mark}'true'")
+        text = self.token.text or "<EOF>"
+        self.refuse(f"Syntax error: mismatched input '{text}' expecting {wanted}")
 
     def take(self) -> _Token:
         """Read a token."""
@@ -360,7 +378,7 @@ class _Parser:
         if token.kind in ("int", "float", "text"):
             return WrittenValue(token.at, _value_of(self.take()))
         if token.kind != "name":
-            self.refuse()
+            self.refuse_operand()
         if token.text in ("true", "false", "null"):
             self.take()
             return WrittenValue(token.at, {"true": True, "false": False}.get(token.text))
