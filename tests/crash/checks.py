@@ -12,6 +12,7 @@ LEFT = (
     "*.import",
     "*.keep",
     "reconciler-index-*",
+    "reconciler-before.index",
     "reconciler-new-*",
     "reconciler-broken-*",
 )

@@ -1,12 +1,14 @@
 """A sample of all kills and signals; `make crash` and `make crash-all` do all of them."""
 
 import os
+import random
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests.crash.by_system_calls import CallCampaign, build_library
 from tests.crash.scenarios import SCENARIOS
 from tests.crash.signal_campaign import SignalCampaign
 from tests.crash.signal_points import SIGNALS, sample
@@ -16,6 +18,7 @@ from tests.shell.fleet import ROOT, process_environment
 SHARE, MOST = 60, 2  # one step in so many is killed here, of a scenario no more than that
 POINTS = 56  # of all signals and verbs together, at most
 SEED = os.environ.get("CRASH_SEED", "0")  # which of both
+COUNTED = ("reconcile", "reconcile, remote", "import, checkout", "scale, branch", "init")
 CPU_SECONDS = 40  # each kill is a process that is started twice
 
 
@@ -48,6 +51,19 @@ def test_a_missing_recovery_is_noticed() -> None:
 
     assert 1 == finished.returncode, finished.stdout + finished.stderr
     assert "left behind" in finished.stdout
+
+
+@pytest.mark.cpu_seconds(CPU_SECONDS)
+@pytest.mark.parametrize("name", COUNTED)
+def test_a_verb_with_all_that_it_started_may_die_at_any_call(tmp_path: Path, name: str) -> None:
+    """The calls that change files are counted over the whole tree of processes."""
+    (tmp_path / "campaign").mkdir()
+    verb = next(one for one in VERBS if one.name == name)
+    campaign = CallCampaign(verb, tmp_path / "campaign", build_library(tmp_path))
+    numbers = random.Random(f"{SEED} {name}").sample(range(1, campaign.calls + 1), 2)  # noqa: S311  # to be repeated
+
+    assert campaign.calls >= 10
+    assert {} == {number: wrong for number in numbers if (wrong := campaign.kill(number))}
 
 
 @pytest.mark.cpu_seconds(CPU_SECONDS)
