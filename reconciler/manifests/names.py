@@ -52,7 +52,7 @@ def built_name(wanted: str, identity: str) -> str:
     >>> built_name("web-deployment", "Deployment web")
     'web-deployment'
     >>> built_name("system..leader-role", "Role system::leader")
-    'system--leader-role-e5b29fb5f3'
+    'system--leader-role-afc4d85f9d'
     """
     if is_subdomain(wanted):
         return wanted

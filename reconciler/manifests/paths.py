@@ -45,7 +45,7 @@ def portable_stem(name: str) -> str:
     """Return the same where a disk may fold case, or refuse a colon.
 
     >>> portable_stem("web"), portable_stem("system:Admin")
-    ('web', 'system-admin-91d0f1d7ec0dbb6b')
+    ('web', 'system-admin-88f8ab559728b438')
     """
     if ":" not in name and name == name.lower():
         return file_stem(name)
