@@ -56,7 +56,9 @@ def test_the_bill_of_materials_is_one() -> None:
 def test_the_lock_has_every_dependency() -> None:
     """All that pyproject.toml asks for, with digests; `make lock` writes it anew."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    asked = {re.split(r"[><=]", one)[0].replace(".", "-") for one in project["dependencies"]}
+    asked = {
+        re.split(r"[><=]", one)[0].replace(".", "-").lower() for one in project["dependencies"]
+    }
 
     assert set() == asked - {pin.name for pin in read_pins(LOCK)}
 

@@ -59,7 +59,13 @@ def test_forth_and_back(operator: Journey) -> None:
     assert [] == owners(operator)
 
     operator.adopt("fleet-hub")
+    placement = "placements/apps-0000.yaml"
+    reporting = (operator.fleet.folder / placement).read_text(encoding="utf-8")
+    applying = reporting.replace("ReportDiff", "ClientSideApply").replace("Never", "Always")
     operator.start_delivery()
+    operator.decide()
+    assert "delivery-not-carried" in operator.reconciler("validate")[1]
+    operator.commit({placement: applying})
     assert {"keep": "members"} == operator.left("fleet-hub")
     generations = operator.generations()
     operator.deliver()

@@ -15,6 +15,7 @@ from tests.builders import (
     configuration,
     deployment,
     groups,
+    live,
     path_of,
     policy,
     rebalancer,
@@ -184,10 +185,7 @@ def test_a_workload_without_dependencies_has_an_empty_list(tmp_path: Path, capsy
 def test_an_eviction_within_one_pass_is_told(tmp_path: Path, capsys: Capsys) -> None:
     """The workload is healthy on its other cluster, so that its task ends where it began."""
     fleet = fleet_of(tmp_path / "fleet", policy(), configuration())
-    report = {
-        **deployment(),
-        "status": {"replicas": 2, "updatedReplicas": 2, "availableReplicas": 2},
-    }
+    report = live(deployment(), replicas=2, updatedReplicas=2, availableReplicas=2)
     fleet.commit({f"feedback/{name}/web.yaml": text(report) for name in "ab"}, "Report")
     run_pass(fleet.folder, 0)
     leaves = cluster("a", taints=[taint(effect="NoExecute")], status=cluster_status(since=after(0)))

@@ -105,8 +105,10 @@ def test_a_failure_shows_no_secret_of_the_worker(opener: Opener) -> None:
         answer = HeldRoots().run(opener, piece(FIRST))
 
     assert isinstance(answer, PassFailure)
-    assert "KeyError: 'the *** of the worker'" in answer.trace
+    assert answer.trace.rstrip().endswith("KeyError")
+    assert "secret of the worker" not in answer.trace
 
 
 def _fail(*_: object) -> None:
-    raise KeyError("the secret of the worker")
+    words = "the", "secret", "of", "the", "worker"
+    raise KeyError(" ".join(words))

@@ -10,6 +10,7 @@ import pytest
 from reconciler.audit.history.revisions import Commit
 from reconciler.audit.proofs.proof import Proof, ProofState
 from reconciler.model.repository_layout import RepositoryLayout
+from reconciler.model.world import RULES
 from reconciler.shell.reading.revisions import GitRevisions
 from reconciler.shell.work.executors import Workers
 from reconciler.shell.work.proofs import Prover, prove_all, prove_stretch
@@ -34,7 +35,8 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     (fleet.folder / "workloads/other.yaml").symlink_to("shop.yaml")
     fleet.commit({"docs/page.md": "text"}, "Link it")
     trailers = f"Reconciled-From: {fleet.head()}\nReconciled-At: 2026-11-20T12:30:00Z\n"
-    fleet.commit({SHOP: moved}, f"Place it\n\n{trailers}Reconciler-Version: 0.1.0\n")
+    rules = f"Reconciled-Rules: {RULES}\nReconciler-Version: 0.1.0\n"
+    fleet.commit({SHOP: moved}, f"Place it\n\n{trailers}{rules}")
     run_pass(fleet.folder, 1900)
     for number in range(8):
         fleet.commit({f"docs/{number}.md": "text"}, f"Write page {number}")
