@@ -40,7 +40,7 @@ def test_plan_names_them_and_can_refuse(fleet: Checkout, capsys: Capsys) -> None
 
     assert 3 == code
     assert "places 2 workloads at once that had no binding: default/api, default/web" in out
-    assert "the plan has 1 policy that is newly Lazy" in err
+    assert "the plan has 1 policy that is newly Lazy and places workloads at once" in err
 
 
 def test_the_commit_names_them(fleet: Checkout, capsys: Capsys) -> None:

@@ -109,7 +109,9 @@ def reason(entry: PreviewEntry) -> str:
 
 
 def summary(entry: PreviewEntry) -> str:
-    """Return an object's change in one line: from where to where."""
+    """Return an object's change in one line: from where to where, or why it is nowhere."""
+    if entry.problem and not entry.moves:
+        return entry.problem
     before = tuple((m.cluster, m.before) for m in entry.moves if m.before is not None)
     after = tuple((m.cluster, m.after) for m in entry.moves if m.after is not None)
     return f"{placed_text(before)} -> {placed_text(after)}"

@@ -16,6 +16,7 @@ EXIT_FORBIDDEN = 3
 LAZY_PLACES = "lazy-places"
 _MOVES = re.compile(r"moves>(\d{1,9})", re.ASCII)
 REMOVED, STUCK, LAZY = "removed", "unschedulable", "lazy"
+_ONE_LAZY = "policy that is newly Lazy and places"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +35,8 @@ class Forbidden:
             return _counted(count, "move") if count > self.moves else ""
         if self.text == LAZY:
             count = sum(one.rule == LAZY_PLACES for one in preview.warnings)
-            what = "policies that are" if count != 1 else "policy that is"
-            return f"{count} {what} newly Lazy and place at once" if count else ""
+            what = "policies that are newly Lazy and place" if count != 1 else _ONE_LAZY
+            return f"{count} {what} workloads at once" if count else ""
         counts = preview.counts
         count = counts.removed if self.text == REMOVED else counts.stuck
         if self.text == REMOVED and not count and _is_braked(preview):

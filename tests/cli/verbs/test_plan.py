@@ -125,6 +125,23 @@ def test_what_happens_anyway_stands_apart(fleet: Checkout, capsys: Capsys) -> No
     assert "Anyway, without this change:\n  default/frontend: " in out
 
 
+def test_what_stays_without_a_cluster_anyway_says_why(fleet: Checkout, capsys: Capsys) -> None:
+    """It goes from nowhere to nowhere, which is no news."""
+    workload, policy = EXAMPLE["workloads/shop.yaml"], EXAMPLE["policies/shop.yaml"]
+    nowhere = policy.replace("- member1", "- lost").replace("- backup1", "- lost")
+    cart = {
+        "workloads/cart.yaml": workload.replace("name: shop", "name: cart"),
+        "policies/cart.yaml": nowhere.replace("name: shop", "name: cart"),
+    }
+    fleet.git("checkout", "--quiet", "main")
+    fleet.commit(cart, "Add the cart")
+
+    out = answer(fleet, capsys, "plan")[1]
+
+    assert "\n  default/cart: 0/3 clusters are available: " in out
+    assert "nowhere -> nowhere" not in out
+
+
 def test_detailed_exit_codes(fleet: Checkout, capsys: Capsys) -> None:
     """0 nothing, 2 changes, 1 any error; without the flag a change is no failure."""
     detailed = ("plan", *LATER, "--detailed-exitcode")
