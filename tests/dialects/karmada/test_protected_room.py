@@ -10,7 +10,7 @@ from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping
 from reconciler.model.identity import ObjectKey
 from reconciler.model.quantity import parse_quantity
-from tests.builders import DYNAMIC, cluster, configuration, deployment, divided, policy, text
+from tests.builders import DYNAMIC, after, cluster, configuration, deployment, divided, policy, text
 from tests.stories import Story, story
 
 DUPLICATED: Body = {"replicaSchedulingType": "Duplicated"}
@@ -84,6 +84,18 @@ def reserved(told: Story, where: str = "a") -> dict[str, str]:
 
 TWO = (deployment("x", cpu="1"), deployment("y", cpu="1"))
 """Each asks for two cpu in all."""
+
+
+def test_why_counts_what_others_have_reserved() -> None:
+    """A cluster that lacks room takes no more, whatever it reports."""
+    told = protected(room(), *TWO, placement=statically(a=1))
+    told.run(0)
+    key = ObjectKey("work.karmada.io", "ResourceBinding", "default", "y-deployment")
+
+    found = reconcile(told.world(), after(60), asked=frozenset({key})).explanations[key]()
+
+    assert "not all replicas have room: a lacks cpu 2" in found.result
+    assert ["takes 0 more"] == [one.note for one in found.clusters]
 
 
 def test_without_the_setting_both_are_placed() -> None:

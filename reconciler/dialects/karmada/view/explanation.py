@@ -78,7 +78,7 @@ def explain(
         subject=draft.subject,
         question="no placement" if placement is None else _question(binding, placement),
         result=_result(draft, outcome, counted),
-        clusters=() if counted is None else tuple(_answers(draft, counted, members, now)),
+        clusters=() if counted is None else tuple(_answers(draft, counted, members, now, room)),
         steps=tuple(_steps(attempts, members)),
         judged=outcome is not None,
     )
@@ -120,7 +120,11 @@ def _result(draft: Draft, outcome: ScheduleVerdict | None, attempt: Attempt | No
 
 
 def _answers(
-    draft: Draft, attempt: Attempt, members: Members, now: datetime
+    draft: Draft,
+    attempt: Attempt,
+    members: Members,
+    now: datetime,
+    protected: BindingRoom | None,
 ) -> Iterator[ClusterAnswer]:
     """Yield what one attempt says of each cluster, of those without a file only of its own."""
     fleet, known = members.fleet, members.known_to(draft.spec.named)
@@ -142,8 +146,10 @@ def _answers(
     shares = {} if isinstance(attempt.result, Failure) else dict(attempt.result)
     scored = scores_asked(attempt.request.placement, members, now)
     for position in positions_of(known):
-        name, room = fleet.names[position], _room(attempt, position, members)
+        name = fleet.names[position]
         picked = name in shares
+        short = protected if attempt.short and not picked else None
+        room = _room(attempt, position, members, short)
         yield ClusterAnswer(
             cluster=name,
             verdicts=tuple(verdicts.get(position, ())),
@@ -169,14 +175,19 @@ def _scores(attempt: Attempt) -> Mapping[int, tuple[ScorePart, ...]]:
     }
 
 
-def _room(attempt: Attempt, position: int, members: Members) -> str:
-    """Return what a cluster can take, where that is known."""
+def _room(attempt: Attempt, position: int, members: Members, short: BindingRoom | None) -> str:
+    """Return what a cluster can take, where that is known.
+
+    `short` is what is free beside reservations, where a cluster got nothing for lack of it.
+    """
     ranking = attempt.ranking
     if ranking is None or not attempt.feasible >> position & 1:
         return ""
     room, held = ranking.capacity.column[position], ranking.held.get(position, 0)
     requirements, _ = ranking.capacity.ask
     unlimited = estimates(members, requirements).column[position] == NOT_ESTIMATED
+    if short is not None:
+        room = min(room, short.more_at(position, requirements))
     takes = "takes any number" if unlimited else f"takes {room} more"
     return f"{takes}, holds {held}" if held else takes
 
