@@ -59,7 +59,7 @@ class Conversation:
             for _ in chunk:
                 line = output.readline()
                 if not line.endswith(b"\n"):
-                    raise self._ended()
+                    raise self.ended()
                 yield line, output
 
     def is_fit(self) -> bool:
@@ -79,7 +79,8 @@ class Conversation:
             with contextlib.suppress(OSError):  # what was not sent is of no use
                 cast("BinaryIO", pipe).close()
 
-    def _ended(self) -> GitError:
+    def ended(self) -> GitError:
+        """Return what is to be raised where it ended in the middle of an answer."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(TERMINATION_SECONDS)
         stop(self.process)

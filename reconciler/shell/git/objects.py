@@ -91,7 +91,8 @@ def read_blobs(
         The id, and the content or its size.
 
     Raises:
-        GitError: An object is missing, or is no blob; the id is in the message.
+        GitError: An object is missing, or is no blob; the id is in the message. Or git ended before
+            it had said all of one.
     """
     return read_objects(repository, ids, kind="blob", limit_bytes=limit_bytes)
 
@@ -116,7 +117,10 @@ def read_objects(
                 lacks = " ".join(header[1:]) or "no answer"
                 partial = repository.git.partial(lacks)
                 raise partial or GitError(f"git has no {kind} {name}: {lacks}")
-            yield name, _content(output, int(header[2]), limit_bytes)
+            content = _content(output, int(header[2]), limit_bytes)
+            if content is None:
+                raise git.ended()
+            yield name, content
 
 
 def read_file(repository: Repository, revision: str, path: str) -> bytes | None:
@@ -207,12 +211,12 @@ def _entry_unless_absent(mode: str, blob: str) -> TreeEntry | None:
     return None if mode == ABSENT else TreeEntry(mode, blob)
 
 
-def _content(output: BinaryIO, size: int, limit: int) -> bytes | Oversized:
+def _content(output: BinaryIO, size: int, limit: int) -> bytes | Oversized | None:
+    """Return what an answer holds, `None` if git ended within it: a piece is never content."""
     if size <= limit:
         content = output.read(size)
-        output.read(1)  # the line feed after each object
-        return content
+        return content if output.read(1) else None  # the line feed after each object
     left = size + 1
     while left and (chunk := output.read(min(left, CHUNK_BYTES))):
         left -= len(chunk)
-    return Oversized(size)
+    return None if left else Oversized(size)

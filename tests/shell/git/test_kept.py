@@ -1,6 +1,7 @@
 """Git processes that stay open: fresh answers, one reader each, gone with their repository."""
 
 import gc
+import select
 from dataclasses import replace
 from pathlib import Path
 
@@ -110,6 +111,25 @@ def test_a_process_that_was_killed_is_replaced(tmp_path: Path) -> None:
     process.wait()
 
     assert [(blob, b"1")] == list(read_blobs(repository, [blob]))
+
+
+@pytest.mark.parametrize("limit", [1 << 20, 1 << 10])
+def test_a_piece_of_an_answer_is_no_answer(tmp_path: Path, limit: int) -> None:
+    """A process that is killed within the last blob has not said what the file holds."""
+    checkout = new_checkout(tmp_path / "r", {"x": "1", "y": "more than a pipe holds" * 20_000})
+    repository = Repository.open(checkout.folder)
+    ids = [checkout.git("rev-parse", f"HEAD:{name}") for name in "xy"]
+    with repository.kept.lent(repository.git, *BATCH) as git:
+        process, output = git.process, git.process.stdout
+    assert output is not None
+    reading = read_blobs(repository, ids, limit_bytes=limit)
+    assert (ids[0], b"1") == next(reading)
+    select.select([output], [], [])  # it has begun to tell the other one
+    process.kill()
+    process.wait()
+
+    with pytest.raises(GitError, match="git cat-file: exit code -9"):
+        next(reading)
 
 
 def test_an_answer_that_does_not_come_is_given_up(tmp_path: Path) -> None:
