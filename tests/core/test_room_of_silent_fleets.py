@@ -150,3 +150,26 @@ def test_room_of_a_silent_cluster_is_free_once_its_owner_goes() -> None:
 
     fleet.step("gone", "", 0)
     assert {("default", "duplicated-1"): 4} == fleet.run(20)
+
+
+def test_whoever_looks_at_all_objects_decides_as_whoever_looks_at_some() -> None:
+    """Room that is given up in a round goes to nobody before all who wait are asked, in turn."""
+    fleet = SilentFleet(5)
+    fleet.step("protect", "", 0)
+    fleet.write([_copies("duplicated-0", 4)])
+    fleet.run(20)
+    fleet.step("kubefleet", "", 0)  # its turn is first, and 3 are more than the 1 that is left
+    fleet.write([_copies("duplicated-1", 2)])
+    fleet.run(20)
+    fleet.run(601)  # nothing is reserved any more
+    fleet.write([_copies("duplicated-0", 1)])
+
+    told, now = fleet.told, fleet.told.now + timedelta(seconds=20)
+    afresh = applied(told.files, reconcile(told.world(), now))
+
+    assert {("default", "duplicated-0"): 1, ("x0", "web"): 3} == fleet.run(20)
+    assert afresh == fleet.told.files
+
+
+def _copies(name: str, replicas: int) -> Body:
+    return deployment(name, replicas=replicas, cpu="1", labels={"how": "duplicated"})

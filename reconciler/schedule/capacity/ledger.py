@@ -176,15 +176,19 @@ class Ledger:
             self.take(holder, cluster, had.get(cluster, NO_DEMAND), has.get(cluster, NO_DEMAND))
 
     def _place(self, holder: ObjectKey, has: Placed) -> None:
-        """Count an object where it is now, and no longer where it stood."""
+        """Count an object where it is now, and where it stood until the next round.
+
+        Those that rest are not asked in this round, so nobody may get ahead of them by what is
+        given up in it: from the next round on all who wait are asked, in turn.
+        """
         stood = self.standing.get(holder, NOTHING_PLACED)
         self.standing[holder] = has
         for cluster in sorted({*stood, *has} & self.limited):
             before = stood.get(cluster, NO_DEMAND).resources
             now = has.get(cluster, NO_DEMAND).resources
-            if before != now:
-                more = plus(self.placed.get(cluster, {}), beyond(now, before))
-                self.placed[cluster] = beyond(more, beyond(before, now))
+            more = beyond(now, before)
+            if more:
+                self.placed[cluster] = plus(self.placed.get(cluster, {}), more)
                 self.log.append(cluster)
 
     @property
