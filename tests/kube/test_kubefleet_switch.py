@@ -65,8 +65,9 @@ def test_forth_and_back(operator: Journey) -> None:
     operator.start_delivery()
     operator.decide()
     assert "delivery-not-carried" in operator.reconciler("validate")[1]
-    operator.commit({placement: applying})
     assert {"keep": "members"} == operator.left("fleet-hub")
+    operator.commit({placement: applying})
+    assert {"import": "open", "keep": "members"} == operator.left("fleet-hub")
     generations = operator.generations()
     operator.deliver()
     operator.assert_nothing_is_recreated()
