@@ -11,6 +11,7 @@ import pytest
 from reconciler.core.changes import Change, DeleteFile, WriteFile
 from reconciler.shell.git import journal
 from reconciler.shell.git.checkout import worktree
+from reconciler.shell.git.checkout.index import BEFORE
 from reconciler.shell.git.commits import write_commit
 from reconciler.shell.git.errors import CheckoutBusy, GitError
 from reconciler.shell.git.identity import CommitIdentity
@@ -342,6 +343,19 @@ def test_a_checkout_that_left_the_branch_only_gets_its_lock_back(tmp_path: Path)
 
     settle(repository)
 
+    assert [] == locks(checkout)
+    assert "" == checkout.status()
+
+
+def test_an_index_of_before_that_nothing_took_the_place_of_goes(tmp_path: Path) -> None:
+    """Renaming one of two links to a file leaves both, and the next step found one in its way."""
+    checkout, repository, _, _ = killed(tmp_path, moved=False)
+    before = checkout.folder / ".git" / BEFORE
+    os.link(checkout.folder / ".git/index", before)
+
+    settle(repository)
+
+    assert not before.exists()
     assert [] == locks(checkout)
     assert "" == checkout.status()
 

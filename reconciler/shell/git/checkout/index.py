@@ -138,7 +138,7 @@ def _put_back(git_dir: Path) -> None:
         before.replace(git_dir / "index")
     else:
         (git_dir / "index").unlink(missing_ok=True)
-        before.unlink()
+    before.unlink(missing_ok=True)  # two links to one file stay two, whichever is renamed
     sync_folder(git_dir)
 
 
