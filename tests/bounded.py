@@ -15,6 +15,9 @@ from tests.left_out import is_left_out
 BOUNDED = "BOUNDED"
 """Where this is set in the environment, tests are bounded."""
 
+OTHER_EXAMPLES = "LAW_SEED"
+"""Where this is set, laws are held with the examples of `--hypothesis-seed`, else with the same."""
+
 ONE_IN = 6
 """Of how many cases one is taken in what `make test` leaves out, and of how many drawn worlds."""
 

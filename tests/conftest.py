@@ -40,7 +40,7 @@ HANDLERS: Mapping[signal.Signals, Callable[[int, FrameType | None], object] | si
 settings.register_profile(
     "alike",
     deadline=None,
-    derandomize=True,
+    derandomize=bounded.OTHER_EXAMPLES not in os.environ,
     suppress_health_check=[HealthCheck.too_slow],  # a loaded machine is no mistake of a test
 )
 settings.load_profile("alike")

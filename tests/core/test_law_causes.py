@@ -19,7 +19,7 @@ from reconciler.core.reconcile import reconcile
 from reconciler.manifests.suspension import SUSPEND
 from reconciler.manifests.text.emitter import encode
 from reconciler.model.decision import Cause, CauseKind, Decision
-from tests.bounded import examples, is_bounded
+from tests.bounded import OTHER_EXAMPLES, examples, is_bounded
 from tests.builders import (
     BY_SCORE,
     DYNAMIC,
@@ -37,7 +37,7 @@ from tests.builders import (
     target,
 )
 from tests.core.caused_moves import HAND, At, Edits, Rules, Seen, Undo, assert_caused, hold
-from tests.core.test_laws import LAW, OTHER_EXAMPLES
+from tests.core.test_laws import LAW
 from tests.dialects.ocm.worlds import score
 from tests.stories import BINDINGS, Story, story
 

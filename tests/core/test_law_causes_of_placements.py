@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from reconciler.manifests.suspension import SUSPEND
 from reconciler.manifests.text.emitter import encode
 from reconciler.model.decision import CauseKind, Decision
-from tests.bounded import examples, is_bounded
+from tests.bounded import OTHER_EXAMPLES, examples, is_bounded
 from tests.builders import Body, configuration, path_of, rebalancer
 from tests.core.caused_moves import HAND, At, Edits, Rules, Seen, Undo, hold
 from tests.core.test_law_joined_placements import HUBS, WEB, both
-from tests.core.test_laws import LAW, OTHER_EXAMPLES
+from tests.core.test_laws import LAW
 from tests.dialects.kubefleet.fleet import BINDINGS, eviction, member, pick
 from tests.dialects.kubefleet.fleet import placement as fleet_placement
 from tests.dialects.kubefleet.test_rebalance import ALL_AT_ONCE, PREFER_NEW

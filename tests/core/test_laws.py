@@ -36,13 +36,9 @@ from tests.strategies import MALFORMED, edit, moments_between, objects, stories
 
 pytestmark = pytest.mark.cpu_seconds(60)  # many examples of whole passes
 
-OTHER_EXAMPLES = "LAW_SEED"
-"""Where this is set, laws are held with the examples of `--hypothesis-seed`, else with the same."""
-
 LAW = settings(
     max_examples=examples(60),
     deadline=None,
-    derandomize=OTHER_EXAMPLES not in os.environ,
     phases=(Phase.generate,),  # shrinking a repository takes minutes
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

@@ -27,7 +27,9 @@ DRAWN = []
 @given(st.integers())
 def test_law(n): DRAWN.append(n)
 
-def test_drawn(): assert len(DRAWN) == examples(40)
+def test_drawn():
+    print("drawn", DRAWN)
+    assert len(DRAWN) == examples(40)
 """
 
 
@@ -43,14 +45,14 @@ def test_what_is_bounded_is_there(test: str) -> None:
     assert bounded.CASES[test] == bounded.one_in(test)
 
 
-def run(folder: Path, **environment: str) -> str:
+def run(folder: Path, *arguments: str, **environment: str) -> str:
     """What pytest says of a file whose test is bounded, or of one that is not."""
     room = folder / "tests" / "crash"
     room.mkdir(parents=True, exist_ok=True)
     (room / "test_it.py").write_text(TEST, encoding="utf-8")
     command = (sys.executable, "-m", "pytest", "-q", "-p", "tests.conftest", "-p")
     return subprocess.run(
-        [*command, "no:cacheprovider", "--rootdir", str(folder), "tests/crash"],
+        [*command, "no:cacheprovider", "--rootdir", str(folder), *arguments, "tests/crash"],
         cwd=folder,
         capture_output=True,
         text=True,
@@ -73,3 +75,16 @@ def test_any_other_run_takes_all(tmp_path: Path) -> None:
 
     assert f"{3 + CASES} passed" in said
     assert "left to" not in said
+
+
+def test_laws_by_hand_have_other_examples(tmp_path: Path) -> None:
+    """Those of each seed; any other run has the same ones."""
+    alike = [run(tmp_path, "-s") for _ in range(2)]
+    others = [
+        run(tmp_path, "-s", f"--hypothesis-seed={seed}", **{bounded.OTHER_EXAMPLES: seed})
+        for seed in ("1", "2")
+    ]
+    drawn = [said.partition("drawn [")[2].partition("]")[0] for said in (*alike, *others)]
+
+    assert drawn[0]
+    assert 3 == len(set(drawn))

@@ -30,7 +30,6 @@ from tests.stories import Story, applied, story
 LAW = settings(
     max_examples=examples(60),
     deadline=None,
-    derandomize=True,
     phases=(Phase.generate,),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

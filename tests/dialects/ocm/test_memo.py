@@ -69,7 +69,7 @@ def mixed(before: list[Body], after: list[Body], chosen_bits: int) -> list[Body]
     return [document for document in found if document is not None]
 
 
-@settings(deadline=None, max_examples=examples(60), derandomize=True)
+@settings(deadline=None, max_examples=examples(60))
 @given(start=hubs(), steps=STEPS)
 def test_a_memo_changes_nothing(
     start: list[Body], steps: list[tuple[list[Body], int, int, tuple[str, str]]]
