@@ -114,7 +114,10 @@ DELETED = tuple((f"x{number}", "web") for number in range(5))
 def test_a_silent_cluster_is_never_over_committed(
     whole: int, late: str, steps: list[tuple[str, str, int]], gaps: list[int]
 ) -> None:
-    """However long ago reservations ended, and whoever lowered what it has; what is there stays."""
+    """However long ago reservations ended, and whoever lowered what it has; what is there stays.
+
+    What waits for a part of its replicas may get more of them once a reservation has ended.
+    """
     fleet = SilentFleet(whole)
     if not late:
         fleet.step("protect", "", 0)
@@ -124,7 +127,7 @@ def test_a_silent_cluster_is_never_over_committed(
         now = fleet.run(gap)
 
         stays = {key: count for key, count in before.items() if key in fleet.wanted}
-        assert stays == {key: now.get(key, 0) for key in stays}
+        assert all(count <= now.get(key, 0) for key, count in stays.items())
         more = sum(now.values()) > sum(stays.values())
         if fleet.protect and more:
             event("placed within room")
