@@ -5,8 +5,9 @@
 Source: cel-go interpreter/interpretable.go.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any, assert_never
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import Any, TypeVar, assert_never
 
 from reconciler.dialects.ocm.cel.budget import STEPS_OF_NODE, TOO_DEEP, WEIGHT_OF_STEP, Meter
 from reconciler.dialects.ocm.cel.checker import TYPES
@@ -36,6 +37,8 @@ from reconciler.dialects.ocm.cel.values import (
     of_key,
 )
 from reconciler.errors import Misconfigured
+
+Asked = TypeVar("Asked")
 
 WEIGHED = (str, bytes, list, dict, CelOptional)
 
@@ -147,11 +150,16 @@ class _Evaluator:
         return does(*values)
 
     def _logical(self, node: Call, *, decides: bool) -> bool:
-        """Return whether one side decides; an error of the other one counts only if none does."""
+        return self._decided(_sides(node), self.value, decides=decides)
+
+    def _decided(
+        self, asked: Iterable[Asked], answer: Callable[[Asked], object], *, decides: bool
+    ) -> bool:
+        """Return whether one answer decides; an error of another one counts only if none does."""
         error: CelError | None = None
-        for one in _sides(node):
+        for one in asked:
             try:
-                found = self._boolean(self.value(one))
+                found = self._boolean(answer(one))
             except CelError as caught:
                 error = error or caught
             else:
@@ -259,18 +267,7 @@ class _Evaluator:
                 self._variables[node.variable] = before
 
     def _quantified(self, node: Loop, items: list[Any], *, decides: bool) -> bool:
-        error: CelError | None = None
-        for one in items:
-            try:
-                found = self._boolean(self._with(node, 0, one))
-            except CelError as caught:
-                error = error or caught
-            else:
-                if found is decides:
-                    return decides
-        if error is not None:
-            raise error
-        return not decides
+        return self._decided(items, partial(self._with, node, 0), decides=decides)
 
 
 def _sides(node: Call) -> list[Node]:
