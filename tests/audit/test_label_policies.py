@@ -17,9 +17,9 @@ from reconciler.dialects.karmada.api.policies import (
     implicit_priority,
     template_of,
 )
+from reconciler.dialects.karmada.detector.claim_memory import ClaimMemory
 from reconciler.dialects.karmada.detector.detect import claim_workloads
 from reconciler.dialects.karmada.detector.options import DetectorOptions
-from reconciler.dialects.karmada.memory import KarmadaMemory
 from reconciler.manifests.label_index import LabelIndex
 from reconciler.model.labels import matches
 from reconciler.model.world import World
@@ -65,7 +65,7 @@ def labelled(policies: int, *, wide: bool = False, scattered: bool = False) -> W
 
 def claim_all(found: World) -> None:
     """Claim all workloads of a world for the first time."""
-    claims = claim_workloads(found, KarmadaMemory(), DetectorOptions())
+    claims = claim_workloads(found, ClaimMemory(), DetectorOptions())
     drafted = {draft.policy.key for draft in claims.drafts.values() if draft.policy is not None}
     assert len(claims.drafts) == SELECTED * len(drafted)
 

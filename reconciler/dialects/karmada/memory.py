@@ -1,15 +1,11 @@
 """What Karmada's part remembers between rounds and passes; it only saves work."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from reconciler.dialects.cluster_inventory import InventoryCache
 from reconciler.dialects.copy_reports import CopyTable
 from reconciler.dialects.karmada.api.clusters import MemberCluster, Members
-from reconciler.dialects.karmada.detector.affected import ClaimSources, Seen
-from reconciler.dialects.karmada.detector.binding_draft import Draft, Requiring
-from reconciler.dialects.karmada.detector.claim_table import ClaimTable
-from reconciler.dialects.karmada.detector.known_policies import KnownPolicies
+from reconciler.dialects.karmada.detector.claim_memory import ClaimMemory
 from reconciler.dialects.karmada.detector.options import DetectorOptions
 from reconciler.dialects.karmada.federatedresourcequota.quota_round import QuotaMemory
 from reconciler.dialects.karmada.settled_bindings import SettledBindings
@@ -27,18 +23,11 @@ class KarmadaMemory:
         clusters: Cluster as its controllers leave it.
         departed: Stand-in for a cluster without a file, by name.
         members: The clusters and these, and the same indexed, under one name.
-        policies: All policies, indexed.
         options: What the configuration says of detection, under one name.
-        priorities: Values of the PriorityClasses, under one name.
         taint_policies: What puts taints on clusters, under one name.
         quotas: What limits namespaces, and what is used of that.
         claims: What each workload came to.
-        claimed_from: The documents and policies that these were drawn from.
-        seen: What else they were drawn from, `None` before the first round.
-        drafts: Binding of an object that only others need.
-        attached: Binding with those who require it.
         copies: What clusters report.
-        snapshots: What a required binding knows of the one that requires it.
         settled: The bindings that a round leaves as they are, and how long.
         scores: What add-ons report of clusters.
         weighed: The clusters with these scores, under one name.
@@ -49,17 +38,10 @@ class KarmadaMemory:
     clusters: InventoryCache[MemberCluster] = field(default_factory=InventoryCache)
     departed: KeyedCache[str, MemberCluster] = field(default_factory=KeyedCache)
     members: AnswerCache[None, tuple[CacheKey, Members]] = field(default_factory=AnswerCache)
-    policies: KnownPolicies = field(default_factory=KnownPolicies)
     options: AnswerCache[None, DetectorOptions] = field(default_factory=AnswerCache)
-    priorities: AnswerCache[None, Mapping[str, int]] = field(default_factory=AnswerCache)
     taint_policies: AnswerCache[None, tuple[TaintPolicy, ...]] = field(default_factory=AnswerCache)
     quotas: QuotaMemory = field(default_factory=QuotaMemory)
-    claims: ClaimTable = field(default_factory=ClaimTable)
-    claimed_from: ClaimSources = field(default_factory=ClaimSources)
-    seen: Seen | None = None
-    drafts: AnswerCache[ObjectKey, Draft] = field(default_factory=AnswerCache)
-    attached: AnswerCache[ObjectKey, Draft] = field(default_factory=AnswerCache)
-    snapshots: AnswerCache[ObjectKey, Requiring] = field(default_factory=AnswerCache)
+    claims: ClaimMemory = field(default_factory=ClaimMemory)
     copies: CopyTable = field(default_factory=CopyTable)
     settled: SettledBindings = field(default_factory=SettledBindings)
     scores: FollowedScores = field(default_factory=FollowedScores)
@@ -70,4 +52,5 @@ class KarmadaMemory:
     def forget(self) -> None:
         """Drop what the last two passes did not ask for."""
         forget(self)
+        self.claims.forget()
         self.quotas.forget()

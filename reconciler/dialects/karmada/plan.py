@@ -114,7 +114,7 @@ class Bindings:
         gone = {*claims.gone, *self.inventory.gone}
         decided = self._pass(triggers, asked, held, gone)
         affected = self._affected()
-        needed = needed_bindings(claims, self.world, self.memory, decided.failed)
+        needed = needed_bindings(claims, self.world, self.memory.claims, decided.failed)
         looked = {*affected, *(key for key in (*triggers, *asked) if key in claims.drafts)}
         looked |= settled.asking(self.quotas.contended((*looked, *needed)))
         own = sorted(looked - needed.keys())  # the order in which quotas are filled
@@ -132,7 +132,7 @@ class Bindings:
         if needed:
             standing = partial(_standing, decided.outputs, settled)
             present = partial(_present, self.world)
-            attached = attach(claims, needed, standing, present, self.memory)
+            attached = attach(claims, needed, standing, present, self.memory.claims)
             decided.run(attached, replace(bindings, drafts=attached))
             gone |= needed.keys() - attached.keys()
             looked_at |= needed.keys()
@@ -228,7 +228,7 @@ class Karmada:
         detector = self.memory.options.recall(
             None, (options,), partial(decode_detector_options, settings)
         )
-        claims = claim_workloads(world, self.memory, detector)
+        claims = claim_workloads(world, self.memory.claims, detector)
         lost = inventory.failed.keys()
         draw = partial(
             draw_fleet, inventory.views.values(), lost, claims, self.memory, declared=declared

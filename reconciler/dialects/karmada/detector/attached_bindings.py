@@ -18,8 +18,8 @@ from reconciler.dialects.karmada.detector.binding_draft import (
     binding_key,
     draft_binding,
 )
+from reconciler.dialects.karmada.detector.claim_memory import ClaimMemory
 from reconciler.dialects.karmada.detector.detect import Claims
-from reconciler.dialects.karmada.memory import KarmadaMemory
 from reconciler.dialects.object_boundary import Failed, attempt, place_of
 from reconciler.manifests.paths import is_frozen
 from reconciler.model.body import Body
@@ -32,7 +32,7 @@ Needed = Mapping[ObjectKey, Draft]
 
 
 def needed_bindings(
-    claims: Claims, world: World, memory: KarmadaMemory, failed: list[Failed]
+    claims: Claims, world: World, memory: ClaimMemory, failed: list[Failed]
 ) -> Needed:
     """Return the bindings of the objects that are needed, or were until now.
 
@@ -69,7 +69,7 @@ def attach(
     needed: Needed,
     standing: Callable[[ObjectKey], Body | None],
     present: Callable[[ObjectKey], Body | None],
-    memory: KarmadaMemory,
+    memory: ClaimMemory,
 ) -> Needed:
     """Return the needed bindings with those who require them, by name.
 

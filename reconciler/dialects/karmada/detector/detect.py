@@ -12,13 +12,13 @@ from reconciler.dialects.karmada.detector.affected import (
     affected_workloads,
 )
 from reconciler.dialects.karmada.detector.binding_draft import GROUP, Draft, binding_key
+from reconciler.dialects.karmada.detector.claim_memory import ClaimMemory
 from reconciler.dialects.karmada.detector.claim_reads import ClaimReads
 from reconciler.dialects.karmada.detector.claim_table import ClaimTable, WorkloadClaim
 from reconciler.dialects.karmada.detector.claim_workload import claim_workload
 from reconciler.dialects.karmada.detector.known_policies import priority_classes_in
 from reconciler.dialects.karmada.detector.options import DetectorOptions
 from reconciler.dialects.karmada.detector.policy_faults import name_fault, waiting_fault
-from reconciler.dialects.karmada.memory import KarmadaMemory
 from reconciler.dialects.object_boundary import Failed
 from reconciler.dialects.read_index import Question
 from reconciler.model.body import Body
@@ -56,7 +56,7 @@ class Claims:
     failed: tuple[Failed, ...]
 
 
-def claim_workloads(world: World, memory: KarmadaMemory, options: DetectorOptions) -> Claims:
+def claim_workloads(world: World, memory: ClaimMemory, options: DetectorOptions) -> Claims:
     """Let policies claim workloads, and draft the bindings.
 
     Args:
@@ -70,9 +70,9 @@ def claim_workloads(world: World, memory: KarmadaMemory, options: DetectorOption
         priorities=priority_classes_in(world, memory.priorities),
         options=options,
     )
-    detection = _Detection(world, seen, memory.claims)
-    gone = detection.follow(memory.seen, memory.claimed_from.follow(world, seen.policies))
-    memory.claims, memory.seen = detection.table, replace(seen, gone=frozenset(gone))
+    detection = _Detection(world, seen, memory.table)
+    gone = detection.follow(memory.seen, memory.drawn_from.follow(world, seen.policies))
+    memory.table, memory.seen = detection.table, replace(seen, gone=frozenset(gone))
     table, policies = detection.table, seen.policies
     faults = (waiting_fault(world, one) for one in policies.waiting)
     return Claims(

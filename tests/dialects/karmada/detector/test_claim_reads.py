@@ -130,7 +130,7 @@ def test_a_policy_by_label_concerns_who_has_the_label() -> None:
         real(table, gone, came)  # type: ignore[arg-type]  # as it is given
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(type(memory.memory.claims), "replace", noted)  # type: ignore[attr-defined]  # Karmada's
+        patch.setattr(type(memory.memory.claims.table), "replace", noted)  # type: ignore[attr-defined]  # Karmada's
         told.advance()
 
     assert {"job", "web"} == looked_at
