@@ -14,11 +14,11 @@ def counted_metadata(body: Body, *, labels: Iterable[str], annotations: Iterable
     metadata = mapping(body, "metadata")
     names = ("name", "namespace", "generation", "deletionTimestamp")
     kept = {name: metadata[name] for name in names if metadata.get(name) is not None}
-    for field, wanted in (("labels", labels), ("annotations", annotations)):
-        present = mapping(metadata, field)
+    for part, wanted in (("labels", labels), ("annotations", annotations)):
+        present = mapping(metadata, part)
         found = {name: present[name] for name in sorted(wanted) if name in present}
         if found:
-            kept[field] = found
+            kept[part] = found
     return kept
 
 

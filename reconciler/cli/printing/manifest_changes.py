@@ -15,13 +15,13 @@ COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
 def print_manifest_changes(changes: "Sequence[ManifestChange]") -> None:
     """Print a diff for each object of each cluster, coloured on a terminal."""
-    clusters = {change.cluster for change in changes}
+    clusters = {manifest.cluster for manifest in changes}
     objects = f"{len(changes)} object{'s' if len(changes) != 1 else ''}"
     where = f"{len(clusters)} cluster{'s' if len(clusters) != 1 else ''}"
     click.echo(f"\nmanifests: {objects} on {where} change")
-    for change in changes:
+    for manifest in changes:
         click.echo()
-        for line in change.lines:
+        for line in manifest.lines:
             click.secho(_shown(line), fg=COLOURS.get(line[:1]))
 
 

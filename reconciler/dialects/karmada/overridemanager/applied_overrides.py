@@ -54,20 +54,20 @@ def _overriders(overriders: Body) -> Body:
 def _change(change: Body, fields: Sequence[str], of: str) -> Body:
     """Return a change with its fields in the order of upstream's struct."""
     told: dict[str, object] = {}
-    for field in fields:
-        value = change.get(field)
-        if field in {"json", "yaml"} and value:
-            told[field] = [_change(one, _IN_TEXT, "plaintext") for one in bodies(change, field)]
-        elif field == "predicate":
-            predicate = mapping_or_none(change, field)
+    for name in fields:
+        value = change.get(name)
+        if name in {"json", "yaml"} and value:
+            told[name] = [_change(one, _IN_TEXT, "plaintext") for one in bodies(change, name)]
+        elif name == "predicate":
+            predicate = mapping_or_none(change, name)
             if predicate is not None:
-                told[field] = {"path": predicate.get("path") or ""}
-        elif field in _ALWAYS:
-            told[field] = value or ""
-        elif field == "value" and of == "plaintext":
-            told[field] = value
-        elif field == "value" and of in _MAPS:
-            told[field] = dict(sorted(mapping(change, field).items()))
+                told[name] = {"path": predicate.get("path") or ""}
+        elif name in _ALWAYS:
+            told[name] = value or ""
+        elif name == "value" and of == "plaintext":
+            told[name] = value
+        elif name == "value" and of in _MAPS:
+            told[name] = dict(sorted(mapping(change, name).items()))
         elif value:
-            told[field] = value
+            told[name] = value
     return told

@@ -23,8 +23,8 @@ def dangling_in_overrides(
             for position, written in enumerate(bodies(spec, "resourceSelectors")):
                 selector = decode_selector(written, manifest.key)
                 yield from _selected(manifest.key, position, selector, known, templates)
-            for at, target in _targets(spec):
-                yield from doubts_of_affinity(manifest.key, target, at, clusters)
+            for pointer, target in _targets(spec):
+                yield from doubts_of_affinity(manifest.key, target, pointer, clusters)
 
 
 def _targets(spec: Body) -> Iterator[tuple[str, Body]]:

@@ -23,8 +23,8 @@ def ignored_approvals(step: RunStep) -> Iterator[tuple[Manifest, str, str]]:
 def faults_of_approvals(steps: Iterable[RunStep]) -> Iterator[Fault]:
     """Yield the faults of the approvals that count for nothing."""
     for step in steps:
-        for found in ignored_approvals(step):
-            yield ignored(*found)
+        for approval in ignored_approvals(step):
+            yield ignored(*approval)
 
 
 def ignored(approval: Manifest, field: str, why: str) -> Fault:

@@ -66,18 +66,18 @@ def _snapshots(world: World, key: ObjectKey) -> Iterator[TreeNode]:
         for found, manifest in sorted(world.outputs.items())
         if found.kind == kinds.binding and owner_of(found, manifest.body) == key
     ]
-    for found, manifest in sorted(world.outputs.items()):
+    for child, manifest in sorted(world.outputs.items()):
         labels = mapping(mapping(manifest.body, "metadata"), "labels")
-        is_own = (found.group, found.namespace) == (GROUP, key.namespace)
+        is_own = (child.group, child.namespace) == (GROUP, key.namespace)
         if not is_own or text(labels, PARENT) != key.name:
             continue
         latest = text(labels, IS_LATEST) == "true"
-        if found.kind == kinds.policy_snapshot and latest:
-            yield node_of(found, {"latest": "true"})
-        if found.kind == kinds.resource_snapshot:
-            users = tuple(_fleet_binding(b) for b in bindings if _snapshot_of(b) == found.name)
+        if child.kind == kinds.policy_snapshot and latest:
+            yield node_of(child, {"latest": "true"})
+        if child.kind == kinds.resource_snapshot:
+            users = tuple(_fleet_binding(b) for b in bindings if _snapshot_of(b) == child.name)
             if users or latest:
-                yield node_of(found, {"latest": str(latest).lower()}, users)
+                yield node_of(child, {"latest": str(latest).lower()}, users)
     for binding in bindings:
         name = _snapshot_of(binding)
         snapshot = ObjectKey(GROUP, kinds.resource_snapshot, key.namespace, name)

@@ -124,8 +124,8 @@ def _notes(verdict: SyncVerdict) -> Mapping[ClusterName, list[str]]:
     for item in verdict.result.scored:
         for name in item.scores.missing:
             notes.setdefault(name, []).append(f"{item.name} is not reported, counts as 0")
-        for text in item.scores.expired:
-            name = ClusterName(text.partition("/")[0])
+        for score in item.scores.expired:
+            name = ClusterName(score.partition("/")[0])
             notes.setdefault(name, []).append(f"{item.name} has run out, counts as 0")
     return notes
 
