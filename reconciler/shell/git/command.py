@@ -239,15 +239,20 @@ class Git:
         # Values stay out of the argument list, where other users could read them.
         dropped = sorted(set(os.environ) - set(KEPT) - set(variables))
         unset = [argument for name in dropped for argument in ("-u", name)]
-        running = Runner(str(self.folder)).execute(
-            ["env", *unset, "git", *self.options, *arguments],
-            istream=subprocess.PIPE,
-            as_process=True,
-            shell=False,
-            env=variables,
-            start_new_session=True,
-            pass_fds=self.inherited,
-        )
+        try:
+            running = Runner(str(self.folder)).execute(
+                ["env", *unset, "git", *self.options, *arguments],
+                istream=subprocess.PIPE,
+                as_process=True,
+                shell=False,
+                env=variables,
+                start_new_session=True,
+                pass_fds=self.inherited,
+            )
+        except Exception as error:
+            if isinstance(error.__cause__, FileNotFoundError):  # the PATH has not even env(1)
+                raise GitError(NOT_THERE) from None
+            raise
         process = running.proc
         running.proc = None  # ours now: it must not end when the wrapper is collected
         return cast("subprocess.Popen[bytes]", process)

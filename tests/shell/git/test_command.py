@@ -2,6 +2,7 @@
 
 import os
 import select
+import shutil
 import signal
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -47,6 +48,19 @@ def test_a_failure_is_one_line_that_names_the_command(tmp_path: Path) -> None:
     """The text is fit for a log and a terminal."""
     with pytest.raises(GitError, match=r"^git cat-file: [^\n]*repository[^\n]*$"):
         Git(folder=tmp_path, options=("--git-dir=nowhere",)).output("cat-file", "-p", "HEAD")
+
+
+@pytest.mark.parametrize("tools", [(), ("env",)], ids=["nothing", "all-but-git"])
+def test_a_path_without_git_is_told(
+    tools: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also one that lacks env(1), by which git is started."""
+    for tool in tools:
+        (tmp_path / tool).symlink_to(str(shutil.which(tool)))
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    with pytest.raises(GitError, match=r"^git was not found; install git"):
+        Git(folder=tmp_path).run("version")
 
 
 def test_a_command_ends_at_its_time_limit(tmp_path: Path) -> None:
