@@ -15,6 +15,12 @@ from tests.shell.fleet import ROOT, eventually
 LISTENS = re.compile(r"Scheduler at: +(\S+)")
 REGISTERED = re.compile(r"Registered to:")
 NO_GIT = {"PATH": "/nonexistent"}
+OTHER_BUILD = """
+from reconciler.shell import resources
+resources.package_digest = lambda: "0123456789abcdef" * 4
+"""
+"""Has a worker run another build of the same version, as far as it can tell."""
+
 MAIN = "import sys; from distributed.cli.dask_{role} import main; sys.exit(main())"
 
 

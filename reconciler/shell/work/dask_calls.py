@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
+from reconciler.audit.short_id import short_id
 from reconciler.errors import ShellError
 from reconciler.model.message_text import cut
 from reconciler.shell.resources import package_digest
@@ -119,14 +120,21 @@ def _call_checked(package: tuple[str, str], call: bytes) -> object:
     Raises:
         ShellError: It runs something else, and might answer otherwise.
     """
-    if package != (__version__, package_digest()):
+    here = (__version__, package_digest())
+    if package != here:
         from distributed import get_worker  # noqa: PLC0415  # an extra
 
         raise ShellError(
-            f"the Dask worker {get_worker().address} has another reconciler ({__version__}) than "
-            f"this one ({package[0]}), and might decide otherwise; install the same on both"
+            f"the Dask worker {get_worker().address} has another reconciler ({_named(here)}) than "
+            f"this one ({_named(package)}), and might decide otherwise; install the same on both"
         )
     return pickle.loads(call)()  # noqa: S301  # from whoever may run anything here
+
+
+def _named(package: tuple[str, str]) -> str:
+    """Return how a package is told from others, also from one of the same version."""
+    version, digest = package
+    return f"{version}, build {short_id(digest)}"
 
 
 def _pass_on(ours: "Future[R]", theirs: "DaskFuture[R]") -> None:

@@ -14,13 +14,15 @@ import distributed  # noqa: F401  # or else what is set for a test is all that t
 import pytest
 
 from reconciler.errors import ShellError, UsageError
+from reconciler.shell.resources import package_digest
 from reconciler.shell.work import dask_cluster
 from reconciler.shell.work.dask_cluster import open_cluster
 from reconciler.shell.work.executors import results_of
 from reconciler.shell.work.proofs import prove_stretch
 from reconciler.shell.work.sent_history import Stretch, cut_stretch
+from reconciler.version import __version__
 from tests.cli.history import answer, told_fleet
-from tests.shell.dask_processes import Cluster, cluster_in
+from tests.shell.dask_processes import OTHER_BUILD, Cluster, cluster_in
 from tests.shell.repositories import Checkout
 from tests.shell.work.test_executors import SQUARES, square
 from tests.shell.work.test_proofs import opened, proven, proven_singly
@@ -134,8 +136,14 @@ def test_cluster_without_a_worker_is_told(tmp_path: Path, monkeypatch: pytest.Mo
     [
         pytest.param(
             "import reconciler.version; reconciler.version.__version__ = '0.0.9'",
-            r"has another reconciler \(0\.0\.9\) than this one \(.*\), and might decide otherwise",
+            r"has another reconciler \(0\.0\.9, build \w{12}\) than this one \(.*\), and might",
             id="other-version",
+        ),
+        pytest.param(
+            OTHER_BUILD,
+            rf"\({__version__}, build 0123456789ab\) than this one "
+            rf"\({__version__}, build {package_digest()[:12]}\), and might decide otherwise",
+            id="other-build",
         ),
         pytest.param(
             "import sys; sys.modules['reconciler'] = None",

@@ -162,7 +162,7 @@ def test_a_worker_of_another_version_gets_no_root(tmp_path: Path) -> None:
     with served_in(tmp_path) as served:
         served.start_worker(other)
         with served.running():
-            said = "has another reconciler (0.0.9) than this one"
+            said = "has another reconciler (0.0.9, build "
             eventually(lambda: said in served.reason(), "what it says")
             assert [0, 0] == served.placed()
             served.start_worker()
