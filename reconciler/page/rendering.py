@@ -45,6 +45,7 @@ class Frame:
         menu: The views that there are, each with whether it is the one that is shown.
         live: The revision that is shown, where the page follows its branch; else `""`.
         wrong: What is wrong now, `None` where that is not known.
+        warnings: What is wrong beside that, with the daemon itself; a sentence each.
         found: What was searched for; `None` where nothing can be searched.
         trail: What the page is a part of, the widest first.
         command: What says the same on a command line, `""` for nothing.
@@ -61,6 +62,7 @@ class Frame:
     menu: Sequence[tuple[Anchor, bool]] = ()
     live: str = ""
     wrong: WrongView | None = None
+    warnings: Sequence[str] = ()
     found: str | None = None
     trail: Sequence[Anchor] = ()
     command: str = ""

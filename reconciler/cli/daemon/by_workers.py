@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,21 @@ from reconciler.shell.daemon.roots import ServedRoot
 if TYPE_CHECKING:
     from reconciler.shell.daemon.serve_branch import PassRunner
     from reconciler.shell.work.held_roots import RootPlace
+
+
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """Who computes for the roots of a daemon.
+
+    Attributes:
+        roots: What is served, with who has it.
+        runners: Who runs passes, by the name of a root; this process for those that are not there.
+        unfit: Returns why workers that are there compute nothing, a sentence each.
+    """
+
+    roots: Sequence[ServedRoot]
+    runners: "Mapping[str, PassRunner]" = field(default_factory=dict)
+    unfit: Callable[[], Sequence[str]] = tuple
 
 
 def check_executor(address: str | None, service: Service) -> None:
@@ -40,7 +55,7 @@ def by_workers(
     roots: Sequence[ServedRoot],
     renewing: Callable[[], bool],
     stack: ExitStack,
-) -> "tuple[list[ServedRoot], Mapping[str, PassRunner]]":
+) -> Computed:
     """Return the roots with who has them, and who computes for each, while the stack lasts.
 
     Args:
@@ -51,8 +66,8 @@ def by_workers(
         stack: What leaves the cluster when it is closed.
     """
     if address is None or service.remote is None:
-        return [*roots], {}
-    from reconciler.cli.daemon.worker_root import open_root
+        return Computed(roots)
+    from reconciler.cli.daemon.worker_root import check_worker, open_root
     from reconciler.shell.git.remotes.remote import parse_remote
     from reconciler.shell.work.dask_cluster import NamedWorkers
     from reconciler.shell.work.root_workers import RootWorkers
@@ -69,13 +84,15 @@ def by_workers(
             NamedWorkers(address),
             {root.name: _place(url, root, service) for root in roots},
             open_root,
+            check=check_worker,
             stopping=lambda: roots[0].wakeups.stopped,
             renewing=renewing,
             wake=wake,
         )
     )
     served = [replace(root, worker=partial(workers.worker_of, root.name)) for root in roots]
-    return served, {root.name: RunByWorkers(workers, root.name) for root in roots}
+    runners = {root.name: RunByWorkers(workers, root.name) for root in roots}
+    return Computed(served, runners, workers.unfit)
 
 
 def _place(url: str, root: ServedRoot, service: Service) -> "RootPlace":

@@ -10,6 +10,7 @@ from reconciler.cli.options.operation import WEBHOOK, Operation, OperationSecret
 from reconciler.errors import UsageError
 
 if TYPE_CHECKING:
+    from reconciler.cli.daemon.by_workers import Computed
     from reconciler.shell.daemon.events import Observer
     from reconciler.shell.daemon.health import DaemonHealth
     from reconciler.shell.daemon.roots import JointHealth, ServedRoot
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 def operated(
     operation: Operation,
     secrets: OperationSecrets,
-    roots: "Sequence[ServedRoot]",
+    computed: "Computed",
     settings: "SettingsWatch | None",
 ) -> "Iterator[Mapping[str, tuple[Observer, ...]]]":
     """Serve what the options ask for while the block lasts.
@@ -34,15 +35,13 @@ def operated(
     """
     from reconciler.shell.daemon.roots import JointHealth
 
-    health = JointHealth(roots)
+    roots = computed.roots
+    health = JointHealth(roots, computed.unfit)
     observers: dict[str, list[Observer]] = {root.name: [root.health] for root in roots}
     with ExitStack() as stack:
-        metrics = _metrics_of(roots)
-        if settings is not None:
-            for of_one in metrics.values():
-                of_one.settings_refused_if(lambda: bool(settings.problem))
+        metrics = _metrics_of(computed, settings)
         if operation.listen is not None:
-            page = _page(operation, secrets, roots, observers, stack)
+            page = _page(operation, secrets, computed, observers, stack)
             _listen(operation.listen, secrets, roots, health, metrics, page, stack)
             for name, of_one in metrics.items():
                 observers[name].append(of_one)
@@ -61,7 +60,7 @@ def operated(
         yield {name: tuple(heard) for name, heard in observers.items()}
 
 
-def _metrics_of(roots: "Sequence[ServedRoot]") -> "dict[str, Metrics]":
+def _metrics_of(computed: "Computed", settings: "SettingsWatch | None") -> "dict[str, Metrics]":
     """Return what counts for each root."""
     from reconciler.shell.git.history import read_commit
     from reconciler.shell.reports.metrics import Metrics
@@ -70,9 +69,12 @@ def _metrics_of(roots: "Sequence[ServedRoot]") -> "dict[str, Metrics]":
         repository = root.passes.branch.repository
         counting = Metrics(lambda revision: read_commit(repository, revision).committed_at)
         counting.ready_if(lambda: not root.health.not_ready())
+        counting.unfit_workers_by(lambda: len(computed.unfit()))
+        if settings is not None:
+            counting.settings_refused_if(lambda: bool(settings.problem))
         return counting
 
-    return {root.name: metrics_of(root) for root in roots}
+    return {root.name: metrics_of(root) for root in computed.roots}
 
 
 @contextmanager
@@ -115,7 +117,7 @@ def _service_manager(health: "JointHealth", secrets: OperationSecrets) -> "Servi
 def _page(
     operation: Operation,
     secrets: OperationSecrets,
-    roots: "Sequence[ServedRoot]",
+    computed: "Computed",
     observers: "Mapping[str, list[Observer]]",
     stack: ExitStack,
 ) -> "PageEndpoints | PageOfRoots | None":
@@ -128,7 +130,11 @@ def _page(
     host = parse_address(operation.listen or "").host
     if not secrets.page.is_guarded and not is_loopback(host):
         return None
-    mask, pages = mask_of(secrets.texts), {}
+    mask, pages, roots = mask_of(secrets.texts), {}, computed.roots
+
+    def warnings() -> tuple[str, ...]:
+        return tuple(map(mask, computed.unfit()))
+
     for root in roots:
         branch, layout = root.passes.branch, root.passes.loader.layout
         home = RootPage.home_of(root.name) if len(roots) > 1 else ""
@@ -142,6 +148,7 @@ def _page(
                 forge=operation.page.page_forge,
                 below=below,
                 home=home,
+                warnings=warnings,
             )
         )
         head = partial(branch.repository.find, branch.name)
@@ -149,7 +156,7 @@ def _page(
         observers[root.name].append(pages[root.name])
     if len(roots) == 1:
         return pages[roots[0].name].page
-    return PageOfRoots(pages, secrets.page)
+    return PageOfRoots(pages, secrets.page, warnings)
 
 
 def _ails(health: "DaemonHealth", mask: Callable[[str], str]) -> str:

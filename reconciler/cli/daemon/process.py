@@ -83,12 +83,14 @@ def run(
         def renewing() -> bool:
             return any(one.reload for one in watches)
 
-        served, runners = by_workers(asked.executor, service, served, renewing, stack)
-        observers = stack.enter_context(operated(operation, secrets, served, watch))
+        computed = by_workers(asked.executor, service, served, renewing, stack)
+        observers = stack.enter_context(operated(operation, secrets, computed, watch))
         run_beside(
             {
-                root.name: _daemon(root, (*observers[root.name], folders), runners.get(root.name))
-                for root in served
+                root.name: _daemon(
+                    root, (*observers[root.name], folders), computed.runners.get(root.name)
+                )
+                for root in computed.roots
             }
         )
     return RELOAD if renewing() else 0

@@ -4,10 +4,10 @@ What it is sent names the root. Credentials and keys come from the environment o
 from the file that `RECONCILER_SETTINGS` names there, as if `reconciler run` were started in it.
 """
 
+import shutil
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -23,13 +23,15 @@ from reconciler.cli.main import cli
 from reconciler.cli.options.options import Service
 from reconciler.cli.options.remote_access import RemoteAccess
 from reconciler.cli.options.trust import Keys, SigningOptions
-from reconciler.errors import UsageError
+from reconciler.errors import ReconcilerError, UsageError
+from reconciler.shell.daemon.checkup import CheckState, check_git
 from reconciler.shell.git.masking import mask_of
 from reconciler.shell.git.remotes.access import Access
 from reconciler.shell.git.remotes.remote import parse_remote
+from reconciler.shell.processes.disk import refusal_of
 from reconciler.shell.processes.garbage import collect_steadily
-from reconciler.shell.work.dask_cluster import cluster_around, threads_around
-from reconciler.shell.work.divided_pass import Hands, decide_divided
+from reconciler.shell.work.dask_cluster import ClusterAround
+from reconciler.shell.work.divided_pass import Hands
 from reconciler.shell.work.held_roots import OpenedRoot, RootPlace
 from reconciler.shell.work.worker_folder import claimed_folder
 
@@ -37,9 +39,6 @@ if TYPE_CHECKING:
     from reconciler.shell.passes.branches import LocalBranch, RemoteBranch
 
 T = TypeVar("T")
-
-AROUND = Hands(threads_around, cluster_around)
-"""The workers of the cluster that this one is in, which take pieces of a large first pass."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +83,40 @@ def open_root(place: RootPlace) -> OpenedRoot:
     service = replace(own.service, layout=place.layout, author=str(place.author))
     with own.context.scope(cleanup=False):
         passes = root_passes(Path(place.root), service, own.keys, served, processes=1)
-    passes = replace(passes, divided=partial(decide_divided, hands=AROUND))
 
     def mask(text: str) -> str:
         return mask_of(remote_secrets(own.service))(text)  # as they are by then
 
-    return OpenedRoot(passes, mask)
+    return OpenedRoot(passes, mask, _hands_around)
+
+
+def check_worker(place: RootPlace) -> str:
+    """Return what keeps this process from computing for a root, `""` if nothing does.
+
+    The remote is not asked: where it does not answer, no other worker is of more use.
+    """
+    git = check_git()
+    if git.state is CheckState.FAILED:
+        remedy = "install git 2.34 or later there"
+        if shutil.which("git") is None:
+            return f"has no git on its PATH; {remedy}"
+        return f"cannot use its git ({git.found}); {remedy}"
+    try:
+        given = _own_context().params
+        _own_remote(place, given["remote"], given["mirror"], _taken(RemoteAccess, given))
+    except click.ClickException as error:
+        return f"has wrong settings: {error.format_message()}"
+    except OSError as error:
+        return f"has wrong settings: {refusal_of(error)}"
+    except ReconcilerError as error:
+        return f"cannot serve this repository: {error}"
+    return ""
+
+
+def _hands_around(helpers: Sequence[str]) -> Hands:
+    """Return those workers of the cluster that this one is in, which take pieces."""
+    around = ClusterAround(helpers)
+    return Hands(around.count, around.begin)
 
 
 def _open(place: RootPlace) -> _OwnBranch:

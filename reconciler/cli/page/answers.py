@@ -80,7 +80,9 @@ class PageAnswers:
     forge: ForgeLinks = NO_FORGE
     _views: PageViews | None = field(default=None)
 
-    def answer(self, view: str, query: Query, head: str, problem: str = "") -> PageAnswer:
+    def answer(
+        self, view: str, query: Query, head: str, problem: str = "", warnings: Sequence[str] = ()
+    ) -> PageAnswer:
         """Return the page at an address.
 
         Args:
@@ -88,13 +90,14 @@ class PageAnswers:
             query: The rest of the address.
             head: Full hex id of the commit that is looked at.
             problem: Why whole passes could not be computed for it, `""` if that was not tried.
+            warnings: What is wrong with the daemon itself, a sentence each.
         """
         try:
             if view == LOAD:
                 self._load(head)
                 return PageAnswer(200, "")
             found = self._parts(head, problem)[view](query)
-            html = self._page(view, query, found, head)
+            html = self._page(view, query, found, head, warnings)
         except ReconcilerError as error:
             return PageAnswer(400, self._refused(view, query, error))
         return PageAnswer(200, html, found.lacks, found.brief)
@@ -119,7 +122,9 @@ class PageAnswers:
         says = UsageError(f"a mistake of the reconciler itself: {type(error).__name__}")
         return PageAnswer(500, self._refused(view, {}, says))
 
-    def _page(self, view: str, query: Query, found: AnsweredView, head: str) -> str:
+    def _page(
+        self, view: str, query: Query, found: AnsweredView, head: str, warnings: Sequence[str]
+    ) -> str:
         """Return a whole page at a commit."""
         views = self._at(head)
         frame = Frame(
@@ -128,6 +133,7 @@ class PageAnswers:
             menu=menu_of(LINKS, view, self.home),
             live=head,
             wrong=views.wrong(),
+            warnings=warnings,
             found=query.get("q", ""),
             trail=found.trail,
             command=found.command or command_for(view, query, self.branch),

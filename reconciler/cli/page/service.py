@@ -2,7 +2,7 @@
 
 import ipaddress
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,6 +28,7 @@ def open_page(
     forge: tuple[str, str] | None = None,
     below: str = "",
     home: str = "",
+    warnings: Callable[[], tuple[str, ...]] = tuple,
 ) -> "Iterator[PageEndpoints]":
     """Answer the page while the block lasts.
 
@@ -39,6 +40,7 @@ def open_page(
         forge: Kind and address of the forge to which it links, `None` for none.
         below: Folder of it that matters, from there; it need not be there yet.
         home: Where the list of the roots is, as the page sees it; `""` where there is none.
+        warnings: Returns what is wrong beside what is in the repository, a sentence each.
     """
     from reconciler.shell.http.page_endpoints import PageEndpoints
     from reconciler.shell.http.page_news import PageNews
@@ -58,7 +60,7 @@ def open_page(
     words += ["--forge", *forge] if forge is not None else []
     processes = PageProcesses(words)
     try:
-        yield PageEndpoints(processes, PageNews(), access)
+        yield PageEndpoints(processes, PageNews(), access, warnings)
     finally:
         processes.close()
 

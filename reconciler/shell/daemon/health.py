@@ -5,7 +5,7 @@ ended well; what makes it unready is a sentence for whoever is called.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from reconciler.shell.daemon.events import (
@@ -92,3 +92,7 @@ class DaemonHealth:
                 f"it must be read each {self._silent_seconds:.0f}"
             )
         return self.not_alive()
+
+    def warnings(self) -> Sequence[str]:
+        """Return what is wrong though it is ready: nothing that a daemon alone would know of."""
+        return ()

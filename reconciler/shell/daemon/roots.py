@@ -69,10 +69,14 @@ class JointHealth:
 
     Args:
         roots: Whose daemons.
+        warnings: Returns what is wrong though they are ready, a sentence each.
     """
 
-    def __init__(self, roots: Sequence[ServedRoot]) -> None:
+    def __init__(
+        self, roots: Sequence[ServedRoot], warnings: Callable[[], Sequence[str]] = tuple
+    ) -> None:
         self._roots = roots
+        self.warnings = warnings
 
     def not_alive(self) -> str:
         """Return why a loop counts as stuck, `""` if all turn."""

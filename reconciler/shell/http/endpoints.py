@@ -4,7 +4,7 @@ But for the page (`page_endpoints.py`), answers need no credentials, so they hol
 content of a repository, but for the reason why a pass fails, from which credentials are taken out.
 """
 
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import Protocol
 
 import structlog
@@ -30,6 +30,9 @@ class HealthOfDaemons(Protocol):
 
     def not_ready(self) -> str:
         """Return why nobody should rely on it, `""` if it is ready."""
+
+    def warnings(self) -> Sequence[str]:
+        """Return what is wrong though it is ready, a sentence each."""
 
 
 class MetricsPage(Protocol):
@@ -58,24 +61,25 @@ def new_app(
     """
     mask = mask_of(secrets)
 
-    def answer(word: str, reason_of: Callable[[], str]) -> Callable[[Request], Response]:
-        def endpoint(request: Request) -> Response:
-            reason = mask(reason_of())
-            status = 503 if reason else 200
-            if "application/json" in request.headers.get("accept", ""):
-                return JSONResponse({word: not reason, "reason": reason}, status)
-            return PlainTextResponse(f"{reason or 'ok'}\n", status)
-
-        return endpoint
+    def answer(
+        request: Request, word: str, reason: str, warnings: Sequence[str] | None = None
+    ) -> Response:
+        status = 503 if reason else 200
+        if "application/json" in request.headers.get("accept", ""):
+            more = {} if warnings is None else {"warnings": warnings}
+            return JSONResponse({word: not reason, "reason": reason, **more}, status)
+        lines = [reason or "ok", *(f"warning: {one}" for one in warnings or ())]
+        return PlainTextResponse("".join(f"{line}\n" for line in lines), status)
 
     async def serve_metrics(_: Request) -> Response:
         return Response(metrics.text(), media_type=CONTENT_TYPE_LATEST)
 
     async def serve_alive(request: Request) -> Response:
-        return answer("alive", health.not_alive)(request)
+        return answer(request, "alive", mask(health.not_alive()))
 
     async def serve_ready(request: Request) -> Response:
-        return answer("ready", health.not_ready)(request)
+        warnings = [*map(mask, health.warnings())]
+        return answer(request, "ready", mask(health.not_ready()), warnings)
 
     routes = [
         Route("/livez", serve_alive),

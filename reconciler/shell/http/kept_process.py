@@ -17,12 +17,14 @@ class PageQuestion(NamedTuple):
     """A view, the rest of its address in order, and the commit that is looked at.
 
     `problem` says why whole passes could not be computed for it, `""` if that was not tried.
+    `warnings` are what the daemon knows to be wrong beside what is in the repository.
     """
 
     view: str
     query: tuple[tuple[str, str], ...]
     head: str
     problem: str = ""
+    warnings: tuple[str, ...] = ()
 
 
 class PageReply(NamedTuple):

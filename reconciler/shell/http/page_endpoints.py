@@ -6,6 +6,7 @@ What takes whole passes is computed beside, and what is known without them is sh
 """
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from starlette.requests import Request
@@ -68,6 +69,7 @@ class PageEndpoints:
         processes: Whom to ask.
         news: Where the branch is.
         access: Who may see it.
+        warnings: Returns what the daemon knows to be wrong beside what is in the repository.
         answer_seconds: How long a connection waits for an answer before its client is told to come
             again, as while the branch is read for the first time.
     """
@@ -75,6 +77,7 @@ class PageEndpoints:
     processes: PageProcesses
     news: PageNews
     access: PageAccess
+    warnings: Callable[[], tuple[str, ...]] = tuple
     answer_seconds: float = ANSWER_SECONDS
     _asked: "dict[PageQuestion, asyncio.Task[PageReply]]" = field(default_factory=dict)
     _wholes: WholeAnswers = field(init=False)
@@ -104,7 +107,8 @@ class PageEndpoints:
             if not self.news.revision:
                 return _notice(503, "Not yet", "the branch has not been read yet", again=True)
             query = tuple(sorted(dict(request.query_params).items()))
-            return await self._answer(PageQuestion(name, query, self.news.revision))
+            asked = PageQuestion(name, query, self.news.revision, warnings=self.warnings())
+            return await self._answer(asked)
 
         return endpoint
 

@@ -1,6 +1,6 @@
 """The pages of several roots on one listener: each below its name, and a list of them all."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
@@ -83,10 +83,12 @@ class PageOfRoots:
     Attributes:
         roots: Their pages, by name.
         access: Who may see them.
+        warnings: Returns what is wrong beside what is in the repository, a sentence each.
     """
 
     roots: Mapping[str, RootPage]
     access: PageAccess
+    warnings: Callable[[], Sequence[str]] = tuple
     _news: PageNews = field(default_factory=PageNews)
     _passes: Iterator[int] = field(default_factory=partial(count, 1))
 
@@ -112,7 +114,8 @@ class PageOfRoots:
 
     async def _list(self, _: Request) -> Response:
         lines = [root.line(name) for name, root in sorted(self.roots.items())]
-        frame = Frame(title="Roots", live=self._news.revision or "0")
+        live = self._news.revision or "0"
+        frame = Frame(title="Roots", live=live, warnings=self.warnings())
         html = render(frame, [PagePart("roots", "roots.html", lines)])
         return Response(html, media_type="text/html")
 

@@ -18,7 +18,9 @@ from reconciler.version import __version__
 PREFIX = "reconciler"
 PASS_BUCKETS = (0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300)  # warm passes, and cold starts
 LAG_BUCKETS = (1, 2, 5, 10, 30, 60, 120, 300, 900, 3600)  # a poll of a remote is one minute
-OF_THE_PROCESS = frozenset({f"{PREFIX}_build_info", f"{PREFIX}_settings_refused"})
+OF_THE_PROCESS = frozenset(
+    f"{PREFIX}_{name}" for name in ("build_info", "settings_refused", "unfit_workers")
+)
 prometheus.disable_created_metrics()  # type: ignore[no-untyped-call]  # or each counter has a second series, which says nothing
 
 
@@ -111,6 +113,9 @@ class Metrics:
         self._settings_refused = self._gauge(
             "settings_refused", "1 while the settings file is broken and the last good ones count."
         )
+        self._unfit_workers = self._gauge(
+            "unfit_workers", "Workers that are there and compute nothing, since they do not fit."
+        )
         self._rebalancers = self._gauge(
             "rebalancers", "Rebalancers and triggers by state.", "state"
         )
@@ -152,6 +157,10 @@ class Metrics:
     def settings_refused_if(self, refused: Callable[[], bool]) -> None:
         """Ask whether the settings file is broken whenever the metrics are read."""
         self._settings_refused.set_function(lambda: float(refused()))
+
+    def unfit_workers_by(self, count: Callable[[], int]) -> None:
+        """Count the workers that do not fit whenever the metrics are read."""
+        self._unfit_workers.set_function(lambda: float(count()))
 
     def text(self) -> bytes:
         """Return all series in Prometheus's text format."""

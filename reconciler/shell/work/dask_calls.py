@@ -9,11 +9,12 @@ from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, CancelledError, Future
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from importlib import import_module
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from reconciler.audit.short_id import short_id
 from reconciler.errors import ShellError
-from reconciler.model.message_text import cut
+from reconciler.model.message_text import cut, shown
 from reconciler.shell.resources import package_digest
 from reconciler.version import __version__
 
@@ -48,24 +49,74 @@ def submit_piece(client: "Client", call: Callable[[], R], worker: str) -> "_Awai
     Args:
         client: Of the worker that calls.
         call: The part.
-        worker: Who should take it; another one does where that one is gone.
+        worker: Who takes it; where that one is gone, the part is lost.
 
     Raises:
         BrokenExecutor: The scheduler is gone.
     """
-    ours: _Awaited[R] = _Awaited(client)
+    ours: _Awaited[R] = _Awaited(client, worker)
     ours.check()
     sent = client.scatter(pickle.dumps(SentCall.of(call)), hash=False)  # type: ignore[no-untyped-call]  # Dask's
-    ours.hand_out(sent, workers=[worker], allow_other_workers=True)
+    ours.hand_out(sent, workers=[worker])
     return ours
 
 
-class _Awaited(Future[R]):
-    """A result that ends with its client: Dask's own would be waited for without end."""
+def ask_worker(client: "Client", worker: str, call: Callable[[], R]) -> R:
+    """Call a quick function in a worker at once, whatever that computes.
 
-    def __init__(self, client: "Client") -> None:
+    What it runs is asked first, in a way that any build of this package answers.
+
+    Raises:
+        ShellError: It has other code, or the call could not be made.
+        BrokenExecutor: It is gone, or the scheduler is.
+    """
+    who = f"the Dask worker {shown(worker)}"
+    there, here = _made_there(client, worker, PACKAGE), (__version__, package_digest())
+    if isinstance(there, ImportError):
+        lacks = cut(there.name or "a module of it")
+        raise ShellError(
+            f"{who} must have the package reconciler, version {here[0]}, but {lacks} is not there"
+        )
+    if isinstance(there, tuple) and there != here:
+        raise ShellError(_another(who, there, here))
+    answer = (
+        there if isinstance(there, Exception) else _made_there(client, worker, SentCall.of(call))
+    )
+    if isinstance(answer, Exception):
+        raise ShellError(f"{who} could not be asked ({type(answer).__name__}); see its log")
+    return cast("R", answer)
+
+
+def _made_there(client: "Client", worker: str, sent: object) -> object:
+    """Return what becomes of an object that a worker reads, or what that raised there.
+
+    Raises:
+        BrokenExecutor: It is gone, or the scheduler is.
+    """
+    from distributed.comm.core import CommClosedError  # noqa: PLC0415  # an extra
+
+    lost = BrokenExecutor(f"the Dask worker {shown(worker)} does not answer")
+    try:
+        answers = client.run(pickle.loads, pickle.dumps(sent), workers=[worker], on_error="return")
+    except (OSError, RuntimeError, ValueError, CancelledError):
+        raise lost from None
+    if worker not in answers or isinstance(answers[worker], CommClosedError | OSError):
+        raise lost
+    return answers[worker]
+
+
+class _Awaited(Future[R]):
+    """A result that ends with its client: Dask's own would be waited for without end.
+
+    Args:
+        client: Who hands it out.
+        worker: With which it ends as well, `""` for none.
+    """
+
+    def __init__(self, client: "Client", worker: str = "") -> None:
         super().__init__()
         self._client = client
+        self._worker = worker
         self.theirs: DaskFuture[R] | None = None
 
     def hand_out(self, sent: object, **where: object) -> None:
@@ -90,6 +141,8 @@ class _Awaited(Future[R]):
         """Wait for the result."""
         while timeout is None and not self.done():
             self.check()
+            if self._worker and self._worker not in self._client.nthreads():  # type: ignore[no-untyped-call]  # Dask's
+                raise BrokenExecutor(f"the Dask worker {shown(self._worker)} is gone")
             with contextlib.suppress(TimeoutError):
                 return super().result(LOOK_SECONDS)
         return super().result(timeout)
@@ -114,27 +167,45 @@ class SentCall:
         return _call_checked, (self.package, self.call)
 
 
+@dataclass(frozen=True, slots=True)
+class _MadeThere:
+    """What a function returns where this is read, one that every build of the package has."""
+
+    function: Callable[..., object]
+    given: tuple[object, ...] = ()
+
+    def __reduce__(self) -> tuple[Callable[..., object], tuple[object, ...]]:
+        return self.function, self.given
+
+
+PACKAGE = (
+    _MadeThere(getattr, (_MadeThere(import_module, ("reconciler.version",)), "__version__")),
+    _MadeThere(package_digest),
+)
+"""The version and the digest of the package where this is read."""
+
+
 def _call_checked(package: tuple[str, str], call: bytes) -> object:
     """Call in a worker that runs what the sender runs.
 
     Raises:
         ShellError: It runs something else, and might answer otherwise.
     """
-    here = (__version__, package_digest())
-    if package != here:
+    there = (__version__, package_digest())
+    if package != there:
         from distributed import get_worker  # noqa: PLC0415  # an extra
 
-        raise ShellError(
-            f"the Dask worker {get_worker().address} has another reconciler ({_named(here)}) than "
-            f"this one ({_named(package)}), and might decide otherwise; install the same on both"
-        )
+        raise ShellError(_another(f"the Dask worker {shown(get_worker().address)}", there, package))
     return pickle.loads(call)()  # noqa: S301  # from whoever may run anything here
 
 
-def _named(package: tuple[str, str]) -> str:
-    """Return how a package is told from others, also from one of the same version."""
-    version, digest = package
-    return f"{version}, build {short_id(digest)}"
+def _another(who: str, there: tuple[str, str], here: tuple[str, str]) -> str:
+    """Return that a worker has another package than its sender, maybe one of the same version."""
+    theirs, ours = (f"{version}, build {short_id(digest)}" for version, digest in (there, here))
+    return (
+        f"{who} has another reconciler ({theirs}) than this one ({ours}), and might decide "
+        "otherwise; install the same on both"
+    )
 
 
 def _pass_on(ours: "Future[R]", theirs: "DaskFuture[R]") -> None:

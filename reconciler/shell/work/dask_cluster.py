@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 
 from reconciler.errors import ShellError, UsageError
 from reconciler.model.message_text import shown
-from reconciler.shell.work.dask_calls import SentCall, submit_call, submit_piece
+from reconciler.shell.work.dask_calls import SentCall, ask_worker, submit_call, submit_piece
 from reconciler.shell.work.executors import Workers
 
 if TYPE_CHECKING:
@@ -63,28 +63,50 @@ def check_usable(address: str) -> None:
         ) from None
 
 
-def threads_around() -> int:
-    """Return how many pieces the cluster of the task that calls computes at once."""
-    from distributed import get_client  # noqa: PLC0415  # an extra
+class ClusterAround:
+    """The cluster of the task that calls: its workers take pieces of that.
 
-    threads: dict[str, int] = get_client().nthreads()  # type: ignore[no-untyped-call]  # Dask's
-    return sum(threads.values())
-
-
-@contextlib.contextmanager
-def cluster_around(count: int) -> Iterator[Workers]:
-    """Have the cluster of the task that calls take pieces of it, while the block lasts.
-
-    The task gives its place to others for good, this worker's pieces among them: if it waited for
-    the place again it could wait for a task that waits for it.
+    A piece is for one worker only, or else it could come to one that does not fit. So only those
+    are asked that have nothing to do.
 
     Args:
-        count: How many pieces there are to be at a time.
+        helpers: The workers that may take any, by address.
     """
-    from distributed import get_client, secede  # noqa: PLC0415  # an extra
 
-    secede()  # type: ignore[no-untyped-call]  # Dask's
-    yield Workers(_AroundExecutor(get_client()), count)
+    def __init__(self, helpers: Sequence[str]) -> None:
+        self._helpers = helpers
+        self._free: Sequence[str] = ()
+
+    def count(self) -> int:
+        """Return how many pieces are computed at once."""
+        from distributed import get_client, get_worker  # noqa: PLC0415  # an extra
+
+        client, own = get_client(), get_worker().address
+        threads: dict[str, int] = client.nthreads()  # type: ignore[no-untyped-call]  # Dask's
+        begun: dict[str, Sequence[str]] = client.processing()  # type: ignore[no-untyped-call]  # Dask's
+        free = {
+            one: threads[one] - len(begun.get(one, ())) + (one == own)  # this task gives its place
+            for one in sorted(self._helpers)
+            if one in threads
+        }
+        rounds = range(max(free.values(), default=0))
+        self._free = [one for number in rounds for one in free if free[one] > number]
+        return len(self._free)
+
+    @contextlib.contextmanager
+    def begin(self, count: int) -> Iterator[Workers]:
+        """Have those that `count` found take pieces, while the block lasts.
+
+        The task gives its place to others for good, this worker's pieces among them: if it waited
+        for the place again it could wait for a task that waits for it.
+
+        Args:
+            count: How many pieces there are to be at a time.
+        """
+        from distributed import get_client, secede  # noqa: PLC0415  # an extra
+
+        secede()  # type: ignore[no-untyped-call]  # Dask's
+        yield Workers(_AroundExecutor(get_client(), self._free), count)
 
 
 class NamedWorkers:
@@ -113,6 +135,22 @@ class NamedWorkers:
         if not threads:
             raise ShellError(_no_worker(self._address))
         return tuple(sorted(threads))
+
+    def ask(self, worker: str, call: Callable[..., R], /, *given: Any) -> Future[R]:
+        """Call a quick function in one worker at once, whatever it computes; see `WorkerCalls`.
+
+        Who waits for the answer of a worker that hangs is a thread of its own.
+        """
+        answer: Future[R] = Future()
+
+        def wait() -> None:
+            try:
+                answer.set_result(ask_worker(self._connected(), worker, partial(call, *given)))
+            except BaseException as error:  # noqa: BLE001  # whoever waits for it shall have it
+                answer.set_exception(error)
+
+        threading.Thread(target=wait, name="question", daemon=True).start()
+        return answer
 
     def submit(self, worker: str, call: Callable[..., R], /, *given: Any) -> Future[R]:
         """Hand a call to one worker, and to no other."""
@@ -260,12 +298,11 @@ class _ClusterExecutor(Executor):
 
 
 class _AroundExecutor(Executor):
-    """The cluster that the calling task is of: its workers take turns, whatever they have to do."""
+    """The cluster that the calling task is of: workers take turns, whatever they have to do."""
 
-    def __init__(self, client: "Client") -> None:
+    def __init__(self, client: "Client", workers: Sequence[str]) -> None:
         self._client = client
-        threads: dict[str, int] = client.nthreads()  # type: ignore[no-untyped-call]  # Dask's
-        self._turns = itertools.cycle(sorted(threads))
+        self._turns = itertools.cycle(workers)
 
     def submit(self, call: Callable[..., R], /, *given: Any, **named: Any) -> Future[R]:
         """Hand out a call."""

@@ -6,14 +6,16 @@ still has a root of long ago finds by its branch what has changed.
 """
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from reconciler.model.repository_layout import RepositoryLayout
 from reconciler.shell.daemon.events import PassFailure, failure_of
 from reconciler.shell.git.identity import CommitIdentity
 from reconciler.shell.passes.one_pass import Passes
 from reconciler.shell.passes.pass_summary import PassSummary, summary_of
+from reconciler.shell.work.divided_pass import PROCESSES, Hands, decide_divided
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,19 +45,28 @@ class RootPiece:
         place: Which one.
         session: Whose daemon asks, by a random name.
         held: The roots of this session that the worker is to keep, this one included.
+        helpers: The workers that may take a part of it, this one included.
     """
 
     place: RootPlace
     session: str
     held: frozenset[RootPlace]
+    helpers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class OpenedRoot:
-    """A root as a worker serves it; `mask` takes its credentials out of a text."""
+    """A root as a worker serves it.
+
+    Attributes:
+        passes: How its passes are run.
+        mask: Takes its credentials out of a text.
+        hands: Returns who takes pieces of a large first pass, of the workers that may.
+    """
 
     passes: Passes
     mask: Callable[[str], str]
+    hands: Callable[[Sequence[str]], Hands] = lambda _: PROCESSES
 
 
 OpenRoot = Callable[[RootPlace], OpenedRoot]
@@ -76,11 +87,12 @@ class _HeldRoot:
     opened: OpenedRoot | None = None
     turn: threading.Lock = field(default_factory=threading.Lock)
 
-    def run(self, open_root: OpenRoot, place: RootPlace) -> PassSummary | PassFailure:
+    def run(self, open_root: OpenRoot, piece: RootPiece) -> PassSummary | PassFailure:
         """Run a pass."""
         try:
-            self.opened = self.opened or open_root(place)
-            return summary_of(self.opened.passes.run())
+            self.opened = self.opened or open_root(piece.place)
+            divided = partial(decide_divided, hands=self.opened.hands(piece.helpers))
+            return summary_of(replace(self.opened.passes, divided=divided).run())
         except Exception as error:  # noqa: BLE001  # the daemon tells it as if it were its own
             return self._masked(failure_of(error))
 
@@ -119,7 +131,7 @@ class HeldRoots:
             held.session = piece.session
         try:
             with held.turn:
-                return held.run(open_root, piece.place)
+                return held.run(open_root, piece)
         finally:
             with self._change:
                 self._begun.remove(piece)

@@ -10,10 +10,10 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import BrokenExecutor, Future, wait
+from concurrent.futures import BrokenExecutor, wait
 from contextlib import suppress
 from dataclasses import replace
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from reconciler.errors import ReconcilerError, ShellError
 from reconciler.model.message_text import shown
@@ -22,6 +22,12 @@ from reconciler.shell.daemon.serve_branch import PassDropped
 from reconciler.shell.passes.pass_summary import PassSummary
 from reconciler.shell.processes.background import Background
 from reconciler.shell.processes.held_signals import LONGEST_UNANSWERED_SECONDS
+from reconciler.shell.work.fit_workers import (
+    LOOK_SECONDS,
+    CheckWorker,
+    FitWorkers,
+    WorkerCalls,
+)
 from reconciler.shell.work.held_roots import (
     OpenRoot,
     RootPiece,
@@ -35,27 +41,7 @@ from reconciler.shell.work.root_shares import RootShares
 
 R = TypeVar("R")
 
-LOOK_SECONDS = 1.0  # so often it is looked who is there
-REFUSED_SECONDS = 60.0  # before a worker with other code is tried again: it may have been renewed
 END_SECONDS = 5.0  # for workers to hear that a daemon ends
-
-
-class WorkerCalls(Protocol):
-    """Workers that can be called one by one."""
-
-    def present(self) -> Sequence[str]:
-        """Return who is there, or raise `ShellError` if nobody is."""
-
-    def submit(self, worker: str, call: Callable[..., R], /, *given: object) -> Future[R]:
-        """Hand a call to a worker, and to no other."""
-
-    def tell(
-        self, workers: Sequence[str], call: Callable[..., R], /, *given: object, **named: object
-    ) -> Mapping[str, R]:
-        """Call a quick function in workers, whatever they compute; return who answers what."""
-
-    def close(self) -> None:
-        """Leave them."""
 
 
 class RootWorkers(Background):
@@ -65,6 +51,7 @@ class RootWorkers(Background):
         calls: The workers.
         places: The roots, by name.
         open_root: How a worker opens one.
+        check: How a worker finds out whether it could.
         stopping: Whether the daemon is to end, once the passes that have begun are finished.
         renewing: Whether it then begins anew, so that workers keep what they have.
         wake: Has all roots look again at once.
@@ -76,12 +63,13 @@ class RootWorkers(Background):
         places: Mapping[str, RootPlace],
         open_root: OpenRoot,
         *,
+        check: CheckWorker,
         stopping: Callable[[], bool],
         renewing: Callable[[], bool],
         wake: Callable[[], None],
     ) -> None:
         super().__init__("workers")
-        self._look = _Look(calls)
+        self._look = FitWorkers(calls, check, next(iter(places.values())))
         self._calls = calls
         self._places = places
         self._open_root = open_root
@@ -147,6 +135,10 @@ class RootWorkers(Background):
         worker = "" if shares is None else shares.worker_of(root)
         return worker if worker in self._look.present else ""
 
+    def unfit(self) -> Sequence[str]:
+        """Return why workers that are there compute nothing, a sentence each."""
+        return self._look.problems()
+
     def _known_shares(self) -> RootShares:
         """Return who has which root; at first, who still has them from before."""
         if self._shares is None:
@@ -160,7 +152,12 @@ class RootWorkers(Background):
     def _piece(self, root: str, worker: str) -> RootPiece:
         names = {root, *self._known_shares().roots_of(worker)}
         held = frozenset(self._places[name] for name in names)
-        return RootPiece(place=self._places[root], session=self._session, held=held)
+        return RootPiece(
+            place=self._places[root],
+            session=self._session,
+            held=held,
+            helpers=tuple(self._look.usable()),
+        )
 
     def _answer(
         self,
@@ -207,6 +204,7 @@ class RootWorkers(Background):
         while not self._over.wait(LOOK_SECONDS):
             with suppress(ReconcilerError):
                 self._look.usable()
+            self._look.log_news()
             present = self._look.present
             if (present and not before) or set(before) - set(present):
                 self._wake()
@@ -231,48 +229,6 @@ class RootWorkers(Background):
         self._over.set()
         self._thread.join(END_SECONDS)
         self._calls.close()
-
-
-class _Look:
-    """Who is there and may be asked, as of a second ago at most."""
-
-    def __init__(self, calls: WorkerCalls) -> None:
-        self.present: tuple[str, ...] = ()
-        self._calls = calls
-        self._problem = ""
-        self._refused: dict[str, tuple[str, float]] = {}
-        self._due_at = 0.0
-        self._turn = threading.Lock()
-
-    def usable(self) -> Sequence[str]:
-        """Return the workers that may be asked.
-
-        Raises:
-            ShellError: There is none.
-        """
-        with self._turn:
-            if time.monotonic() >= self._due_at:
-                self._renew()
-                self._due_at = time.monotonic() + LOOK_SECONDS
-            if self._problem:
-                raise ShellError(self._problem)
-            usable = [one for one in self.present if one not in self._refused]
-            if not usable:
-                raise ShellError(self._refused[self.present[0]][0])
-            return usable
-
-    def refuse(self, worker: str, why: str) -> None:
-        """Ask a worker no more for a while."""
-        with self._turn:
-            self._refused[worker] = (why, time.monotonic() + REFUSED_SECONDS)
-
-    def _renew(self) -> None:
-        try:
-            self.present, self._problem = tuple(self._calls.present()), ""
-        except ReconcilerError as error:
-            self.present, self._problem = (), str(error)
-        now = time.monotonic()
-        self._refused = {one: said for one, said in self._refused.items() if said[1] > now}
 
 
 def _gone(worker: str) -> ShellError:

@@ -90,7 +90,7 @@ def test_a_failure_makes_unready_with_its_reason() -> None:
 
         reason = "the last pass failed, 2 times in a row: cannot reach https://***@example.com/***"
         assert (503, f"{reason}\n") == listener.get("/readyz")
-        assert (503, f'{{"ready":false,"reason":"{reason}"}}') == listener.get(
+        assert (503, f'{{"ready":false,"reason":"{reason}","warnings":[]}}') == listener.get(
             "/readyz", "application/json"
         )
         assert 200 == listener.get("/livez")[0]

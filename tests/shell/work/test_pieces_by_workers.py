@@ -72,6 +72,22 @@ def test_all_workers_take_pieces_of_a_root(tmp_path: Path) -> None:
     assert [] == replay(served.remote, tmp_path, [ROOT])
 
 
+def test_a_worker_that_does_not_fit_takes_no_piece(tmp_path: Path) -> None:
+    """Though it could: it is there for another repository."""
+    with served_in(tmp_path, files()) as served:
+        took = begun(served, dies=False)
+        unfit = served.start_worker(
+            DIVIDES.format(folder=str(took), dies=False),
+            RECONCILER_REMOTE="https://git.example.com/other",
+        )
+        with served.running():
+            wait_for_pass(served)
+        told = {int(one.name) for one in took.iterdir()}
+
+    assert {worker.pid for worker in served.workers} - {unfit.pid} == told
+    assert [] == replay(served.remote, tmp_path, [ROOT])
+
+
 def test_a_worker_killed_in_a_piece_loses_nothing(tmp_path: Path) -> None:
     """The piece goes to another one, or the root does, whichever had died."""
     with served_in(tmp_path, files()) as served:

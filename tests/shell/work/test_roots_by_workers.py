@@ -19,7 +19,7 @@ from tests.soak.replay import replay
 
 pytestmark = pytest.mark.cpu_seconds(30)  # a scheduler, a daemon, two or three workers each
 
-WORKER = re.compile(r"tcp://127\.0\.0\.1:\d+")
+WORKER = re.compile(r"<td>(tcp://127\.0\.0\.1:\d+)</td>")
 
 
 def held_by_workers(served: Served) -> int:
