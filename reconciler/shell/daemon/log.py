@@ -1,11 +1,36 @@
-"""The log: one line an event, text for people or JSON for machines, and no secret in either."""
+"""The log: one line an event, text for people or JSON for machines, and no secret in either.
 
+What libraries log and warn of comes into it as lines of its kind.
+"""
+
+import logging
 from collections.abc import Callable, Collection, Mapping
 from typing import TextIO
 
 import structlog
 
+from reconciler.dialects.object_boundary import trace_of
+from reconciler.model.message_text import LONGEST_MESSAGE_BYTES, cut
 from reconciler.shell.git.masking import mask_of
+
+
+class _OfLibraries(logging.Handler):
+    """Takes what libraries log, from warnings on."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Log a record, of an exception where it came from."""
+        try:
+            said = record.getMessage()
+        except (TypeError, ValueError):  # it and its values do not fit
+            said = str(record.msg)
+        log = structlog.get_logger()
+        tell = log.error if record.levelno >= logging.ERROR else log.warning
+        error = record.exc_info[1] if record.exc_info else None
+        more = {"trace": trace_of(error)} if isinstance(error, Exception) else {}
+        tell(cut(said, LONGEST_MESSAGE_BYTES), logger=record.name, **more)
+
+
+_OF_LIBRARIES = _OfLibraries(logging.WARNING)
 
 
 def configure_log(
@@ -51,6 +76,8 @@ def configure_log(
         logger_factory=structlog.PrintLoggerFactory(stream),
         cache_logger_on_first_use=False,
     )
+    logging.getLogger().addHandler(_OF_LIBRARIES)
+    logging.captureWarnings(capture=True)
 
 
 def _redacted(value: object, mask: Callable[[str], str]) -> object:

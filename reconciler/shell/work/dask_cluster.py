@@ -30,6 +30,7 @@ R = TypeVar("R")
 
 PLAIN, SECURE = "tcp", "tls"
 SCHEMES = ("dask", PLAIN, SECURE)  # Dask's own variable names the scheduler as tcp:// or tls://
+LOGGERS = ("distributed", "tornado", "bokeh")  # those that Dask sets up
 CONNECT_SECONDS = 10
 WORKER_SECONDS = 30  # a cluster that grows by need may begin without a worker
 
@@ -206,12 +207,26 @@ def _connect(address: str) -> "Client":
     """
     from distributed import Client  # noqa: PLC0415  # an extra
 
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters is raised
+    _quieten()
     url = _checked_address(address)
     try:
         return Client(url, timeout=CONNECT_SECONDS, set_as_default=False)  # type: ignore[no-untyped-call]  # Dask's
     except (OSError, ValueError, TypeError, RuntimeError) as error:
         raise ShellError(_unreachable(address, error)) from None
+
+
+def _quieten() -> None:
+    """Have Dask write no lines of its own beside ours: what matters is raised.
+
+    When it is imported it gives its loggers, and those of what it is built on, handlers that write
+    to standard error, and levels by its settings.
+    """
+    names = [one for one in logging.getLogger().manager.loggerDict if one.startswith(LOGGERS)]
+    for logger in map(logging.getLogger, names):
+        logger.handlers.clear()
+        logger.propagate = True
+        if logger.name.startswith(LOGGERS[0]):
+            logger.setLevel(logging.CRITICAL)
 
 
 def _checked_address(address: str) -> str:

@@ -3,6 +3,8 @@
 import base64
 import io
 import json
+import logging
+import warnings
 from urllib.parse import quote, quote_plus
 
 import pytest
@@ -45,6 +47,30 @@ def test_no_form_of_a_secret_is_logged(form: str, *, text: bool) -> None:
         assert str(secret.values[0]) not in line
     shifted = {base64.b64encode(bytes(n) + TOKEN.encode())[4:-4].decode() for n in range(3)}
     assert [] == [digits for digits in shifted if digits in line]
+
+
+@pytest.mark.filterwarnings("default")
+def test_what_libraries_log_is_json_too() -> None:
+    """Warnings as well, in one line each, without secrets and without the words of an exception."""
+    stream = io.StringIO()
+    logging.captureWarnings(capture=False)  # pytest took back what an earlier test had set
+    configure_log(stream, text=False, colours=False, secrets=[TOKEN])
+    log = logging.getLogger("some.library")
+    log.info("not worth a line")
+    log.warning("a key is lost:\n%s", TOKEN)
+    log.error("it failed", exc_info=ValueError(TOKEN))
+    warnings.warn("two versions", RuntimeWarning, stacklevel=1)
+
+    lines = [json.loads(line) for line in stream.getvalue().splitlines()]
+    lost, failed, warned = lines
+    assert ("warning", "some.library", "a key is lost:\\n***") == (
+        lost["level"],
+        lost["logger"],
+        lost["msg"],
+    )
+    assert ("error", "it failed") == (failed["level"], failed["msg"])
+    assert "ValueError" == failed["trace"]
+    assert "RuntimeWarning: two versions" in warned["msg"]
 
 
 def test_values_stay_values() -> None:

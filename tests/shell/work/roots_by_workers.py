@@ -1,5 +1,6 @@
 """Roots of a remote that the workers of a real Dask cluster on loopback compute for a daemon."""
 
+import json
 import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -71,12 +72,14 @@ class Served:
 
     @contextmanager
     def running(self, *more: str, address: str = "") -> Iterator["subprocess.Popen[bytes]"]:
-        """Run the daemon while the block lasts; it must end with 0."""
+        """Run the daemon while the block lasts; it must end with 0, and have logged JSON alone."""
         service = ("--remote", f"file://{self.remote}", "--mirror", str(self.folder / "mirror"))
         executor = ("--executor", address or self.cluster.dask)
         options = (*service, "--roots", "teams/*", *executor, *WATCHED, *more)
         with running(self.folder, *options, log=self.log) as daemon:
             yield daemon
+        for line in self.log.read_text().splitlines():
+            json.loads(line)
 
     def placed(self) -> list[int]:
         """Return how many bindings each root has."""

@@ -1,5 +1,6 @@
 """Long work on a real Dask cluster on loopback: equal results, lost workers, refusals."""
 
+import logging
 import os
 import signal
 import socket
@@ -161,6 +162,21 @@ def test_worker_with_another_package_is_refused(tmp_path: Path, before: str, mes
             pytest.raises(ShellError, match=message),
         ):
             list(results_of(workers, square, range(2)))
+
+
+def test_dask_writes_no_lines_of_its_own(
+    cluster: Cluster, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Whatever its loggers were set up to write, by itself or by its settings."""
+    own = [logging.getLogger(name) for name in ("distributed", "distributed.client")]
+    for logger in own:
+        logger.addHandler(logging.StreamHandler())
+        logger.setLevel(logging.DEBUG)
+    with open_cluster(cluster.dask):
+        for logger in (*own, logging.getLogger("distributed.new")):
+            logger.warning("a line of its own")
+
+    assert ("", "") == capfd.readouterr()
 
 
 def test_extra_that_is_not_installed_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
