@@ -141,6 +141,8 @@ release: $(INSTALLED)
 lock: $(INSTALLED)
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --upgrade --no-header \
 	  pyproject.toml -o deploy/requirements.txt
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --upgrade --no-header \
+	  --extra dask --constraint deploy/requirements.txt pyproject.toml -o deploy/requirements-dask.txt
 
 # The digests of the base images, from their registry.
 pin: $(INSTALLED)

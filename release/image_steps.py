@@ -69,9 +69,13 @@ def build(folder: Path, base: Path, dockerfile: str) -> Image:
     for word, rest in instructions(dockerfile):
         match word:
             case "FROM":
+                name, _, stage = rest.partition(" AS ")
                 image = Image(folder / f"stage-{len(stages)}")
-                run("cp", "--archive", str(base), str(image.root))
-                stages[rest.partition(" AS ")[2] or "last"] = image
+                below = stages.get(name)
+                if below is not None:
+                    image.user, image.variables = below.user, dict(below.variables)
+                run("cp", "--archive", str(base if below is None else below.root), str(image.root))
+                stages[stage or "last"] = image
             case "COPY":
                 copy(rest, image.root, stages)
             case "RUN":

@@ -25,13 +25,18 @@ DOCKERFILE = (ROOT / "deploy/Dockerfile").read_text(encoding="utf-8")
 
 def built(folder: Path = FOLDER) -> dict[str, Body]:
     """Return what kubectl builds of a folder, by kind."""
+    return {str(one["kind"]): one for one in built_list(folder)}
+
+
+def built_list(folder: Path) -> list[Body]:
+    """Return what kubectl builds of a folder."""
     text = subprocess.run(
         [str(kubectl()), "kustomize", str(folder)],
         capture_output=True,
         text=True,
         check=True,
     ).stdout
-    return {one["kind"]: one for one in YAML(typ="safe").load_all(text)}
+    return list(YAML(typ="safe").load_all(text))
 
 
 def pod() -> Body:

@@ -4,7 +4,6 @@ import logging
 import os
 import signal
 import socket
-import subprocess
 import sys
 from collections.abc import Iterator
 from functools import partial
@@ -23,7 +22,7 @@ from reconciler.shell.work.proofs import prove_stretch
 from reconciler.shell.work.sent_history import Stretch, cut_stretch
 from reconciler.version import __version__
 from tests.cli.history import answer, told_fleet
-from tests.shell.dask_processes import OTHER_BUILD, Cluster, cluster_in
+from tests.shell.dask_processes import OTHER_BUILD, Cluster, cluster_in, new_tls_files
 from tests.shell.repositories import Checkout
 from tests.shell.work.test_executors import SQUARES, square
 from tests.shell.work.test_proofs import opened, proven, proven_singly
@@ -235,12 +234,8 @@ def test_what_is_no_address_is_told(address: str) -> None:
 
 def test_cluster_that_speaks_tls_is_used(fleet: Checkout, tmp_path: Path) -> None:
     """With Dask's own settings."""
-    key, certificate = str(tmp_path / "key.pem"), str(tmp_path / "certificate.pem")
-    subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out",
-         certificate, "-days", "2", "-subj", "/CN=reconciler"],
-        check=True, capture_output=True,
-    )  # fmt: skip
+    tls = new_tls_files(tmp_path)
+    key, certificate = str(tls / "tls.key"), str(tls / "tls.crt")
     settings = {
         "distributed.comm.tls.ca-file": certificate,
         "distributed.comm.tls.client.cert": certificate,
