@@ -1,7 +1,8 @@
 """What the listener answers: /livez, /readyz, /metrics, /hook where there is a secret, the page.
 
 But for the page (`page_endpoints.py`), answers need no credentials, so they hold no name and no
-content of a repository, but for the reason why a pass fails, from which credentials are taken out.
+content of a repository, but for the reasons why a pass fails or a worker does not fit, from which
+credentials are taken out.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Sequence

@@ -13,7 +13,7 @@ import logging
 import pickle
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import CancelledError, Executor, Future
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
@@ -146,7 +146,12 @@ class NamedWorkers:
 
         def wait() -> None:
             try:
-                answer.set_result(ask_worker(self._connected(), worker, partial(call, *given)))
+                client = self._connected()
+            except ShellError as error:  # nothing that speaks against the worker
+                answer.set_exception(BrokenExecutor(str(error)))
+                return
+            try:
+                answer.set_result(ask_worker(client, worker, partial(call, *given)))
             except BaseException as error:  # noqa: BLE001  # whoever waits for it shall have it
                 answer.set_exception(error)
 
