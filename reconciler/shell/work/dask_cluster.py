@@ -68,7 +68,7 @@ class ClusterAround:
     """The cluster of the task that calls: its workers take pieces of that.
 
     A piece is for one worker only, or else it could come to one that does not fit. So only those
-    are asked that have nothing to do.
+    are asked that have nothing to do, for one piece each: threads of a process take turns.
 
     Args:
         helpers: The workers that may take any, by address.
@@ -85,13 +85,11 @@ class ClusterAround:
         client, own = get_client(), get_worker().address
         threads: dict[str, int] = client.nthreads()  # type: ignore[no-untyped-call]  # Dask's
         begun: dict[str, Sequence[str]] = client.processing()  # type: ignore[no-untyped-call]  # Dask's
-        free = {
-            one: threads[one] - len(begun.get(one, ())) + (one == own)  # this task gives its place
+        self._free = [
+            one
             for one in sorted(self._helpers)
-            if one in threads
-        }
-        rounds = range(max(free.values(), default=0))
-        self._free = [one for number in rounds for one in free if free[one] > number]
+            if one in threads and len(begun.get(one, ())) <= (one == own)  # this task gives way
+        ]
         return len(self._free)
 
     @contextlib.contextmanager
