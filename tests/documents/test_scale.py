@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.cli.printing import history_proofs
-from reconciler.shell.work import dask_cluster, failures, proofs
+from reconciler.shell.work import dask_cluster, divided_pass, failures, proofs
 from tests.cli.history import answer, told_fleet
 from tests.shell.dask_processes import cluster_in
 from tests.shell.fleet import ROOT
@@ -34,6 +34,8 @@ def number(text: str) -> float:
         f"ranges of {history_proofs.FEW} commits and more",
         f"not answer within {dask_cluster.CONNECT_SECONDS} s",
         f"no worker within {dask_cluster.WORKER_SECONDS} s",
+        f"{divided_pass.ENOUGH:,} inputs for each worker",
+        f"so from {2 * divided_pass.ENOUGH:,} inputs and two workers on",
     ],
 )
 def test_numbers_are_those_of_the_code(words: str) -> None:

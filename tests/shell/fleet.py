@@ -149,15 +149,25 @@ def process_environment(sources: Sequence[Path] = (ROOT,)) -> dict[str, str]:
 
 @contextmanager
 def running(
-    folder: Path, *arguments: str, log: Path | None = None
+    folder: Path,
+    *arguments: str,
+    log: Path | None = None,
+    environment: Mapping[str, str] | None = None,
 ) -> Iterator["subprocess.Popen[bytes]"]:
-    """Run the daemon as a process of its own while the block lasts; it must end with 0."""
+    """Run the daemon as a process of its own while the block lasts; it must end with 0.
+
+    Args:
+        folder: For `-C`.
+        arguments: Of `run`.
+        log: What it writes there, beside the folder if nothing else is said.
+        environment: On top of that of all processes that tests start.
+    """
     place = log or folder.with_name(f"{folder.name}.log")
     with place.open("wb") as stream:
         process = subprocess.Popen(
             [sys.executable, "-m", "reconciler", "-C", str(folder), "run", *arguments],
             cwd=ROOT,
-            env=process_environment(),
+            env={**process_environment(), **(environment or {})},
             stdin=subprocess.DEVNULL,
             stdout=stream,
             stderr=stream,
