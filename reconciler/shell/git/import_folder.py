@@ -14,7 +14,7 @@ from pathlib import Path
 
 from reconciler.shell.git.checkout.configuration import may_configure
 from reconciler.shell.git.command import Git
-from reconciler.shell.git.held_objects import ObjectFolder, new_folder
+from reconciler.shell.git.held_objects import KEEP, ObjectFolder, new_folder
 from reconciler.shell.git.journal import FOLDER
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.processes.held_signals import held_signals
@@ -39,9 +39,7 @@ def importing_git(repository: Repository) -> Iterator[tuple[Git, ObjectFolder]]:
     store = repository.common_dir / "objects"
     try:
         with held_signals():
-            folder = new_folder(repository.common_dir / FOLDER)
-            descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            folder, descriptor = _locked_folder(repository)
             held = ObjectFolder(folder=folder, descriptor=descriptor, store=store)
         for name in ("objects/info", "refs"):
             (folder / name).mkdir(parents=True)
@@ -60,24 +58,35 @@ def importing_git(repository: Repository) -> Iterator[tuple[Git, ObjectFolder]]:
 
 
 def remove_dead_imports(repository: Repository) -> None:
-    """Remove the folders of processes that are gone, with their git commands."""
+    """Remove the folders of processes that are gone, with their git commands.
+
+    Each is locked while it goes: a folder that is being made looks as if its process were gone.
+    """
     for folder in (repository.common_dir / FOLDER).glob(f"*{SUFFIX}"):
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-            if _is_free(folder):
-                store = repository.common_dir / "objects"
-                ObjectFolder(folder=folder, descriptor=-1, store=store).let_go()
+            descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                os.close(descriptor)
+                continue
+            store = repository.common_dir / "objects"
+            ObjectFolder(folder=folder, descriptor=descriptor, store=store).let_go()
 
 
-def _is_free(folder: Path) -> bool:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    else:
-        return True
-    finally:
-        os.close(descriptor)
+def _locked_folder(repository: Repository) -> tuple[Path, int]:
+    """Make a folder, and return it with the descriptor that locks it.
+
+    Whoever removes dead ones may take it before it is locked; then it is made again.
+    """
+    while True:
+        with contextlib.suppress(FileNotFoundError):
+            folder = new_folder(repository.common_dir / FOLDER)
+            descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            if (folder / KEEP).exists():
+                return folder, descriptor
+            os.close(descriptor)
 
 
 def _alternates(store: Path) -> bytes:

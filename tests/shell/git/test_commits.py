@@ -9,8 +9,10 @@ import pytest
 from reconciler.core.changes import Change, DeleteFile, WriteFile
 from reconciler.shell.git.commits import check_path, write_commit
 from reconciler.shell.git.errors import GitError, LostRace, PathBlocked
+from reconciler.shell.git.held_objects import new_folder
 from reconciler.shell.git.history import read_commit
 from reconciler.shell.git.identity import CommitIdentity
+from reconciler.shell.git.import_folder import remove_dead_imports
 from reconciler.shell.git.objects import list_files, read_file
 from reconciler.shell.git.own_packs import MANY
 from reconciler.shell.git.publish import publish
@@ -271,6 +273,27 @@ def test_of_many_writers_exactly_one_wins(tmp_path: Path) -> None:
         thread.join()
 
     assert [repository.resolve("main")] == won
+
+
+def test_a_folder_taken_before_it_is_locked_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another root clears up at that very moment, and cannot know that somebody is at work."""
+    repository, head = opened(tmp_path)
+    made: list[Path] = []
+
+    def take_the_first(place: Path) -> Path:
+        made.append(new_folder(place))
+        if len(made) == 1:
+            remove_dead_imports(repository)
+        return made[-1]
+
+    monkeypatch.setattr("reconciler.shell.git.import_folder.new_folder", take_the_first)
+    new = commit(repository, WriteFile("c.yaml", "c"), parent=head)
+
+    assert 2 == len(made)
+    assert b"c" == read_file(repository, new, "c.yaml")
+    assert not any(folder.exists() for folder in made)
 
 
 @pytest.mark.parametrize("files", [1, 200], ids=["small", "large"])
