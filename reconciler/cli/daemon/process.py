@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import FrameType
@@ -120,6 +121,7 @@ def _served(name: str, passes: Passes, seconds: float, stack: ExitStack) -> Serv
     watched = None if distant else passes.branch.repository.common_dir
     wakeups = stack.enter_context(Wakeups(watched, poll_seconds=seconds))
     health = DaemonHealth(poll_seconds=seconds)
+    passes = replace(passes, is_stopped=lambda: wakeups.stopped)
     return ServedRoot(name=name, passes=passes, wakeups=wakeups, health=health)
 
 

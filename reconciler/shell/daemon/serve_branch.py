@@ -28,6 +28,7 @@ from reconciler.shell.daemon.events import (
 from reconciler.shell.daemon.pass_log import PassLog
 from reconciler.shell.passes.one_pass import Passes
 from reconciler.shell.passes.pass_summary import PassSummary, summary_of
+from reconciler.shell.passes.turns import PassDropped
 from reconciler.shell.processes.machine_limits import limit_met
 from reconciler.shell.reading.sources import Heads
 from reconciler.version import __version__
@@ -50,10 +51,6 @@ class WakeupSource(Protocol):
         """Return when something may have changed or time is up; false says to stop."""
 
 
-class PassDropped(Exception):
-    """A pass that had not begun when the daemon was told to stop."""
-
-
 class PassRunner(Protocol):
     """Who computes the passes of a root: this process, or a worker that has its memory."""
 
@@ -68,7 +65,7 @@ class PassRunner(Protocol):
 
         Raises:
             FailedElsewhere: It was computed elsewhere, and did not end well.
-            PassDropped: The daemon was told to stop, and it has not begun.
+            PassDropped: The daemon was told to stop, and it has not begun, or waits for its turn.
         """
 
     def rest(self, passes: Passes, /) -> bool:

@@ -14,6 +14,7 @@ from reconciler.shell.git.publish import BranchMove
 from reconciler.shell.git.recovery import recover
 from reconciler.shell.git.remotes.mirror import Mirror
 from reconciler.shell.git.repository import Repository
+from reconciler.shell.passes.turns import JointFetches, Turns
 
 
 class Branch(Protocol):
@@ -26,6 +27,10 @@ class Branch(Protocol):
     @property
     def name(self) -> str:
         """Name without `refs/heads/`."""
+
+    @property
+    def writers(self) -> Turns:
+        """Whose turn it is to write a pass, where several roots of this process share it."""
 
     def head(self) -> str:
         """Return the full hex id of the branch's commit, fetched if it is elsewhere."""
@@ -77,6 +82,7 @@ class LocalBranch:
     name: str
     turn: threading.RLock = field(default_factory=threading.RLock, compare=False, repr=False)
     mended: MendedIndexes = field(default_factory=MendedIndexes, compare=False, repr=False)
+    writers: Turns = field(default_factory=Turns, compare=False, repr=False)
 
     def share(self) -> None:
         """Let several threads serve folders of it: only moves must take turns, and they do."""
@@ -142,6 +148,8 @@ class RemoteBranch:
     mirror: Mirror
     repository: Repository
     name: str
+    writers: Turns = field(default_factory=Turns, compare=False, repr=False)
+    fetches: JointFetches = field(default_factory=JointFetches, compare=False, repr=False)
 
     def share(self) -> None:
         """Let several threads serve folders of it, through one mirror."""
@@ -153,7 +161,7 @@ class RemoteBranch:
 
     def head(self) -> str:
         """Fetch the branch and return its commit."""
-        found = self.mirror.fetch(self.name)
+        found = self.fetches.head(self.name, self.mirror.fetch)
         if found is None:
             raise ShellError(f'the remote has no branch "{self.name}"; push a first commit to it')
         return found
@@ -181,7 +189,7 @@ class RemoteBranch:
 
     def beside(self, name: str) -> str | None:
         """Fetch another branch and return its commit."""
-        return self.mirror.fetch(name)
+        return self.fetches.head(name, self.mirror.fetch)
 
     def publish_beside(self, name: str, *, old: str | None, new: str) -> tuple[KeptEdit, ...]:
         """Push another branch."""

@@ -3,8 +3,10 @@
 import random
 import time
 from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import NamedTuple
 
 from reconciler.core.changes import Outcome
 from reconciler.core.memo import Memo
@@ -32,14 +34,15 @@ from reconciler.shell.passes.pass_commit import commit_pass, editors_of
 from reconciler.shell.passes.pass_report import PassReport
 from reconciler.shell.passes.step_times import StepTimes
 from reconciler.shell.passes.trust import RefusedCommit
+from reconciler.shell.passes.turns import PassDropped
 from reconciler.shell.processes.freed_memory import give_back
 from reconciler.shell.reading.kept.settled_commits import SettledCommits
 from reconciler.shell.reading.load import Loader
 from reconciler.shell.reading.sources import Heads, ServedBranches
 from reconciler.shell.work.divided_pass import decide_divided
 
-RACES = 5  # several writers on one branch settle in two or three rounds
-MOST_RACES = 60  # those counted that changed nothing that is decided from, which settle at once
+MOST_DECISIONS = 6  # of one pass; several writers on one branch settle in two or three rounds
+MOST_RACES = 1000  # lost to pushes after which the decision stands: only an end to what has none
 PIECES = 10  # of parsed documents, written between two looks at the branch; half a second
 
 
@@ -48,17 +51,14 @@ def _delivered_to(report: PassReport) -> tuple[str, ...]:
     return decode_delivery(settings_in(report.world)).branches
 
 
-def _carried_over(lost: PassReport, world: World, now: datetime) -> Outcome | None:
-    """Return what a pass that came too late decided, if it would decide the same by now.
+class _Overtaken(NamedTuple):
+    """A decision that does not stand: where the branches are by now, and how many races it lost.
 
-    Files that somebody edits while they would go are looked at anew.
+    `heads` is `None` where nobody has looked yet.
     """
-    if lost.waiting or lost.outcome.removals:
-        return None
-    due = lost.outcome.recheck_at
-    if due is not None and now >= due:
-        return None
-    return carried_over(lost.outcome, lost.now, lost.world, world)
+
+    heads: Heads | None = None
+    races: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +77,7 @@ class Passes:
         began: Is told which commit of people a pass looks at, as it begins.
         settled: Keeps a commit in which nothing is left to do, `None` if nothing does.
         divided: Decides a pass with other processes; `None` where this one has to do it.
+        is_stopped: Tells a pass that waits for its turn, or has lost a race, to end.
     """
 
     branches: ServedBranches
@@ -90,6 +91,7 @@ class Passes:
     began: Callable[[str], None] = lambda _: None
     settled: SettledCommits | None = None
     divided: Callable[[World, datetime], Outcome | None] = decide_divided
+    is_stopped: Callable[[], bool] = lambda: False
 
     @property
     def branch(self) -> Branch:
@@ -101,33 +103,29 @@ class Passes:
         *,
         at: datetime | None = None,
         times: StepTimes | None = None,
-        lost: PassReport | None = None,
+        heads: Heads | None = None,
     ) -> PassReport:
         """Compute a pass without committing anything.
 
         Args:
             at: Moment of the pass; `None` takes the clock's.
             times: Where the time that it takes is counted.
-            lost: A pass that came too late to be committed; what it decided stands, with its
-                moment, if nothing that it looked at has changed since.
+            heads: Where the branches are; `None` fetches them.
 
         Raises:
             ClockBehind: The moment is not later than the last pass.
         """
         branches, times = self.branches, times or StepTimes()
-        with times.step("fetch"):
-            heads = branches.heads()
+        if heads is None:
+            with times.step("fetch"):
+                heads = branches.heads()
         self.began(heads.inputs)
         with times.step("load"):
             world = branches.load(self.loader, heads)
         heads = heads._replace(reports=world.reported_at or None)
         now = moment_of_pass(world, self.clock, self.pause) if at is None else later(world, at)
         with times.step("schedule"):
-            kept = None if lost is None else _carried_over(lost, world, now)
-            if lost is not None and kept is not None:
-                now, outcome, waiting = lost.now, kept, frozenset[str]()
-            else:
-                outcome, waiting = self._reconcile(world, now, heads)
+            outcome, waiting = self._reconcile(world, now, heads)
         return PassReport(
             world=world,
             outcome=outcome,
@@ -136,7 +134,6 @@ class Passes:
             commit=None,
             waiting=waiting,
             refused=self._refused(),
-            stands=kept is not None,
         )
 
     def run(self, *, at: datetime | None = None, publish: bool = True) -> PassReport:
@@ -148,6 +145,7 @@ class Passes:
 
         Raises:
             LostRace: The branch moved each time.
+            PassDropped: It was told to end while it waited for its turn.
             ShellError: Git or the remote refused.
         """
         self.branch.recover()
@@ -237,12 +235,12 @@ class Passes:
         return None
 
     def _run(self, *, at: datetime | None, publish: bool) -> PassReport:
-        times, races = StepTimes(), 0
-        report: PassReport | None = None
-        for race in range(MOST_RACES + 1):
-            report = replace(self.decide(at=at, times=times, lost=report), steps=times.seconds)
-            # What others pushed may be no input: then the same is written on top of it, at once.
-            races += race > 0 and not report.stands
+        times, last = StepTimes(), _Overtaken()
+        for decision in range(MOST_DECISIONS):
+            if decision:
+                self.pause(random.uniform(0.01, 0.1) * 2**decision)  # noqa: S311  # spreads writers
+            report = self.decide(at=at, times=times, heads=last.heads)
+            report = replace(report, races=last.races, steps=times.seconds)
             if not report.outcome.changes:
                 if publish:
                     self.branches.bring_back(report.heads)
@@ -250,27 +248,90 @@ class Passes:
             contested = self.contest.fought_over(report.world, report.outcome, report.now)
             if contested is not None:
                 return replace(report, contested=contested)
-            report = replace(report, editors=tuple(editors_of(report, self.branch.repository)))
-            with times.step("commit"):
-                signing = self.branches.signing(self.delivery.key)
-                commit = commit_pass(report, self.branch.repository, self.author, signing)
-            if commit == report.heads.parent:
-                return report
-            decided = replace(report, commit=commit, races=race)
-            try:
-                if publish:
-                    with times.step("push"):
-                        published = self._publish(decided)
-                    self.contest.wrote(report.world, report.outcome, report.now)
-                    return published
-            except LostRace:
-                if races == RACES or race == MOST_RACES:
-                    raise
-                if not report.stands:
-                    self.pause(random.uniform(0.01, 0.1) * 2**races)  # noqa: S311  # spreads writers
-                continue
+            with self.branch.writers.taken(self.is_stopped):
+                written = self._written(report, times, publish=publish)
+            if isinstance(written, PassReport):
+                return written
+            last = written
+        raise LostRace(f"{self.branches.moved} moved each time that a pass was decided")
+
+    def _written(
+        self, report: PassReport, times: StepTimes, *, publish: bool
+    ) -> PassReport | _Overtaken:
+        """Write a decision and move the branch; call it in turn.
+
+        However often others move the branch meanwhile, the same is written on top of them for as
+        long as the decision stands: each of their pushes costs one more try at most.
+        """
+        heads = self._known_heads(report) if publish else report.heads
+        while True:
+            if heads != report.heads:
+                standing = self._standing(report, heads, times)
+                if standing is None:
+                    return _Overtaken(heads, report.races)
+                report = standing
+            published = self._tried(report, times, publish=publish)
+            if published is not None:
+                return published
+            if self.is_stopped():
+                raise PassDropped
+            report = replace(report, races=report.races + 1)
+            heads = self._known_heads(report)
+            if heads == report.heads:
+                with times.step("fetch"):
+                    heads = self.branches.heads()._replace(reports=report.heads.reports)
+            if heads == report.heads:  # it was refused, and nobody has moved anything
+                return _Overtaken(heads, report.races)
+
+    def _tried(self, report: PassReport, times: StepTimes, *, publish: bool) -> PassReport | None:
+        """Commit a decision and move the branch; `None` if the branch has moved already."""
+        report = replace(report, editors=tuple(editors_of(report, self.branch.repository)))
+        with times.step("commit"):
+            signing = self.branches.signing(self.delivery.key)
+            commit = commit_pass(report, self.branch.repository, self.author, signing)
+        if commit == report.heads.parent:
+            return report
+        decided = replace(report, commit=commit)
+        if not publish:
             return decided
-        raise AssertionError("the last race raises")
+        try:
+            with times.step("push"):
+                published = self._publish(decided)
+        except LostRace:
+            if report.races == MOST_RACES:
+                raise
+            return None
+        self.contest.wrote(report.world, report.outcome, report.now)
+        return published
+
+    def _known_heads(self, report: PassReport) -> Heads:
+        """Return where the branches are by now, as far as was seen here: nothing is fetched."""
+        if self.branch.repository.find(self.branches.moved) == report.heads.old:
+            return report.heads
+        return self.branches.heads(fetched=False)._replace(reports=report.heads.reports)
+
+    def _standing(self, report: PassReport, heads: Heads, times: StepTimes) -> PassReport | None:
+        """Return a decision as one about other heads, with its moment; `None` if it does not stand.
+
+        It stands where nothing that it was decided from differs, and where a person edits the same
+        files as before of those that it would remove.
+        """
+        self.began(heads.inputs)
+        with times.step("load"):
+            world = self.branches.load(self.loader, heads, lambda _: report.heads.reports)
+        with times.step("schedule"):
+            outcome = carried_over(report.outcome, report.now, report.world, world)
+            taken = report.waiting.union(one.path for one in report.outcome.removals)
+            if outcome is None or (taken and self._busy(taken, heads) != report.waiting):
+                return None
+        return replace(
+            report,
+            world=world,
+            outcome=outcome,
+            heads=heads,
+            refused=self._refused(),
+            stands=True,
+        )
 
     def _reconcile(
         self, world: World, now: datetime, heads: Heads
@@ -283,6 +344,6 @@ class Passes:
             outcome = reconcile(world, now, busy=waiting, memo=self.memo)
         return outcome, waiting
 
-    def _busy(self, taken: set[str], heads: Heads) -> frozenset[str]:
+    def _busy(self, taken: AbstractSet[str], heads: Heads) -> frozenset[str]:
         """Return the files that stay: those that a person edits, and all while commits wait."""
         return frozenset(taken) if heads.tip else self.branch.busy(taken, at=heads.inputs)

@@ -88,12 +88,16 @@ class ServedBranches:
         root = self.repository.prefix
         return CommitSigning.by(key, CommitPurpose(Purpose.DECISIONS, self.moved, root))
 
-    def heads(self, feedback_branch: str = "") -> Heads:
-        """Return where the branches are; reports only where they have a branch of their own."""
+    def heads(self, feedback_branch: str = "", *, fetched: bool = True) -> Heads:
+        """Return where the branches are; reports only where they have a branch of their own.
+
+        Unless they are fetched, it is where they were when somebody fetched or pushed them last.
+        """
         reports = self.reports(feedback_branch) if feedback_branch else None
         before = self._accepted()
-        inputs = self.inputs.head()
-        outputs = self.inputs.beside(self.moved) if self.layout.apart else inputs
+        inputs = self.inputs.head() if fetched else self.repository.resolve(self.inputs.name)
+        beside = self.inputs.beside if fetched else self.repository.find
+        outputs = beside(self.moved) if self.layout.apart else inputs
         heads = Heads(inputs, outputs, reports)
         return heads if self.trust is None else self._trusted(heads, self.trust, before)
 
@@ -157,8 +161,15 @@ class ServedBranches:
             return head, head or before
         return head, self.trust.accept(name, head, before, purpose=Purpose.DELIVERY).written
 
-    def load(self, loader: Loader, heads: Heads) -> World:
+    def load(
+        self, loader: Loader, heads: Heads, reports: Callable[[str], str | None] | None = None
+    ) -> World:
         """Return the world at some heads.
+
+        Args:
+            loader: Reads it.
+            heads: Where the branches are.
+            reports: Returns the commit of a branch that clusters report on, `None` fetches it.
 
         Raises:
             UsageError: The branch of outputs is not there, and the inputs hold outputs.
@@ -172,7 +183,7 @@ class ServedBranches:
                     f"outputs: start it from them with git branch {self.moved} "
                     f"{self.inputs.name}, and remove them from {self.inputs.name} afterwards"
                 )
-        return Sources(heads.inputs, outputs).load(loader, self.reports)
+        return Sources(heads.inputs, outputs).load(loader, reports or self.reports)
 
     def may_move_with(self, others: Iterable[str]) -> bool:
         """Return whether the branch of the outputs and others may move in one transaction."""

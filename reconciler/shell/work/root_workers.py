@@ -18,8 +18,8 @@ from typing import TypeVar
 from reconciler.errors import ReconcilerError, ShellError
 from reconciler.model.message_text import shown
 from reconciler.shell.daemon.events import FailedElsewhere, PassFailure
-from reconciler.shell.daemon.serve_branch import PassDropped
 from reconciler.shell.passes.pass_summary import PassSummary
+from reconciler.shell.passes.turns import PassDropped
 from reconciler.shell.processes.background import Background
 from reconciler.shell.processes.held_signals import LONGEST_UNANSWERED_SECONDS
 from reconciler.shell.work.fit_workers import (
