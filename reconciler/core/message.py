@@ -297,7 +297,7 @@ def plain(text: str) -> str:
     >>> plain("a [skip ci]\nSigned-off-by: me")
     'a (skip ci) Signed-off-by: me'
     """
-    shown = "".join(c if c.isprintable() else " " for c in text)
+    shown = text if text.isprintable() else "".join(c if c.isprintable() else " " for c in text)
     return shown.replace("[", "(").replace("]", ")").replace("***", "* * *").strip()
 
 

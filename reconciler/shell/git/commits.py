@@ -18,7 +18,7 @@ from reconciler.shell.git.errors import GitError, PathBlocked
 from reconciler.shell.git.held_objects import ObjectFolder
 from reconciler.shell.git.identity import CommitIdentity, check_identity
 from reconciler.shell.git.import_folder import importing_git
-from reconciler.shell.git.objects import ChangedFile, added_objects, changed_files
+from reconciler.shell.git.objects import ChangedFile, added_objects, changed_files, find_trees
 from reconciler.shell.git.own_packs import remember, roll_up
 from reconciler.shell.git.repository import EMPTY_TREES, Repository, check_commit
 from reconciler.shell.git.signing import CommitSigning, write_signed
@@ -27,6 +27,7 @@ from reconciler.shell.git.signing import CommitSigning, write_signed
 DOT_GIT = re.compile(r"(?:\.git|git~\d+)[ .]*(?::.*)?", re.IGNORECASE)
 IGNORABLE = re.compile("[\u200c-\u200f\u202a-\u202e\u2060-\u206f\ufeff]")  # HFS+ drops these
 SLOWEST = 1_000_000  # bytes of content a second that git writes at least, beside other work
+NOT_PLAIN = re.compile(r"[\x00-\x1f\x7f\\]")
 MAX_PATH_BYTES = 4096
 MAX_NAME_BYTES = 255
 ONE_PACK = {"fastimport.unpackLimit": "0", "pack.compression": "1"}  # ids do not compress
@@ -41,6 +42,23 @@ class ImportTarget:
     folder: ObjectFolder
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EarlierCommit:
+    """A commit that did not come onto its branch, of which most is written once more.
+
+    Attributes:
+        revision: Full hex id of it; what it is made of is held still.
+        parent: The commit that it was written on.
+        changes: What it changed, as `write_commit` was told.
+        folder: Where most of that is.
+    """
+
+    revision: str
+    parent: str
+    changes: Sequence[Change]
+    folder: str
+
+
 def write_commit(
     repository: Repository,
     changes: Sequence[Change],
@@ -50,6 +68,7 @@ def write_commit(
     at: datetime,
     author: CommitIdentity,
     signing: CommitSigning | None = None,
+    earlier: EarlierCommit | None = None,
 ) -> str:
     """Write one commit on top of `parent`; no branch moves.
 
@@ -63,6 +82,7 @@ def write_commit(
         at: Aware moment of author and committer.
         author: Author and committer.
         signing: Who signs it and for what, which the message then says; `None` for nobody.
+        earlier: A commit with nearly the same changes; it only saves work.
 
     Returns:
         Full hex id of the commit; `parent` itself if the changes leave its tree as it is.
@@ -75,13 +95,16 @@ def write_commit(
     written = [(_full_path(repository, change.path), change) for change in changes]
     _check_paths(written)
     head = _head(parent=parent, message=message, at=at, author=author)
+    tree, left = _folder_of(earlier, repository, parent=parent, written=written)
     size = sum(len(change.content) for change in changes if isinstance(change, WriteFile))
     seconds = repository.git.timeout_seconds + size / SLOWEST
     roll_up(repository)
     with importing_git(repository) as (git, folder):
         patient = replace(git.having(settings=ONE_PACK), timeout_seconds=seconds)
         target = ImportTarget(repository=repository, git=patient, folder=folder)
-        commit = _import_whole(target, [*head, *_files(written)], parent=parent, written=written)
+        commit = _import_whole(
+            target, [*head, *tree, *_files(left)], parent=parent, written=written
+        )
         if commit is None:
             return parent or ""
         if signing is not None:
@@ -102,7 +125,7 @@ def check_path(path: str) -> str:
         ValueError: It is absolute, has an empty, `.`, `..` or `.git` part in any spelling, a
             control character or a backslash, or is too long.
     """
-    if any(ord(char) < 32 or ord(char) == 127 or char == "\\" for char in path):
+    if NOT_PLAIN.search(path):
         raise ValueError(f"{path!r} has a control character or a backslash")
     if len(path.encode()) > MAX_PATH_BYTES:
         raise ValueError(f"{path[:40]!r}... is longer than {MAX_PATH_BYTES} bytes")
@@ -154,6 +177,34 @@ def _blocked(path: str, wanted: str) -> PathBlocked:
     return PathBlocked(f'"{path}" must be {wanted}, but is something else; move it away')
 
 
+def _folder_of(
+    earlier: EarlierCommit | None,
+    repository: Repository,
+    *,
+    parent: str | None,
+    written: Sequence[tuple[str, Change]],
+) -> tuple[Sequence[bytes], Sequence[tuple[str, Change]]]:
+    """Return what takes a folder over from an earlier commit, and the changes that are left.
+
+    It is taken if that commit changed the same files, and its folder was the same before.
+    """
+    if earlier is None or parent is None:
+        return (), written
+    before = {change.path: change for change in earlier.changes}
+    if before.keys() != {change.path for _, change in written}:
+        return (), written
+    folder = _full_path(repository, earlier.folder)
+    was, has, gets = find_trees(repository, [earlier.parent, parent, earlier.revision], folder)
+    if was != has or gets is None:
+        return (), written
+    left = [
+        (path, change)
+        for path, change in written
+        if not path.startswith(f"{folder}/") or before[change.path] != change
+    ]
+    return [b"M 040000 %s %s\n" % (gets.encode(), _quoted(folder))], left
+
+
 def _import_whole(
     target: ImportTarget,
     parts: Sequence[bytes],
@@ -187,8 +238,11 @@ def _import_whole(
 
 
 def _pack(target: ImportTarget, needed: AbstractSet[str]) -> None:
-    """Let the packs of a folder have these objects, too, and put them into the repository."""
-    missing = needed - target.folder.ids()
+    """Let the packs of a folder have these objects, too, and put them into the repository.
+
+    Those that are held since an earlier commit are safe where they are.
+    """
+    missing = needed - target.folder.ids() - target.repository.held.ids()
     if missing:
         stdin = "".join(f"{name}\n" for name in sorted(missing)).encode()
         base = target.folder.objects / "pack/pack"

@@ -94,6 +94,10 @@ class HeldObjects:
         if not self._depth:
             self._let_go()
 
+    def ids(self) -> set[str]:
+        """Return the full hex ids of all objects that are held."""
+        return {name for folder in self._folders for name in folder.ids()}
+
     def put_again(self) -> None:
         """Put back what a collector took all the same; call it when a reference names it."""
         for folder in self._folders:

@@ -1,6 +1,6 @@
 """Reads in bulk from the object database; nothing is ever checked out."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import BinaryIO, NamedTuple
 
@@ -186,6 +186,22 @@ def added_objects(repository: Repository, old: str, new: str) -> set[str]:
         for line, _ in git.answers([f"{check_commit(new)}^{{tree}}\n".encode()]):
             found.add(line.decode().split()[0])
     return found
+
+
+def find_trees(repository: Repository, revisions: Sequence[str], folder: str) -> list[str | None]:
+    """Return the id of a folder's tree at each of some commits, `None` where there is no folder.
+
+    Args:
+        repository: Where the commits are.
+        revisions: Full hex ids.
+        folder: Path from the top.
+    """
+    questions = [f"{check_commit(one)}:{folder}\n".encode() for one in revisions]
+    with repository.kept.lent(repository.git, "cat-file", "--batch-check") as git:
+        answers = [line.decode(errors="replace").split() for line, _ in git.answers(questions)]
+    return [
+        one[0] if one[1:2] == ["tree"] and COMMIT_ID.fullmatch(one[0]) else None for one in answers
+    ]
 
 
 def _differing(

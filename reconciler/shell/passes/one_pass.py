@@ -264,45 +264,55 @@ class Passes:
         long as the decision stands: each of their pushes costs one more try at most.
         """
         heads = self._known_heads(report) if publish else report.heads
+        lost: PassReport | None = None
         while True:
             if heads != report.heads:
                 standing = self._standing(report, heads, times)
                 if standing is None:
                     return _Overtaken(heads, report.races)
                 report = standing
-            published = self._tried(report, times, publish=publish)
+            committed = self._committed(report, times, lost)
+            if committed.commit is None or not publish:
+                return committed
+            published = self._moved(committed, times)
             if published is not None:
                 return published
             if self.is_stopped():
                 raise PassDropped
-            report = replace(report, races=report.races + 1)
-            heads = self._known_heads(report)
-            if heads == report.heads:
-                with times.step("fetch"):
-                    heads = self.branches.heads()._replace(reports=report.heads.reports)
+            report, lost = replace(report, races=report.races + 1), committed
+            heads = self._heads_after_race(report, times)
             if heads == report.heads:  # it was refused, and nobody has moved anything
                 return _Overtaken(heads, report.races)
 
-    def _tried(self, report: PassReport, times: StepTimes, *, publish: bool) -> PassReport | None:
-        """Commit a decision and move the branch; `None` if the branch has moved already."""
+    def _committed(
+        self, report: PassReport, times: StepTimes, lost: PassReport | None
+    ) -> PassReport:
+        """Write the commit of a decision, if it changes anything, and name it in the report."""
         report = replace(report, editors=tuple(editors_of(report, self.branch.repository)))
         with times.step("commit"):
             signing = self.branches.signing(self.delivery.key)
-            commit = commit_pass(report, self.branch.repository, self.author, signing)
-        if commit == report.heads.parent:
-            return report
-        decided = replace(report, commit=commit)
-        if not publish:
-            return decided
+            commit = commit_pass(report, self.branch.repository, self.author, signing, lost)
+        return report if commit == report.heads.parent else replace(report, commit=commit)
+
+    def _moved(self, committed: PassReport, times: StepTimes) -> PassReport | None:
+        """Move the branch to the commit of a decision; `None` if it has moved elsewhere already."""
         try:
             with times.step("push"):
-                published = self._publish(decided)
+                published = self._publish(committed)
         except LostRace:
-            if report.races == MOST_RACES:
+            if committed.races == MOST_RACES:
                 raise
             return None
-        self.contest.wrote(report.world, report.outcome, report.now)
+        self.contest.wrote(committed.world, committed.outcome, committed.now)
         return published
+
+    def _heads_after_race(self, report: PassReport, times: StepTimes) -> Heads:
+        """Return where the branches are instead; fetched, unless that was seen here already."""
+        heads = self._known_heads(report)
+        if heads != report.heads:
+            return heads
+        with times.step("fetch"):
+            return self.branches.heads()._replace(reports=report.heads.reports)
 
     def _known_heads(self, report: PassReport) -> Heads:
         """Return where the branches are by now, as far as was seen here: nothing is fetched."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from reconciler.core.message import commit_message
-from reconciler.shell.git.commits import write_commit
+from reconciler.shell.git.commits import EarlierCommit, write_commit
 from reconciler.shell.git.history import read_history
 from reconciler.shell.git.identity import CommitIdentity
 from reconciler.shell.git.repository import Repository
@@ -20,6 +20,7 @@ def commit_pass(
     repository: Repository,
     author: CommitIdentity,
     signing: CommitSigning | None,
+    lost: PassReport | None = None,
 ) -> str:
     """Write the commit of a pass, and return its full hex id; no branch moves.
 
@@ -28,6 +29,7 @@ def commit_pass(
         repository: Where it is written.
         author: Who commits.
         signing: With what it is signed, `None` for not at all.
+        lost: The same decision as it was committed on other heads and lost a race.
     """
     world, outcome, heads = report.world, report.outcome, report.heads
     message = commit_message(
@@ -49,6 +51,18 @@ def commit_pass(
         at=report.now,
         author=author,
         signing=signing,
+        earlier=None if lost is None else _earlier(lost),
+    )
+
+
+def _earlier(lost: PassReport) -> EarlierCommit | None:
+    """Return the commit that lost a race, unless it put back what others did to our folders."""
+    revision, parent = lost.commit, lost.heads.parent
+    if revision is None or parent is None or lost.heads.tip is not None:
+        return None
+    folder = lost.world.output_root
+    return EarlierCommit(
+        revision=revision, parent=parent, changes=lost.outcome.files, folder=folder
     )
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.core.changes import Change, DeleteFile, WriteFile
-from reconciler.shell.git.commits import check_path, write_commit
+from reconciler.shell.git.commits import EarlierCommit, check_path, write_commit
 from reconciler.shell.git.errors import GitError, LostRace, PathBlocked
 from reconciler.shell.git.held_objects import new_folder
 from reconciler.shell.git.history import read_commit
@@ -294,6 +294,45 @@ def test_a_folder_taken_before_it_is_locked_is_made_again(
     assert 2 == len(made)
     assert b"c" == read_file(repository, new, "c.yaml")
     assert not any(folder.exists() for folder in made)
+
+
+@pytest.mark.parametrize("meanwhile", ["notes.txt", "status/notes.txt", "status/0.yaml"])
+@pytest.mark.parametrize("collected", [False, True], ids=["kept", "collected"])
+def test_what_lost_a_race_is_written_again_alike(
+    tmp_path: Path,
+    meanwhile: str,
+    collected: bool,  # noqa: FBT001
+) -> None:
+    """To the id, on whatever came meanwhile, and with all its objects; what others wrote stays."""
+    repository, head = opened(tmp_path)
+    changes: list[Change] = [WriteFile(f"status/{number}.yaml", f"{number}") for number in range(9)]
+    moved = commit(repository, WriteFile(meanwhile, "theirs"), parent=head)
+    git(repository.git_dir, "update-ref", "refs/heads/main", moved)
+    with repository.held:
+        lost = commit(repository, *changes, DeleteFile("a.yaml"), parent=head)
+        if collected:
+            git(repository.git_dir, "gc", "--quiet", "--prune=now")
+        earlier = EarlierCommit(
+            revision=lost, parent=head, changes=[*changes, DeleteFile("a.yaml")], folder="status"
+        )
+        changes[-1] = WriteFile(changes[-1].path, "later")
+        again = write_commit(
+            repository,
+            [*changes, DeleteFile("a.yaml")],
+            parent=moved,
+            message="Place web",
+            at=NOW,
+            author=ROBOT,
+            earlier=earlier,
+        )
+        git(repository.git_dir, "update-ref", "refs/heads/main", again)
+    git(repository.git_dir, "gc", "--quiet", "--prune=now")
+
+    assert again == commit(repository, *changes, DeleteFile("a.yaml"), parent=moved)
+    assert {meanwhile, "s/b.yaml", *(one.path for one in changes)} == set(
+        list_files(repository, again)
+    )
+    git(repository.git_dir, "fsck", "--strict")
 
 
 @pytest.mark.parametrize("files", [1, 200], ids=["small", "large"])
