@@ -32,6 +32,8 @@ CLUSTERS = 100
 WORKLOADS, MANY = 500, 5_000
 WORKERS = ((1, 1), (1, 2), (2, 1), (2, 2))  # how many, and threads of each
 DAEMONS = (1, 2)  # without any worker, each with its part of the roots
+BESIDE_ROOTS, BESIDE_WORKLOADS = 12, 1_000
+FORGES = (0, 1)  # seconds that a push takes beyond what git takes on this machine
 ONE_WORKLOADS = 10_000
 ONE_WORKERS = ((1, 1), (1, 2), (2, 1))
 CHANGES = 5
@@ -59,14 +61,24 @@ def figures(large: bool) -> Iterator[Figure]:  # noqa: FBT001  # as groups are c
             yield from measured(ROOTS, workloads, daemons=count)
         for count, threads in WORKERS:
             yield from measured(ROOTS, workloads, workers=count, threads=threads)
+    for seconds in FORGES:
+        yield from measured(BESIDE_ROOTS, BESIDE_WORKLOADS, push_seconds=seconds)
     for count, threads in ONE_WORKERS:
         yield from measured(1, ONE_WORKLOADS, workers=count, threads=threads)
 
 
 def measured(
-    number: int, workloads: int, *, daemons: int = 1, workers: int = 0, threads: int = 1
+    number: int,
+    workloads: int,
+    *,
+    daemons: int = 1,
+    workers: int = 0,
+    threads: int = 1,
+    push_seconds: int = 0,
 ) -> Iterator[Figure]:
     """Measure roots of so many workloads; without workers the daemons compute.
+
+    A push takes so many seconds more, as with a forge that is slow.
 
     Yields:
         Seconds by the clock, processor time and memory of each process, the next change, and
@@ -77,6 +89,12 @@ def measured(
         roots = [f"teams/t{one:02d}" for one in range(number)]
         repository = make_bare(folder / "remote.git", files_of(roots, workloads))
         what = f"{number} {'roots' if number > 1 else 'root'} of {workloads:,} workloads"
+        if push_seconds:
+            what = f"{what}, {push_seconds} s a push"
+            hook = repository.git_dir / "hooks/pre-receive"
+            hook.parent.mkdir(exist_ok=True)
+            hook.write_text(f"#!/bin/sh\nsleep {push_seconds}\n")
+            hook.chmod(0o755)
         with cluster_in(folder, workers=0) as cluster:
             site = _Site(folder, repository, roots, cluster, threads)
             for _ in range(workers):
