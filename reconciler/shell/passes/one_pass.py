@@ -42,6 +42,7 @@ from reconciler.shell.reading.sources import Heads, ServedBranches
 from reconciler.shell.work.divided_pass import decide_divided
 
 MOST_DECISIONS = 6  # of one pass; several writers on one branch settle in two or three rounds
+MOST_BESIDE = 60  # races lost to pushes to a branch that is delivered to, where ours is unmoved
 MOST_RACES = 1000  # lost to pushes after which the decision stands: only an end to what has none
 PIECES = 10  # of parsed documents, written between two looks at the branch; half a second
 
@@ -59,6 +60,13 @@ class _Overtaken(NamedTuple):
 
     heads: Heads | None = None
     races: int = 0
+
+
+class _Beaten(NamedTuple):
+    """A decision that was committed and lost a race, and where the branches are instead."""
+
+    committed: PassReport
+    heads: Heads
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -248,8 +256,7 @@ class Passes:
             contested = self.contest.fought_over(report.world, report.outcome, report.now)
             if contested is not None:
                 return replace(report, contested=contested)
-            with self.branch.writers.taken(self.is_stopped):
-                written = self._written(report, times, publish=publish)
+            written = self._written(report, times, publish=publish)
             if isinstance(written, PassReport):
                 return written
             last = written
@@ -258,31 +265,40 @@ class Passes:
     def _written(
         self, report: PassReport, times: StepTimes, *, publish: bool
     ) -> PassReport | _Overtaken:
-        """Write a decision and move the branch; call it in turn.
+        """Write a decision and move the branch, in turn.
 
         However often others move the branch meanwhile, the same is written on top of them for as
-        long as the decision stands: each of their pushes costs one more try at most.
+        long as the decision stands: each of their pushes costs one more try at most, and a turn.
         """
-        heads = self._known_heads(report) if publish else report.heads
         lost: PassReport | None = None
+        unmoved = 0
         while True:
-            if heads != report.heads:
-                standing = self._standing(report, heads, times)
-                if standing is None:
-                    return _Overtaken(heads, report.races)
-                report = standing
-            committed = self._committed(report, times, lost)
-            if committed.commit is None or not publish:
-                return committed
-            published = self._moved(committed, times)
-            if published is not None:
-                return published
+            with self.branch.writers.taken(self.is_stopped):
+                tried = self._tried(report, times, lost, publish=publish)
+            if not isinstance(tried, _Beaten):
+                return tried
             if self.is_stopped():
                 raise PassDropped
-            report, lost = replace(report, races=report.races + 1), committed
-            heads = self._heads_after_race(report, times)
-            if heads == report.heads:  # it was refused, and nobody has moved anything
+            lost = tried.committed
+            unmoved += tried.heads == lost.heads  # another branch has moved, or nobody moved any
+            if unmoved > (MOST_BESIDE if _delivered_to(lost) else 0):
+                return _Overtaken(tried.heads, lost.races)
+            report = replace(lost, commit=None)
+
+    def _tried(
+        self, report: PassReport, times: StepTimes, lost: PassReport | None, *, publish: bool
+    ) -> PassReport | _Overtaken | _Beaten:
+        """Write a decision on the newest head that is known here, if it stands there, and push."""
+        heads = self._known_heads(report) if publish else report.heads
+        if heads != report.heads:
+            standing = self._standing(report, heads, times)
+            if standing is None:
                 return _Overtaken(heads, report.races)
+            report = standing
+        committed = self._committed(report, times, lost)
+        if committed.commit is None or not publish:
+            return committed
+        return self._moved(committed, times)
 
     def _committed(
         self, report: PassReport, times: StepTimes, lost: PassReport | None
@@ -294,15 +310,16 @@ class Passes:
             commit = commit_pass(report, self.branch.repository, self.author, signing, lost)
         return report if commit == report.heads.parent else replace(report, commit=commit)
 
-    def _moved(self, committed: PassReport, times: StepTimes) -> PassReport | None:
-        """Move the branch to the commit of a decision; `None` if it has moved elsewhere already."""
+    def _moved(self, committed: PassReport, times: StepTimes) -> PassReport | _Beaten:
+        """Move the branch to the commit of a decision, or see where it is: others may need that."""
         try:
             with times.step("push"):
                 published = self._publish(committed)
         except LostRace:
             if committed.races == MOST_RACES:
                 raise
-            return None
+            heads = self._heads_after_race(committed, times)
+            return _Beaten(replace(committed, races=committed.races + 1), heads)
         self.contest.wrote(committed.world, committed.outcome, committed.now)
         return published
 

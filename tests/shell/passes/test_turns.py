@@ -24,7 +24,7 @@ from tests.builders import cluster, deployment, path_of, policy, text
 from tests.shell.counted import CommandLog
 from tests.shell.daemon.test_daemon import Steps
 from tests.shell.fleet import PATIENCE_SECONDS, Clock, eventually, passes_of
-from tests.shell.repositories import git, new_bare
+from tests.shell.repositories import Checkout, git, new_bare
 
 ROOTS = tuple(f"teams/t{number}" for number in range(6))
 FIRST, *OTHERS = ROOTS
@@ -277,6 +277,28 @@ def test_a_root_whose_push_fails_delays_no_other(fleet: Fleet) -> None:
 
     assert dict.fromkeys(OTHERS, 0) == fleet.races()
     assert {FIRST: "teams/t0 may not be written"} == fleet.failures()
+
+
+def test_who_loses_a_race_lets_the_others_go_first(fleet: Fleet, tmp_path: Path) -> None:
+    """They know by then what has come, and lose none."""
+    person = Checkout(tmp_path / "person")
+    git(tmp_path, "clone", "--quiet", str(fleet.remote), "person")
+    order: list[str] = []
+
+    def on_push(root: str) -> None:
+        order.append(root)
+        if len(order) == 1:
+            eventually(lambda: branch.writers.waiting == len(OTHERS), "all others wait")
+            person.commit({"notes.txt": "from a person"})
+            person.git("push", "--quiet", "origin", "main")
+
+    branch = fleet.forge(on_push)
+    run_beside({root: fleet.daemon(branch, root) for root in ROOTS})
+
+    first = order[0]
+    assert (len(ROOTS) + 1, first) == (len(order), order[-1])
+    assert {**dict.fromkeys(ROOTS, 0), first: 1} == fleet.races()
+    assert len(ROOTS) == git(fleet.remote, "log", "--format=%an", "main").count("reconciler")
 
 
 def test_a_stop_ends_those_that_wait_for_their_turn(fleet: Fleet) -> None:
