@@ -2,19 +2,22 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
 
 from reconciler.core.record import last_pass
+from reconciler.model.world import World
 from reconciler.shell.daemon.serve_branch import Daemon
 from reconciler.shell.git.errors import GitError
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.git.signatures import AllowedKeys, Signature, read_signatures
 from reconciler.shell.passes import trust
 from reconciler.shell.passes.kept_commits import ACCEPTED
+from reconciler.shell.passes.pass_commit import commit_pass
 from reconciler.shell.passes.trust import NothingTrusted, RefusedCommit
 from reconciler.shell.reports.metrics import Metrics
 from tests.shell.daemon.test_daemon import Steps, served_by
@@ -114,6 +117,34 @@ def test_timed_passes_go_on_at_the_accepted_commit(guarded: Guarded) -> None:
     listed = guarded.fleet.git("ls-tree", "-r", "--name-only", "HEAD", "status").splitlines()
     assert (True, False) == (FRONTEND_OUTPUT in listed, "status/extra.txt" in listed)
     assert (None, commit) == (then.commit, then.outputs)
+
+
+def test_strangers_who_overtake_a_pass_cost_no_decision(
+    guarded: Guarded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is written on top of what waits, as often as they push, and puts back what they edit."""
+    guarded.scale(4, by=guarded.ada)
+    decided: list[World] = []
+    strange: list[str] = []
+
+    def decide(world: World, _now: datetime) -> None:
+        decided.append(world)
+
+    def commit(*arguments: Any, **named: Any) -> str:
+        written = commit_pass(*arguments, **named)
+        if len(strange) < 6:
+            files = {"notes.txt": str(len(strange)), SHOP_OUTPUT: f"gone: {len(strange) // 2}\n"}
+            strange.append(guarded.fleet.commit(files))
+        return written
+
+    monkeypatch.setattr("reconciler.shell.passes.one_pass.commit_pass", commit)
+    report = replace(guarded.passes(), divided=decide).run()
+
+    assert (1, 6, 4) == (len(decided), report.races, guarded.replicas())
+    assert [(strange[0], 6)] == [(one.revision, one.waiting) for one in report.refused]
+    trailers = guarded.fleet.git("log", "-1", "--format=%(trailers)", str(report.commit))
+    assert f"Reconciled-Over: {strange[-1]}" in trailers
+    assert "gone" not in guarded.fleet.git("show", f"main:{SHOP_OUTPUT}")
 
 
 def test_an_edit_of_outputs_stands_until_a_pass_writes(guarded: Guarded) -> None:
