@@ -37,10 +37,12 @@ class Timed(Passes):
     started: SimpleQueue[float] = field(default_factory=SimpleQueue)
     ended: SimpleQueue[PassReport] = field(default_factory=SimpleQueue)
 
-    def run(self, *, at: datetime | None = None, publish: bool = True) -> PassReport:
+    def run(
+        self, *, at: datetime | None = None, publish: bool = True, due: bool = False
+    ) -> PassReport:
         """Run a pass."""
         self.started.put(time.perf_counter())
-        report = Passes.run(self, at=at, publish=publish)
+        report = Passes.run(self, at=at, publish=publish, due=due)
         self.ended.put(report)
         return report
 

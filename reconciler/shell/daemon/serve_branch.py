@@ -1,8 +1,9 @@
 """The daemon: a pass whenever the branch moves or a moment comes, until it is told to stop.
 
-It keeps nothing that matters: kill it anywhere, the next start goes on. This is the only file that
-catches what the outside refused, and unforeseen exceptions: it says so, backs off, and tries again,
-at once when the branch moves. So it never ends for what a repository holds.
+A pass whose moment has come goes first: what somebody pushed is fetched and judged after it.
+Nothing that is kept here matters: kill it anywhere, the next start goes on. This is the only file
+that catches what the outside refused, and unforeseen exceptions: it says so, backs off, and tries
+again, at once when the branch moves. So it never ends for what a repository holds.
 """
 
 import random
@@ -55,13 +56,14 @@ class PassRunner(Protocol):
     """Who computes the passes of a root: this process, or a worker that has its memory."""
 
     def run(
-        self, passes: Passes, waiting: Callable[[], None], /
+        self, passes: Passes, waiting: Callable[[], None], /, *, due: bool
     ) -> tuple[PassSummary, Callable[[], World]]:
         """Run a pass, and return what it did and what returns the world that it looked at.
 
         Args:
             passes: Of the root, as this process reads it.
             waiting: Is called now and then while others compute.
+            due: Whether its moment has come; see `Passes.run`.
 
         Raises:
             FailedElsewhere: It was computed elsewhere, and did not end well.
@@ -76,10 +78,10 @@ class RunHere:
     """Computes passes in this process."""
 
     def run(
-        self, passes: Passes, _waiting: Callable[[], None], /
+        self, passes: Passes, _waiting: Callable[[], None], /, *, due: bool
     ) -> tuple[PassSummary, Callable[[], World]]:
         """Run a pass."""
-        report = passes.run()
+        report = passes.run(due=due)
         return summary_of(report), lambda: report.world
 
     def rest(self, passes: Passes, /) -> bool:
@@ -147,12 +149,15 @@ class Daemon:
         failures = 0
         seen: _Seen | None = None
         sleep_seconds = 0.0
+        due = False
         while self.wakeups.wait(sleep_seconds):
             try:
                 say(LoopTurned())
-                if seen is None or self._due(seen, say):
+                # After a pass that was due comes a look, whatever that pass left to be done.
+                due = seen is not None and not due and self._has_come(seen.recheck_at)
+                if seen is None or due or self._due(seen, say):
                     began = self.stopwatch()
-                    report, world = self.runner.run(passes, lambda: say(LoopTurned()))
+                    report, world = self.runner.run(passes, lambda: say(LoopTurned()), due=due)
                     seconds = self.stopwatch() - began
                     first, before = seen is None, None if seen is None else seen.heads
                     seen = _Seen(report.left, report.feedback_branch, report.due_at, report.waiting)
@@ -162,7 +167,7 @@ class Daemon:
                             report=report, world=world, seconds=seconds, moved=moved, first=first
                         )
                     )
-                failures, rested = 0, not self.runner.rest(passes)
+                failures, rested = 0, not self.runner.rest(passes) and not due
             except PassDropped:
                 return
             except Exception as error:  # noqa: BLE001  # the daemon outlives any pass
@@ -179,9 +184,11 @@ class Daemon:
             return True
         heads = self.passes.branches.heads(seen.feedback_branch)
         say(BranchRead(heads.inputs))
-        if heads != seen.heads:
-            return True
-        return seen.recheck_at is not None and self.passes.clock.now() >= seen.recheck_at
+        return heads != seen.heads or self._has_come(seen.recheck_at)
+
+    def _has_come(self, moment: datetime | None) -> bool:
+        """Return whether a moment has come, false if there is none."""
+        return moment is not None and self.passes.clock.now() >= moment
 
     def _sleep_seconds(self, seen: _Seen | None, failures: int) -> float:
         """Return how long to sleep at most."""

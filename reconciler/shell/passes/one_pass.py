@@ -1,5 +1,6 @@
 """One pass for real: read, decide, commit, move the branch; again if it moved meanwhile."""
 
+import contextlib
 import random
 import time
 from collections.abc import Callable
@@ -86,6 +87,7 @@ class Passes:
         settled: Keeps a commit in which nothing is left to do, `None` if nothing does.
         divided: Decides a pass with other processes; `None` where this one has to do it.
         is_stopped: Tells a pass that waits for its turn, or has lost a race, to end.
+        most_races: How many it may lose while a decision stands.
     """
 
     branches: ServedBranches
@@ -100,6 +102,7 @@ class Passes:
     settled: SettledCommits | None = None
     divided: Callable[[World, datetime], Outcome | None] = decide_divided
     is_stopped: Callable[[], bool] = lambda: False
+    most_races: int = MOST_RACES
 
     @property
     def branch(self) -> Branch:
@@ -144,12 +147,16 @@ class Passes:
             refused=self._refused(),
         )
 
-    def run(self, *, at: datetime | None = None, publish: bool = True) -> PassReport:
+    def run(
+        self, *, at: datetime | None = None, publish: bool = True, due: bool = False
+    ) -> PassReport:
         """Compute a pass and commit it; if the branch moved meanwhile, compute again.
 
         Args:
             at: Moment of the pass; `None` takes the clock's.
             publish: Whether the branch moves. If not, the commit exists and is named in the report.
+            due: Whether its moment has come, so that it is decided from what is known here; what is
+                at the remote is fetched and judged if the branch turns out to have moved.
 
         Raises:
             LostRace: The branch moved each time.
@@ -159,7 +166,9 @@ class Passes:
         self.branch.recover()
         with self.branch.repository.held:
             try:
-                report = self._delivered(self._run(at=at, publish=publish), publish=publish)
+                report = self._run_due(at) if due and publish else None
+                report = report or self._run(at=at, publish=publish)
+                report = self._delivered(report, publish=publish)
             except (RemoteRefused, RemoteUnreachable, RemoteMisconfigured, LostRace):
                 raise
             except GitError:
@@ -242,6 +251,13 @@ class Passes:
         self.delivery.forget()
         return None
 
+    def _run_due(self, at: datetime | None) -> PassReport | None:
+        """Run a pass from what is known here; `None` if somebody has moved the branch since."""
+        known = replace(self, branches=self.branches.known, most_races=0)
+        with contextlib.suppress(LostRace):
+            return known._run(at=at, publish=True)  # noqa: SLF001  # it is this one
+        return None
+
     def _run(self, *, at: datetime | None, publish: bool) -> PassReport:
         times, last = StepTimes(), _Overtaken()
         for decision in range(MOST_DECISIONS):
@@ -316,7 +332,7 @@ class Passes:
             with times.step("push"):
                 published = self._publish(committed)
         except LostRace:
-            if committed.races == MOST_RACES:
+            if committed.races == self.most_races:
                 raise
             heads = self._heads_after_race(committed, times)
             return _Beaten(replace(committed, races=committed.races + 1), heads)

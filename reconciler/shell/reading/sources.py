@@ -1,7 +1,7 @@
 """Which commits a world is made from: outputs and reports may have branches of their own."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -10,6 +10,7 @@ from reconciler.core.commit_purpose import CommitPurpose, Purpose
 from reconciler.errors import ShellError, UsageError
 from reconciler.model.repository_layout import RepositoryLayout
 from reconciler.model.world import World
+from reconciler.shell.git.errors import LostRace
 from reconciler.shell.git.history import read_commits
 from reconciler.shell.git.publish import BranchMove
 from reconciler.shell.git.repository import COMMIT_ID, EMPTY_TREES, Repository, check_branch
@@ -67,11 +68,21 @@ class ServedBranches:
         inputs: The branch of what people write.
         layout: Which branch and which folder passes write to.
         trust: Tells which commits are decided from, `None` if all are.
+        asks: Whether a remote is asked where its branches are, or what it said last counts.
     """
 
     inputs: "Branch"
     layout: RepositoryLayout
     trust: "Trust | None" = None
+    asks: bool = True
+
+    @property
+    def known(self) -> "ServedBranches":
+        """The same branches as they are known here: nothing is fetched.
+
+        Of inputs on a branch beside the outputs, nothing is judged, either.
+        """
+        return replace(self, asks=False)
 
     @property
     def repository(self) -> Repository:
@@ -95,11 +106,34 @@ class ServedBranches:
         """
         reports = self.reports(feedback_branch) if feedback_branch else None
         before = self._accepted()
-        inputs = self.inputs.head() if fetched else self.repository.resolve(self.inputs.name)
-        beside = self.inputs.beside if fetched else self.repository.find
+        beside = self._beside if fetched else self.repository.find
+        inputs = self._inputs(before, fetched=fetched)
         outputs = beside(self.moved) if self.layout.apart else inputs
         heads = Heads(inputs, outputs, reports)
         return heads if self.trust is None else self._trusted(heads, self.trust, before)
+
+    def _inputs(self, before: Mapping[str, str | None], *, fetched: bool) -> str:
+        """Return where the branch of the inputs is."""
+        if not self.asks:
+            return self._known_inputs(before)
+        return self.inputs.head() if fetched else self.repository.resolve(self.inputs.name)
+
+    def _beside(self, name: str) -> str | None:
+        """Return where a branch is, as its remote says now or said last."""
+        return self.inputs.beside(name) if self.asks else self.repository.find(name)
+
+    def _known_inputs(self, before: Mapping[str, str | None]) -> str:
+        """Return the commit of the inputs that is known here: the accepted one where that will do.
+
+        Raises:
+            LostRace: None is, so the remote has to be asked.
+        """
+        accepts = self.trust is not None and self.layout.apart
+        name = self.inputs.name
+        found = before[name] if accepts else self.repository.find(name)
+        if found is None:
+            raise LostRace(f"nothing is known here of the branch {name}")
+        return found
 
     def _accepted(self) -> dict[str, str | None]:
         """Return what was accepted last, by branch."""
@@ -109,8 +143,10 @@ class ServedBranches:
 
     def _trusted(self, heads: Heads, trust: "Trust", before: Mapping[str, str | None]) -> Heads:
         """Return the commits to decide from: those that are accepted."""
-        line = trust.accept(self.inputs.name, heads.inputs, before[self.inputs.name])
-        inputs, head = line.commit, heads.outputs
+        name, head, inputs = self.inputs.name, heads.outputs, heads.inputs
+        if self.asks or not self.layout.apart:  # else they are what was accepted
+            line = trust.accept(name, inputs, before[name])
+            inputs = line.commit
         if head is None:
             outputs = before[self.moved]
             return heads._replace(inputs=inputs, outputs=outputs, gone=outputs is not None)
@@ -134,11 +170,11 @@ class ServedBranches:
         """Return the commit of a branch that clusters report on; `None` if there never was one."""
         try:
             before = None if self.trust is None else self.trust.accepted(name)
-            head = self.inputs.beside(name)
+            head = self._beside(name)
         except UsageError:  # the configuration names what git takes for no branch
             return None
-        if head is None or self.trust is None:
-            return head or before  # whoever deletes it takes back nothing that was accepted
+        if head is None or self.trust is None or (before and not self.asks):
+            return before or head  # whoever deletes it takes back nothing that was accepted
         from reconciler.shell.passes.trust import NothingTrusted  # noqa: PLC0415  # few roots do
 
         try:
@@ -156,7 +192,7 @@ class ServedBranches:
         that was deleted has what was accepted of it.
         """
         before = None if self.trust is None else self.trust.accepted(name)
-        head = self.inputs.beside(name)
+        head = self._beside(name)
         if self.trust is None or before is None or head is None:
             return head, head or before
         return head, self.trust.accept(name, head, before, purpose=Purpose.DELIVERY).written

@@ -46,12 +46,14 @@ class RootPiece:
         session: Whose daemon asks, by a random name.
         held: The roots of this session that the worker is to keep, this one included.
         helpers: The workers that may take a part of it, this one included.
+        due: Whether the moment of the pass has come.
     """
 
     place: RootPlace
     session: str
     held: frozenset[RootPlace]
     helpers: tuple[str, ...] = ()
+    due: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +94,7 @@ class _HeldRoot:
         try:
             self.opened = self.opened or open_root(piece.place)
             divided = partial(decide_divided, hands=self.opened.hands(piece.helpers))
-            return summary_of(replace(self.opened.passes, divided=divided).run())
+            return summary_of(replace(self.opened.passes, divided=divided).run(due=piece.due))
         except Exception as error:  # noqa: BLE001  # the daemon tells it as if it were its own
             return self._masked(failure_of(error))
 

@@ -84,12 +84,13 @@ class RootWorkers(Background):
         self._turn = threading.RLock()
         self._over = threading.Event()
 
-    def run(self, root: str, waiting: Callable[[], None]) -> PassSummary:
+    def run(self, root: str, waiting: Callable[[], None], *, due: bool = False) -> PassSummary:
         """Have a pass of a root computed.
 
         Args:
             root: Its name.
             waiting: Is called now and then meanwhile.
+            due: Whether its moment has come; see `Passes.run`.
 
         Raises:
             FailedElsewhere: It did not end well.
@@ -98,7 +99,7 @@ class RootWorkers(Background):
         """
         with self._turn:
             worker = self._known_shares().take(root, self._look.usable())
-            piece = self._piece(root, worker)
+            piece = replace(self._piece(root, worker), due=due)
         answer = self._answer(worker, piece, waiting, run_root, self._open_root, piece)
         if answer is None:
             raise PassDropped

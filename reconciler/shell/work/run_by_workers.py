@@ -25,7 +25,7 @@ class RunByWorkers:
     root: str
 
     def run(
-        self, passes: Passes, waiting: Callable[[], None], /
+        self, passes: Passes, waiting: Callable[[], None], /, *, due: bool
     ) -> tuple[PassSummary, Callable[[], World]]:
         """Have a pass computed; what it left is fetched, for the page and whoever else reads here.
 
@@ -33,9 +33,9 @@ class RunByWorkers:
         commits, since somebody pushed meanwhile, is asked again.
         """
         branches = passes.branches
-        heads = branches.heads()
+        heads = (branches.known if due else branches).heads()
         passes.began(heads.inputs)
-        summary = self.workers.run(self.root, waiting)
+        summary = self.workers.run(self.root, waiting, due=due)
         read = summary.heads
         if read._replace(reports=None) != heads:
             summary = replace(summary, left=heads._replace(reports=read.reports))

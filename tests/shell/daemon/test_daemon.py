@@ -152,7 +152,10 @@ def test_a_branch_that_asks_for_nothing_is_up_to_date(tmp_path: Path) -> None:
 
 
 def test_the_daemon_sleeps_by_the_clock_of_its_passes(tmp_path: Path) -> None:
-    """The next moment is measured from where the passes take theirs, not from the machine's."""
+    """The next moment is measured from where the passes take theirs, not from the machine's.
+
+    After a pass that was due comes a look at the branch, at once.
+    """
     fleet = new_fleet(tmp_path / "fleet")
     run_pass(fleet.folder, 0)
     fleet.commit(DOWN)
@@ -161,10 +164,10 @@ def test_the_daemon_sleeps_by_the_clock_of_its_passes(tmp_path: Path) -> None:
     def wait() -> None:
         clock.moment += timedelta(seconds=20)
 
-    wakeups = served(fleet, clock, lambda: None, wait)
+    wakeups = served(fleet, clock, lambda: None, wait, lambda: None)
 
-    assert [0.0, 1.0] == wakeups.timeouts[:2]
-    assert 54 <= wakeups.timeouts[2] <= 60
+    assert [0.0, 1.0, 0.0] == wakeups.timeouts[:3]
+    assert 54 <= wakeups.timeouts[3] <= 60
 
 
 def test_polls_of_daemons_spread(tmp_path: Path) -> None:

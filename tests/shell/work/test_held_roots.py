@@ -109,6 +109,6 @@ def test_a_failure_shows_no_secret_of_the_worker(opener: Opener) -> None:
     assert "secret of the worker" not in answer.trace
 
 
-def _fail(*_: object) -> None:
+def _fail(*_: object, **__: object) -> None:
     words = "the", "secret", "of", "the", "worker"
     raise KeyError(" ".join(words))
