@@ -12,8 +12,10 @@ in Python, reads neither in batches nor within limits of size and time. A test h
 import contextlib
 import os
 import re
+import resource
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -22,7 +24,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from reconciler.shell.git.environment import ENVIRONMENT, KEPT, SETTINGS
-from reconciler.shell.git.errors import GitError, GitKilled, PartialClone
+from reconciler.shell.git.errors import GitError, GitKilled, PartialClone, TookTooLong
 from reconciler.shell.git.masking import masked
 from reconciler.shell.processes.disk import refusal
 from reconciler.shell.processes.held_signals import held_signals
@@ -69,6 +71,8 @@ class Git:
         secrets: Texts that never appear in an error.
         timeout_seconds: Limit for one command.
         inherited: Open files that commands keep open for as long as they live.
+        processor_seconds: Limit for what one process of a command computes, `None` for none.
+        file_bytes: Limit for a file that a command writes, `None` for none. Both are Linux's.
     """
 
     folder: Path
@@ -78,6 +82,8 @@ class Git:
     secrets: tuple[str, ...] = field(default=(), repr=False)
     timeout_seconds: float = 120.0
     inherited: tuple[int, ...] = ()
+    processor_seconds: int | None = None
+    file_bytes: int | None = None
 
     def having(
         self,
@@ -205,9 +211,9 @@ class Git:
         told = limit_said(finished.stderr, finished.code) or f"git {arguments[0]}: {said}"
         return GitKilled(told) if finished.code < 0 else GitError(told)
 
-    def too_slow(self, arguments: tuple[str, ...]) -> GitError:
+    def too_slow(self, arguments: tuple[str, ...]) -> TookTooLong:
         """Return the error of a command whose time limit passed."""
-        return GitError(f"git {arguments[0]} took longer than {self.timeout_seconds:g} seconds")
+        return TookTooLong(f"git {arguments[0]} took longer than {self.timeout_seconds:g} seconds")
 
     def start(self, arguments: tuple[str, ...]) -> "subprocess.Popen[bytes]":
         """Start a command with pipes to all its ends; whoever gets it ends it.
@@ -253,9 +259,28 @@ class Git:
             if isinstance(error.__cause__, FileNotFoundError):  # the PATH has not even env(1)
                 raise GitError(NOT_THERE) from None
             raise
-        process = running.proc
+        process = cast("subprocess.Popen[bytes]", running.proc)
         running.proc = None  # ours now: it must not end when the wrapper is collected
-        return cast("subprocess.Popen[bytes]", process)
+        if (self.processor_seconds, self.file_bytes) != (None, None):
+            self._limit(process.pid)
+        return process
+
+    def _limit(self, pid: int) -> None:
+        """Set the limits of a process that has just begun, and of all that it starts from now on.
+
+        Not before it begins, which would need code between fork and exec, and that is not safe
+        where there are threads. What is strict by a limit of the machine stays so.
+        """
+        if sys.platform != "linux":
+            return
+        for kind, most in (
+            (resource.RLIMIT_CPU, self.processor_seconds),
+            (resource.RLIMIT_FSIZE, self.file_bytes),
+            (resource.RLIMIT_CORE, 0),  # git would leave one where it is ended so
+        ):
+            with contextlib.suppress(OSError, ValueError):
+                if most is not None:
+                    resource.prlimit(pid, kind, (most, most))
 
     def _configuration(self) -> dict[str, str]:
         settings = {**SETTINGS, **self.settings}

@@ -10,6 +10,10 @@ class GitError(ShellError):
     """A git command failed, or took longer than its limit."""
 
 
+class TookTooLong(GitError):
+    """A git command took longer than its limit, and was ended."""
+
+
 class GitKilled(GitError):
     """A signal ended a git command, so it has said nothing; what it was to do may be done."""
 

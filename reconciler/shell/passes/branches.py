@@ -12,7 +12,7 @@ from reconciler.shell.git.checkout.mended_index import MendedIndexes, mend_index
 from reconciler.shell.git.checkout.worktree import advance, advance_together, has_checkouts
 from reconciler.shell.git.publish import BranchMove
 from reconciler.shell.git.recovery import recover
-from reconciler.shell.git.remotes.mirror import Mirror
+from reconciler.shell.git.remotes.mirror import Mirror, Unfetched
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.passes.turns import JointFetches, Turns
 
@@ -34,6 +34,10 @@ class Branch(Protocol):
 
     def head(self) -> str:
         """Return the full hex id of the branch's commit, fetched if it is elsewhere."""
+
+    @property
+    def unfetched(self) -> tuple[Unfetched, ...]:
+        """Where branches are elsewhere that could not be fetched; `head` and `beside` are older."""
 
     def recover(self) -> None:
         """Finish what a killed process left half-done here."""
@@ -94,6 +98,11 @@ class LocalBranch:
     def head(self) -> str:
         """Return the branch's commit."""
         return self.repository.resolve(self.name)
+
+    @property
+    def unfetched(self) -> tuple[Unfetched, ...]:
+        """None: nothing is fetched."""
+        return ()
 
     def recover(self) -> None:
         """Finish what the journal holds, or else its locks would block people, too."""
@@ -165,6 +174,11 @@ class RemoteBranch:
         if found is None:
             raise ShellError(f'the remote has no branch "{self.name}"; push a first commit to it')
         return found
+
+    @property
+    def unfetched(self) -> tuple[Unfetched, ...]:
+        """Those of the mirror."""
+        return tuple(self.mirror.unfetched.values())
 
     def recover(self) -> None:
         """Remove what killed commands left in the mirror; a push is whole or has not happened."""

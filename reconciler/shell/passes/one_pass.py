@@ -34,7 +34,7 @@ from reconciler.shell.passes.lost_passes import write_lost_again
 from reconciler.shell.passes.pass_commit import commit_pass, editors_of
 from reconciler.shell.passes.pass_report import PassReport
 from reconciler.shell.passes.step_times import StepTimes
-from reconciler.shell.passes.trust import RefusedCommit
+from reconciler.shell.passes.trust import RefusedCommit, unfetched_commit
 from reconciler.shell.passes.turns import PassDropped
 from reconciler.shell.processes.freed_memory import give_back
 from reconciler.shell.reading.kept.settled_commits import SettledCommits
@@ -210,7 +210,12 @@ class Passes:
     def _refused(self) -> tuple[RefusedCommit, ...]:
         """Return the commits that wait on any branch."""
         trust = self.branches.trust
-        return () if trust is None else tuple(trust.refused.values())
+        unfetched = (
+            unfetched_commit(one.branch, one.revision, one.problem)
+            for one in self.branch.unfetched
+            if one.revision
+        )
+        return (*(() if trust is None else trust.refused.values()), *unfetched)
 
     def _publish(self, report: PassReport) -> PassReport:
         """Publish a decision, together with what it delivers to other branches if that can be done.
@@ -265,7 +270,8 @@ class Passes:
                 self.pause(random.uniform(0.01, 0.1) * 2**decision)  # noqa: S311  # spreads writers
             report = self.decide(at=at, times=times, heads=last.heads)
             report = replace(report, races=last.races, steps=times.seconds)
-            if not report.outcome.changes:
+            # What cannot be fetched has to be taken off the branch: nothing can stand on it.
+            if not report.outcome.changes or report.heads.unread:
                 if publish:
                     self.branches.bring_back(report.heads)
                 return report

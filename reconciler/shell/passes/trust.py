@@ -28,8 +28,7 @@ from reconciler.shell.passes.kept_commits import ACCEPTED, Kept, list_kept, refe
 SIGN_IT = "sign it by an allowed key, or name it with --trust-from once it is reviewed"
 TAKE_IT_OFF = "take it off the branch, or name it with --trust-from once it is reviewed"
 BRING_IT_BACK = "push that again, or name a newer commit of the branch with --trust-from"
-
-
+PUSH_LESS = "take it off the branch, or push it in smaller pieces"
 UNJUDGED = "git cannot say whose its signature is"
 TOGETHER = 20  # commits whose signatures are asked for at once; ssh-keygen runs twice for each
 MOST_AFTER = 2000  # commits that wait, of which it is looked whether they are ours
@@ -60,6 +59,11 @@ class RefusedCommit(NamedTuple):
             f"{self.branch} has {short_id(self.revision)} by {self.author}, which waits{after}: "
             f"{self.problem}; {self.expected}"
         )
+
+
+def unfetched_commit(branch: str, revision: str, problem: str) -> RefusedCommit:
+    """Return the refusal of a commit that could not be fetched, so nobody knows who wrote it."""
+    return RefusedCommit(branch, revision, "somebody unknown", problem, 1, PUSH_LESS)
 
 
 class AcceptedLine(NamedTuple):

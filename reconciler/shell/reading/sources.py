@@ -41,6 +41,8 @@ class Heads(NamedTuple):
 
     `tip` is where the branch is that a pass moves, if that is not accepted; `None` if it is. `gone`
     says that somebody deleted the branch of the outputs, which are those that were accepted last.
+    `unread` is where the branch is that a pass moves, if that could not be fetched: nothing can be
+    written there.
     """
 
     inputs: str
@@ -48,6 +50,7 @@ class Heads(NamedTuple):
     reports: str | None
     tip: str | None = None
     gone: bool = False
+    unread: str | None = None
 
     @property
     def parent(self) -> str | None:
@@ -109,7 +112,8 @@ class ServedBranches:
         beside = self._beside if fetched else self.repository.find
         inputs = self._inputs(before, fetched=fetched)
         outputs = beside(self.moved) if self.layout.apart else inputs
-        heads = Heads(inputs, outputs, reports)
+        unread = [one.revision for one in self.inputs.unfetched if one.branch == self.moved]
+        heads = Heads(inputs, outputs, reports, unread=next(filter(None, unread), None))
         return heads if self.trust is None else self._trusted(heads, self.trust, before)
 
     def _inputs(self, before: Mapping[str, str | None], *, fetched: bool) -> str:

@@ -4,10 +4,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
+from random import Random
 
 import pytest
+from structlog.testing import capture_logs
 
 from reconciler.shell.daemon.serve_branch import Daemon
+from reconciler.shell.git.remotes import mirror as mirror_module
 from reconciler.shell.git.remotes.mirror import Mirror
 from reconciler.shell.passes.branch_delivery import BranchDelivery
 from reconciler.shell.passes.branches import RemoteBranch
@@ -159,3 +162,37 @@ def test_a_look_follows_each_pass_that_was_due(
 
     assert [False, True, False, True, False] == runs
     assert pushed[0] == watched.mirror.repository.find("main")
+
+
+@pytest.mark.parametrize("outputs", [OUTPUTS, None], ids=["apart", "on one branch"])
+def test_what_cannot_be_fetched_stops_nothing_else(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch, outputs: str | None
+) -> None:
+    """It is told as a commit that waits, no pass fails, and what can land does.
+
+    On one branch nothing can, since whatever is written must stand on it, until it is taken off.
+    """
+    monkeypatch.setattr(mirror_module, "FETCHED_BYTES", 100_000)
+    before: list[str] = []
+
+    def push() -> None:
+        before.append(git(watched.remote, "rev-parse", "main"))
+        watched.person.git("pull", "--quiet", "origin", "main")
+        watched.person.commit({"large": Random(0).randbytes(300_000).hex()})  # noqa: S311  # to be repeated, no secret
+        watched.person.git("push", "--quiet", "origin", "main")
+
+    def take_off() -> None:
+        git(watched.remote, "update-ref", "refs/heads/main", before[0])
+
+    nothing = lambda: None  # noqa: E731
+    come = lambda: watched.come(120)  # noqa: E731
+    with capture_logs() as logs:
+        steps = (nothing, watched.fail, push, nothing, come, nothing, take_off, nothing)
+        watched.serve(outputs, *steps)
+
+    assert [] == [one for one in logs if one["event"].startswith("pass failed")]
+    told = [one for one in logs if "it takes more than" in one["event"]]
+    assert [("warning", "somebody unknown", "main")] == [
+        (one["log_level"], one["author"], one["branch"]) for one in told
+    ]
+    assert 3 == len([one for one in logs if one["event"] == "pass committed"])

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -28,11 +29,17 @@ from reconciler.shell.git.errors import (
 )
 from reconciler.shell.git.identity import CommitIdentity
 from reconciler.shell.git.objects import list_files
-from reconciler.shell.git.remotes.answers import answer_to_push, answer_to_transport
+from reconciler.shell.git.remotes import mirror as module
+from reconciler.shell.git.remotes.answers import (
+    answer_to_push,
+    answer_to_transport,
+    is_beyond_limits,
+)
 from reconciler.shell.git.remotes.mirror import Mirror
 from reconciler.shell.git.remotes.remote import parse_remote
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.processes.identity import this_process
+from tests.shell.counted import CommandLog
 from tests.shell.repositories import ENVIRONMENT, NOW, Checkout, git, new_bare
 
 
@@ -273,6 +280,105 @@ def test_a_silent_server_is_given_up(tmp_path: Path) -> None:
             pytest.raises(RemoteUnreachable, match=r"took longer than 5 seconds"),
         ):
             mirror.fetch("main")
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let 100 kB be too much to fetch."""
+    monkeypatch.setattr(module, "FETCHED_BYTES", 100_000)
+
+
+def push_large(person: Checkout, seed: int = 0) -> str:
+    """Push what no packing makes smaller than 300 kB."""
+    person.git("pull", "--quiet", "--rebase", "origin", "main")
+    large = person.commit({f"large-{seed}": Random(seed).randbytes(300_000).hex()})  # noqa: S311  # to be repeated, no secret
+    person.git("push", "--quiet", "--force", "origin", "main")
+    return large
+
+
+def test_a_head_that_takes_too_much_stays_where_it_is(
+    mirror: Mirror, bare: Path, tmp_path: Path, small: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The branch is here as it was; the same head is fetched twice, and again once it has moved."""
+    old = mirror.fetch("main")
+    person = clone(bare, tmp_path / "person")
+    large = push_large(person)
+    log = CommandLog(tmp_path / "bin", monkeypatch)
+
+    found = [mirror.fetch("main") for _ in range(4)]
+
+    tries = [verb for verb in log.taken() if verb == "fetch"]
+    assert ([old] * 4, [large], 2) == (
+        found,
+        [one.revision for one in mirror.unfetched.values()],
+        len(tries),
+    )
+    assert "it takes more than" in mirror.unfetched["main"].problem
+    mirror.recover()
+    assert [] == list((mirror.repository.common_dir / "objects/pack").glob("tmp_*"))
+    person.git("reset", "--quiet", "--hard", "HEAD^")
+    mended = person.commit({"b": "2"})
+    person.git("push", "--quiet", "--force", "origin", "main")
+    assert (mended, {}) == (mirror.fetch("main"), mirror.unfetched)
+
+
+def test_a_head_that_took_too_much_is_tried_again_in_an_hour(
+    mirror: Mirror, bare: Path, tmp_path: Path, small: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may have been the network that was slow."""
+    mirror.fetch("main")
+    large = push_large(clone(bare, tmp_path / "person"))
+    for _ in range(2):
+        mirror.fetch("main")
+    monkeypatch.setattr(module, "FETCHED_BYTES", 100_000_000)
+    before = mirror.fetch("main")
+    again_at = mirror.unfetched["main"].again_at
+    mirror.moment = lambda: again_at
+
+    assert before != large
+    assert (large, {}) == (mirror.fetch("main"), mirror.unfetched)
+
+
+def test_the_first_fetch_takes_what_it_takes(tmp_path: Path, bare: Path, small: None) -> None:
+    """The operator has named that repository; there is nothing yet to go on from."""
+    large = push_large(clone(bare, tmp_path / "person"))
+    with Mirror.open(f"file://{bare}", tmp_path / "mirror") as mirror:
+        assert large == mirror.fetch("main")
+
+
+def test_a_new_branch_that_takes_too_much_is_not_there(
+    mirror: Mirror, bare: Path, tmp_path: Path, small: None
+) -> None:
+    """Whoever can push to a branch of reports stops nothing by it."""
+    mirror.fetch("main")
+    person = clone(bare, tmp_path / "person")
+    person.git("switch", "--quiet", "-c", "reports")
+    large = person.commit({"large": Random(1).randbytes(300_000).hex()})  # noqa: S311  # to be repeated, no secret
+    person.git("push", "--quiet", "origin", "reports")
+
+    assert [None, None] == [mirror.fetch("reports") for _ in range(2)]
+    assert large == mirror.unfetched["reports"].revision
+
+
+@pytest.mark.parametrize(
+    ("finished", "expected"),
+    [
+        (Finished(128, b"", "fatal: fetch-pack: invalid index-pack output\n"), True),
+        (Finished(1, b"", "error: unpack-objects died of signal 9\n"), True),
+        (Finished(1, b"", "error: x did not send all necessary objects\n"), True),
+        (Finished(124, b"", "git fetch took longer than 120 seconds"), True),
+        (Finished(128, b"", "fatal: early EOF\nfatal: invalid index-pack output\n"), False),
+        (Finished(128, b"", "fatal: write error: No space left on device\n"
+                            "fatal: fetch-pack: invalid index-pack output\n"), False),
+        (Finished(128, b"", "remote: fatal: invalid index-pack output\n"), False),
+    ],
+    ids=["killed", "signal", "incomplete", "slow", "cut", "disk", "words-of-the-server"],
+)  # fmt: skip
+def test_what_is_fetched_is_told_from_what_lies_between(
+    finished: Finished, *, expected: bool
+) -> None:
+    """A network that breaks or a full disk refuses no head."""
+    assert expected == is_beyond_limits(finished)
 
 
 def test_nobody_listens(tmp_path: Path) -> None:

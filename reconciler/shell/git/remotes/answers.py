@@ -14,6 +14,8 @@ from reconciler.shell.git.errors import (
     RemoteRefused,
     RemoteUnreachable,
 )
+from reconciler.shell.processes.disk import refusal
+from reconciler.shell.processes.machine_limits import limit_said
 
 PREFIX = "remote: "
 REFUSED = re.compile(r"^!\t[^\t]*\t\[([^\]]+)\] ?(?:\((.*)\))?", re.MULTILINE)
@@ -34,6 +36,18 @@ LOCKED = (
     "failed to write",
     "unpacker error",
 )
+ENDED = (
+    "invalid index-pack output",
+    "unpack-objects died",
+    "unpack-objects failed",
+    "index-pack died",
+    "index-pack failed",
+    "did not send all necessary objects",
+)
+"""What git says where a process of its own gave up what was fetched."""
+BROKEN = ("early eof", "unexpected disconnect", "hung up", "rpc failed", "reset by peer")
+"""What it says beside it where the connection ended, not the process."""
+TOO_SLOW = 124  # what timeout(1) answers
 LOST = ("possible repository corruption on the remote side", "not our ref")
 OPERATOR = ("branch is currently checked out", "refusing to update checked out branch")
 
@@ -122,6 +136,20 @@ def answer_to_transport(url: str, finished: Finished) -> GitError:
         hint = next((hint for sign, hint in HINTS if sign in text), CHECK)
         return RemoteMisconfigured(f"{url}: {said}; {hint}")
     return RemoteUnreachable(f"{url}: {said}")
+
+
+def is_beyond_limits(finished: Finished) -> bool:
+    """Return whether a fetch was given up for what it brought, and not for what lies between.
+
+    Args:
+        finished: A command that ended with another code than 0; `TOO_SLOW` if its time was over.
+    """
+    if finished.code == TOO_SLOW:
+        return True
+    text = _voices(finished.stderr)[0].lower()
+    if any(sign in text for sign in BROKEN) or refusal(text, "") or limit_said(text):
+        return False
+    return any(sign in text for sign in ENDED)
 
 
 def _voices(stderr: str) -> tuple[str, str]:

@@ -3,26 +3,55 @@
 import contextlib
 import os
 import threading
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Self
+from typing import NamedTuple, Self
 
 from reconciler.errors import UsageError
 from reconciler.shell.git.command import Finished, Git
 from reconciler.shell.git.commits import check_path
-from reconciler.shell.git.errors import GitError, LostRace, RemoteMisconfigured, RemoteRefused
+from reconciler.shell.git.errors import (
+    GitError,
+    LostRace,
+    RemoteMisconfigured,
+    RemoteRefused,
+    TookTooLong,
+)
 from reconciler.shell.git.import_folder import remove_dead_imports
 from reconciler.shell.git.publish import BranchMove, publish
 from reconciler.shell.git.remotes.access import Access
-from reconciler.shell.git.remotes.answers import answer_to_push, answer_to_transport
+from reconciler.shell.git.remotes.answers import (
+    TOO_SLOW,
+    answer_to_push,
+    answer_to_transport,
+    is_beyond_limits,
+)
 from reconciler.shell.git.remotes.mirror_folder import MirrorFolder, open_folder
 from reconciler.shell.git.remotes.remote import Remote, parse_remote
 from reconciler.shell.git.remotes.upkeep import Upkeep
 from reconciler.shell.git.repository import Repository, check_branch
 from reconciler.shell.git.revisions import check_forward, is_ancestor
 
+FETCHED_BYTES = 256 << 20  # ours: manifests of the largest fleets are a tenth of that, packed
+FETCHED_SECONDS = 30  # of a processor, for each process: git unpacks some 20 MB in one
+AGAIN_SECONDS = 3600.0  # a network that was slow for a while stops no branch for good
+ONE_PACK = {"fetch.unpackLimit": "1"}  # one file, so that the limit is one of all that is fetched
 NEVER_THERE = "refs/heads/reconciler-checks-whether-it-may-push"
+
+
+class Unfetched(NamedTuple):
+    """Where a branch is at the remote that could not be brought here, and why.
+
+    `revision` is `""` as long as it is not certain which commit it was. It is tried again once the
+    branch has moved, or at `again_at`, by the stopwatch of the mirror.
+    """
+
+    branch: str
+    revision: str
+    problem: str
+    again_at: float
 
 
 class Mirror:
@@ -40,6 +69,9 @@ class Mirror:
         self.folder = place.folder
         self.repository = repository
         self.upkeep = Upkeep(repository.git)
+        self.unfetched: dict[str, Unfetched] = {}
+        self.moment: Callable[[], float] = time.monotonic
+        self._filled = _has_branches(place.repository)
         self._place = place
         self._access = access
         self._closed = False
@@ -126,6 +158,9 @@ class Mirror:
     def fetch(self, branch: str) -> str | None:
         """Bring a branch here as the remote has it, rewinds included.
 
+        Whoever can push chooses what that takes, so it has limits, once there is something here to
+        go on from. A head beyond them is in `unfetched`, and the branch stays here as it was.
+
         Returns:
             Full hex id of its head; `None` if the remote has no such branch.
 
@@ -135,16 +170,44 @@ class Mirror:
         """
         git, reference = self.repository.git, f"refs/heads/{check_branch(branch)}"
         with self._turn:
+            before = self.unfetched.pop(branch, None)
+            advertised = "" if before is None else self._advertised(reference)
+            if before and _is_the_same(before, advertised) and self.moment() < before.again_at:
+                self.unfetched[branch] = before
+                return self.repository.find(branch)
             finished = self._fetch(reference)
             if finished.code != 0 and not self._place.is_readable(git, thoroughly=False):
                 self._rebuild()
                 finished = self._fetch(reference)
             if finished.code == 0:
+                self._filled = True
                 return self.repository.find(branch)
             if f"couldn't find remote ref {reference}" in finished.stderr:
                 git.output("update-ref", "-d", reference)
                 return None
+            if self._filled and is_beyond_limits(finished):
+                now = self._advertised(reference)
+                revision = now if now == advertised else ""
+                self.unfetched[branch] = self._given_up(branch, revision)
+                return self.repository.find(branch)
         raise answer_to_transport(self.remote.url, finished)
+
+    def _given_up(self, branch: str, revision: str) -> Unfetched:
+        """Return what is told of a head that took too much; `""` for one that is tried again."""
+        problem = (
+            f"it takes more than {FETCHED_BYTES >> 20} MB, {FETCHED_SECONDS} s of a processor or "
+            f"{self.repository.git.timeout_seconds:g} s to be fetched, or git cannot unpack it"
+        )
+        return Unfetched(branch, revision, problem, self.moment() + AGAIN_SECONDS)
+
+    def _advertised(self, reference: str) -> str:
+        """Return the commit at which the remote says that a branch is, `""` if it is not there."""
+        finished = self._run("ls-remote", "--end-of-options", self.remote.url, reference)
+        if finished.code != 0:
+            raise answer_to_transport(self.remote.url, finished)
+        lines = finished.stdout.decode(errors="replace").splitlines()
+        pairs = (line.partition("\t") for line in lines)
+        return next((found for found, _, name in pairs if name == reference), "")
 
     def try_push(self) -> None:
         """See whether the remote would take a push from us; nothing is sent.
@@ -161,13 +224,17 @@ class Mirror:
             raise answer_to_transport(self.remote.url, finished)
 
     def _fetch(self, reference: str) -> Finished:
+        git = self.repository.git.having(settings=ONE_PACK)
+        if self._filled:
+            git = replace(git, processor_seconds=FETCHED_SECONDS, file_bytes=FETCHED_BYTES)
         return self._run(
             "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules",
             "--no-auto-maintenance", "--force", "--update-head-ok", "--end-of-options",
-            self.remote.url, f"+{reference}:{reference}",
+            self.remote.url, f"+{reference}:{reference}", git=git,
         )  # fmt: skip
 
     def _rebuild(self) -> None:
+        self._filled = False
         self.upkeep.end()
         self._place.rebuild()
 
@@ -244,14 +311,16 @@ class Mirror:
             raise LostRace(f"{self.remote.url} moved while it was not reachable") from answer
         raise answer
 
-    def _run(self, *arguments: str) -> Finished:
+    def _run(self, *arguments: str, git: Git | None = None) -> Finished:
         """Run a command that talks to the remote; a time limit gone by is no answer."""
         try:
             remote = self._access.applied(self.remote)
         except UsageError as error:  # the file of a credential was there when we began
             raise RemoteMisconfigured(str(error)) from None
         try:
-            return _reaching(self.repository.git, remote).run(*arguments)
+            return _reaching(git or self.repository.git, remote).run(*arguments)
+        except TookTooLong as error:
+            return Finished(TOO_SLOW, b"", str(error))
         except GitError as error:
             return Finished(128, b"", str(error))
 
@@ -276,6 +345,17 @@ class Mirror:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _is_the_same(before: Unfetched, advertised: str) -> bool:
+    """Return whether a branch is for certain where it was when it could not be fetched."""
+    return bool(advertised) and before.revision == advertised
+
+
+def _has_branches(repository: Path) -> bool:
+    """Return whether anything was fetched into a mirror."""
+    loose = (path.is_file() for path in (repository / "refs/heads").rglob("*"))
+    return any(loose) or (repository / "packed-refs").is_file()
 
 
 def _git(place: MirrorFolder, remote: Remote, timeout_seconds: float) -> Git:
