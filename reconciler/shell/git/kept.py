@@ -149,7 +149,7 @@ class KeptProcesses:
 
 def _start(git: Git, arguments: tuple[str, ...]) -> Conversation:
     """Start a process; it inherits no lock, since it changes nothing."""
-    reading = replace(git.having(settings=SETTINGS), inherited=())
+    reading = replace(git.having(settings=SETTINGS), inherited=(), processor_seconds=None)
     return Conversation(
         git=git,
         arguments=arguments,

@@ -123,6 +123,22 @@ def read_objects(
             yield name, content
 
 
+def object_sizes(repository: Repository, ids: Sequence[str]) -> list[int]:
+    """Return the size in bytes of each object, in the order asked for; none of them is read.
+
+    Raises:
+        GitError: An object is missing.
+    """
+    found: list[int] = []
+    with repository.kept.lent(repository.git, "cat-file", "--batch-check") as git:
+        for line, _ in git.answers([f"{check_commit(name)}\n".encode("ascii") for name in ids]):
+            answer = line.split()
+            if len(answer) != 3:
+                raise GitError(f"git has no object {line.decode(errors='replace').strip()}")
+            found.append(int(answer[2]))
+    return found
+
+
 def read_file(repository: Repository, revision: str, path: str) -> bytes | None:
     """Return the content of one regular file of a commit, `None` if there is none.
 

@@ -5,21 +5,27 @@ a reference of our own, outside of every tree, one for each root; where there is
 names a commit that is trusted as it is, or else the whole line must be signed. A commit that no
 allowed key has signed, one of our own that was signed for another place, and all that come after
 it, wait: passes go on at the last one that was accepted.
+
+Whoever can push chooses what there is to judge, so each look has limits: git walks the new commits
+for a second of a processor at most, and it is told their sizes before it is asked whose they are.
 """
 
 import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from typing import NamedTuple
 
 from reconciler.audit.history.revisions import OUTPUTS
 from reconciler.audit.short_id import short_id
 from reconciler.core.commit_purpose import Purpose
 from reconciler.errors import ShellError
+from reconciler.manifests.text.limits import MAX_READ_BYTES
 from reconciler.model.repository_layout import RepositoryLayout
-from reconciler.shell.git.errors import GitError
+from reconciler.shell.git.errors import GitError, GitKilled
 from reconciler.shell.git.history import CommitRecord, read_commit, read_commits
-from reconciler.shell.git.repository import Repository, check_branch
+from reconciler.shell.git.objects import object_sizes
+from reconciler.shell.git.repository import Repository, check_branch, check_commit
 from reconciler.shell.git.revisions import is_ancestor, list_range
 from reconciler.shell.git.signatures import AllowedKeys, Signature, read_signatures
 from reconciler.shell.passes.commit_places import CommitPlaces
@@ -30,8 +36,14 @@ TAKE_IT_OFF = "take it off the branch, or name it with --trust-from once it is r
 BRING_IT_BACK = "push that again, or name a newer commit of the branch with --trust-from"
 PUSH_LESS = "take it off the branch, or push it in smaller pieces"
 UNJUDGED = "git cannot say whose its signature is"
+TOO_MUCH = "it takes more than a second of a processor to follow the branch to it"
+TOO_LARGE = f"it is larger than {MAX_READ_BYTES >> 20} MB, and is not looked at"
+UNKNOWN = "somebody unknown"
+WALK_SECONDS = 1  # of a processor: some 200,000 new commits, of which there are a few at each look
 TOGETHER = 20  # commits whose signatures are asked for at once; ssh-keygen runs twice for each
+TOGETHER_BYTES = 4 << 20  # of those commits: git and ssh-keygen read each of them three times
 MOST_AFTER = 2000  # commits that wait, of which it is looked whether they are ours
+MOST_AFTER_BYTES = 16 << 20  # of those
 MOST_OWN = 300  # of those that say so
 
 
@@ -63,7 +75,7 @@ class RefusedCommit(NamedTuple):
 
 def unfetched_commit(branch: str, revision: str, problem: str) -> RefusedCommit:
     """Return the refusal of a commit that could not be fetched, so nobody knows who wrote it."""
-    return RefusedCommit(branch, revision, "somebody unknown", problem, 1, PUSH_LESS)
+    return RefusedCommit(branch, revision, UNKNOWN, problem, 1, PUSH_LESS)
 
 
 class AcceptedLine(NamedTuple):
@@ -124,7 +136,6 @@ class Trust:
                 could be what another daemon accepted of a newer head, and look like a branch that
                 was set back.
             purpose: What commits of the daemon do on that branch.
-            purpose: What commits of the daemon do on that branch.
 
         Raises:
             NothingTrusted: There is no such commit, nor one that was accepted earlier.
@@ -184,6 +195,9 @@ class Trust:
         """Return how far a branch is trusted, and keep nothing of it; see `accept`."""
         if head == before:
             return AcceptedLine(head, head)
+        if before is not None and self._is_too_much(head, before):
+            refused = RefusedCommit(branch, head, UNKNOWN, TOO_MUCH, 1, TAKE_IT_OFF)
+            return AcceptedLine(before, self._written_before(branch, before), refused)
         bases = self._bases(branch, head, before)
         if before is not None and not bases:
             problem = (
@@ -199,14 +213,30 @@ class Trust:
         ours = self._passes_among(line[::-1][good + 1 :], branch, purpose)
         waiting = len(line) - good - len(ours)
         refused = self._refusal(branch, bad.revision, bad.problem, waiting)
-        if judged.misplaced:
+        if judged.misplaced or bad.problem == TOO_LARGE:
             refused = refused._replace(expected=TAKE_IT_OFF)
         commit = self._newest(judged.good, line[-1], bases)
         if commit is None:
             raise NothingTrusted(str(refused))
-        passes = [one.revision for one in ours]
-        after = [one for one in passes if self._leads(commit, one)]
-        return AcceptedLine(commit, after[-1] if after else commit, refused)
+        newest = (one.revision for one in reversed(ours) if self._leads(commit, one.revision))
+        return AcceptedLine(commit, next(newest, commit), refused)
+
+    def _is_too_much(self, head: str, before: str) -> bool:
+        """Return whether git needs too long to walk what is new: huge messages, mostly.
+
+        What follows walks the same commits again, some five times.
+        """
+        git = replace(self.repository.git, processor_seconds=WALK_SECONDS)
+        try:
+            git.run("rev-list", "--count", check_commit(head), f"^{check_commit(before)}", "--")
+        except GitKilled:
+            return True
+        return False
+
+    def _written_before(self, branch: str, before: str) -> str:
+        """Return the newest of our passes that is known to come after what was accepted."""
+        _, line = self._known.get(branch, (None, None))
+        return line.written if line is not None and line.commit == before else before
 
     def _judged_to_first_refused(
         self, line: Sequence[str], branch: str, purpose: Purpose
@@ -217,8 +247,10 @@ class Trust:
         cannot be judged is refused like what is not signed.
         """
         good: list[str] = []
-        for start in range(0, len(line), TOGETHER):
-            piece = line[start : start + TOGETHER]
+        while len(good) < len(line):
+            piece = self._piece(line[len(good) : len(good) + TOGETHER])
+            if not piece:
+                return _Judged(good, Signature(line[len(good)], "", TOO_LARGE))
             try:
                 signed, misplaced = self._judged(piece, branch, purpose)
             except GitError:
@@ -228,6 +260,17 @@ class Trust:
                     return _Judged(good, one, misplaced=one.revision in misplaced)
                 good.append(one.revision)
         return _Judged(good, None)
+
+    def _piece(self, line: Sequence[str]) -> Sequence[str]:
+        """Return the first commits of a line that git is asked about at once.
+
+        None if the first is so large that it is not asked about it at all.
+        """
+        sizes = object_sizes(self.repository, line)
+        if sizes[0] > MAX_READ_BYTES:
+            return ()
+        within = [total <= TOGETHER_BYTES for total in accumulate(sizes)]
+        return line[: max(1, sum(within))]
 
     def _judged_singly(
         self, line: Sequence[str], branch: str, purpose: Purpose
@@ -252,9 +295,12 @@ class Trust:
         Those are asked that say that they are, the newest of them: the rest is not looked at.
         """
         newest = line[-MOST_AFTER:]
+        sizes = object_sizes(self.repository, newest)
+        within = [total <= MOST_AFTER_BYTES for total in accumulate(reversed(sizes))]
+        read = newest[len(newest) - sum(within) :]
         said = [
             one.revision
-            for one in read_commits(self.repository, newest)
+            for one in read_commits(self.repository, read)
             if self._places.is_of_root(one)
         ]
         try:
@@ -305,7 +351,7 @@ class Trust:
         One beside what is trusted counts once a signed commit joins it to that: until then it would
         set the branch back.
         """
-        base = self._base(first, bases)
+        base = self._base(first, bases) if len(bases) > 1 else next(iter(bases), None)
         if base is None:
             return signed[-1] if signed else None
         return next((one for one in reversed(signed) if self._leads(base, one)), base)
@@ -338,5 +384,6 @@ class Trust:
         return found[-1]
 
     def _refusal(self, branch: str, revision: str, problem: str, waiting: int) -> RefusedCommit:
-        author = str(read_commit(self.repository, revision).author)
+        large = object_sizes(self.repository, [revision])[0] > MAX_READ_BYTES
+        author = UNKNOWN if large else str(read_commit(self.repository, revision).author)
         return RefusedCommit(branch, revision, author, problem, waiting)
