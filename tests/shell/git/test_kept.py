@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from reconciler.shell.git import kept
 from reconciler.shell.git.errors import GitError
 from reconciler.shell.git.objects import list_files, read_blobs
 from reconciler.shell.git.repository import Repository
@@ -31,6 +32,21 @@ def test_one_process_answers_question_after_question(
         list(read_blobs(repository, [blob] * 200))
 
     assert ["cat-file", "cat-file"] == log.taken()
+
+
+def test_a_process_that_was_asked_often_goes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would hold every pack that it has ever seen, those that were joined since as well."""
+    monkeypatch.setattr(kept, "MOST_USES", 3)
+    checkout = new_checkout(tmp_path / "r", {"x": "1"})
+    log = CommandLog(tmp_path / "bin", monkeypatch)
+    repository = Repository.open(checkout.folder)
+    log.taken()
+
+    heads = {repository.resolve("main") for _ in range(7)}
+
+    assert ({checkout.head()}, ["cat-file"] * 3) == (heads, log.taken())
 
 
 def test_what_was_written_since_is_seen(tmp_path: Path) -> None:
