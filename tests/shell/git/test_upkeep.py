@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 
 from reconciler.shell.git.objects import list_files
+from reconciler.shell.git.remotes import upkeep as upkeep_module
 from reconciler.shell.git.remotes.mirror import Mirror
 from reconciler.shell.git.remotes.upkeep import EVERY_SECONDS, Upkeep
 from tests.shell.fleet import EXAMPLE, eventually, running
 from tests.shell.git.test_mirror import commit
-from tests.shell.repositories import new_bare
+from tests.shell.repositories import Checkout, git, new_bare
 
 
 @pytest.fixture
@@ -34,6 +35,26 @@ def test_upkeep_packs_and_loses_nothing(mirror: Mirror) -> None:
     assert b"BIDX" in b"".join(one.read_bytes() for one in objects.glob("info/**/*.graph"))
     assert ["a", "b"] == list(list_files(mirror.repository, new))
     assert new == mirror.fetch("main")
+
+
+def test_upkeep_comes_sooner_where_much_is_fetched(
+    mirror: Mirror, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is fetched is a pack each time, and git opens each of them."""
+    monkeypatch.setattr(upkeep_module, "MANY", 3)
+    mirror.fetch("main")
+    maintained(mirror)
+    person = Checkout(tmp_path / "person")
+    git(tmp_path, "clone", "--quiet", mirror.remote.url, str(person.folder))
+    begun = []
+    for number in range(4):
+        person.commit({f"{number}": "x"})
+        person.git("push", "--quiet", "origin", "main")
+        for _ in range(2):  # one that brings nothing counts for nothing
+            mirror.fetch("main")
+        begun.append(mirror.upkeep.go_on())
+
+    assert [False, False, True] == begun[:3]
 
 
 def test_upkeep_is_waited_for_by_nothing(mirror: Mirror) -> None:

@@ -170,6 +170,7 @@ class Mirror:
         """
         git, reference = self.repository.git, f"refs/heads/{check_branch(branch)}"
         with self._turn:
+            present = None if not self._filled else self._known(branch)
             before = self.unfetched.pop(branch, None)
             advertised = "" if before is None else self._advertised(reference)
             if before and _is_the_same(before, advertised) and self.moment() < before.again_at:
@@ -181,7 +182,10 @@ class Mirror:
                 finished = self._fetch(reference)
             if finished.code == 0:
                 self._filled = True
-                return self.repository.find(branch)
+                found = self.repository.find(branch)
+                if found != present:
+                    self.upkeep.note_pack()
+                return found
             if f"couldn't find remote ref {reference}" in finished.stderr:
                 git.output("update-ref", "-d", reference)
                 return None
@@ -191,6 +195,12 @@ class Mirror:
                 self.unfetched[branch] = self._given_up(branch, revision)
                 return self.repository.find(branch)
         raise answer_to_transport(self.remote.url, finished)
+
+    def _known(self, branch: str) -> str | None:
+        """Return where a branch is here, `None` if that cannot be read: it is fetched then."""
+        with contextlib.suppress(GitError):
+            return self.repository.find(branch)
+        return None
 
     def _given_up(self, branch: str, revision: str) -> Unfetched:
         """Return what is told of a head that took too much; `""` for one that is tried again."""

@@ -19,6 +19,7 @@ COMMANDS = (
     ("commit-graph", "write", "--reachable", "--changed-paths", "--split", "--no-progress"),
 )
 EVERY_SECONDS = 3600.0  # ours: each takes a second where little came; at first it reads all history
+MANY = 100  # packs that came since: each process of git opens all of them
 SETTINGS = {"pack.threads": "1"}  # the other processors are for passes
 
 
@@ -31,12 +32,17 @@ class Upkeep:
         self._git = replace(git.having(settings=SETTINGS), inherited=())
         self._moment = moment
         self._next_at = moment()
+        self._came = 0
         self._left: tuple[tuple[str, ...], ...] = ()
         self._process: subprocess.Popen[bytes] | None = None
 
     def is_running(self) -> bool:
         """Return whether a command is at work."""
         return self._process is not None and self._process.poll() is None
+
+    def note_pack(self) -> None:
+        """Take note of a pack that came."""
+        self._came += 1
 
     def go_on(self) -> bool:
         """Start the next command if the one before is over, or if it is time to begin again.
@@ -48,8 +54,9 @@ class Upkeep:
             return True
         self._put_away()
         if not self._left:
-            if self._moment() < self._next_at:
+            if self._moment() < self._next_at and self._came < MANY:
                 return False
+            self._came = 0
             self._left, self._next_at = COMMANDS, self._moment() + EVERY_SECONDS
         command, *rest = self._left
         self._left = tuple(rest)
