@@ -266,10 +266,11 @@ class Git:
         return process
 
     def _limit(self, pid: int) -> None:
-        """Set the limits of a process that has just begun, and of all that it starts from now on.
+        """Set the limits of a process that has just begun, and of all that it has started since.
 
-        Not before it begins, which would need code between fork and exec, and that is not safe
-        where there are threads. What is strict by a limit of the machine stays so.
+        What it starts later has the same. Not before it begins, which would need code between fork
+        and exec, and that is not safe where there are threads. A stricter limit of the machine
+        stays.
         """
         if sys.platform != "linux":
             return
@@ -281,6 +282,9 @@ class Git:
             with contextlib.suppress(OSError, ValueError):
                 if most is not None:
                     resource.prlimit(pid, kind, (most, most))
+        with contextlib.suppress(OSError):
+            for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+                self._limit(int(child))
 
     def _configuration(self) -> dict[str, str]:
         settings = {**SETTINGS, **self.settings}
