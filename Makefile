@@ -14,7 +14,7 @@ MEMORY := $(shell df --output=avail -k /dev/shm 2> /dev/null | awk 'NR == 2 && $
 # A fifth of the time tests wait for processes and disks, so half as many again as there are processors.
 WORKERS := $(shell $(PYTHON) -c 'import os; print(os.cpu_count() * 3 // 2)')
 
-.PHONY: demo test test-all test-ci quick kubectl editors browser axe yaml-suite pictures fuzz crash crash-all laws limits strangers costs soak check format docs schemas bench bench-check bench-record bench-large bench-page wheel release lock image-steps pin clean
+.PHONY: demo test test-all test-ci quick kubectl editors browser axe yaml-suite pictures fuzz crash crash-all laws limits strangers costs soak flat check format docs schemas bench bench-check bench-record bench-large bench-page wheel release lock image-steps pin clean
 
 demo: $(RUNTIME)
 	$(BIN)/python -m reconciler demo
@@ -87,6 +87,10 @@ crash-all: $(INSTALLED)
 soak: $(INSTALLED)
 	$(MEMORY) $(BIN)/python -m tests.soak --seconds $(or $(SECONDS),600)
 	$(MEMORY) $(BIN)/python -m tests.soak.by_workers --seconds $(or $(WORKER_SECONDS),15)
+
+# Each kind of event some thousands of times; KIND=poll for one of them. A quarter of an hour.
+flat: $(INSTALLED)
+	$(MEMORY) $(BIN)/python -m tests.soak.flat --times $(or $(TIMES),10000) $(if $(KIND),"$(KIND)")
 
 check: $(INSTALLED)
 	$(BIN)/ruff check
