@@ -15,7 +15,7 @@ from benchmarks.calibration import measure_loops, slower
 from benchmarks.groups import GROUPS
 from benchmarks.picture import draw
 from benchmarks.results import Result, as_json, as_markdown, as_text, cells, read
-from reconciler.shell.processes.garbage import collect_seldom
+from reconciler.shell.processes.limits import collect_seldom
 
 RESULTS, PICTURE = "results.json", "cost.svg"
 BEGIN, END = "<!-- measured: begin -->\n", "<!-- measured: end -->\n"

@@ -20,11 +20,10 @@ from benchmarks.repositories import (
     start_clock,
     workload,
 )
-from reconciler.audit.advice.adviser import advise
-from reconciler.audit.advice.gains import Goal
-from reconciler.audit.advice.request import AdviceRequest, ScoreFamily
-from reconciler.dialects.scores.reports import ScoreName
-from reconciler.shell.processes.garbage import collect_seldom
+from reconciler.audit.advice import advise
+from reconciler.audit.gains import AdviceRequest, Goal, ScoreFamily
+from reconciler.dialects.scores import ScoreName
+from reconciler.shell.processes.limits import collect_seldom
 
 OBJECTS = 10_000
 CLUSTERS, OTHER_CLUSTERS = 100, 20

@@ -15,12 +15,11 @@ from benchmarks.figure import Figure, Unit
 from benchmarks.own_process import figures_of, hand_over
 from benchmarks.repositories import CLUSTERS, make_bare, manifests_of, passes_of, start_clock
 from reconciler.audit.previews.foresight import foresee_alone
-from reconciler.core.asked.alone import AskedAlone
+from reconciler.core.asked import AskedAlone
 from reconciler.core.dialects import PLACED
-from reconciler.core.memo import Memo
-from reconciler.core.reconcile import reconcile
-from reconciler.dialects.alone import DependsOnOthers
-from reconciler.shell.processes.garbage import collect_seldom
+from reconciler.core.reconcile import Memo, reconcile
+from reconciler.dialects.contract import DependsOnOthers
+from reconciler.shell.processes.limits import collect_seldom
 
 SIZES = (10_000,)
 LARGE = 100_000

@@ -14,8 +14,8 @@ from benchmarks.figure import Figure, Unit, median_ms
 from benchmarks.repositories import AUTHOR, make_bare, make_repository, push
 from reconciler.core.changes import WriteFile
 from reconciler.shell.git.checkout.worktree import advance
+from reconciler.shell.git.command import LostRace
 from reconciler.shell.git.commits import write_commit
-from reconciler.shell.git.errors import LostRace
 from reconciler.shell.git.publish import publish
 from reconciler.shell.git.remotes.mirror import Mirror
 from reconciler.shell.git.repository import Repository

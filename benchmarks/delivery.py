@@ -20,8 +20,7 @@ from benchmarks.repositories import (
     workload,
     write_checkout,
 )
-from reconciler.core.memo import Memo
-from reconciler.core.reconcile import reconcile
+from reconciler.core.reconcile import Memo, reconcile
 from reconciler.model.world import World
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.passes.one_pass import Passes

@@ -15,14 +15,13 @@ from benchmarks.figure import Figure
 from benchmarks.goals import STRATEGIES
 from benchmarks.ratio_row import FRESH, SIZES, cold_time, ratio
 from reconciler.dialects.karmada.api.binding import Binding, decode_binding
-from reconciler.dialects.karmada.api.clusters import (
+from reconciler.dialects.karmada.api.cluster import (
     MemberCluster,
     Members,
     decode_cluster,
     members_of,
 )
-from reconciler.dialects.karmada.scheduler.schedule import schedule
-from reconciler.dialects.karmada.scheduler.schedule_result import ScheduleVerdict
+from reconciler.dialects.karmada.scheduler.schedule import ScheduleVerdict, schedule
 from reconciler.model.moments import parse_moment
 from tests.fleet_inputs import Body, binding, cluster
 

@@ -6,14 +6,9 @@ from functools import partial
 
 from benchmarks.figure import Figure
 from benchmarks.ratio_row import FRESH, QUESTIONS, SIZES, cold_time, mean_time, ratios
-from reconciler.dialects.kubefleet.api.clusters import (
-    Member,
-    Members,
-    decode_member,
-    members_of,
-)
+from reconciler.dialects.kubefleet.api.member import Member, Members, decode_member, members_of
 from reconciler.dialects.kubefleet.scheduler.schedule import schedule
-from reconciler.dialects.kubefleet.snapshots.policy_snapshot import Snapshot, decode_snapshot
+from reconciler.dialects.kubefleet.snapshots.policy_snapshots import Snapshot, decode_snapshot
 from tests.conformance.direct.kubefleet_cycle import run_cycle
 
 Run = Callable[..., object]

@@ -19,7 +19,7 @@ from benchmarks.repositories import (
     workload,
 )
 from reconciler.shell.passes.one_pass import Passes
-from reconciler.shell.processes.garbage import collect_seldom
+from reconciler.shell.processes.limits import collect_seldom
 
 SIZE, LARGE = 10_000, 100_000
 CLUSTERS = 50  # with 500 the bindings alone are 2 GB of text

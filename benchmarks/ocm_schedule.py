@@ -5,13 +5,16 @@ from functools import partial
 
 from benchmarks.figure import Figure
 from benchmarks.ratio_row import FRESH, QUESTIONS, SIZES, cold_time, mean_time, ratios
-from reconciler.dialects.ocm.api.cluster_sets import ClusterSet, SetBinding
-from reconciler.dialects.ocm.api.clusters import ManagedCluster, decode_cluster, members_of
-from reconciler.dialects.ocm.api.placement import Placement, decode_placement
-from reconciler.dialects.ocm.api.placement_decision import DecisionObject
-from reconciler.dialects.ocm.decisions.placement_decisions import DecisionsSoFar, decided_by
-from reconciler.dialects.ocm.decisions.sync import Hub, judge
-from reconciler.dialects.scores.reports import Reports, ScoreReport
+from reconciler.dialects.ocm.api.cluster import (
+    ClusterSet,
+    ManagedCluster,
+    SetBinding,
+    decode_cluster,
+    members_of,
+)
+from reconciler.dialects.ocm.api.placement import DecisionObject, Placement, decode_placement
+from reconciler.dialects.ocm.scheduler.schedule import DecisionsSoFar, Hub, decided_by, judge
+from reconciler.dialects.scores import Reports, ScoreReport
 from reconciler.model.body import Body
 from reconciler.model.identity import ClusterName
 from reconciler.model.moments import parse_moment

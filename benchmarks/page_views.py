@@ -26,12 +26,11 @@ from benchmarks.repositories import (
     workload,
 )
 from reconciler.cli.page.service import open_page
-from reconciler.model.repository_layout import RepositoryLayout
+from reconciler.model.identity import RepositoryLayout
 from reconciler.shell.git.repository import Repository
-from reconciler.shell.http.kept_process import PageQuestion
 from reconciler.shell.http.page_access import NO_ACCESS
-from reconciler.shell.http.page_process import PageProcesses
-from reconciler.shell.http.page_responses import LEVEL
+from reconciler.shell.http.page_endpoints import LEVEL
+from reconciler.shell.http.page_process import PageProcesses, PageQuestion
 from reconciler.shell.passes.one_pass import Passes
 
 SIZES = {

@@ -28,7 +28,7 @@ from benchmarks.repositories import (
 from reconciler.core.reconcile import reconcile
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.passes.one_pass import Passes
-from reconciler.shell.processes.garbage import collect_seldom
+from reconciler.shell.processes.limits import collect_seldom
 
 SIZES = (1000, 10_000)
 LARGE = 100_000

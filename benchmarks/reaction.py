@@ -15,7 +15,6 @@ from queue import SimpleQueue
 from benchmarks.figure import Figure, Unit
 from benchmarks.repositories import AUTHOR, make_bare, manifests_of, passes_of, workload
 from reconciler.core.changes import WriteFile
-from reconciler.shell.clock import SystemClock
 from reconciler.shell.daemon.serve_branch import Daemon
 from reconciler.shell.daemon.watch import POLL_SECONDS, Wakeups
 from reconciler.shell.git.commits import write_commit
@@ -23,6 +22,7 @@ from reconciler.shell.git.publish import publish
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.passes.one_pass import Passes
 from reconciler.shell.passes.pass_report import PassReport
+from reconciler.shell.resources import SystemClock
 
 ROUNDS = 9
 MANIFESTS = 200

@@ -7,7 +7,7 @@ import subprocess
 
 from reconciler.manifests.text.canonical import read_canonical
 from reconciler.manifests.text.reader import read
-from reconciler.model.repository_layout import OUTPUT_ROOT
+from reconciler.model.identity import OUTPUT_ROOT
 
 
 def main() -> None:

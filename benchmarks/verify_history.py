@@ -12,19 +12,17 @@ from benchmarks.commands import command
 from benchmarks.figure import Figure, Unit
 from benchmarks.repositories import WORKLOAD, Given, make_repository
 from reconciler.core.changes import WriteFile
-from reconciler.model.repository_layout import RepositoryLayout
-from reconciler.shell.clock import Clock
-from reconciler.shell.git.checkout.kept_edits import KeptEdit
+from reconciler.model.identity import RepositoryLayout
+from reconciler.shell.git.checkout.moves import KeptEdit
 from reconciler.shell.git.commits import write_commit
-from reconciler.shell.git.identity import CommitIdentity
 from reconciler.shell.git.publish import publish
-from reconciler.shell.git.repository import Repository
+from reconciler.shell.git.repository import CommitIdentity, Repository
 from reconciler.shell.passes.branches import LocalBranch
 from reconciler.shell.passes.one_pass import Passes
 from reconciler.shell.reading.load import Loader
 from reconciler.shell.reading.sources import ServedBranches
 from reconciler.shell.reading.trees import GitTrees
-from reconciler.shell.resources import load_schemas
+from reconciler.shell.resources import Clock, load_schemas
 
 AUTHOR = CommitIdentity("bench", "bench@example.org")
 

@@ -16,8 +16,7 @@ from types import CodeType
 
 from benchmarks.figure import Figure, Unit
 from benchmarks.repositories import change, make_repository, passes_of, start_clock, workload
-from reconciler.core.memo import Memo
-from reconciler.core.reconcile import reconcile
+from reconciler.core.reconcile import Memo, reconcile
 from reconciler.dialects.karmada.decide import decide
 from reconciler.dialects.karmada.detector.binding_draft import draft_binding
 from reconciler.manifests.paths import blob_id

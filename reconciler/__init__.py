@@ -20,7 +20,7 @@ from reconciler.version import __version__
 
 if TYPE_CHECKING:
     from reconciler.audit.previews.preview import Preview
-    from reconciler.audit.proofs.proof import Proof
+    from reconciler.audit.proof import Proof
     from reconciler.audit.reasons import Why
     from reconciler.core.changes import Outcome
     from reconciler.core.reconcile import reconcile
@@ -44,7 +44,7 @@ PLACES = {
     "FleetRepository": "library.fleet",
     "Outcome": "core.changes",
     "Preview": "audit.previews.preview",
-    "Proof": "audit.proofs.proof",
+    "Proof": "audit.proof",
     "Why": "audit.reasons",
     "World": "model.world",
     "open_repository": "library.fleet",

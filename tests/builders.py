@@ -7,8 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import cast
 
 from reconciler.core.dialects import KINDS
-from reconciler.dialects.karmada.detector.known_policies import KnownPolicies
-from reconciler.dialects.karmada.detector.policy_match import Policies
+from reconciler.dialects.karmada.detector.policies import KnownPolicies, Policies
 from reconciler.model.identity import ObjectKey, Origin, group_of
 from reconciler.model.world import Manifest, World
 from reconciler.rebalance.target import Reference, Target, TargetSelection

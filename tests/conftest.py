@@ -20,8 +20,8 @@ import pytest
 import structlog
 from hypothesis import HealthCheck, settings
 
-from reconciler.dialects import object_boundary
-from reconciler.dialects.ocm.cel.budget import FRAMES
+from reconciler.dialects import object_pass
+from reconciler.dialects.ocm.cel.values import FRAMES
 from tests import bounded, left_out, quick, strict
 from tests.left_out import is_left_out
 from tests.slowness import slowness
@@ -144,4 +144,4 @@ def _handle_signals() -> None:
 @pytest.fixture
 def contained(monkeypatch: pytest.MonkeyPatch) -> None:
     """Contain what nobody foresaw in its object, as in production."""
-    monkeypatch.setattr(object_boundary, "unforeseen", strict.CONTAIN)
+    monkeypatch.setattr(object_pass, "unforeseen", strict.CONTAIN)

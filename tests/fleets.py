@@ -5,8 +5,8 @@ from typing import cast
 
 from hypothesis import strategies as st
 
-from reconciler.dialects.kubefleet.api.policy import PREFERRED
-from reconciler.dialects.kubefleet.updaterun.update_runs import run_uid
+from reconciler.dialects.kubefleet.api.placement import PREFERRED
+from reconciler.dialects.kubefleet.updaterun.runs import run_uid
 from reconciler.model.identity import ObjectKey
 from tests.builders import NOW, Body, after, metadata, text_of
 from tests.dialects.kubefleet.fleet import (

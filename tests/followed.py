@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from reconciler.model.versioned import patched
+from reconciler.model.remembered import patched
 from reconciler.model.world import World
 
 

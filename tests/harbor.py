@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from reconciler.manifests.suspension import SUSPEND
+from reconciler.manifests.admission import SUSPEND
 from tests.builders import Body, metadata, path_of, text
 from tests.shell.fleet import ROOT, process_environment, reconciler
 from tests.shell.repositories import Checkout

@@ -7,19 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reconciler.audit.findings import finding_of
-from reconciler.cli.objects.checked_files import check
+from reconciler.cli.validate import check
 from reconciler.core.dialects import KINDS
 from reconciler.core.inputs.admissions import ADMISSIONS
-from reconciler.core.inputs.document_rules import Rules
-from reconciler.core.inputs.file_validation import validate_file
-from reconciler.core.inputs.input_index import index_inputs
+from reconciler.core.inputs.index import index_inputs
 from reconciler.core.inputs.last_known_good import LastKnownGood, last_known_good
-from reconciler.core.inputs.world_composition import compose, configuration_of
+from reconciler.core.inputs.validation import Rules, validate_file
+from reconciler.core.inputs.world import compose, configuration_of
 from reconciler.core.reconcile import reconcile
 from reconciler.core.state import read_state
-from reconciler.model.repository_layout import RepositoryLayout
+from reconciler.model.identity import RepositoryLayout
 from reconciler.model.settings import decode_settings
-from reconciler.shell.reading.files import FolderSource
+from reconciler.shell.reading.checked import FolderSource
 from reconciler.shell.resources import load_schemas
 from tests.builders import NOW
 

@@ -11,26 +11,23 @@ from typing import cast
 from reconciler.core.changes import DeleteFile, Outcome, WriteFile
 from reconciler.core.dialects import KINDS
 from reconciler.core.inputs.admissions import ADMISSIONS, UPDATES
-from reconciler.core.inputs.document_rules import Rules
-from reconciler.core.inputs.earlier_inputs import earlier_inputs
-from reconciler.core.inputs.file_validation import FileValidation, validate_file
-from reconciler.core.inputs.input_index import InputIndex, index_inputs
-from reconciler.core.inputs.last_known_good import LastKnownGood, last_known_good
-from reconciler.core.inputs.past_versions import with_past
-from reconciler.core.inputs.projected_clusters import with_earlier_projected
-from reconciler.core.inputs.world_composition import compose, configuration_of
+from reconciler.core.inputs.index import InputIndex, index_inputs
+from reconciler.core.inputs.last_known_good import (
+    LastKnownGood,
+    earlier_inputs,
+    last_known_good,
+    with_past,
+)
+from reconciler.core.inputs.validation import FileValidation, Rules, validate_file
+from reconciler.core.inputs.world import compose, configuration_of, with_earlier_projected
 from reconciler.core.reconcile import reconcile
 from reconciler.core.record import LastPass, last_pass
 from reconciler.core.state import read_state
 from reconciler.core.step import FileTree, Step
-from reconciler.delivery.destinations import roots_of
-from reconciler.delivery.record import recorded
-from reconciler.delivery.settings import Destination, decode_delivery
-from reconciler.manifests.paths import blob_id
-from reconciler.manifests.selection import selects
-from reconciler.model.identity import ObjectKey
-from reconciler.model.known_kinds import Kind
-from reconciler.model.repository_layout import RepositoryLayout
+from reconciler.delivery.settings import Destination, decode_delivery, recorded, roots_of
+from reconciler.manifests.paths import blob_id, selects
+from reconciler.model.identity import ObjectKey, RepositoryLayout
+from reconciler.model.kinds import Kind
 from reconciler.model.settings import decode_settings
 from reconciler.model.world import RULES, Manifest, World
 from reconciler.shell.resources import load_schemas

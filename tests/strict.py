@@ -2,15 +2,15 @@
 
 from typing import NoReturn
 
-from reconciler.dialects import object_boundary
-from reconciler.dialects.object_boundary import FaultPlace
+from reconciler.dialects import object_pass
+from reconciler.dialects.object_pass import FaultPlace
 
-CONTAIN = object_boundary.unforeseen
+CONTAIN = object_pass.unforeseen
 
 
 def enforce() -> None:
     """Let every exception that nobody foresaw out, in this process."""
-    object_boundary.unforeseen = _fail
+    object_pass.unforeseen = _fail
 
 
 def _fail(error: Exception, place: FaultPlace) -> NoReturn:

@@ -6,8 +6,7 @@ import pytest
 
 from reconciler.core.dialects import KINDS
 from reconciler.core.inputs.admissions import ADMISSIONS
-from reconciler.core.inputs.document_rules import Rules
-from reconciler.core.inputs.file_validation import validate_file
+from reconciler.core.inputs.validation import Rules, validate_file
 from reconciler.shell.resources import load_schemas
 
 EXAMPLES = Path(__file__).parent.parent / "fixtures" / "examples"

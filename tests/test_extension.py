@@ -8,9 +8,9 @@ from typing import Any, cast
 
 import pytest
 
-from reconciler.dialects.karmada.scheduler.profile import PROFILE as KARMADA
-from reconciler.dialects.kubefleet.scheduler.profile import PROFILE as KUBEFLEET
-from reconciler.dialects.ocm.scheduler.profile import PROFILE as OCM
+from reconciler.dialects.karmada.scheduler.plugins import PROFILE as KARMADA
+from reconciler.dialects.kubefleet.scheduler.plugins import PROFILE as KUBEFLEET
+from reconciler.dialects.ocm.scheduler.plugins import PROFILE as OCM
 from tests import builders
 from tests.builders import Body, path_of, text
 from tests.cli.history import answer

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.manifests.suspension import SUSPEND
+from reconciler.manifests.admission import SUSPEND
 from tests.builders import Body, rebalancer, text
 from tests.harbor import FERRY, GROUP, LATER, STORM, Harbor, berth, files, register, site
 from tests.shell.fleet import ROOT, process_environment, reconciler

@@ -5,8 +5,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from reconciler.cli.page.answers import PageAnswers
-from reconciler.cli.page.queries import Query
+from reconciler.cli.page.answers import PageAnswers, Query
 from reconciler.cli.page.views import FEW_PLACED, new_memory
 from reconciler.library.fleet import open_repository
 

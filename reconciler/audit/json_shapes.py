@@ -6,7 +6,7 @@ from reconciler.model.moments import format_moment
 
 if TYPE_CHECKING:
     from reconciler.audit.fleet.suspensions import Suspender
-    from reconciler.audit.history.decision_history import Event
+    from reconciler.audit.history.decisions import Event
     from reconciler.audit.history.revisions import Commit
     from reconciler.audit.previews.foresight import Coming
     from reconciler.model.decision import Placed

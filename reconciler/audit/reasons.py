@@ -4,15 +4,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from reconciler.audit.fleet.delivered_copies import CopiesOf, DeliveredCopy, Elsewhere
+from reconciler.audit.fleet.copies import CopiesOf, DeliveredCopy, Elsewhere
 from reconciler.audit.fleet.placed import placed_on
-from reconciler.audit.history.decision_history import Event
+from reconciler.audit.history.decisions import Event
 from reconciler.audit.previews.foresight import Coming
 from reconciler.audit.previews.resumption import Suspension, suspension_of
-from reconciler.audit.proofs.replay import Replay
+from reconciler.audit.replay import Replay
 from reconciler.core.record import next_moment
-from reconciler.model.decision import Decision, Placed
-from reconciler.model.explanation import ClusterAnswer, ClusterVerdict, Explanation
+from reconciler.model.decision import ClusterAnswer, ClusterVerdict, Decision, Explanation, Placed
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.world import Fault, World
 

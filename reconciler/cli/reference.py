@@ -5,8 +5,7 @@ from collections.abc import Iterator
 
 import click
 
-from reconciler.cli.main import EPILOG, cli
-from reconciler.cli.verb_groups import GROUPS, VERBS
+from reconciler.cli.main import EPILOG, GROUPS, VERBS, cli
 
 HEAD = """\
 # The command line

@@ -1,17 +1,23 @@
-"""The answer of a pass: files to write or delete, decisions, faults, and when to look again."""
+"""The answer of a pass: files to write or delete, decisions, faults, and when to look again.
+
+What was decided of a world counts for the same world at another commit: a branch moves also where
+no pass of this root looks, in a folder that another root owns.
+"""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from reconciler.core.record import record_body
+from reconciler.manifests.paths import RECORD, output_path
+from reconciler.manifests.text.emitter import encode
 from reconciler.model.body import Body
-from reconciler.model.decision import Decision
-from reconciler.model.explanation import Explain
+from reconciler.model.decision import Decision, Explain, Wait
 from reconciler.model.identity import ObjectKey
-from reconciler.model.wait import Wait
-from reconciler.model.world import Fault, Trace
-from reconciler.rebalance.joined_demands import OverriddenLimit
+from reconciler.model.world import Fault, Trace, World
+from reconciler.rebalance.rebalancer_files import OverriddenLimit
 from reconciler.rebalance.target import Reference
+from reconciler.version import __version__
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,3 +136,24 @@ class Outcome:
     def files(self) -> tuple[Change, ...]:
         """All that is committed, sorted by path."""
         return tuple(sorted((*self.changes, *self.delivered), key=lambda change: change.path))
+
+
+def carried_over(outcome: Outcome, now: datetime, before: World, after: World) -> Outcome | None:
+    """Return what a pass at `now` decides of a world, given what it decided of another one.
+
+    Args:
+        outcome: Of the pass over `before`, with nothing left out of it.
+        now: The moment of that pass, aware UTC.
+        before: What it looked at.
+        after: Another world.
+
+    Returns:
+        The outcome that a pass over `after` would have at that moment; `None` where the worlds
+        differ in more than in the commit that they were read from.
+    """
+    if replace(after, revision=before.revision) != before:
+        return None
+    path = output_path(after.output_root, RECORD)
+    record = WriteFile(path, encode(record_body(after, now, __version__)))
+    changes = (record if one.path == path else one for one in outcome.changes)
+    return replace(outcome, changes=tuple(changes))

@@ -1,13 +1,13 @@
 """The dialects of this build, in the order in which a pass asks them; no other file names them."""
 
-from reconciler.core.ledger.ledger_file import LEDGER_KIND
+from reconciler.core.ledger_file import LEDGER_KIND
 from reconciler.dialects.contract import Dialect
 from reconciler.dialects.karmada.dialect import KARMADA
 from reconciler.dialects.kubefleet.dialect import KUBEFLEET
 from reconciler.dialects.ocm.dialect import OCM
 from reconciler.dialects.renderer import Wraps
-from reconciler.manifests.scope import OURS, known_kinds
-from reconciler.rebalance.kinds import REBALANCE_KINDS
+from reconciler.manifests.identity import OURS, known_kinds
+from reconciler.rebalance.target import REBALANCE_KINDS
 
 DIALECTS: tuple[Dialect, ...] = (KARMADA, OCM, KUBEFLEET)
 

@@ -6,10 +6,10 @@ from datetime import datetime, timedelta
 from reconciler.manifests.schemas.violations import Violation
 from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, text
-from reconciler.model.message_text import shown
 from reconciler.model.moments import add, earliest, span
 from reconciler.model.settings import CONFIGURATION_PATH, Settings
-from reconciler.rebalance.runs import due_run, is_schedule, next_run
+from reconciler.model.text import shown
+from reconciler.rebalance.schedule_trigger import due_run, is_schedule, next_run
 
 SECTION = "freeze"
 

@@ -1,12 +1,21 @@
-"""The commit message of a pass: what moved, why, and from what it was computed.
+"""The commit message of a pass: what moved, why, what runs came to, and from what it was computed.
 
 Subject, body and trailers are for people and for `verify`; no decision ever reads them. User text
 is made harmless: one line, no brackets that a CI system would obey, never at the start of a line.
+
+A signature covers a commit, not the branch that it stands on: whoever may push can move any branch
+to it. So what our key signs names its purpose, its branch and its root in a trailer. There is a
+single writer of that trailer and a single parser, and nothing that it says ever lets a commit
+count; it can only stop one.
 """
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
+from itertools import chain
+from urllib.parse import quote, unquote
 
 from reconciler.core.changes import (
     CausingCommit,
@@ -17,14 +26,133 @@ from reconciler.core.changes import (
     WaitingTarget,
     WriteFile,
 )
-from reconciler.core.progress import RunProgress, progress_in, subject_of_runs
-from reconciler.manifests.paths import DELIVERY, RECORD, output_path
-from reconciler.model.decision import CauseKind, Decision, Placed
-from reconciler.model.explanation import total_of
+from reconciler.core.dialects import DIALECTS, SURROUNDINGS, dialect_of
+from reconciler.manifests.identity import Identity, identify
+from reconciler.manifests.paths import DELIVERY, RECORD, folder_of, output_path
+from reconciler.manifests.text.reader import read
+from reconciler.model.decision import Cause, CauseKind, Decision, OutputChange, Placed, total_of
+from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import format_moment
 from reconciler.model.world import Fault, World
-from reconciler.rebalance.kinds import TRIGGER
-from reconciler.rebalance.target import Reference
+from reconciler.rebalance.target import TRIGGER, Reference
+
+FOR = "Reconciled-For"
+PARAGRAPH = "\n\n"
+
+
+class Purpose(StrEnum):
+    """What a commit of ours does to its branch."""
+
+    DECISIONS = "decisions"
+    DELIVERY = "delivery"
+    REPORTS = "reports"
+
+
+@dataclass(frozen=True, slots=True)
+class CommitPurpose:
+    """Where a commit belongs: what it does, to which branch, for which root (`""` for the top)."""
+
+    purpose: Purpose
+    branch: str
+    root: str = ""
+
+    def __str__(self) -> str:
+        """Return it as the trailer has it.
+
+        >>> str(CommitPurpose(Purpose.DELIVERY, "fleet", "teams/a b"))
+        'delivery fleet teams/a%20b'
+        """
+        return " ".join(filter(None, (self.purpose, _quoted(self.branch), _quoted(self.root))))
+
+
+def with_purpose(message: str, purpose: CommitPurpose) -> str:
+    r"""Return a commit message with the trailer that names its purpose.
+
+    >>> with_purpose("Place web\n", CommitPurpose(Purpose.DECISIONS, "main"))
+    'Place web\n\nReconciled-For: decisions main\n'
+    """
+    text = message.rstrip("\n")
+    _, paragraph, last = text.rpartition(PARAGRAPH)
+    trailers = bool(paragraph) and all(_is_trailer(line) for line in last.split("\n"))
+    between = "\n" if trailers else PARAGRAPH
+    return f"{text}{between}{FOR}: {purpose}\n"
+
+
+def purposes_in(trailers: Sequence[tuple[str, str]]) -> list[CommitPurpose | None]:
+    """Return what trailers say that a commit is for, `None` for what cannot be read."""
+    return [_decoded(value) for key, value in trailers if key.lower() == FOR.lower()]
+
+
+def _is_trailer(line: str) -> bool:
+    key, colon, _ = line.partition(": ")
+    return bool(colon) and key.replace("-", "").isalnum()
+
+
+def _decoded(value: str) -> CommitPurpose | None:
+    """Return what a trailer says, `None` if it is not to the letter as it is written."""
+    words = value.split(" ")
+    if words[0] not in list(Purpose) or len(words) not in (2, 3):
+        return None
+    found = CommitPurpose(Purpose(words[0]), *map(_unquoted, words[1:]))
+    return found if str(found) == value else None
+
+
+def _quoted(name: str) -> str:
+    """Return a name without spaces and line ends; other characters of UTF-8 are written as %XX."""
+    return quote(name, safe="/", errors="surrogateescape")
+
+
+def _unquoted(text: str) -> str:
+    return unquote(text, errors="surrogateescape")
+
+
+RUNS = frozenset(kind for dialect in DIALECTS for kind in dialect.approvable)
+FOLDERS = tuple(sorted(f"{folder_of(*kind)}/" for kind in RUNS))
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class RunProgress:
+    """What became of one run, or of one stage of it: a clause that its name precedes."""
+
+    key: ObjectKey
+    clause: str
+
+    def __str__(self) -> str:
+        scope = f"{self.key.namespace}/" if self.key.namespace else ""
+        return f"{self.key.kind} {scope}{self.key.name}: {self.clause}"
+
+
+def progress_in(world: World, outcome: Outcome) -> tuple[RunProgress, ...]:
+    """Return what a pass brings runs to, by run, of each in the order in which it happens."""
+    folders = tuple(f"{world.output_root}/{one}" for one in FOLDERS)
+    written = (one for one in outcome.changes if isinstance(one, WriteFile))
+    return tuple(
+        step for one in written if one.path.startswith(folders) for step in _progress(world, one)
+    )
+
+
+def subject_of_runs(progress: Sequence[RunProgress]) -> str:
+    """Return in one line what became of a run, without why and how; of several how many went on."""
+    runs = {one.key for one in progress}
+    if len(runs) > 1:
+        return f"Go on with {len(runs)} runs"
+    clauses = (one.clause.partition(": ")[0] for one in progress)
+    return f"Run {progress[0].key.name}: {', '.join(clauses)}"
+
+
+def _progress(world: World, written: WriteFile) -> Iterator[RunProgress]:
+    """Yield what became of the run whose status file is written."""
+    body = read(written.content.encode(), written.path).documents[0].body
+    found = identify(body, world.known)
+    dialect = dialect_of(found.group) if isinstance(found, Identity) else None
+    if dialect is None or not isinstance(found, Identity):
+        return
+    key = ObjectKey(found.group, found.kind, found.namespace, found.name)
+    present = world.outputs.get(key)
+    change = OutputChange(key=key, before={} if present is None else present.body, after=body)
+    for about, event in dialect.view().events(change):
+        yield RunProgress(about, event.message[:1].lower() + event.message[1:])
+
 
 LONGEST_SUBJECT = 72  # what git log --oneline shows on a terminal
 MOST_LINES = 500  # a commit message is read by people
@@ -304,3 +432,39 @@ def plain(text: str) -> str:
 def _cut(subject: str) -> str:
     """Shorten a subject to what a log shows."""
     return subject if len(subject) <= LONGEST_SUBJECT else f"{subject[: LONGEST_SUBJECT - 1]}…"
+
+
+MOST_COMMITS = 20  # whose edits are looked at; where there are more, not all are told
+GONE = frozenset({CauseKind.REMOVED, CauseKind.NEVER_PROPAGATED, CauseKind.CLUSTER_GONE})
+SURROUNDING = frozenset(
+    {
+        CauseKind.EVICTED,
+        CauseKind.CLUSTER_GONE,
+        CauseKind.CLUSTERS_CHANGED,
+        CauseKind.SCORES_CHANGED,
+    }
+)
+"""Causes that stand for edits of clusters, scores and the like."""
+
+
+def files_behind(decision: Decision, world: World) -> frozenset[str]:
+    """Return the edited files that the causes of a decision stand in."""
+    causes = (decision.cause, *decision.cause.also)
+    paths = chain.from_iterable(_files_of(cause, decision, world) for cause in causes)
+    return frozenset(paths) & world.edited.keys()
+
+
+def _files_of(cause: Cause, decision: Decision, world: World) -> Iterator[str]:
+    """Yield the files that a cause may stand in, as they are and as they were.
+
+    Where it does not say in which, files that are gone may have held anything.
+    """
+    if cause.kind in GONE and not cause.sources:
+        yield from (path for path, held in world.edited.items() if held is None)
+    if cause.kind in SURROUNDING and not cause.sources:
+        yield from (path for path, held in world.edited.items() if held and held & SURROUNDINGS)
+        return
+    for key in cause.sources or (decision.key,):
+        for found in (world.find(key), world.earlier.get(key)):
+            if found is not None:
+                yield found.origin.path

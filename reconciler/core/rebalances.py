@@ -1,38 +1,123 @@
-"""Rebalancers and triggers of a round: what they trigger, their status files, which are over."""
+"""Rebalancers and triggers of a round: what they trigger, their status files, and their removal.
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+All are asked first, and what they demand of each target is joined; what comes of it is known after
+the plans. A rebalancer or trigger that is over goes: its file, or its document where the file holds
+others.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 
-from reconciler.core.changes import LimitOverride, Removal, TargetResult
-from reconciler.core.joined_triggers import JoinedTriggers, join_triggers
-from reconciler.core.removal import removable
+from reconciler.core.changes import (
+    Change,
+    DeleteFile,
+    LimitOverride,
+    Removal,
+    TargetResult,
+    WriteFile,
+)
 from reconciler.dialects.contract import Dialect, Prepared, RescheduleTrigger
-from reconciler.dialects.object_boundary import Failed, attempt, place_of
+from reconciler.dialects.object_pass import Failed, attempt, place_of
 from reconciler.manifests.admission import admit
+from reconciler.manifests.edits.documents import cut
 from reconciler.manifests.paths import is_frozen
+from reconciler.manifests.text.reader import Document, read
 from reconciler.model.body import Body
-from reconciler.model.fields import mapping
+from reconciler.model.decision import Wait
+from reconciler.model.fields import mapping, text
 from reconciler.model.identity import ObjectKey, group_of
 from reconciler.model.moments import earliest
-from reconciler.model.wait import Wait
 from reconciler.model.world import Manifest, World
-from reconciler.rebalance.expiry import is_marked, marked
-from reconciler.rebalance.joined_demands import TargetDemand
-from reconciler.rebalance.kinds import REBALANCER, TRIGGER
-from reconciler.rebalance.rebalancer_spec import decode_rebalancer
+from reconciler.rebalance.rebalancer_files import (
+    JoinedDemand,
+    TargetDemand,
+    decode_rebalancer,
+    join_demands,
+    overridden_limits,
+)
 from reconciler.rebalance.schedule_trigger import (
     TRIGGERED,
     Firing,
+    Waiting,
     decode_trigger,
+    decode_trigger_status,
     fire,
+    is_marked,
+    kept,
+    marked,
     triggered_in,
 )
-from reconciler.rebalance.target import Reference, Rescheduled, Target, TargetSelection
-from reconciler.rebalance.trigger_status import decode_trigger_status
-from reconciler.rebalance.waiting import Waiting, kept
+from reconciler.rebalance.target import (
+    REBALANCE_KINDS,
+    REBALANCER,
+    TRIGGER,
+    Reference,
+    Rescheduled,
+    Target,
+    TargetSelection,
+)
 from reconciler.rebalance.workload_rebalancer import RebalancerStep, advance
+
+Demands = Mapping[ObjectKey, TargetDemand]
+"""What one rebalancer demands, by the key of the target."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JoinedTriggers:
+    """What is demanded of each target.
+
+    Attributes:
+        triggers: Target to the trigger that counts.
+        overrides: The limits that do not hold in this round, sorted.
+    """
+
+    triggers: Mapping[ObjectKey, RescheduleTrigger] = field(default_factory=dict)
+    overrides: tuple[LimitOverride, ...] = ()
+
+
+def join_triggers(
+    demanding: Mapping[ObjectKey, Demands], allowed: Mapping[ObjectKey, Mapping[ObjectKey, int]]
+) -> JoinedTriggers:
+    """Join the demands of all rebalancers and triggers.
+
+    Args:
+        demanding: Rebalancer to what it demands.
+        allowed: Rebalancer to what its limit lets go now, of the targets that have more to move.
+    """
+    demands: dict[ObjectKey, dict[str, TargetDemand]] = defaultdict(dict)
+    limits: dict[ObjectKey, dict[str, int]] = defaultdict(dict)
+    for key, wanted in demanding.items():
+        for target, demand in wanted.items():
+            demands[target][_name(key)] = demand
+    for key, counts in allowed.items():
+        for target, count in counts.items():
+            limits[target][_name(key)] = count
+    names = {_name(key): key for key in demanding}
+    joined = {target: join_demands(found) for target, found in demands.items()}
+    overrides = (
+        LimitOverride(target, limit)
+        for target in joined.keys() & limits.keys()
+        for limit in overridden_limits(joined[target], limits[target])
+    )
+    return JoinedTriggers(
+        triggers={target: _trigger(found, names) for target, found in joined.items()},
+        overrides=tuple(sorted(overrides)),
+    )
+
+
+def _trigger(joined: JoinedDemand, names: Mapping[str, ObjectKey]) -> RescheduleTrigger:
+    demand, askers = joined.demand, tuple(names[who] for who in joined.by)
+    return RescheduleTrigger(
+        demand.at, ", ".join(joined.by), demand.budget, demand.fresh, askers=askers
+    )
+
+
+def _name(key: ObjectKey) -> str:
+    """Return a rebalancer or trigger as people call it."""
+    return f"{key.kind} {key.name}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -290,3 +375,65 @@ def _status_file(manifest: Manifest, metadata: Body, status: Body) -> Body:
         "metadata": metadata,
         "status": status,
     }
+
+
+REMOVABLE = frozenset((kind.group, kind.kind) for kind in REBALANCE_KINDS)
+
+
+def remove_documents(world: World, removed: Iterable[ObjectKey]) -> list[Change]:
+    """Return the changes that take the documents of the removed objects out of their files.
+
+    Every other byte of the files stays: comments, other documents, their order.
+    """
+    indices: dict[str, list[int]] = defaultdict(list)
+    for key in removed:
+        origin = world.inputs[key].origin
+        indices[origin.path].append(origin.index)
+    changes: list[Change] = []
+    for path, positions in indices.items():
+        data = world.texts[path]
+        for index in sorted(positions, reverse=True):
+            data = cut(data, index)
+        changes.append(WriteFile(path, data.decode("utf-8")) if data else DeleteFile(path))
+    return changes
+
+
+def removable(world: World, key: ObjectKey, busy: Container[str] = ()) -> bool:
+    """Return whether the document of an object can be taken out of its file now.
+
+    Never from a List, of which it is a part, nor where outputs are on a branch of their own. Not
+    while the file is faulty: its documents cannot be told apart for sure, and an earlier version
+    of them may be in force. Not either while it is among the `busy` ones.
+    """
+    origin = world.inputs[key].origin
+    path = origin.path
+    if origin.pointer or world.apart:
+        return False
+    faulty = {entry.path for entry in world.held} | {fault.path for fault in world.faults}
+    return path in world.texts and path not in faulty and path not in busy
+
+
+def loses_demands_only(before: bytes, after: bytes | None, path: str) -> bool:
+    """Return whether a file lost documents of rebalancers or triggers, and is otherwise the same.
+
+    Args:
+        before: The file as it was.
+        after: As it is now, `None` if it is gone.
+        path: Root-relative.
+    """
+    left = [] if after is None else [one.body for one in read(after, path).documents]
+    lost = [one for one in read(before, path).documents if one.body not in left]
+    data = before
+    try:
+        for document in reversed(lost):
+            if not _is_removable(document):
+                return False
+            data = cut(data, document.index)
+    except ValueError:
+        return False
+    return (data or None) == after
+
+
+def _is_removable(document: Document) -> bool:
+    group = text(document.body, "apiVersion").rpartition("/")[0]
+    return not document.pointer and (group, text(document.body, "kind")) in REMOVABLE

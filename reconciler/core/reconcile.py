@@ -1,26 +1,41 @@
-"""The pass: every dialect's answer until nothing moves, then desired files against present ones."""
+"""The pass: every dialect's answer until nothing moves, then desired files against present ones.
 
-from collections.abc import Collection, Container, Mapping
+Passes of one repository share a memo, so that work follows what changed. No answer depends on it: a
+pass with a memo, whatever it saw before, and a pass without one give equal outcomes. The caller
+owns it and hands it to one pass after the other. It refers to the documents of the worlds that it
+saw, and these must not change.
+"""
+
+from collections.abc import Collection, Container, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 
-from reconciler.core.brake import Brake, brake, is_of
-from reconciler.core.changes import Change, DeleteFile, Outcome, WriteFile
-from reconciler.core.convergence import converge, world_after
-from reconciler.core.inputs.projected_clusters import apis_on_projected, with_projected
-from reconciler.core.ledger.ledger_file import but_of
-from reconciler.core.memo import Memo
-from reconciler.core.pace import NO_WAITS, WAITS, Pacing, pace
-from reconciler.core.rebalance_waits import waiting_since
-from reconciler.core.rebalances import Holds
+from reconciler.core.changes import Change, DeleteFile, Outcome, WaitingTarget, WriteFile
+from reconciler.core.dialects import DIALECTS, wraps
+from reconciler.core.inputs.world import apis_on_projected, with_projected
+from reconciler.core.ledger import LedgerMemory
+from reconciler.core.ledger_file import but_of
+from reconciler.core.rebalances import Holds, remove_documents
 from reconciler.core.record import faults_body, record_body
-from reconciler.core.removal import remove_documents
-from reconciler.core.round import Round, run_round
-from reconciler.core.safety_record import SafetyRecord, next_record, safety_body, safety_record
-from reconciler.delivery.deliver import deliver
-from reconciler.delivery.delivered import Delivered
+from reconciler.core.rounds import Round, converge, run_round, world_after
+from reconciler.core.safety import (
+    NO_WAITS,
+    WAITS,
+    Brake,
+    Pacing,
+    SafetyRecord,
+    brake,
+    is_of,
+    next_record,
+    pace,
+    safety_body,
+    safety_record,
+)
+from reconciler.delivery.deliver import Delivered, deliver
+from reconciler.delivery.memory import DeliveryMemory
+from reconciler.dialects.contract import Dialect, DialectMemory
 from reconciler.manifests.paths import (
     ALONE,
     DELIVERY,
@@ -35,9 +50,69 @@ from reconciler.manifests.text.emitter import encode
 from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import earliest
+from reconciler.model.remembered import AnswerCache, UnchangedUntil
 from reconciler.model.settings import CONFIGURATION, Settings, decode_settings
-from reconciler.model.world import Fault, World
+from reconciler.model.world import Fault, Manifest, World
+from reconciler.rebalance.rebalancer_files import waits_in
+from reconciler.rebalance.schedule_trigger import decode_trigger_status
+from reconciler.rebalance.target import REBALANCER, TRIGGER, Reference
 from reconciler.version import __version__
+
+
+def _begun() -> dict[Dialect, DialectMemory]:
+    """Return memories that have seen nothing yet."""
+    return {dialect: dialect.begin() for dialect in DIALECTS}
+
+
+def undelivered() -> DeliveryMemory:
+    """Return a memory of delivery that has rendered nothing yet."""
+    renderers = {dialect.name: dialect.renderers() for dialect in DIALECTS}
+    return DeliveryMemory(renderers, wraps())
+
+
+@dataclass(slots=True)
+class Memo:
+    """What earlier passes found out.
+
+    Attributes:
+        dialects: The memory of each dialect.
+        settings: The configuration decoded, under one name.
+        delivery: Which files of clusters there should be.
+        ledger: What is reserved of clusters.
+    """
+
+    dialects: dict[Dialect, DialectMemory] = field(default_factory=_begun)
+    settings: AnswerCache[None, Settings] = field(default_factory=AnswerCache)
+    delivery: DeliveryMemory = field(default_factory=undelivered)
+    ledger: LedgerMemory = field(default_factory=LedgerMemory)
+    _last: tuple[World, UnchangedUntil, Outcome] | None = None
+
+    def clear(self) -> None:
+        """Forget everything, as after a pass that was not brought to its end."""
+        self.dialects, self.settings, self._last = _begun(), AnswerCache(), None
+        self.delivery, self.ledger = undelivered(), LedgerMemory()
+
+    def idle(self, world: World, now: datetime) -> Outcome | None:
+        """Return the outcome of the last pass if it had the same world and nothing to do."""
+        if self._last is None or self._last[0] is not world or not self._last[1].holds(now):
+            return None
+        return self._last[2]
+
+    def close(self, world: World, now: datetime, outcome: Outcome, *, idle: bool) -> None:
+        """End a pass: remember an idle one, and forget what is of no use any more.
+
+        Args:
+            world: That the pass looked at.
+            now: Its moment.
+            outcome: What came of it.
+            idle: Whether nothing but the world had it do nothing, if it did.
+        """
+        still = idle and not (outcome.changes or outcome.decisions or outcome.edited)
+        self._last = (world, UnchangedUntil(now, outcome.recheck_at), outcome) if still else None
+        self.settings.forget()
+        self.ledger.forget()
+        for memory in self.dialects.values():
+            memory.forget()
 
 
 def reconcile(
@@ -273,3 +348,22 @@ def _configuration(world: World) -> Body | None:
     """Return the configuration of the repository, `None` if it has none."""
     found = world.of_kind(*CONFIGURATION)
     return found[0].body if found else None
+
+
+def waiting_since(
+    written: Mapping[ObjectKey, Body], outputs: Mapping[ObjectKey, Manifest]
+) -> tuple[WaitingTarget, ...]:
+    """Return what records that a pass writes say of waiting, and did not say before; sorted."""
+    found = []
+    for key, body in written.items():
+        if key[:2] in (REBALANCER, TRIGGER):
+            known = {} if key not in outputs else dict(_waits(key, outputs[key].body))
+            waits = ((ref, why) for ref, why in _waits(key, body) if known.get(ref) != why)
+            found += [WaitingTarget(key, ref, why) for ref, why in waits]
+    return tuple(sorted(found))
+
+
+def _waits(key: ObjectKey, body: Body) -> Iterator[tuple[Reference, str]]:
+    if key[:2] == REBALANCER:
+        return waits_in(body)
+    return iter(decode_trigger_status(body).failed)

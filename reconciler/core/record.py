@@ -1,16 +1,20 @@
-"""What a pass leaves behind for the next: `reconciler.yaml` and `faults.yaml` of the outputs."""
+"""What a pass leaves behind for the next: `reconciler.yaml` and `faults.yaml` of the outputs.
+
+The version of the format, of the configuration and of these records, goes up when a release could
+misread what an older one wrote, or the reverse.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from reconciler.core.format_version import API_VERSION, FORMAT_VERSION
 from reconciler.manifests.paths import FAULTS, RECORD
 from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, number, strings_or_none, text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import add, parse_moment, stamp
+from reconciler.model.text import shown
 from reconciler.model.world import Fault, HeldFile, Manifest, World
 
 DUPLICATE = "identity-duplicate"
@@ -177,3 +181,26 @@ def _decode_held(body: Body) -> HeldFile:
     return HeldFile(
         str(body["path"]), str(body["blob"]), keys, strings_or_none(body, "beside") or ()
     )
+
+
+FORMAT_VERSION = 1
+API_VERSION = "reconciler.dev/v1alpha1"
+
+
+def newer_format(body: Body) -> str:
+    """Return what in a document of ours is newer than what is known here, `""` if nothing is.
+
+    The document was not validated. Without a number it is of the first version, or older. A person
+    may have mistyped the version of the API of the configuration, which is a fault like others.
+    """
+    api_version = str(body.get("apiVersion"))
+    if not api_version.startswith(f"{RECORD.group}/"):
+        return ""
+    if body.get("kind") == RECORD.kind and api_version != API_VERSION:
+        return f"apiVersion {shown(api_version)}, and this release knows {API_VERSION}"
+    status = body.get("status")
+    for part in (body, status if isinstance(status, Mapping) else {}):
+        number = part.get("formatVersion")
+        if isinstance(number, int) and number > FORMAT_VERSION:
+            return f"formatVersion {number}, and this release knows {FORMAT_VERSION}"
+    return ""

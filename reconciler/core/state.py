@@ -3,16 +3,14 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from reconciler.core.inputs.file_validation import FileValidation
-from reconciler.core.inputs.input_index import key_of
-from reconciler.core.inputs.tree_change import TreeChange
+from reconciler.core.inputs.index import TreeChange, key_of
+from reconciler.core.inputs.validation import FileValidation
 from reconciler.errors import UsageError
 from reconciler.manifests.paths import ALONE, RECORD, folder_of, output_path
-from reconciler.model.frozen import Frozen, is_at_or_below
 from reconciler.model.identity import ObjectKey, Origin
-from reconciler.model.known_kinds import KnownKinds
-from reconciler.model.versioned import Versioned, patched
-from reconciler.model.world import Fault, Manifest, Trace
+from reconciler.model.kinds import KnownKinds
+from reconciler.model.remembered import Versioned, patched
+from reconciler.model.world import Fault, Frozen, Manifest, Trace, is_at_or_below
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,12 @@ read where something cannot be understood now.
 from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from reconciler.core.inputs.file_validation import FileValidation, ValidDocument
-from reconciler.core.inputs.input_index import InputIndex, key_of, misplaced_fault, origin_of
+from reconciler.core.inputs.index import InputIndex, key_of, misplaced_fault, origin_of
+from reconciler.core.inputs.validation import FileValidation, ValidDocument
 from reconciler.core.record import LastPass
 from reconciler.manifests.schemas.violations import UpdateAdmission
 from reconciler.model.identity import ObjectKey
-from reconciler.model.known_kinds import Kind
+from reconciler.model.kinds import Kind
 from reconciler.model.settings import CONFIGURATION_PATH, decode_settings
 from reconciler.model.world import HeldFile, Manifest
 

@@ -15,7 +15,7 @@ from enum import Enum, auto
 
 from reconciler.dialects.renderer import NO_INSTRUCTIONS, ClusterWork, Instruction, Reach, Rendered
 from reconciler.model.body import Body
-from reconciler.model.content import at, with_value, without
+from reconciler.model.fields import at, with_value, without
 from reconciler.model.identity import ClusterName, ObjectKey
 
 NOT_CARRIED = "delivery-not-carried"

@@ -1,18 +1,22 @@
-"""The stage of delivery in a pass: which files of clusters are written, and which go."""
+"""The stage of delivery in a pass: which files of clusters are written, and which go.
 
-from collections.abc import Iterable, Mapping
+Beside the files it returns what is wrong with decisions, and what is worth knowing of them. Two
+decisions may want the same file: what both put there is delivered once if it is the same object.
+Each API adds labels and annotations of its own to what it brings. Where nothing else differs, and
+none of these names has two values, the file has those of both; a decision that leaves takes its own
+away.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
 
-from reconciler.delivery.delivered import Delivered
-from reconciler.delivery.delivery_faults import faults_of, warnings_of
-from reconciler.delivery.destinations import misplaced
-from reconciler.delivery.holds import DeliveryHolds, holds_of
+from reconciler.delivery.carriage import NOT_CARRIED, TABLE
 from reconciler.delivery.kustomization import is_kustomization, kustomize, kustomized_folder
-from reconciler.delivery.memory import DeliveryMemory
-from reconciler.delivery.outliving import OutlivingFiles, OutlivingQuestion, outliving_files
-from reconciler.delivery.owned_files import (
+from reconciler.delivery.memory import (
+    DeliveryMemory,
     FileOwner,
     OwnedFiles,
     is_in,
@@ -20,35 +24,72 @@ from reconciler.delivery.owned_files import (
     owned_files,
     texts_of,
 )
-from reconciler.delivery.pruning import Leftovers, Pruning, prune
-from reconciler.delivery.reach import changed_by, explained_by, reach_of, taken_by_known
-from reconciler.delivery.record import (
-    Outliving,
-    OutlivingFile,
-    delivery_body,
-    destinations_in,
-    outliving_in,
-    recorded,
+from reconciler.delivery.pruning import (
+    DeliveryHolds,
+    Leftovers,
+    OutlivingFiles,
+    OutlivingQuestion,
+    Pruning,
+    changed_by,
+    explained_by,
+    holds_of,
+    outliving_files,
+    prune,
+    reach_of,
+    taken_by_known,
 )
 from reconciler.delivery.refusals import without_refused
 from reconciler.delivery.settings import (
     DeliverySettings,
     Destination,
+    Outliving,
+    OutlivingFile,
     by_folder,
     decode_delivery,
+    delivery_body,
+    destinations_in,
+    misplaced,
+    outliving_in,
+    recorded,
 )
-from reconciler.delivery.shared_files import merged_text
-from reconciler.delivery.transports.folders import moved_path
-from reconciler.dialects.object_boundary import Failed, FaultPlace, attempt
-from reconciler.dialects.read_index import Question
-from reconciler.dialects.renderer import Affected, NotRendered, Reach, Rendered, Renderer
+from reconciler.delivery.transports import DECISIONS, moved_path
+from reconciler.dialects.object_pass import Failed, FaultPlace, attempt
+from reconciler.dialects.reads import Question
+from reconciler.dialects.renderer import (
+    Affected,
+    Instruction,
+    NotRendered,
+    Reach,
+    Rendered,
+    Renderer,
+)
 from reconciler.errors import UserError
 from reconciler.manifests.paths import DELIVERY, blob_id
+from reconciler.manifests.text.emitter import encode
+from reconciler.manifests.text.reader import read
 from reconciler.model.body import Body
-from reconciler.model.identity import ClusterName
+from reconciler.model.fields import at
+from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.model.remembered import differing_keys
 from reconciler.model.settings import Settings
-from reconciler.model.versioned import differing_keys
-from reconciler.model.world import Trace, World
+from reconciler.model.text import enumerated
+from reconciler.model.world import Fault, Trace, World
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delivered:
+    """What delivery wants: files to write and to delete, its record, and what is to be told.
+
+    `record` is `None` where nothing is delivered anywhere.
+    """
+
+    written: Mapping[str, str] = field(default_factory=dict)
+    gone: frozenset[str] = frozenset()
+    record: Body | None = None
+    faults: tuple[Fault, ...] = ()
+    traces: tuple[Trace, ...] = ()
+    warnings: tuple[str, ...] = ()
+
 
 ANYTHING: Question = ("anything",)
 """What a decision asks that could not be rendered for a reason that nobody foresaw."""
@@ -396,3 +437,105 @@ class _Stage:
         kept = {one for one in left if any(map(one.holds, stay))}
         now = {*self.configured.destinations, *kept} - waiting
         return delivery_body(now, outliving) if now else None
+
+
+CONFLICT = "delivery-conflict"
+NAMED = 3  # objects that are named in a sentence
+
+
+def faults_of(memory: DeliveryMemory) -> Iterator[Fault]:
+    """Yield what is wrong with decisions, and what two of them want at one path."""
+    for owner in sorted(memory.telling):
+        yield from memory.owned[owner].faults
+    for path in sorted(memory.shared - memory.merged.keys()):
+        first, *others = memory.claims[path]
+        for other in others:
+            if memory.owned[other].blobs[path] != memory.owned[first].blobs[path]:
+                yield _conflict(path, first.key, other.key)
+
+
+def warnings_of(
+    memory: DeliveryMemory, world: World, destinations: Iterable[Destination]
+) -> Iterator[str]:
+    """Yield what a person should know of single decisions, and of all of them together."""
+    for owner in sorted(memory.telling):
+        yield from memory.owned[owner].warnings
+    yield from _not_carried(memory)
+    if any(one.transport != DECISIONS.name for one in destinations):
+        yield from memory.definitions.missing(world)
+        yield from memory.definitions.without_namespace()
+
+
+def _not_carried(memory: DeliveryMemory) -> Iterator[str]:
+    """Yield what is asked and not carried: a sentence an instruction and transport."""
+    found: defaultdict[tuple[Instruction, str], set[ObjectKey]] = defaultdict(set)
+    for owner in memory.telling:
+        for one in memory.owned[owner].not_carried:
+            found[one.instruction, one.transport].add(one.source)
+    for (instruction, transport), sources in sorted(found.items()):
+        what = enumerated(map(str, sorted(sources)), NAMED)
+        yield f"{not_carried_text(instruction, transport)} ({NOT_CARRIED}): {what}"
+
+
+def not_carried_text(instruction: Instruction, transport: str) -> str:
+    """Return that a transport does not carry what is asked, and what happens instead."""
+    return f"`{instruction}` is not carried by {transport}: {TABLE[instruction][transport].by}"
+
+
+def _conflict(path: str, first: ObjectKey, other: ObjectKey) -> Fault:
+    return Fault(
+        path=path,
+        line=0,
+        column=0,
+        field="",
+        rule=CONFLICT,
+        message=f"{first} and {other} put different objects there; that of {first} stands",
+        expected="one decision for each object on a cluster",
+        subject=str(other),
+    )
+
+
+SETS = ("labels", "annotations")
+
+
+def merged_text(path: str, texts: Sequence[str]) -> str | None:
+    """Return what stands in a file of several decisions, `None` if they put other objects there.
+
+    Args:
+        path: Of the file.
+        texts: What each puts there, in the order of the decisions.
+    """
+    if not path.endswith(".yaml"):
+        return None
+    bodies = [read(one.encode(), path).documents[0].body for one in texts]
+    merged = bodies[0]
+    for other in bodies[1:]:
+        found = _merged(merged, other)
+        if found is None:
+            return None
+        merged = found
+    return encode(merged)
+
+
+def _merged(one: Body, other: Body) -> Body | None:
+    sets = {name: _union(_texts(one, name), _texts(other, name)) for name in SETS}
+    if any(found is None for found in sets.values()) or _bare(one) != _bare(other):
+        return None
+    metadata = {**at(one, "metadata"), **{name: found for name, found in sets.items() if found}}
+    return {**one, "metadata": metadata}
+
+
+def _union(one: Mapping[str, object], other: Mapping[str, object]) -> Mapping[str, object] | None:
+    if any(one[name] != other[name] for name in one.keys() & other.keys()):
+        return None
+    return {**one, **other}
+
+
+def _texts(body: Body, name: str) -> Mapping[str, object]:
+    return at(body, "metadata", name)
+
+
+def _bare(body: Body) -> Body:
+    """Return an object without what each API adds to it."""
+    metadata = {name: one for name, one in at(body, "metadata").items() if name not in SETS}
+    return {**body, "metadata": metadata}

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable
 
 from reconciler.delivery.memory import DeliveryMemory
 from reconciler.delivery.settings import DeliverySettings, Destination, Folder, by_folder
-from reconciler.delivery.transports.profile import TRANSPORTS
+from reconciler.delivery.transports import TRANSPORTS
 from reconciler.manifests.text.emitter import encode
 from reconciler.model.identity import ClusterName
 

@@ -1,21 +1,374 @@
 """What delivery remembers from pass to pass: which files there should be, and whose they are.
 
 No answer depends on it. It holds no text: only paths, and the git blob ids of what stands there.
+For each decision it has the files that clusters get, where each transport puts them.
+
+It also counts what clusters are given without what it needs: kinds without definitions, and
+Namespaces. A cluster may have both from elsewhere. Where it has not, Flux applies nothing of its
+folder.
 """
 
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping
+import json
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from reconciler.delivery.definitions import CustomObjects, DefinitionTable
-from reconciler.delivery.owned_files import FileOwner, OwnedFiles
+from reconciler.delivery.carriage import Carriage, carry, not_carried
+from reconciler.delivery.refusals import Renamed
 from reconciler.delivery.settings import Destination, Folder
-from reconciler.dialects.read_index import ReadIndex
-from reconciler.dialects.renderer import Renderers, Wraps
-from reconciler.model.identity import ClusterName
-from reconciler.model.keyed_cache import AnswerCache
+from reconciler.delivery.transports import TRANSPORTS
+from reconciler.dialects.reads import ReadIndex
+from reconciler.dialects.renderer import Instruction, Reach, Rendered, Renderers, Wraps
+from reconciler.errors import UserError
+from reconciler.manifests.identity import CRD, KUBERNETES, is_built_in
+from reconciler.manifests.paths import blob_id
+from reconciler.manifests.text.emitter import Known, encode_alike
+from reconciler.model.body import Body
+from reconciler.model.fields import at
+from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.model.kinds import Kind
+from reconciler.model.remembered import AnswerCache
 from reconciler.model.settings import Settings
-from reconciler.model.world import World
+from reconciler.model.text import enumerated
+from reconciler.model.world import Fault, World
+
+NAMESPACE: Kind = ("", "Namespace")
+ByName = tuple[tuple[str, tuple[ClusterName, ...]], ...]
+"""Clusters by the name of a Namespace; a tuple, since there is one of each decision."""
+
+
+@dataclass(frozen=True, slots=True)
+class CustomObjects:
+    """What one decision puts onto clusters.
+
+    Attributes:
+        used: Kinds that Kubernetes does not ship.
+        defined: CustomResourceDefinitions.
+        namespaces: Namespaces in which it puts something, each with the clusters.
+        brought: Namespaces that it puts onto clusters, each with these.
+    """
+
+    used: frozenset[tuple[Kind, ClusterName]] = frozenset()
+    defined: frozenset[tuple[ObjectKey, ClusterName]] = frozenset()
+    namespaces: ByName = ()
+    brought: ByName = ()
+
+
+def custom_objects(rendered: Rendered) -> CustomObjects:
+    """Return what a decision puts onto clusters beside what every cluster knows."""
+    used, defined = set(), set()
+    inside: defaultdict[str, dict[ClusterName, None]] = defaultdict(dict)
+    brought: defaultdict[str, dict[ClusterName, None]] = defaultdict(dict)
+    for work in rendered.works:
+        for key in work.manifests:
+            kind = (key.group, key.kind)
+            if key.namespace:
+                inside[key.namespace][work.cluster] = None
+            elif kind == NAMESPACE:
+                brought[key.name][work.cluster] = None
+            if kind == CRD:
+                defined.add((key, work.cluster))
+            elif kind not in KUBERNETES:
+                used.add((kind, work.cluster))
+    return CustomObjects(frozenset(used), frozenset(defined), _by_name(inside), _by_name(brought))
+
+
+def _by_name(found: Mapping[str, Iterable[ClusterName]]) -> ByName:
+    return tuple((name, tuple(clusters)) for name, clusters in found.items())
+
+
+@dataclass(slots=True, eq=False)
+class DefinitionTable:
+    """How many decisions bring a kind, a definition or a Namespace; it is changed in place."""
+
+    _used: dict[Kind, Counter[ClusterName]] = field(default_factory=dict)
+    _defined: dict[ObjectKey, Counter[ClusterName]] = field(default_factory=dict)
+    _inside: dict[str, Counter[ClusterName]] = field(default_factory=dict)
+    _brought: dict[str, Counter[ClusterName]] = field(default_factory=dict)
+    _touched: set[str] = field(default_factory=set)
+    _lacking: dict[str, tuple[ClusterName, ...]] = field(default_factory=dict)
+
+    def put(self, before: CustomObjects, after: CustomObjects) -> None:
+        """Replace what one decision brings."""
+        for step, one in ((-1, before), (1, after)):
+            for kind, cluster in one.used:
+                self._used.setdefault(kind, Counter())[cluster] += step
+            for key, cluster in one.defined:
+                self._defined.setdefault(key, Counter())[cluster] += step
+            for table, listed in ((self._inside, one.namespaces), (self._brought, one.brought)):
+                for name, clusters in listed:
+                    self._touched.add(name)
+                    counter = table.setdefault(name, Counter())
+                    for cluster in clusters:
+                        counter[cluster] += step
+
+    def without_namespace(self) -> Iterator[str]:
+        """Yield each Namespace that does not go to each cluster that gets something in it."""
+        for name in self._touched:
+            inside, brought = self._inside.get(name), self._brought.get(name)
+            there = {one for one, count in (brought or {}).items() if count}
+            gets = {one for one, count in (inside or {}).items() if count}
+            self._lacking[name] = tuple(sorted(gets - there))
+        self._touched.clear()
+        for name, lacking in sorted(self._lacking.items()):
+            if lacking and not is_built_in(ObjectKey(*NAMESPACE, "", name)):
+                yield (
+                    f"objects in the Namespace {name} go to {enumerated(lacking, NAMED)}, where "
+                    "nothing brings it, so that they only come to clusters that have it"
+                )
+
+    def missing(self, world: World) -> Iterator[str]:
+        """Yield each kind that is defined in the repository, and not in each cluster that gets it.
+
+        Of a kind whose definition is not in the repository nothing is said: whatever brings it to
+        the clusters, delivery does not.
+        """
+        for definition in world.of_kind(*CRD):
+            spec = at(definition.body, "spec")
+            kind = str(spec.get("group", "")), str(at(spec, "names").get("kind", ""))
+            there = +self._defined.get(definition.key, Counter())
+            lacking = sorted((+self._used.get(kind, Counter())).keys() - there.keys())
+            if lacking:
+                yield (
+                    f"objects of kind {kind[1]} go to {enumerated(lacking, NAMED)}, where the "
+                    f"CustomResourceDefinition {definition.key.name} does not go"
+                )
+
+
+NOT_RENDERED = "delivery-not-rendered"
+LARGEST = 1_572_864
+"""Bytes of an object, as JSON, that etcd takes by default.
+
+Source: etcd server/embed/config.go `DefaultMaxRequestBytes`.
+"""
+NAMED = 3  # clusters that are named in a fault
+
+
+class FileOwner(NamedTuple):
+    """A decision, and the API that it is of."""
+
+    dialect: str
+    key: ObjectKey
+
+
+@dataclass(frozen=True, slots=True)
+class OwnedFiles:
+    """The files of one decision.
+
+    Attributes:
+        blobs: Path to the git blob id of what should stand there.
+        renamed: The files whose objects overrides gave another identity, with the path at which an
+            object of that identity would stand by itself.
+        kept: Files and folders in which what is there stays.
+        leaving: Path to the blob id of what stands there where nothing stands yet.
+        known: Files and folders in which only what is there is written anew.
+        outliving: The transports whose files stay once the decision is gone.
+        not_carried: What is asked of which objects and a transport does not carry.
+        faults: Why clusters get nothing new.
+        warnings: What a person should know.
+        custom: What it brings beside what every cluster knows.
+    """
+
+    blobs: Mapping[str, str]
+    renamed: Mapping[str, str]
+    kept: frozenset[str]
+    leaving: Mapping[str, str]
+    known: frozenset[str]
+    outliving: frozenset[str]
+    not_carried: tuple["NotCarried", ...]
+    faults: tuple[Fault, ...]
+    warnings: tuple[str, ...]
+    custom: CustomObjects
+
+
+class NotCarried(NamedTuple):
+    """What is asked of an object, and the transport that does not carry it."""
+
+    instruction: Instruction
+    transport: str
+    source: ObjectKey
+
+
+def carriages_of(
+    rendered: Rendered, destinations: Iterable[Destination]
+) -> dict[Destination, Carriage]:
+    """Return what each transport delivers of a decision."""
+    return {
+        one: carry(rendered, one.transport, apart=TRANSPORTS[one.transport].kustomized)
+        for one in destinations
+    }
+
+
+def texts_of(
+    owner: FileOwner, rendered: Rendered, destinations: Iterable[Destination], wraps: Wraps
+) -> dict[str, str]:
+    """Return the files of a decision: path to text.
+
+    Raises:
+        UserError: One of them cannot be written, or no API server takes it.
+    """
+    known: Known = {}  # many clusters get what is alike
+    return {
+        path: _text(path, content, known)
+        for destination, carriage in carriages_of(rendered, destinations).items()
+        for path, content in TRANSPORTS[destination.transport].files(
+            owner.key, carriage.rendered, destination, wraps
+        )
+    }
+
+
+def leaving_texts(
+    owner: FileOwner, rendered: Rendered, destinations: Iterable[Destination], wraps: Wraps
+) -> dict[str, str]:
+    """Return the files of what leaves clusters; none of them where one cannot be written."""
+    leaving = Rendered(path=rendered.path, works=rendered.leaving)
+    try:
+        return texts_of(owner, leaving, destinations, wraps)
+    except UserError:
+        return {}
+
+
+def owned_files(
+    owner: FileOwner,
+    rendered: Rendered,
+    renamed: Renamed,
+    texts: Mapping[str, str],
+    leaving: Mapping[str, str],
+    reach: Reach,
+    destinations: Iterable[Destination],
+    *,
+    like: str,
+) -> OwnedFiles:
+    """Return what is remembered of a decision's files, their texts left out.
+
+    Args:
+        owner: The decision.
+        rendered: What clusters get.
+        renamed: What of it overrides gave another identity.
+        texts: The files of it.
+        leaving: Those of what leaves clusters.
+        reach: What of it may be where.
+        destinations: Where to.
+        like: A git id, whose format blob ids have.
+    """
+    stays = rendered.kept.union(one.cluster for one in rendered.failed)
+    carriages = carriages_of(rendered, destinations)
+    held = ((one, carriage.stays) for one, carriage in carriages.items())
+    known = ((one, carriage.known) for one, carriage in carriages.items())
+    return OwnedFiles(
+        blobs={path: blob_id(text.encode(), like=like) for path, text in texts.items()},
+        renamed={
+            path: place
+            for path, place in _renamed(owner.key, renamed, destinations)
+            if path in texts
+        },
+        kept=frozenset(places(owner.key, reach, stays, destinations)).union(
+            *(places(owner.key, found, found, [one]) for one, found in held)
+        ),
+        known=frozenset[str]().union(
+            *(places(owner.key, found, found, [one]) for one, found in known)
+        ),
+        outliving=frozenset(
+            one.transport for one, carriage in carriages.items() if carriage.outlives
+        ),
+        not_carried=tuple(
+            NotCarried(instruction, one.transport, source)
+            for one, carriage in carriages.items()
+            for instruction in not_carried(carriage, one.transport)
+            for source in sorted(carriage.asked[instruction])
+        ),
+        leaving={path: blob_id(text.encode(), like=like) for path, text in leaving.items()},
+        faults=tuple(_faults(owner, rendered)),
+        warnings=rendered.warnings,
+        custom=custom_objects(rendered),
+    )
+
+
+def places(
+    owner: ObjectKey,
+    reach: Reach,
+    clusters: Iterable[ClusterName],
+    destinations: Iterable[Destination],
+) -> Iterator[str]:
+    """Yield the files, or folders of files, that a decision may have for some clusters."""
+    for destination in destinations:
+        for cluster in clusters:
+            sources = reach.get(cluster, ())
+            yield from TRANSPORTS[destination.transport].places(
+                owner, cluster, sources, destination
+            )
+
+
+def _renamed(
+    owner: ObjectKey, renamed: Renamed, destinations: Iterable[Destination]
+) -> Iterator[tuple[str, str]]:
+    """Yield each file of a renamed object, and where one of its identity stands by itself."""
+    for destination in destinations:
+        transport = TRANSPORTS[destination.transport]
+        for (cluster, source), key in renamed.items() if transport.kustomized else ():
+            path, place = transport.places(owner, cluster, (source, key), destination)
+            yield path, place
+
+
+def is_in(path: str, found: frozenset[str]) -> bool:
+    """Return whether a file is one of some files, or in one of some folders.
+
+    >>> is_in("a/b/c.yaml", frozenset({"a/b"}))
+    True
+    """
+    return any(one in found for one in at_and_above(path))
+
+
+def at_and_above(path: str) -> Iterator[str]:
+    """Yield a path, and the folders that it leads through, the nearest first.
+
+    >>> list(at_and_above("a/b/c.yaml"))
+    ['a/b/c.yaml', 'a/b', 'a']
+    """
+    while path:
+        yield path
+        path = path.rpartition("/")[0]
+
+
+def _text(path: str, content: Body | Sequence[Body], known: Known) -> str:
+    """Return what a file holds.
+
+    Raises:
+        UserError: It cannot be written, or no API server takes it.
+    """
+    if not isinstance(content, Mapping):
+        return f"{json.dumps(content, indent=2, ensure_ascii=False)}\n"
+    try:
+        text = encode_alike(content, known)
+    except ValueError as error:
+        raise UserError(f"{path} cannot be written: {error}") from None
+    if len(text) * 2 > LARGEST:  # quotes and braces do not double a document
+        size = len(
+            json.dumps(content, separators=(",", ":"), ensure_ascii=False, default=dict).encode()
+        )
+        if size > LARGEST:
+            raise UserError(f"{path} has {size} bytes, more than the {LARGEST} that etcd takes")
+    return text
+
+
+def _faults(owner: FileOwner, rendered: Rendered) -> Iterator[Fault]:
+    """Yield a fault for each reason, with the clusters that it concerns."""
+    reasons: dict[str, list[str]] = {}
+    for one in rendered.failed:
+        reasons.setdefault(one.message, []).append(one.cluster)
+    for reason, clusters in reasons.items():
+        yield Fault(
+            path=rendered.path,
+            line=0,
+            column=0,
+            field="",
+            rule=NOT_RENDERED,
+            message=f"nothing new is delivered to {enumerated(clusters, NAMED)}: {reason}",
+            expected="what is there stays until it can be rendered",
+            subject=str(owner.key),
+        )
+
 
 NO_CUSTOM = CustomObjects()
 

@@ -2,18 +2,62 @@
 
 A file goes by itself only if a decision took it away: a move, an eviction, a removal that the brake
 on removals let through. Where a whole folder goes for another reason, a person must say so.
+
+A hold means that nothing is written and nothing deleted for now, so that each cluster keeps what it
+had. A transport holds where something stands in its way that is no folder, or no plain file: all of
+its files, and nothing of other transports. A cluster's folder holds where two of its files would
+have the same object, which no tool builds.
+
+Some files stay once no decision wants them, since their objects are to outlive that. A mark that
+keeps from pruning works only where it is on the live object before its file goes. As long as
+somebody asks for it the mark stands in the file, so that a later removal takes the file away and
+nothing else. Where asking and removal come in one merge, or where an API acts on it only once the
+decision is gone, the file gets its mark then and stays until a report shows it on the object, or a
+person lets it go.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
 
-from reconciler.delivery.carriage import FLUX_PRUNE, KEPT_BY_FLUX
-from reconciler.delivery.settings import Destination, Folder
+from reconciler.delivery.carriage import FLUX_PRUNE, KEPT_BY_FLUX, TABLE, Effect, is_marked
+from reconciler.delivery.kustomization import built_as_one, kustomization_path, kustomized
+from reconciler.delivery.memory import (
+    DeliveryMemory,
+    FileOwner,
+    at_and_above,
+    is_in,
+    places,
+    texts_of,
+)
+from reconciler.delivery.settings import (
+    MISPLACED,
+    DeliverySettings,
+    Destination,
+    Folder,
+    Outliving,
+    OutlivingFile,
+    by_folder,
+)
+from reconciler.dialects.object_pass import Failed, FaultPlace, attempt
+from reconciler.dialects.renderer import (
+    UNKNOWN_OBJECTS,
+    Affected,
+    ClusterWork,
+    Instruction,
+    Reach,
+    Rendered,
+    Renderer,
+    Wraps,
+)
+from reconciler.errors import UserError
 from reconciler.manifests.admission import digest
-from reconciler.model.enumeration import enumerated
+from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.model.remembered import differing_keys
 from reconciler.model.settings import CONFIGURATION_PATH, Safety
-from reconciler.model.world import Fault
+from reconciler.model.text import enumerated
+from reconciler.model.world import Fault, Manifest, World
 
 FEWEST = 10  # files of a folder from which on a share says something
 NAMED = 3
@@ -128,3 +172,360 @@ def _fault(why: Mapping[str, str], allowed: str) -> Fault:
             "go, or the configuration as it was"
         ),
     )
+
+
+SAME_OBJECT = "delivery-same-object"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeliveryHolds:
+    """What holds, and why.
+
+    Attributes:
+        destinations: Those with something in the way.
+        folders: Those of clusters in which two files would have one object.
+        faults: What a person must edit, sorted.
+    """
+
+    destinations: frozenset[Destination] = frozenset()
+    folders: tuple[Folder, ...] = ()
+    faults: tuple[Fault, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.destinations or self.folders)
+
+    def __contains__(self, path: str) -> bool:
+        return any(one.holds(path) for one in self.destinations) or any(
+            folder.destination.holds(path) and folder.destination.cluster_of(path) == folder.cluster
+            for folder in self.folders
+        )
+
+    def without(self, paths: Iterable[str]) -> Iterator[str]:
+        """Yield the paths that nothing holds."""
+        return (path for path in paths if path not in self) if self else iter(paths)
+
+
+def holds_of(
+    memory: DeliveryMemory,
+    settings: DeliverySettings,
+    fleet: Collection[ClusterName],
+    obstacles: Collection[str],
+) -> DeliveryHolds:
+    """Return what holds.
+
+    Args:
+        memory: Which files there should be, and which of them are not there as they should be.
+        settings: Where is delivered to.
+        fleet: All clusters.
+        obstacles: What stands in the way: files where a folder may have to be, links, folders that
+            are named like files.
+    """
+    if not obstacles and not memory.renamed:
+        return DeliveryHolds()
+    blocked = dict(_blocked(memory, settings, fleet, frozenset(obstacles)))
+    doubled = dict(_doubled(memory, settings))
+    folders = by_folder([path for pair in doubled.values() for path in pair], settings.destinations)
+    return DeliveryHolds(
+        destinations=frozenset(blocked),
+        folders=tuple(sorted(folders)),
+        faults=(
+            *(_in_the_way(one, path) for one, path in sorted(blocked.items())),
+            *(_same_object(memory, *pair) for _, pair in sorted(doubled.items())),
+        ),
+    )
+
+
+def _blocked(
+    memory: DeliveryMemory,
+    settings: DeliverySettings,
+    fleet: Collection[ClusterName],
+    obstacles: frozenset[str],
+) -> Iterator[tuple[Destination, str]]:
+    """Yield each destination that has something in its way, with the first of it."""
+    if not obstacles:
+        return
+    with_kustomization = kustomized(settings)
+    for one in settings.destinations:
+        wanted = [path for path in memory.lacking if one.holds(path)]
+        if one in with_kustomization:
+            wanted += [kustomization_path(Folder(one, name)) for name in fleet]
+        ways = {path for way in (one.root, *wanted) for path in at_and_above(way)}
+        found = min(ways & obstacles, default="")
+        if found:
+            yield one, found
+
+
+def _doubled(
+    memory: DeliveryMemory, settings: DeliverySettings
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the files that would have one object, by where the object would stand by itself."""
+    destinations = built_as_one(settings)
+    for place, paths in memory.renamed.items():
+        found = set(paths)
+        if place in memory.claims and memory.identity_of(place) == place:
+            found.add(place)
+        if len(found) > 1 and any(one.holds(place) for one in destinations):
+            yield place, tuple(sorted(found))
+
+
+def _in_the_way(destination: Destination, path: str) -> Fault:
+    """Return what stands in the way of a transport."""
+    name = destination.transport
+    return Fault(
+        path=path,
+        line=0,
+        column=0,
+        field="",
+        rule=MISPLACED,
+        message=(
+            f"nothing is delivered as {name}, for what stands here is in the way of "
+            f"`{destination.place}`: no folder where one must be, or no plain file"
+        ),
+        expected=f"nothing at this path, or another `path` for {name} in {CONFIGURATION_PATH}",
+    )
+
+
+def _same_object(memory: DeliveryMemory, first: str, other: str, *_more: str) -> Fault:
+    """Return which two decisions put one object onto a cluster."""
+    one, two = memory.claims[first][0].key, memory.claims[other][0].key
+    both = f"{one} and {two}" if one != two else f"two objects of {one}"
+    return Fault(
+        path=other,
+        line=0,
+        column=0,
+        field="",
+        rule=SAME_OBJECT,
+        message=(
+            f"{both} would be one object on this cluster once overrides are applied ({first}), "
+            "so the cluster keeps what it had"
+        ),
+        expected="overrides that leave each object on a cluster a name of its own",
+        subject=str(two),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutlivingFiles:
+    """The files that stay, and those that may go since a cluster reports the mark.
+
+    Attributes:
+        stay: They, by path.
+        marked: Those of them that are written anew with the mark: path to text.
+        released: Those that go.
+    """
+
+    stay: Mapping[str, OutlivingFile] = field(default_factory=dict)
+    marked: Mapping[str, str] = field(default_factory=dict)
+    released: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutlivingQuestion:
+    """What is asked where files of decisions are left over.
+
+    Attributes:
+        left: Files that no decision wants any more.
+        changed: By API the decisions that are others than before.
+        then: What renders them as they were, by API.
+        now: What renders them as they are.
+        earlier: What the record says of earlier passes.
+        reports: What clusters report.
+        destinations: Where is delivered to.
+        wraps: How objects of one API carry what any decides.
+    """
+
+    left: frozenset[str]
+    changed: Mapping[str, Collection[ObjectKey]]
+    then: Mapping[str, Renderer]
+    now: Mapping[str, Renderer]
+    earlier: Outliving
+    reports: Mapping[ObjectKey, Manifest]
+    destinations: Collection[Destination]
+    wraps: Wraps
+
+
+def outliving_files(question: OutlivingQuestion) -> OutlivingFiles:
+    """Return what stays of the files that are left over."""
+    known = {one.path: one for one in question.earlier.files if one.path in question.left}
+    released = {path for path, one in known.items() if _is_reported(one, question.reports)}
+    stay = {path: one for path, one in known.items() if path not in released}
+    marked: dict[str, str] = {}
+    for name, key, reach, destinations in _asking(question):
+        new = dict(_left(key, reach, destinations, question.left))
+        new = {path: one for path, one in new.items() if path not in known}
+        stay |= new
+        if new:
+            owner = FileOwner(name, key)
+            marked |= _marked(owner, question.then[name], new, destinations, question.wraps)
+    return OutlivingFiles(stay=stay, marked=marked, released=frozenset(released))
+
+
+def _is_reported(file: OutlivingFile, reports: Mapping[ObjectKey, Manifest]) -> bool:
+    found = reports.get(file.source)
+    return found is not None and is_marked(found.body)
+
+
+def _asking(
+    question: OutlivingQuestion,
+) -> Iterator[tuple[str, ObjectKey, Reach, tuple[Destination, ...]]]:
+    """Yield the API of each decision whose files stay, it, what of it is where, and by what."""
+    carried = TABLE[Instruction.PRESERVED]
+    every = tuple(one for one in question.destinations if carried[one.transport].carried)
+    late = TABLE[Instruction.ABANDON]
+    some = tuple(
+        one for one in question.destinations if late[one.transport].effect is Effect.OUTLIVES
+    )
+    for name, keys in sorted(question.changed.items()):
+        then, now = question.then[name], question.now[name]
+        for key in sorted(keys):
+            asked = attempt(partial(then.unmarked, key), partial(_place, key))
+            if not isinstance(asked, Failed) and asked:
+                yield name, key, asked, every
+            if key in question.earlier.owners and not reach_of(now, key):
+                yield name, key, reach_of(then, key) or {}, some
+
+
+def _left(
+    key: ObjectKey, reach: Reach, destinations: Iterable[Destination], left: frozenset[str]
+) -> Iterator[tuple[str, OutlivingFile]]:
+    """Yield the files of a decision that are left over, by path."""
+    where = {
+        place: source._replace(reporter=cluster)
+        for cluster, sources in reach.items()
+        for source in sources
+        for place in places(key, {cluster: (source,)}, [cluster], destinations)
+    }
+    for path in left if where else ():
+        for place in at_and_above(path):
+            if place in where:
+                yield path, OutlivingFile(path, where[place])
+
+
+def _marked(
+    owner: FileOwner,
+    then: Renderer,
+    files: Mapping[str, OutlivingFile],
+    destinations: Iterable[Destination],
+    wraps: Wraps,
+) -> dict[str, str]:
+    """Return the files as they were with the mark; none that cannot be rendered any more."""
+    rendered = attempt(partial(then.render, owner.key), partial(_place, owner.key))
+    if rendered is None or isinstance(rendered, Failed):
+        return {}
+    asking = tuple(map(_preserved, rendered.works))
+    try:
+        texts = texts_of(owner, replace(rendered, works=asking), destinations, wraps)
+    except UserError:
+        return {}
+    return {path: texts[path] for path in files if path in texts}
+
+
+def _preserved(work: ClusterWork) -> ClusterWork:
+    asked = dict.fromkeys(work.manifests, frozenset({Instruction.PRESERVED}))
+    return replace(work, asked=asked)
+
+
+def _place(key: ObjectKey) -> FaultPlace:
+    return FaultPlace(key.name, str(key))
+
+
+def reach_of(renderer: Renderer, key: ObjectKey) -> Reach | None:
+    """Return what of a decision may be where, `None` if a person made it unreadable."""
+    found = attempt(partial(renderer.reach, key), lambda: FaultPlace(key.name, str(key)))
+    return None if isinstance(found, Failed) else found
+
+
+def changed_by(
+    before: World, after: World, affected: Mapping[str, Affected | None]
+) -> dict[str, frozenset[ObjectKey]]:
+    """Return by API what a pass changed, with the decisions that are others by a part of them.
+
+    Args:
+        before: As the pass found it.
+        after: As it leaves it.
+        affected: What each API says of both.
+    """
+    changed = _differing(before, after)
+    return {
+        name: changed.union(() if found is None else found.own) for name, found in affected.items()
+    }
+
+
+def explained_by(
+    before: World,
+    after: World,
+    renderers: Iterable[tuple[Renderer, Renderer, Affected | None]],
+    destinations: Collection[Destination],
+) -> Callable[[str], bool]:
+    """Return what tells whether a decision of a pass took a file away from a cluster.
+
+    It did where it has left the cluster, or where it is known again what it has there.
+
+    Args:
+        before: As the pass found it.
+        after: As it leaves it.
+        renderers: Of both worlds, with the decisions that are others by what is a part of them.
+        destinations: Where is delivered to.
+    """
+    found: set[str] = set()
+    for key, _, reach, since in _moved(before, after, renderers):
+        left = {
+            one for one in reach if one not in since or _is_unknown(reach, one, unless=since[one])
+        }
+        found.update(places(key, reach, left, destinations))
+    taken = frozenset(found)
+    return lambda path: is_in(path, taken)
+
+
+def taken_by_known(
+    before: World,
+    after: World,
+    renderers: Iterable[tuple[Renderer, Renderer, Affected | None]],
+    destinations: Collection[Destination],
+) -> Callable[[str], bool]:
+    """Return what tells whether a file was of a decision of which it is known what it has now.
+
+    Single objects that a decision no longer has count as well. The arguments are those of
+    `explained_by`.
+    """
+    found: set[str] = set()
+    for key, then, reach, since in _moved(before, after, renderers):
+        known = {one for one in reach if UNKNOWN_OBJECTS not in since.get(one, ())}
+        found.update(places(key, reach, known - since.keys(), destinations))
+        rendered = attempt(partial(then.render, key), lambda: FaultPlace("", ""))
+        if isinstance(rendered, Rendered):
+            for work in rendered.works:
+                if work.cluster in known:
+                    had = {work.cluster: tuple(work.manifests)}
+                    found.update(places(key, had, had, destinations))
+    taken = frozenset(found)
+    return lambda path: is_in(path, taken)
+
+
+def _moved(
+    before: World,
+    after: World,
+    renderers: Iterable[tuple[Renderer, Renderer, Affected | None]],
+) -> Iterator[tuple[ObjectKey, Renderer, Reach, Reach]]:
+    """Yield the decisions that changed, what rendered them, and what they may have where."""
+    changed = _differing(before, after)
+    for then, now, affected in renderers:
+        for key in sorted(changed.union(() if affected is None else affected.own)):
+            reach = reach_of(then, key)
+            if reach:
+                yield key, then, reach, reach_of(now, key) or {}
+
+
+def _differing(before: World, after: World) -> frozenset[ObjectKey]:
+    """Return the keys of what two worlds have otherwise."""
+    return frozenset(
+        (
+            *differing_keys(after.outputs, before.outputs),
+            *differing_keys(after.inputs, before.inputs),
+        )
+    )
+
+
+def _is_unknown(reach: Reach, cluster: ClusterName, *, unless: Collection[ObjectKey]) -> bool:
+    """Return whether it was not known what is on a cluster, and is now."""
+    return UNKNOWN_OBJECTS in reach[cluster] and UNKNOWN_OBJECTS not in unless

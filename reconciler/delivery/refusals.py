@@ -5,15 +5,14 @@ from dataclasses import replace
 
 from reconciler.delivery.settings import DeliverySettings
 from reconciler.dialects.renderer import ClusterWork, NotRendered, Rendered
-from reconciler.manifests.identify import Identity, identify
-from reconciler.manifests.secrets import is_secret
-from reconciler.manifests.sops import has_values, is_encrypted
-from reconciler.manifests.text.filled import Filled
+from reconciler.manifests.identity import Identity, identify
+from reconciler.manifests.secrets import has_values, is_encrypted, is_secret
+from reconciler.manifests.text.emitter import Filled
 from reconciler.model.body import Body
-from reconciler.model.content import at
+from reconciler.model.fields import at
 from reconciler.model.identity import ClusterName, ObjectKey
-from reconciler.model.known_kinds import KnownKinds
-from reconciler.model.same import Same
+from reconciler.model.kinds import KnownKinds
+from reconciler.model.remembered import Same
 
 MARKS = (("metadata", "annotations"), ("metadata", "labels"))
 

@@ -1,13 +1,22 @@
-"""What the repository configures about delivery: by which transports, and where to."""
+"""What the repository configures about delivery, by which transports and where to, and its record.
+
+Delivery goes only to folders of its own, beside everything else. `delivery.yaml` of the outputs
+records by what is delivered, where to, and what outlives its decision. Decisions whose objects are
+to outlive them are named while they stand, since nothing tells of that once they are gone; files
+that stay for that are named until they may go.
+"""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from reconciler.model.fields import flag_or_none, mapping, mapping_or_none, text
-from reconciler.model.identity import ClusterName
-from reconciler.model.settings import Settings
+from reconciler.manifests.paths import DELIVERY
+from reconciler.model.body import Body
+from reconciler.model.fields import bodies, flag_or_none, mapping, mapping_or_none, text
+from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.model.settings import CONFIGURATION_PATH, Settings, settings_in
+from reconciler.model.world import Fault, Manifest, World, is_at_or_below
 
 SECTION = "delivery"
 CLUSTER = "{cluster}"
@@ -137,3 +146,127 @@ def decode_delivery(settings: Settings) -> DeliverySettings:
         kustomization=flag_or_none(mapping(body, "folders"), "kustomization") is not False,
         encrypted_secrets=text(body, "secrets") == "encrypted",
     )
+
+
+MISPLACED = "delivery-path"
+
+
+def roots_of(destinations: Iterable[Destination]) -> tuple[str, ...]:
+    """Return the folders that are delivery's own, sorted."""
+    return tuple(sorted({one.root for one in destinations}))
+
+
+def folders_of_passes(world: World) -> tuple[str, ...]:
+    """Return the folders of the branch of outputs that nothing but passes writes to."""
+    found = decode_delivery(settings_in(world)).destinations
+    return (world.output_root, *(one.root for one in found if one.root and not one.branch))
+
+
+def misplaced(destinations: Sequence[Destination], ours: str) -> Fault | None:
+    """Return what is wrong with the paths of delivery, `None` if nothing is.
+
+    Each needs a folder that neither holds another one's nor stands in it, nor in `ours`, where
+    passes write on that branch.
+    """
+    taken = [("the output root", ours)]
+    for one in destinations:
+        wrong = f"`{one.path}` must begin with a folder of its own" if not one.root else ""
+        for name, root in taken:
+            if one.root and (is_at_or_below(root, one.root) or is_at_or_below(one.root, root)):
+                wrong = f"`{one.path}` and {name} ({root}) must not stand in one another"
+        if wrong:
+            return Fault(
+                path=CONFIGURATION_PATH,
+                line=0,
+                column=0,
+                field=f"/spec/{SECTION}/{one.transport}/path",
+                rule=MISPLACED,
+                message=wrong,
+                expected="a folder that nothing else uses, such as delivery/{cluster}",
+            )
+        taken.append((f"the path of {one.transport}", one.root))
+    return None
+
+
+IDENTITY = ("group", "kind", "namespace", "name")
+
+
+class OutlivingFile(NamedTuple):
+    """A file that stays though no decision wants it, with the object that a cluster reports."""
+
+    path: str
+    source: ObjectKey
+
+
+class Outliving(NamedTuple):
+    """The decisions whose files stay once they are gone, and the files that stay by now, sorted."""
+
+    owners: tuple[ObjectKey, ...] = ()
+    files: tuple[OutlivingFile, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.owners or self.files)
+
+
+NOTHING_OUTLIVES = Outliving()
+
+
+def recorded(outputs: Mapping[ObjectKey, Manifest]) -> tuple[Destination, ...]:
+    """Return where earlier passes delivered to, sorted."""
+    output = outputs.get(DELIVERY)
+    if output is None:
+        return ()
+    return destinations_in(output.body)
+
+
+def destinations_in(record: Body) -> tuple[Destination, ...]:
+    """Return where a record says that is delivered to, sorted."""
+    written = bodies(mapping(record, "status"), "destinations")
+    return tuple(sorted(Destination(text(one, "transport"), text(one, "path")) for one in written))
+
+
+def outliving_in(record: Body | None) -> Outliving:
+    """Return what a record says of what outlives decisions."""
+    found = mapping(mapping(record or {}, "status"), "outliving")
+    return Outliving(
+        tuple(sorted(_key(one) for one in bodies(found, "owners"))),
+        tuple(
+            sorted(
+                OutlivingFile(text(one, "path"), _key(one)._replace(reporter=text(one, "cluster")))
+                for one in bodies(found, "files")
+            )
+        ),
+    )
+
+
+def delivery_body(
+    destinations: Iterable[Destination], outliving: Outliving = NOTHING_OUTLIVES
+) -> Body:
+    """Return the record of where is delivered to, and of what outlives decisions."""
+    status: dict[str, object] = {
+        "destinations": [
+            {"transport": one.transport, "path": one.path} for one in sorted(destinations)
+        ]
+    }
+    if outliving:
+        status["outliving"] = {
+            "owners": [_named(key) for key in outliving.owners],
+            "files": [
+                {"path": one.path, "cluster": one.source.reporter, **_named(one.source)}
+                for one in outliving.files
+            ],
+        }
+    return {
+        "apiVersion": "reconciler.dev/v1alpha1",
+        "kind": DELIVERY.kind,
+        "metadata": {"name": DELIVERY.name},
+        "status": status,
+    }
+
+
+def _named(key: ObjectKey) -> Body:
+    return {name: getattr(key, name) for name in IDENTITY if getattr(key, name)}
+
+
+def _key(body: Body) -> ObjectKey:
+    return ObjectKey(*(text(body, name) for name in IDENTITY))

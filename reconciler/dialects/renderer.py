@@ -1,12 +1,17 @@
-"""What decisions put onto clusters: as each API tells delivery of it."""
+"""What decisions put onto clusters, as each API tells delivery of it.
+
+Objects that carry manifests as the Works of SIG Multicluster do, which APIs took over, are filled
+here.
+"""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple, Protocol
 
-from reconciler.dialects.read_index import Question, Reads
+from reconciler.dialects.reads import Question, Reads
 from reconciler.model.body import Body
+from reconciler.model.fields import at
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.settings import Settings
 from reconciler.model.world import World
@@ -217,3 +222,15 @@ class Nothing:
     def unmarked(self, owner: ObjectKey, /) -> Reach:  # noqa: ARG002
         """Return no cluster."""
         return {}
+
+
+def fill_work(work: Body, manifests: Sequence[Body]) -> Body:
+    """Return a Work with manifests in it, and without what its metadata leaves open.
+
+    >>> fill_work({"metadata": {"name": "a", "labels": None}}, [{"kind": "Pod"}])
+    {'metadata': {'name': 'a'}, 'spec': {'workload': {'manifests': [{'kind': 'Pod'}]}}}
+    """
+    spec = at(work, "spec")
+    workload = {**at(spec, "workload"), "manifests": manifests}
+    metadata = {name: one for name, one in at(work, "metadata").items() if one is not None}
+    return {**work, "metadata": metadata, "spec": {**spec, "workload": workload}}

@@ -9,12 +9,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from reconciler.errors import UsageError
-from reconciler.manifests.identify import Identity, identify
-from reconciler.manifests.scope import namespace_for
+from reconciler.manifests.identity import Identity, identify, namespace_for
 from reconciler.manifests.text.reader import read
 from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey
-from reconciler.model.known_kinds import Kind, KnownKinds
+from reconciler.model.kinds import Kind, KnownKinds
 
 SUFFIX = "List"
 

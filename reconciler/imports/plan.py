@@ -1,33 +1,48 @@
-"""What an import makes of the files of a repository: each object, and what becomes of it."""
+"""What an import makes of the files of a repository: each object, and what becomes of it.
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+Some objects are for clusters, others are the control plane's own; the Works and ManifestWorks of a
+hub are what its agents report. A new object gets a path, and the plan has the world with files that
+are not committed yet. Where live decisions are about an object that is not in the repository, the
+plan says why.
+"""
+
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import partial
 
 from reconciler.core.dialects import CLUSTERS
-from reconciler.core.inputs.document_rules import Rules
-from reconciler.core.inputs.input_files import InputFiles, inputs_in
-from reconciler.dialects.importer import AgentReport, ImportedKind
-from reconciler.imports.agent_reports import reporter_of, why_left_out
-from reconciler.imports.counted_fields import counted_fields, report_of
+from reconciler.core.inputs.index import InputFiles, inputs_in, key_of, misplaced_fault
+from reconciler.core.inputs.validation import FileValidation, Rules, validate_file
+from reconciler.dialects.importer import AgentReport, ImportedKind, Propagated
 from reconciler.imports.export import LiveObject
-from reconciler.imports.files import new_path, report_path, why_unfit, with_files, written
 from reconciler.imports.importers import (
+    IMPORTERS,
+    NAMESPACE,
+    PLAIN_SECRET,
+    SECRET,
     SERVER_MADE,
+    Wanted,
     agent_report_of,
+    counted_fields,
     importer_of,
+    report_of,
+    steady,
+    why_noise,
     why_secret,
     why_skipped,
+    why_unwanted,
+    with_moments_of,
 )
-from reconciler.imports.propagated import with_needs
-from reconciler.imports.tolerance import steady, with_moments_of
-from reconciler.imports.wanted import Wanted
-from reconciler.manifests.edits.document_edit import update_document
+from reconciler.manifests.edits.documents import update_document
+from reconciler.manifests.identity import SYSTEM_NAMESPACE
+from reconciler.manifests.paths import FEEDBACK, blob_id, file_stem
+from reconciler.manifests.text.emitter import encode
 from reconciler.model.body import Body
 from reconciler.model.fields import mapping
 from reconciler.model.health import has_health
-from reconciler.model.identity import ObjectKey
+from reconciler.model.identity import ObjectKey, Origin
+from reconciler.model.kinds import KnownKinds
 from reconciler.model.settings import Settings, settings_in
 from reconciler.model.world import Manifest, World
 
@@ -301,3 +316,189 @@ def _is_going(key: ObjectKey, body: Body) -> bool:
 def decisions_among(live: Iterable[LiveObject]) -> dict[ObjectKey, Body]:
     """Return the live objects of the APIs, from which state is adopted."""
     return {one.key: one.body for one in live if importer_of(one.key) is not None}
+
+
+NOT_EXPORTED = "the export has none of that name"
+
+
+@dataclass(frozen=True, slots=True)
+class Absence:
+    """Asked for what is lacking: `became` has what an import made of each object of an export."""
+
+    became: Mapping[ObjectKey, ImportedObject]
+    wanted: Wanted
+
+    def why(self, key: ObjectKey) -> str:
+        """Return why an object is not in the repository.
+
+        Of a control plane it may never have been asked for: Secrets are not, nor is what nobody
+        wants.
+        """
+        one = self.became.get(key)
+        if one is not None and one.became in (Became.SKIPPED, Became.FAILED):
+            return one.why
+        if importer_of(key) is not None:
+            return NOT_EXPORTED
+        return (
+            why_noise(key, self.wanted.reserved)
+            or (PLAIN_SECRET if key[:2] == SECRET else "")
+            or why_unwanted(key, self.wanted)
+            or NOT_EXPORTED
+        )
+
+
+NOTHING_WANTED = Absence({}, Wanted())
+"""Of an import that took no workload."""
+
+
+def reporter_of(key: ObjectKey, known: KnownKinds) -> str:
+    """Return the cluster whose agent reports an object, as its namespace has it; `""` if of none.
+
+    Raises:
+        KeyError: Agents report no such kind.
+    """
+    before, after = known.reported[key.group, key.kind].split("{}")
+    named = key.namespace.startswith(before) and key.namespace.endswith(after)
+    return key.namespace.removeprefix(before).removesuffix(after) if named else ""
+
+
+def why_left_out(
+    body: Body, report: AgentReport, reporter: str, cluster: str, there: Collection[ObjectKey]
+) -> str:
+    """Return why an agent's report becomes no file, `""` if it does.
+
+    Args:
+        body: The Work or ManifestWork.
+        report: How its kind is kept.
+        reporter: Of which cluster it is, `""` if of none.
+        cluster: The member cluster that the export is of, `""` for a control plane.
+        there: The objects of the repository, those of this import among them.
+    """
+    if not reporter:
+        return "its namespace names no cluster"
+    if cluster and cluster != reporter:
+        return f"it is of the cluster {reporter}"
+    if not mapping(body, "status") and not report.tells_without_status(body):
+        return "it has no status to report"
+    if not any(key in there for key in report.about(body)):
+        return "it is of nothing in the repository"
+    return ""
+
+
+def propagated_in(live: Mapping[ObjectKey, Body]) -> Propagated:
+    """Return what the live objects of all APIs name to be taken to clusters."""
+    found = [importer.propagated(live) for importer in IMPORTERS.values()]
+    return Propagated(
+        kinds=frozenset().union(*(one.kinds for one in found)),
+        objects=frozenset().union(*(one.objects for one in found)),
+    )
+
+
+def reserved_in(live: Iterable[ObjectKey]) -> frozenset[str]:
+    """Return the namespaces of an export that are a control plane's own.
+
+    Those of Kubernetes are, and those of the APIs that the export has objects of: a name that one
+    API reserves may be anybody's on the hub of another.
+    """
+    keys = tuple(live)
+    groups = {key.group for key in keys}
+    there = [
+        importer
+        for importer in IMPORTERS.values()
+        if any(importer_of(ObjectKey(group, "", "", "")) is importer for group in groups)
+    ]
+    names = {key.name if key[:2] == NAMESPACE else key.namespace for key in keys} - {""}
+    return frozenset(
+        name
+        for name in names
+        if name.startswith(SYSTEM_NAMESPACE)
+        or any(importer.is_reserved(name) for importer in there)
+    )
+
+
+def with_needs(wanted: Wanted, live: Iterable[LiveObject], known: KnownKinds) -> Wanted:
+    """Return what is wanted with the namespaces of the workloads that become files.
+
+    Where only some types are wanted, namespaces are wanted if they are among these.
+    """
+    found = wanted.propagated
+    if found is None or wanted.cluster:
+        return wanted
+    taken = {
+        one.key.namespace
+        for one in live
+        if one.key.namespace
+        and importer_of(one.key) is None
+        and not why_skipped(one, wanted, known)
+    }
+    namespaces = {ObjectKey(*NAMESPACE, "", name) for name in taken}
+    return replace(wanted, propagated=replace(found, objects=found.objects | namespaces))
+
+
+WORKLOADS = "workloads"
+
+
+def new_path(key: ObjectKey, kind: ImportedKind | None, taken: Container[str]) -> str:
+    """Return the file of an object that has none; two of one name are told apart by their kinds.
+
+    Args:
+        key: Whose.
+        kind: How its kind is kept, `None` for workloads, whose files always name their kind.
+        taken: Paths that other objects have.
+    """
+    folder = WORKLOADS if kind is None else kind.folder
+    scope = f"{folder}/{key.namespace}" if key.namespace else folder
+    stem = file_stem(key.name.replace(":", "."))
+    if kind is not None and f"{scope}/{stem}.yaml" not in taken:
+        return f"{scope}/{stem}.yaml"
+    return f"{scope}/{stem}-{key.kind.lower()}.yaml"
+
+
+def report_path(cluster: str, key: ObjectKey) -> str:
+    """Return the file in which a cluster reports of a workload."""
+    scope = f"{FEEDBACK}/{cluster}/{key.namespace}" if key.namespace else f"{FEEDBACK}/{cluster}"
+    return f"{scope}/{file_stem(key.name.replace(':', '.'))}-{key.kind.lower()}.yaml"
+
+
+def why_unfit(path: str, data: bytes, rules: Rules) -> str:
+    """Return why a pass would not take a file as it is to be written, `""` if it would."""
+    found = validate_file(path, "", data, rules)
+    if found.broken:
+        fault = found.broken[0].fault
+        return f"{fault.field}: {fault.message}" if fault.field else fault.message
+    for document in () if rules.status_only else found.documents:
+        fault_there = misplaced_fault(path, document, rules.known)
+        if fault_there is not None:
+            return fault_there.message
+    return ""
+
+
+def with_files(world: World, files: Mapping[str, bytes], rules: Rules) -> World:
+    """Return a world in which some files of people hold something else."""
+    if not files:
+        return world
+    inputs = {k: one for k, one in world.inputs.items() if one.origin.path not in files}
+    feedback = {k: one for k, one in world.feedback.items() if one.origin.path not in files}
+    blobs = dict(world.blobs)
+    for path, data in files.items():
+        blobs[path] = blob_id(data, like=world.revision)
+        for one in _manifests(validate_file(path, blobs[path], data, rules), world):
+            (feedback if one.key.reporter else inputs)[one.key] = one
+    return replace(
+        world,
+        inputs={key: inputs[key] for key in sorted(inputs)},
+        feedback={key: feedback[key] for key in sorted(feedback)},
+        blobs=blobs,
+        kinds=world.kinds.next(),
+    )
+
+
+def _manifests(file: FileValidation, world: World) -> Iterable[Manifest]:
+    for document in file.documents:
+        key = key_of(file.path, document, world.known.scopes)
+        yield Manifest(key, Origin(file.path, document.index, document.pointer), document.body)
+
+
+def written(body: Mapping[str, object]) -> bytes:
+    """Return the content of a file that holds one object."""
+    return encode(body).encode()

@@ -9,37 +9,34 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reconciler.errors import UsageError
-from reconciler.manifests.scope import DEFAULT_NAMESPACE
-from reconciler.model.repository_layout import OUTPUT_ROOT, RepositoryLayout
+from reconciler.manifests.identity import DEFAULT_NAMESPACE
+from reconciler.model.identity import OUTPUT_ROOT, RepositoryLayout
 from reconciler.model.world import World
-from reconciler.shell.clock import SystemClock
-from reconciler.shell.git.identity import CommitIdentity
-from reconciler.shell.git.repository import Repository
-from reconciler.shell.git.revisions import resolve_revision
-from reconciler.shell.reading.document_cache import DocumentCache
-from reconciler.shell.reading.kept.kept_note import place_of
+from reconciler.shell.git.history import resolve_revision
+from reconciler.shell.git.repository import CommitIdentity, Repository
+from reconciler.shell.reading.kept import place_of
 from reconciler.shell.reading.load import Loader
 from reconciler.shell.reading.sources import ServedBranches, finding_sources
+from reconciler.shell.reading.tables import DocumentCache
 from reconciler.shell.reading.tree_cache import Track, untracked
 from reconciler.shell.reading.trees import GitTrees
-from reconciler.shell.resources import build_stamp, load_schemas
-from reconciler.shell.work.workers import processors
+from reconciler.shell.resources import SystemClock, build_stamp, load_schemas
+from reconciler.shell.work.executors import processors
 
 if TYPE_CHECKING:
     from reconciler.audit.history.revisions import Commit
     from reconciler.audit.previews.preview import Preview
-    from reconciler.audit.proofs.proof import Proof
-    from reconciler.audit.proofs.replay import Replay
+    from reconciler.audit.proof import Proof
     from reconciler.audit.reasons import Why
+    from reconciler.audit.replay import Replay
     from reconciler.library.subject import Subject
     from reconciler.shell.passes.branches import Branch
     from reconciler.shell.passes.one_pass import Passes
     from reconciler.shell.passes.pass_report import PassReport
-    from reconciler.shell.reading.kept.counted_commits import CountedCommits
-    from reconciler.shell.reading.kept.settled_commits import SettledCommits
     from reconciler.shell.reading.merge_preview import Sides
-    from reconciler.shell.reading.part_reader import PartReader
+    from reconciler.shell.reading.parts import PartReader
     from reconciler.shell.reading.revisions import GitRevisions
+    from reconciler.shell.reading.settled_commits import CountedCommits, SettledCommits
 
 AUTHOR = CommitIdentity("reconciler", "reconciler@localhost")
 
@@ -79,7 +76,7 @@ class FleetRepository:
     @property
     def replay(self) -> "Replay":
         """What answers for its objects and computes its passes again; see `revisions`."""
-        from reconciler.audit.proofs.replay import Replay
+        from reconciler.audit.replay import Replay
 
         if not self._replays:
             self._replays.append(Replay(self.revisions))
@@ -88,7 +85,7 @@ class FleetRepository:
     @property
     def parts(self) -> "PartReader":
         """What reads as much of it as a question is about; see `revisions`."""
-        from reconciler.shell.reading.part_reader import PartReader
+        from reconciler.shell.reading.parts import PartReader
 
         index = None if self.documents is None else self.documents.index
         return PartReader(self.revisions.loader, index, self._place)
@@ -96,7 +93,7 @@ class FleetRepository:
     @property
     def settled_commits(self) -> "SettledCommits | None":
         """Its last commit in which nothing moved, `None` where that is not kept."""
-        from reconciler.shell.reading.kept.settled_commits import SettledCommits
+        from reconciler.shell.reading.settled_commits import SettledCommits
 
         if self.documents is None:
             return None
@@ -105,7 +102,7 @@ class FleetRepository:
     @property
     def counted_commits(self) -> "CountedCommits | None":
         """Its last commit whose copies were counted, `None` where that is not kept."""
-        from reconciler.shell.reading.kept.counted_commits import CountedCommits
+        from reconciler.shell.reading.settled_commits import CountedCommits
 
         if self.documents is None:
             return None
@@ -207,7 +204,7 @@ class FleetRepository:
             UsageError: There is no such revision, or the moment is too early.
             MergeConflict: Both changed the same lines.
         """
-        from reconciler.audit.previews.look_ahead import look_ahead
+        from reconciler.audit.previews.preview import look_ahead
 
         with self.sides(base=base, head=head) as sides:
             return look_ahead(sides.base, sides.merged, moment_of(sides, at), settled=sides.settled)

@@ -4,17 +4,16 @@ from pathlib import Path
 
 from reconciler.core.dialects import KINDS
 from reconciler.core.inputs.admissions import ADMISSIONS
-from reconciler.core.inputs.document_rules import Rules
-from reconciler.core.inputs.file_validation import validate_file
-from reconciler.core.inputs.input_index import index_inputs
+from reconciler.core.inputs.index import index_inputs
 from reconciler.core.inputs.last_known_good import last_known_good
-from reconciler.core.inputs.world_composition import compose
+from reconciler.core.inputs.validation import Rules, validate_file
+from reconciler.core.inputs.world import compose
 from reconciler.core.state import StateTree, read_state
 from reconciler.manifests.paths import blob_id
-from reconciler.manifests.text.limits import Oversized
-from reconciler.model.repository_layout import OUTPUT_ROOT, RepositoryLayout
+from reconciler.manifests.text.raw import Oversized
+from reconciler.model.identity import OUTPUT_ROOT, RepositoryLayout
 from reconciler.model.world import World
-from reconciler.shell.reading.files import FolderSource
+from reconciler.shell.reading.checked import FolderSource
 from reconciler.shell.reading.tree_cache import Track, untracked
 from reconciler.shell.resources import load_schemas
 

@@ -5,16 +5,16 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from reconciler.audit.fleet.placed import carriers_of, may_concern, places_of
-from reconciler.audit.history.decision_history import Event, history_of
+from reconciler.audit.history.decisions import Event, history_of
 from reconciler.audit.named_object import decided_key, find_object, spelled
-from reconciler.audit.proofs.replay import Replay
 from reconciler.audit.reasons import Why, explain_why
+from reconciler.audit.replay import Replay
 from reconciler.model.identity import ObjectKey
 from reconciler.model.world import World
-from reconciler.shell.git.errors import HistoryMissing
-from reconciler.shell.git.revisions import cut_off
-from reconciler.shell.reading.branch_files import branch_files
+from reconciler.shell.git.command import HistoryMissing
+from reconciler.shell.git.history import cut_off
 from reconciler.shell.reading.revisions import GitRevisions
+from reconciler.shell.reading.sources import branch_files
 
 PIECE = 64  # commits whose changes are read together
 

@@ -1,20 +1,27 @@
-"""What an API server records of an object that it admits, kept in the object's status file.
+"""What an API server records of an object that it admits, and other notes of its status file.
 
 creationTimestamp is the moment of the pass that first saw the object, never a commit's date: a
 rebase brings old dates, and a rebalancer dated before the last scheduling would be ignored in
 silence. generation counts the changes of the spec. What a person writes into these fields is
 ignored.
+
+A pass keeps small mappings for the next one in annotations, as JSON in a line. A cluster's status
+file keeps when a taint that names no moment was first seen. An annotation by which a person
+suspends the scheduling of an object is read here, too.
 """
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from reconciler.model.body import Body
+from reconciler.model.fields import at, mapping, text
 from reconciler.model.identity import ObjectKey, uid_of
-from reconciler.model.moments import format_moment, parse_moment, stamp
+from reconciler.model.kinds import Kind, KnownKinds
+from reconciler.model.moments import format_moment, is_moment, parse_moment, stamp
+from reconciler.model.world import Manifest
 
 SPEC_DIGEST = "reconciler.dev/spec-digest"
 GENERATION_SEEN_AT = "reconciler.dev/generation-seen-at"
@@ -98,3 +105,107 @@ def _known(record: Body | None) -> tuple[Admitted, str] | None:
     except ValueError:
         return None
     return admitted, str(fingerprint)
+
+
+SUSPEND = "reconciler.dev/suspend"
+
+
+def is_suspended(body: Body) -> bool:
+    """Return whether a manifest carries the annotation with the value `true`.
+
+    A policy or placement that does leaves all that it governs where it is; a workload itself only.
+    """
+    return at(body, "metadata", "annotations").get(SUSPEND) == "true"
+
+
+def suspends(kind: Kind, body: Body, known: KnownKinds) -> bool:
+    """Return whether a person's manifest suspends anything.
+
+    A rebalancer says so by a field, as its schedule rests then; kinds of the APIs that are not
+    suspendable say nothing by the annotation.
+    """
+    if kind in known.removable:
+        return at(body, "spec").get("suspend") is True
+    return is_suspended(body) and (kind[0] not in known.groups or kind in known.suspendable)
+
+
+def write_note(entries: Mapping[str, object]) -> str:
+    """Return a mapping as the text of an annotation.
+
+    >>> write_note({"b": 1, "a": "x"})
+    '{"a":"x","b":1}'
+    """
+    return _encode(entries)
+
+
+def read_note(text: str) -> Mapping[str, object]:
+    """Return the mapping of an annotation, an empty one if it is absent or a person garbled it.
+
+    >>> read_note('{"a": 1}'), read_note("{"), read_note("[1]")
+    ({'a': 1}, {}, {})
+    """
+    if not text:
+        return {}
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def read_moments(text: str) -> Mapping[str, str]:
+    """Return the entries of an annotation that are moments, as RFC 3339 text."""
+    found = read_note(text)
+    moments = {at for at in found.values() if isinstance(at, str)}  # most clusters share one
+    moments = {at for at in moments if is_moment(at)}
+    return {name: at for name, at in found.items() if isinstance(at, str) and at in moments}
+
+
+TAINTS_ADDED_AT = "reconciler.dev/taints-added-at"
+
+
+def taint_id(taint: Body) -> str:
+    """Return what makes a taint the same taint: key, value and effect."""
+    value = text(taint, "value")
+    return f"{text(taint, 'key')}{'=' if value else ''}{value}:{text(taint, 'effect')}"
+
+
+def first_seen(taints: Iterable[Body], present: Manifest | None, now: datetime) -> dict[str, str]:
+    """Return when each taint without `timeAdded` was first seen, as RFC 3339 text.
+
+    A date that a person garbled starts anew.
+
+    Args:
+        taints: As written; those with a `timeAdded` are passed over.
+        present: The cluster's status file of the last pass, `None` if there is none.
+        now: Moment that dates taints first seen in this pass.
+    """
+    undated = sorted({taint_id(taint) for taint in taints if not text(taint, "timeAdded")})
+    metadata = mapping(present.body, "metadata") if present is not None else {}
+    recorded = text(mapping(metadata, "annotations"), TAINTS_ADDED_AT)
+    moments = read_moments(recorded)
+    return {taint: moments.get(taint) or str(stamp(now)) for taint in undated}
+
+
+def dated(taints: Sequence[Body], added_at: Mapping[str, str]) -> list[Body]:
+    """Return the taints, each with its moment."""
+    return [
+        taint if text(taint, "timeAdded") else {**taint, "timeAdded": added_at[taint_id(taint)]}
+        for taint in taints
+    ]
+
+
+def taint_record(
+    manifest: Manifest, added_at: Mapping[str, str], notes: Mapping[str, str] | None = None
+) -> Body:
+    """Return the status file of a cluster: the moments of its taints, and what else is noted."""
+    moments = {TAINTS_ADDED_AT: write_note(added_at)} if added_at or not notes else {}
+    return {
+        "apiVersion": manifest.body["apiVersion"],
+        "kind": manifest.key.kind,
+        "metadata": {
+            "name": manifest.key.name,
+            "uid": uid_of(manifest.key),
+            "annotations": {**moments, **(notes or {})},
+        },
+    }

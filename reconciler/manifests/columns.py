@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from reconciler.manifests.json_path import find_path
-from reconciler.model.availability import ASSUMED
 from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, text
-from reconciler.model.known_kinds import Kind
+from reconciler.model.health import ASSUMED
+from reconciler.model.kinds import Kind
 from reconciler.model.moments import parse_moment
 
 NONE = "<none>"

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from reconciler.errors import UserError
 from reconciler.model.body import Body
 from reconciler.model.fields import text
-from reconciler.model.message_text import cut
+from reconciler.model.text import cut
 
 ESCAPES = (("~", "~0"), ("/", "~1"))
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from reconciler.model.identity import ObjectKey
-from reconciler.model.known_kinds import Kind
+from reconciler.model.kinds import Kind
 from reconciler.model.world import Manifest, World
 
 FEW = 8  # names to list

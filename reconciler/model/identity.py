@@ -1,4 +1,7 @@
-"""Who is who: names, keys of objects, the places where documents were read, and uids."""
+"""Who is who: names, keys of objects, uids, the places of documents, and where outputs are.
+
+The outputs of a fleet have their folder in the repository, and their branch.
+"""
 
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -69,3 +72,41 @@ def uid_of(key: ObjectKey) -> str:
     told = sha1(UID_NAMESPACE + name.encode(), usedforsecurity=False).hexdigest()
     variant = "89ab"[int(told[16], 16) % 4]
     return f"{told[:8]}-{told[8:12]}-5{told[13:16]}-{variant}{told[17:20]}-{told[20:32]}"
+
+
+OUTPUT_ROOT = "status"
+"""The folder that passes own where nobody names another."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepositoryLayout:
+    """Where passes write, as the operator says; made once, from options, and passed by hand.
+
+    Which branches have the reports of clusters, and which are delivered to, the configuration in
+    the repository says.
+
+    Attributes:
+        output_root: Root-relative POSIX folder that passes own.
+        output_branch: Branch of the outputs, `None` where it is that of the inputs.
+    """
+
+    output_root: str = OUTPUT_ROOT
+    output_branch: str | None = None
+
+    @property
+    def apart(self) -> bool:
+        """Whether the outputs have a branch of their own."""
+        return self.output_branch is not None
+
+    def moved(self, inputs: str) -> str:
+        """Return the branch that passes move, of two of which one has the inputs."""
+        return inputs if self.output_branch is None else self.output_branch
+
+    def is_output(self, path: str) -> bool:
+        """Return whether a root-relative path leads to a file that passes own.
+
+        >>> layout = RepositoryLayout()
+        >>> layout.is_output("status/faults.yaml"), layout.is_output("status")
+        (True, False)
+        """
+        return path.startswith(f"{self.output_root}/")

@@ -6,7 +6,7 @@ Kubernetes times have whole seconds; so has every moment in the core.
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
-from reconciler.model.message_text import shown
+from reconciler.model.text import shown
 
 FIRST = datetime.min.replace(tzinfo=UTC)
 LAST = datetime.max.replace(microsecond=0, tzinfo=UTC)
@@ -21,7 +21,7 @@ class Stamp(str):
     """The text of a moment that this pass sets.
 
     A desired file that differs from the present one in stamps alone is not written: see
-    `model/stamps.py`. A moment whose change must be written is a plain `str`.
+    `model/body.py`. A moment whose change must be written is a plain `str`.
     """
 
     __slots__ = ()

@@ -1,10 +1,16 @@
-"""Kubernetes quantities, exact: a whole number of nano units, and their canonical texts."""
+"""Kubernetes quantities, exact: a whole number of nano units, and their canonical texts.
+
+Amounts by resource name are what a cluster has, or what a replica asks for.
+"""
 
 import re
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import NewType
 
-from reconciler.model.message_text import shown
+from reconciler.errors import UserError
+from reconciler.model.body import Body
+from reconciler.model.text import shown
 
 Quantity = NewType("Quantity", int)
 """An amount in nano units; Kubernetes keeps no smaller part."""
@@ -193,3 +199,36 @@ def canonical_text(text: str) -> str:
     ('1', '1Gi', '500m')
     """
     return canonical_like(parse_quantity(text), text)
+
+
+Resources = Mapping[str, Quantity]
+
+
+def decode_resources(body: Body) -> dict[str, Quantity]:
+    """Return a mapping of resource names to quantities.
+
+    Raises:
+        UserError: A value is no quantity.
+    """
+    resources = {}
+    for name, amount in body.items():
+        if isinstance(amount, bool) or not isinstance(amount, str | int | float):
+            raise UserError("must be a quantity", field=name)
+        try:
+            resources[name] = parse_quantity(str(amount))
+        except ValueError as error:
+            raise UserError(f"must be a quantity: {error}", field=name) from None
+    return resources
+
+
+def readable_resources(body: Body) -> Resources | None:
+    """Return amounts, `None` where there are none, or none that can be read."""
+    try:
+        return decode_resources(body) or None
+    except UserError:
+        return None
+
+
+def less(capacity: Resources, used: Resources) -> dict[str, Quantity]:
+    """Return what is left, 0 at least."""
+    return {name: Quantity(max(0, amount - used.get(name, 0))) for name, amount in capacity.items()}

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from reconciler.model.availability import Silence
 from reconciler.model.body import Body
 from reconciler.model.fields import mapping, number_or_none, strings, text
+from reconciler.model.health import Silence
 from reconciler.model.world import RULES, WRITES_ASSUMED, World
 
 CONFIGURATION = ("reconciler.dev", "ReconcilerConfiguration")

@@ -10,8 +10,8 @@ from reconciler.core.dialects import CLUSTERS, PLACED
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import format_moment
 from reconciler.model.world import World
-from reconciler.page.chosen_objects import called
 from reconciler.page.links import Anchor, Links
+from reconciler.page.lists import called
 from reconciler.page.timeline import FoundCommit
 
 MOST = 40  # of each sort

@@ -1,16 +1,208 @@
-"""The passes as a view: what each moved, where everything was then, what moved between two."""
+"""The passes as a view: what each moved, where everything was then, what moved between two.
 
-from collections.abc import Sequence
+The slider has the passes beside each other, each with what it moved. Moves are drawn as flows
+between clusters: on the left where parts leave, on the right where they go. The same drawing serves
+a preview, which is listed, too. A change that a user may propose is shown as a new file or a patch,
+with the command that proposes it.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from reconciler.audit.history.commit_moves import ObjectMoves
-from reconciler.audit.previews.placement_moves import PlacementMove
+from reconciler.audit.history.moves import ObjectMoves
+from reconciler.audit.previews.foresight import Coming
+from reconciler.audit.previews.placement_moves import PlacementMove, came_and_left, parts_in
+from reconciler.audit.previews.preview import Preview, PreviewEntry
+from reconciler.audit.previews.wording import Heading, footer, later_blocks, reason, summary, title
 from reconciler.model.identity import ObjectKey
-from reconciler.page.flows import Drawing, drawing_of, flows_of
+from reconciler.model.moments import format_moment
 from reconciler.page.links import Anchor, Links
 from reconciler.page.matrix import MatrixView
-from reconciler.page.pictures.bars import BarPicture
+from reconciler.page.pictures import BarPicture, Slot, bar_picture, moved_words
+from reconciler.page.rendering import Frame, PagePart, render, render_alone
+
+NEW, GONE = "(new)", "(stopped)"
+MOST = 12  # clusters on a side; the rest is one of their own
+REST = "(others)"
+Flows = Mapping[tuple[str, str], int]
+"""How many parts go from one cluster to another."""
+
+WIDTH, ROW, GAP, BAR = 720, 18, 10, 14
+LEFT, RIGHT = 200, 520
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A cluster on one side, and how many parts leave it or come to it.
+
+    What starts leaves no cluster, and what stops comes to none: their bars are of a kind of their
+    own, and say only how many.
+    """
+
+    name: str
+    count: int
+    y: int
+    height: int
+
+    @property
+    def kind(self) -> str:
+        """What it stands for: `new`, `stop`, or `""` for a cluster."""
+        return {NEW: "new", GONE: "stop"}.get(self.name, "")
+
+    def text(self, sign: str) -> str:
+        """Return its name and number: of a cluster what it loses or gains, else how many."""
+        return f"{self.name} {self.count}" if self.kind else f"{self.name} {sign}{self.count}"
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """So many parts from one cluster to another, as a path of so many points across."""
+
+    source: str
+    target: str
+    count: int
+    path: str
+    width: int
+
+    @property
+    def kind(self) -> str:
+        """Whether it is a move, `""`, or something that starts or stops: `new` or `stop`."""
+        return "new" if self.source == NEW else "stop" if self.target == GONE else ""
+
+    @property
+    def says(self) -> str:
+        """What it is, in words."""
+        if self.source == NEW:
+            return f"{self.count} start on {self.target}"
+        if self.target == GONE:
+            return f"{self.count} stop on {self.source}"
+        return f"{self.source} to {self.target}: {self.count}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawing:
+    """What is drawn."""
+
+    width: int
+    height: int
+    left: int
+    right: int
+    bar: int
+    sources: Sequence[Bar]
+    targets: Sequence[Bar]
+    flows: Sequence[Flow]
+
+
+def flows_of(moves: Iterable[Sequence[PlacementMove]]) -> Flows:
+    """Return how many parts go from where to where, of objects given cluster by cluster.
+
+    What leaves a cluster is paired with what comes to others in the order of names.
+    """
+    found: Counter[tuple[str, str]] = Counter()
+    for listed in moves:
+        left = [(str(one.cluster), parts_in(one.before) - parts_in(one.after)) for one in listed]
+        sources = [(name, count) for name, count in left if count > 0]
+        targets = [(name, -count) for name, count in left if count < 0]
+        surplus = sum(count for _, count in left)
+        for source, target, count in _paired(
+            [*sources, (NEW, max(-surplus, 0))], [*targets, (GONE, max(surplus, 0))]
+        ):
+            found[source, target] += count
+    return dict(sorted(found.items()))
+
+
+def _paired(
+    sources: Sequence[tuple[str, int]], targets: Sequence[tuple[str, int]]
+) -> Iterator[tuple[str, str, int]]:
+    """Yield how many go from where to where, in order; both sides have the same sum."""
+    waiting = iter(targets)
+    target, room = next(waiting)
+    for source, lost in sources:
+        left = lost
+        while left:
+            if not room:
+                target, room = next(waiting)
+                continue
+            count = min(left, room)
+            yield source, target, count
+            left, room = left - count, room - count
+
+
+def drawing_of(flows: Flows) -> Drawing | None:
+    """Return the picture, `None` if nothing moves."""
+    if not flows:
+        return None
+    flows = _bounded(flows)
+    out: Counter[str] = Counter()
+    into: Counter[str] = Counter()
+    for (source, target), count in flows.items():
+        out[source] += count
+        into[target] += count
+    most = max(*out.values(), *into.values())
+    sources, targets = _bars(out, most), _bars(into, most)
+    height = max(bars[-1].y + bars[-1].height for bars in (sources, targets)) + GAP
+    return Drawing(
+        width=WIDTH,
+        height=height,
+        left=LEFT,
+        right=RIGHT,
+        bar=BAR,
+        sources=sources,
+        targets=targets,
+        flows=_paths(flows, sources, targets),
+    )
+
+
+def _bounded(flows: Flows) -> Flows:
+    """Return flows of few clusters on each side: those with most, the rest as one."""
+    kept = []
+    for side in (0, 1):
+        sums: Counter[str] = Counter()
+        for pair, count in flows.items():
+            sums[pair[side]] += count
+        kept.append({name for name, _ in sums.most_common(MOST)})
+    found: Counter[tuple[str, str]] = Counter()
+    for (source, target), count in flows.items():
+        pair = (source if source in kept[0] else REST, target if target in kept[1] else REST)
+        found[pair] += count
+    return dict(sorted(found.items()))
+
+
+def _bars(counts: Mapping[str, int], most: int) -> list[Bar]:
+    """Return the clusters of one side, one below the other."""
+    bars, y = [], GAP
+    for name in sorted(counts):
+        height = max(ROW, round(4 * ROW * counts[name] / most))
+        bars.append(Bar(name, counts[name], y, height))
+        y += height + GAP
+    return bars
+
+
+def _paths(flows: Flows, sources: Sequence[Bar], targets: Sequence[Bar]) -> list[Flow]:
+    """Return the flows, each from its place on one bar to its place on the other."""
+    starts = {bar.name: bar for bar in sources}
+    ends = {bar.name: bar for bar in targets}
+    used: Counter[tuple[int, str]] = Counter()
+    found = []
+    for (source, target), count in flows.items():
+        start, end = starts[source], ends[target]
+        share = count * min(start.height / start.count, end.height / end.count)
+        first = _middle(start, used[0, source], count)
+        last = _middle(end, used[1, target], count)
+        used[0, source] += count
+        used[1, target] += count
+        middle = (LEFT + BAR + RIGHT) // 2
+        path = f"M{LEFT + BAR},{first} C{middle},{first} {middle},{last} {RIGHT},{last}"
+        found.append(Flow(source, target, count, path, max(2, round(share))))
+    return found
+
+
+def _middle(bar: Bar, used: int, count: int) -> int:
+    """Return the height at which a flow touches a bar."""
+    return bar.y + round(bar.height * (used + count / 2) / bar.count)
+
 
 MOST_MOVES = 40
 
@@ -111,3 +303,130 @@ def moved_objects(
 def drawn(found: Sequence[ObjectMoves]) -> Drawing | None:
     """Return moves as flows between clusters."""
     return drawing_of(flows_of([one.moves for one in found]))
+
+
+def passes_picture(steps: Sequence[PassStep], chosen: int) -> BarPicture:
+    """Return passes beside each other, each with what it moved.
+
+    Args:
+        steps: They, the oldest first, at least one.
+        chosen: Which of them is shown, counted from 0.
+    """
+    slots = []
+    for at, step in enumerate(steps):
+        moved = [came_and_left(one.moves) for one in step.every]
+        came, left = (sum(pair[side] for pair in moved) for side in (0, 1))
+        slots.append(
+            Slot(
+                label=format_moment(step.at),
+                says=f"{step.subject}: {moved_words(came, left, int(step.rest is None))}",
+                came=came,
+                left=left,
+                unknown=int(step.rest is None),
+                href=step.anchor.href,
+                is_here=at == chosen,
+            )
+        )
+    return bar_picture(
+        slots,
+        title="Moves of each pass",
+        labels=(slots[0].label, slots[-1].label) if len(slots) > 1 else (slots[0].label,),
+        unit="pass",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class PlanEntry:
+    """One object of a preview, with what is said of it in a line, and why.
+
+    `rejected` are the clusters that turned it away, by the reason, that of most clusters first.
+    """
+
+    entry: PreviewEntry
+    heading: str
+    why: str
+    rejected: Sequence[tuple[str, Sequence[str]]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanView:
+    """A preview, put into words.
+
+    Attributes:
+        preview: What there is to show.
+        title: What moves, in one line.
+        line: Of what it is, in one line.
+        entries: What the change brings about.
+        anyway: What happens without it.
+        later: What comes later, each part with its title.
+        footer: At which moment it holds.
+        drawing: The moves as flows, `None` if nothing moves.
+    """
+
+    preview: Preview
+    title: str
+    line: str
+    entries: Sequence[PlanEntry]
+    anyway: Sequence[PlanEntry]
+    later: Sequence[tuple[str, Sequence[Coming]]]
+    footer: str
+    drawing: Drawing | None
+
+
+def plan_view(preview: Preview, heading: Heading) -> PlanView:
+    """Return the view of a preview."""
+    return PlanView(
+        preview=preview,
+        title=f"{heading.verb.capitalize()}: {title(preview)}",
+        line=heading.line,
+        entries=tuple(map(_entry, preview.entries)),
+        anyway=tuple(map(_entry, preview.anyway)),
+        later=later_blocks(preview),
+        footer=footer(preview),
+        drawing=_drawing(preview),
+    )
+
+
+def plan_page(preview: Preview, heading: Heading) -> str:
+    """Return a preview as one page that needs nothing else."""
+    view = plan_view(preview, heading)
+    frame = Frame(title=view.title, line=view.line, single=True)
+    return render(frame, [PagePart("plan", "plan.html", view)])
+
+
+def plan_svg(preview: Preview) -> str:
+    """Return the moves of a preview as a picture by itself."""
+    drawing = _drawing(preview)
+    return render_alone("picture.svg", {"drawing": drawing})
+
+
+def _drawing(preview: Preview) -> Drawing | None:
+    return drawing_of(flows_of([entry.moves for entry in preview.entries]))
+
+
+def _entry(entry: PreviewEntry) -> PlanEntry:
+    rejected: dict[str, list[str]] = defaultdict(list)
+    for name, why in entry.rejected.items():
+        rejected[why].append(name)
+    ordered = sorted(rejected.items(), key=lambda item: (-len(item[1]), item[0]))
+    return PlanEntry(entry, f"{entry.subject}: {summary(entry)}", reason(entry), ordered)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComposedView:
+    """The view; the page writes nothing itself.
+
+    Attributes:
+        path: The file, or how many there are.
+        lines: All of a new file, or what differs in one that is there; none if nothing differs, or
+            if its difference is hidden.
+        is_new: Whether it is a new file.
+        command: What writes it, of one object onto a branch of its own; `""` where no command does.
+        said: What to know of it.
+    """
+
+    path: str
+    lines: Sequence[str]
+    is_new: bool
+    command: str
+    said: Sequence[str]

@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Sequence
 from itertools import permutations
 
-from reconciler.projection.facts import Language
-from reconciler.projection.project import direction, lost
+from reconciler.projection.project import Language, direction, lost
 
 
 def directions_as_markdown(languages: Sequence[Language]) -> str:

@@ -4,17 +4,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 
 from reconciler.errors import UserError
-from reconciler.manifests.names import is_kind
 from reconciler.manifests.schemas.violations import Admission, Violation
 from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, mapping_or_none, text
 from reconciler.model.identity import group_of
-from reconciler.model.known_kinds import Kind, KnownKinds
-from reconciler.model.message_text import shown
-from reconciler.model.selectors import refusal_of
-from reconciler.rebalance.kinds import REBALANCER, TRIGGER
-from reconciler.rebalance.rebalancer_spec import decode_selection
-from reconciler.rebalance.runs import is_schedule
+from reconciler.model.kinds import Kind, KnownKinds
+from reconciler.model.labels import refusal_of
+from reconciler.model.text import is_kind, shown
+from reconciler.rebalance.rebalancer_files import decode_selection
+from reconciler.rebalance.schedule_trigger import is_schedule
+from reconciler.rebalance.target import REBALANCER, TRIGGER
 
 
 def refuse_rebalancer(scopes: Mapping[Kind, bool], body: Body) -> tuple[Violation, ...]:

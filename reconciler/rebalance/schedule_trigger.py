@@ -1,20 +1,171 @@
-"""ScheduleTrigger: reschedules what policies and references name, once, and is cleaned up."""
+"""ScheduleTrigger: reschedules what policies and references name, and is cleaned up.
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+It does so once, or in recurring runs, which are due by a cron expression in UTC. Its status says
+how far it is, what failed, and what is waited for. The status also says where the time of a
+rebalancer or trigger is over but its manifest stays: it is ignored from then on, until its spec
+changes or its manifest is removed.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
+from enum import StrEnum
+from typing import NamedTuple
+
+from cronsim import CronSim, CronSimError
 
 from reconciler.manifests.admission import Admitted, digest
 from reconciler.model.body import Body
+from reconciler.model.cluster import Condition, set_condition
 from reconciler.model.fields import bodies, mapping, number_or_none, text
 from reconciler.model.identity import ObjectKey
-from reconciler.model.moments import add, earliest, span
-from reconciler.rebalance.joined_demands import TargetDemand
-from reconciler.rebalance.rebalancer_spec import policy_key
-from reconciler.rebalance.rebalancer_status import UNDECIDED, decode_reference
+from reconciler.model.moments import add, earliest, span, stamp
+from reconciler.rebalance.rebalancer_files import (
+    UNDECIDED,
+    TargetDemand,
+    decode_reference,
+    encode_reference,
+    policy_key,
+)
 from reconciler.rebalance.target import Reference, Rescheduled, Targets, TargetSelection
-from reconciler.rebalance.trigger_status import Phase, TriggerStatus, encode_trigger_status
-from reconciler.rebalance.waiting import REMOVED, Waiting, waiting
+
+
+class Phase(StrEnum):
+    """How far a trigger is."""
+
+    RUNNING = "Running"
+    FAILED = "Failed"
+    SUCCESS = "Success"
+
+
+class TriggerStatus(NamedTuple):
+    """The status as a whole.
+
+    Attributes:
+        phase: How far it is, `""` before its first pass.
+        failed: What could not be triggered until now, each with the reason.
+    """
+
+    phase: str = ""
+    failed: tuple[tuple[Reference, str], ...] = ()
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether all was triggered."""
+        return self.phase == Phase.SUCCESS
+
+
+def decode_trigger_status(manifest: Body) -> TriggerStatus:
+    """Return the status of a trigger's status file, or of a manifest that shows it."""
+    status = mapping(manifest, "status")
+    listed = bodies(status, "failedResourceList")
+    return TriggerStatus(
+        text(status, "phase"),
+        tuple((decode_reference(item), text(item, "failReason")) for item in listed),
+    )
+
+
+def encode_trigger_status(status: TriggerStatus) -> Body:
+    """Return the status of a trigger as it is written."""
+    listed = [
+        {**encode_reference(reference), "failReason": reason} for reference, reason in status.failed
+    ]
+    return {"phase": status.phase, **({"failedResourceList": listed} if listed else {})}
+
+
+_PLAIN = re.compile(r"[0-9*/,\-]+( [0-9*/,\-]+){2} [0-9A-Za-z*/,\-]+ [0-9A-Za-z*/,\-]+")
+
+
+def is_schedule(expression: str) -> bool:
+    """Return whether an expression has five fields of cron and ever comes true.
+
+    >>> is_schedule("0 3 * * SUN"), is_schedule("0 0 31 2 *"), is_schedule("@daily")
+    (True, False, False)
+    """
+    if not _PLAIN.fullmatch(expression):
+        return False
+    try:
+        next(CronSim(expression, datetime.fromisoformat("2000-01-01T00:00:00Z")))
+    except (CronSimError, StopIteration):
+        return False
+    return True
+
+
+def due_run(expression: str, after: datetime, now: datetime) -> datetime | None:
+    """Return the latest moment of a schedule within (after, now], `None` if there is none.
+
+    Runs that were missed, since no pass looked, are made up for once.
+    """
+    latest = _first(CronSim(expression, add(now), reverse=True))
+    return latest if latest is not None and latest > after else None
+
+
+def next_run(expression: str, now: datetime) -> datetime | None:
+    """Return the first moment of a schedule after `now`, `None` if there is none."""
+    return _first(CronSim(expression, now))
+
+
+def _first(moments: Iterator[datetime]) -> datetime | None:
+    """Return the first of the moments, `None` if there is none within the calendar."""
+    try:
+        return next(moments, None)
+    except OverflowError:  # beyond either end of the calendar
+        return None
+
+
+EXPIRED = Condition(
+    type="Expired",
+    status="True",
+    reason="InList",
+    message=(
+        "its time to live is over; it stands in a List, from which nothing is cut out, so a person "
+        "removes it"
+    ),
+)
+
+
+def marked(body: Body, now: datetime) -> Body:
+    """Return a status file that says so."""
+    status = mapping(body, "status")
+    conditions = set_condition(bodies(status, "conditions"), EXPIRED, at=stamp(now))
+    return {**body, "status": {**status, "conditions": conditions}}
+
+
+def is_marked(body: Body, fresh: Body) -> bool:
+    """Return whether a status file says so of the generation that a fresh one is about."""
+    found = bodies(mapping(body, "status"), "conditions")
+    said = any(one.get("type") == EXPIRED.type and one.get("status") == "True" for one in found)
+    generations = [mapping(one, "metadata").get("generation") for one in (body, fresh)]
+    return said and generations[0] == generations[1]
+
+
+REMOVED = "its manifest is removed"
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A moment, why nothing happens before, and what happens then; clauses of one sentence."""
+
+    until: datetime
+    reason: str
+    then: str
+
+
+def waiting(*found: tuple[datetime | None, str, str]) -> tuple[Waiting, ...]:
+    """Return those of the waits that have a moment.
+
+    >>> waiting((None, "it is kept", "it is removed"))
+    ()
+    """
+    return tuple(Waiting(until, why, then) for until, why, then in found if until is not None)
+
+
+def kept(waits: Iterable[Waiting]) -> tuple[Waiting, ...]:
+    """Return the waits of one whose manifest is not removed: its status says that it is over."""
+    over = "its status says Expired"
+    return tuple(replace(one, then=over) if one.then == REMOVED else one for one in waits)
+
 
 RETRY_AFTER_SECONDS = 3  # the proposal's default
 AUTO_CLEAN_AFTER_MINUTES = 60  # the proposal's default

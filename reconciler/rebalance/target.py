@@ -1,4 +1,7 @@
-"""What a rebalancer refers to, and what it finds there."""
+"""What a rebalancer refers to, and what it finds there.
+
+The kinds by which people demand that something is rebalanced are Karmada's.
+"""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -9,6 +12,7 @@ from typing import NamedTuple, Protocol
 from reconciler.errors import UserError
 from reconciler.model.decision import Placed
 from reconciler.model.identity import ObjectKey, group_of
+from reconciler.model.kinds import ApiKind, Writer
 from reconciler.model.labels import LabelSelector, matches
 
 
@@ -232,3 +236,18 @@ class Targets(Protocol):
 
     def has_policy(self, key: ObjectKey, /) -> bool:
         """Return whether a policy is there."""
+
+
+REBALANCER = ("apps.karmada.io", "WorkloadRebalancer")
+TRIGGER = ("policy.karmada.io", "ScheduleTrigger")
+
+REBALANCE_KINDS = (
+    ApiKind(
+        group=REBALANCER[0],
+        kind=REBALANCER[1],
+        writer=Writer.BOTH,
+        short=("wr",),
+        removable=True,
+    ),
+    ApiKind(group=TRIGGER[0], kind=TRIGGER[1], writer=Writer.BOTH, removable=True),
+)

@@ -1,18 +1,162 @@
-"""The clusters of a pass as one indexed set; every question about them is answered by a mask."""
+"""The clusters of a pass as one indexed set; every question about them is answered by a mask.
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+The index of which clusters have which value under a key is built key by key as questions come.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 from operator import lt
 from typing import TypeVar
 
-from reconciler.model.cluster import Cluster
+from reconciler.model.cluster import Cluster, Taint
 from reconciler.model.identity import ClusterName
-from reconciler.model.labels import LabelSelector, is_wellformed
-from reconciler.model.taints import Taint
+from reconciler.model.labels import (
+    COMPARING,
+    NONE_OF,
+    ONE_OF,
+    LabelSelector,
+    Requirement,
+    holds,
+    is_wellformed,
+)
 from reconciler.schedule.framework import NO_CLUSTERS, Mask, mask_of, mask_where
-from reconciler.schedule.inverted_index import InvertedIndex, select_indexed
+
+MOST_CODES = 255  # a byte tells so many values from no value
+_ZEROS = b"0" * (MOST_CODES + 1)
+_ONE = ord("1")
+
+
+class SetsByValue(Mapping[str, Mask]):
+    """The clusters by their value of one key; each set is made when it is asked for.
+
+    Values come in the order of their first appearance.
+
+    >>> sets = SetsByValue(["a", None, "a", "b"])
+    >>> dict(sets), sets.having
+    ({'a': 5, 'b': 8}, 13)
+    """
+
+    __slots__ = ("_codes", "_column", "_having", "_known", "_listed", "_places", "_text")
+
+    def __init__(self, column: Sequence[str | None]) -> None:
+        """Read one value for each cluster, ascending by name; `None` where it has none."""
+        values = [value for value in dict.fromkeys(column) if value is not None]
+        self._column = column
+        self._known: dict[str, Mask] = {}
+        self._having: Mask | None = None
+        self._listed: tuple[tuple[str, Mask], ...] | None = None
+        self._codes = {value: code for code, value in enumerate(values, start=1)}
+        self._text = b""
+        self._places: dict[str | None, list[int]] = {}
+        if len(values) <= MOST_CODES:
+            coded: dict[str | None, int] = {None: 0}
+            coded.update(self._codes)
+            self._text = bytes(map(coded.__getitem__, column))[::-1]
+        else:
+            for position, value in enumerate(column):
+                self._places.setdefault(value, []).append(position)
+
+    def __getitem__(self, value: str) -> Mask:
+        """Return the clusters that have this value."""
+        known = self._known.get(value)
+        if known is None:
+            code = self._codes[value]
+            if self._places:
+                known = mask_of(self._places[value])
+            else:
+                table = b"%b1%b" % (_ZEROS[:code], _ZEROS[code + 1 :])
+                known = Mask(int(self._text.translate(table), 2))
+            self._known[value] = known
+        return known
+
+    def any_of(self, values: Collection[str]) -> Mask:
+        """Return the clusters that have one of these values."""
+        known = [value for value in values if value in self._codes]
+        if len(known) == 1:
+            return self[known[0]]
+        if self._places:
+            return mask_of([position for value in known for position in self._places[value]])
+        table = bytearray(_ZEROS)
+        for value in known:
+            table[self._codes[value]] = _ONE
+        return Mask(int(self._text.translate(table) or b"0", 2))
+
+    def listed(self) -> tuple[tuple[str, Mask], ...]:
+        """Return every value with its clusters, kept for those who ask for all of them often."""
+        if self._listed is None:
+            self._listed = tuple([(value, self[value]) for value in self._codes])
+        return self._listed
+
+    def __iter__(self) -> Iterator[str]:
+        """Return the values."""
+        return iter(self._codes)
+
+    def __len__(self) -> int:
+        """Return how many values there are."""
+        return len(self._codes)
+
+    @property
+    def having(self) -> Mask:
+        """The clusters that have any value."""
+        if self._having is None:
+            self._having = mask_where([value is not None for value in self._column])
+        return self._having
+
+
+class InvertedIndex(Mapping[str, SetsByValue]):
+    """The sets of clusters by key; a key that no cluster has is not in it.
+
+    >>> index = InvertedIndex([{"env": "prod"}, {}])
+    >>> dict(index["env"]), "tier" in index
+    ({'prod': 1}, False)
+    """
+
+    __slots__ = ("_known", "_pairs")
+
+    def __init__(self, pairs: Sequence[Mapping[str, str]]) -> None:
+        """Read the pairs of each cluster, ascending by name, as far as they are asked for."""
+        self._pairs = pairs
+        self._known: dict[str, SetsByValue] = {}
+
+    def __getitem__(self, key: str) -> SetsByValue:
+        """Return the clusters by their value of this key."""
+        known = self._known.get(key)
+        if known is None:
+            known = SetsByValue(self.column(key))
+            if not known:
+                raise KeyError(key)
+            self._known[key] = known
+        return known
+
+    def column(self, key: str) -> list[str | None]:
+        """Return the value of each cluster, `None` where it has none."""
+        return [pairs.get(key) for pairs in self._pairs]
+
+    def __iter__(self) -> Iterator[str]:
+        """Return the keys, in the order of their first appearance."""
+        return iter(dict.fromkeys(key for pairs in self._pairs for key in pairs))
+
+    def __len__(self) -> int:
+        """Return how many keys there are."""
+        return len(list(iter(self)))
+
+
+def select_indexed(
+    requirement: Requirement, index: Mapping[str, SetsByValue], everyone: Mask
+) -> Mask:
+    """Return the clusters for which a well-formed requirement holds, by the inverted index."""
+    sets, operator = index.get(requirement.key), requirement.operator
+    if sets is None:
+        return everyone if operator in NONE_OF or operator == "DoesNotExist" else NO_CLUSTERS
+    if operator in ONE_OF or operator in NONE_OF:
+        found = sets.any_of(frozenset(requirement.values or ()))
+        return found if operator in ONE_OF else Mask(everyone & ~found)
+    if operator in COMPARING:
+        return sets.any_of([v for v in sets if holds(requirement, {requirement.key: v})])
+    return sets.having if operator == "Exists" else Mask(everyone & ~sets.having)
+
 
 K = TypeVar("K")
 V = TypeVar("V")

@@ -1,4 +1,9 @@
-"""The only file that finds what ships with the package: code, schemas, the example repository."""
+"""What a command finds around it: resources of the package, the root folder, the clock.
+
+This is the only file that finds what ships with the package (code, schemas, the example
+repository), that looks for the root (the folder that a command is about when none is named), and
+that reads the clock of the day.
+"""
 
 import contextlib
 import hashlib
@@ -7,6 +12,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import as_file, files
@@ -14,11 +20,15 @@ from importlib.resources.abc import Traversable
 from importlib.util import find_spec
 from operator import attrgetter
 from pathlib import Path
+from typing import Protocol
 
 from reconciler.errors import ShellError
+from reconciler.manifests.paths import RECORD
 from reconciler.manifests.schemas.schema import Schemas
-from reconciler.shell.processes.durable import sync_places
-from reconciler.shell.processes.held_signals import held_signals
+from reconciler.model.identity import RepositoryLayout
+from reconciler.model.settings import CONFIGURATION_PATH
+from reconciler.shell.processes.limits import sync_places
+from reconciler.shell.processes.signals import held_signals
 
 STAGING, FILES, WHOLE = ".reconciler-init", "files", "whole"
 """The folder in which new files are before they have their places, and what is in it."""
@@ -252,3 +262,72 @@ def _is_taken(folder: Path, path: str) -> bool:
     above = [folder / one for one in Path(path).parents if one.parts]
     stray = any(one.is_symlink() or (one.exists() and not one.is_dir()) for one in above)
     return stray or os.path.lexists(folder / path)
+
+
+RECORD_KIND = f"kind: {RECORD.kind}".encode()
+PEEKED_BYTES = 4096  # our own records say their kind in the second line
+
+
+def find_root(start: Path, layout: RepositoryLayout) -> Path:
+    """Return the nearest folder upwards that is ours, else the top of git's checkout.
+
+    Ours is a folder that holds a `reconciler.yaml` of a person, or outputs; not one of a name that
+    begins with a dot, in which no manifest is read. What lies above the checkout is never looked
+    at. Without git and without a mark it is `start` itself.
+
+    Args:
+        start: Where a person stands.
+        layout: Where outputs are in the root that is looked for.
+    """
+    here = start.resolve()
+    above = (here, *here.parents)
+    top = next((folder for folder in above if is_top(folder) or is_bare(folder)), None)
+    for folder in above if top is None else above[: above.index(top)]:
+        hidden = top is not None and "/." in f"/{folder.relative_to(top).as_posix()}"
+        if not hidden and _is_marked(folder, layout):
+            return start if folder == here else folder
+    return start if top in (None, here) else top
+
+
+def is_top(folder: Path) -> bool:
+    """Return whether a folder is the top of a checkout, linked worktrees included."""
+    return (folder / ".git").exists()
+
+
+def is_bare(folder: Path) -> bool:
+    """Return whether a folder is a repository without files of its own."""
+    return all((folder / part).exists() for part in ("HEAD", "objects", "refs"))
+
+
+def _is_marked(folder: Path, layout: RepositoryLayout) -> bool:
+    """Return whether a folder holds a configuration or outputs.
+
+    The record among the outputs has the configuration's name, so the output root itself would
+    look like a root.
+    """
+    configuration = folder / CONFIGURATION_PATH
+    if configuration.is_file() and not _is_record(configuration):
+        return True
+    return (folder / layout.output_root / f"{RECORD.name}.yaml").is_file()
+
+
+def _is_record(file: Path) -> bool:
+    """Return whether a file is what a pass wrote of itself."""
+    with file.open("rb") as stream:
+        return RECORD_KIND in stream.read(PEEKED_BYTES).splitlines()
+
+
+class Clock(Protocol):
+    """Where `now` comes from; tests set theirs by hand."""
+
+    def now(self) -> datetime:
+        """Return the present moment: aware UTC, whole seconds."""
+        ...
+
+
+class SystemClock:
+    """The clock of this machine."""
+
+    def now(self) -> datetime:
+        """Return the present moment, cut to the second, as Kubernetes times are."""
+        return datetime.now(UTC).replace(microsecond=0)

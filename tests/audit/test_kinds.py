@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from reconciler.audit.findings import Finding
-from reconciler.cli.objects.checked_files import check
+from reconciler.cli.validate import check
 from reconciler.core.dialects import DIALECTS, READ
-from reconciler.model.repository_layout import RepositoryLayout
-from reconciler.shell.reading.files import FolderSource
+from reconciler.model.identity import RepositoryLayout
+from reconciler.shell.reading.checked import FolderSource
 from reconciler.shell.resources import load_schemas
 from tests.builders import cluster, policy, text
 from tests.shell.fleet import EXAMPLE

@@ -10,17 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.work_counters import counted
-from reconciler.audit.references.check import check_references
-from reconciler.dialects.karmada.api.policies import (
+from reconciler.audit.references import check_references
+from reconciler.dialects.karmada.api.policy import (
     closeness,
     decode_policy,
     implicit_priority,
     template_of,
 )
-from reconciler.dialects.karmada.detector.claim_memory import ClaimMemory
-from reconciler.dialects.karmada.detector.detect import claim_workloads
-from reconciler.dialects.karmada.detector.options import DetectorOptions
-from reconciler.manifests.label_index import LabelIndex
+from reconciler.dialects.karmada.detector.detect import ClaimMemory, claim_workloads
+from reconciler.dialects.karmada.detector.propagation import DetectorOptions
+from reconciler.manifests.selectors import LabelIndex
 from reconciler.model.labels import matches
 from reconciler.model.world import World
 from tests.builders import (

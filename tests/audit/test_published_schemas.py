@@ -9,15 +9,12 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from reconciler.audit.findings import finding_of
-from reconciler.audit.reports.as_junit import as_junit
-from reconciler.audit.reports.as_sarif import as_sarif
-from reconciler.audit.reports.report import FindingsReport
-from reconciler.audit.rules import RULES
-from reconciler.cli.objects.checked_files import check
-from reconciler.model.repository_layout import RepositoryLayout
+from reconciler.audit.findings import RULES, finding_of
+from reconciler.audit.reports import FindingsReport, as_junit, as_sarif
+from reconciler.cli.validate import check
+from reconciler.model.identity import RepositoryLayout
 from reconciler.model.world import Fault
-from reconciler.shell.reading.files import FolderSource
+from reconciler.shell.reading.checked import FolderSource
 from tests.published import junit_faults, sarif_faults
 from tests.rule_pages import PAGES, read_page
 from tests.shell.fleet import EXAMPLE

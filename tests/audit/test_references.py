@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.cli.objects.checked_files import check
-from reconciler.model.repository_layout import RepositoryLayout
-from reconciler.shell.reading.files import FolderSource
+from reconciler.cli.validate import check
+from reconciler.model.identity import RepositoryLayout
+from reconciler.shell.reading.checked import FolderSource
 from tests.shell.fleet import EXAMPLE
 
 REBALANCER = """\

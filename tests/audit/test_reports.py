@@ -8,15 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.audit.findings import finding_of
-from reconciler.audit.reports.as_github import as_github
-from reconciler.audit.reports.as_json import findings_json
-from reconciler.audit.reports.as_junit import as_junit
-from reconciler.audit.reports.as_sarif import as_sarif
-from reconciler.audit.reports.as_text import as_text
-from reconciler.audit.reports.excerpt import WIDEST, excerpt, lines_of
-from reconciler.audit.reports.report import FindingsReport
-from reconciler.audit.rules import RULES
+from reconciler.audit.findings import RULES, finding_of
+from reconciler.audit.reports import (
+    WIDEST,
+    FindingsReport,
+    as_github,
+    as_junit,
+    as_sarif,
+    as_text,
+    excerpt,
+    findings_json,
+    lines_of,
+)
 from reconciler.model.world import Fault
 from tests.published import junit_faults, sarif_faults
 

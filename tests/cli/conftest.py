@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from reconciler.shell.clock import SystemClock
+from reconciler.shell.resources import SystemClock
 from tests.shell.repositories import NOW
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from reconciler.audit.previews.as_markdown import MARKER
+from reconciler.audit.previews.wording import MARKER
 from reconciler.cli.main import cli
 from tests.shell.fleet import process_environment
 from tests.shell.repositories import new_checkout

@@ -4,8 +4,7 @@ import re
 
 import pytest
 
-from reconciler.cli.main import run
-from reconciler.cli.verb_groups import VERBS
+from reconciler.cli.main import VERBS, run
 
 
 @pytest.mark.parametrize("verb", sorted(VERBS))
@@ -27,8 +26,8 @@ def test_a_mistake_of_ours_is_told_in_a_sentence(
     def fail() -> None:
         raise LookupError("who knows")
 
-    monkeypatch.setattr("reconciler.cli.verbs.version.command.callback", fail)
-    monkeypatch.setattr("reconciler.cli.verbs.version.command.params", [])
+    monkeypatch.setattr("reconciler.cli.verbs.beside.version_command.callback", fail)
+    monkeypatch.setattr("reconciler.cli.verbs.beside.version_command.params", [])
 
     assert 1 == run(["version"])
     assert "mistake in reconciler itself (LookupError)" in capsys.readouterr().err

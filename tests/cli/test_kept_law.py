@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from reconciler.cli.main import run
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import format_moment
-from reconciler.shell.reading.document_cache import DocumentCache
-from reconciler.shell.reading.file_index import FileIndex
-from reconciler.shell.reading.kept import counted_commits, settled_commits
+from reconciler.shell.reading import settled_commits
+from reconciler.shell.reading import settled_commits as counted_commits
+from reconciler.shell.reading.tables import DocumentCache, FileIndex
 from tests.bounded import examples
 from tests.builders import Body, after
 from tests.core.inputs.test_loader_law import SEVERAL, break_one, checkout_of, replace_files

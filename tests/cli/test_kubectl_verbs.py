@@ -5,9 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.cli.kubectl_verbs import ANSWERS
-from reconciler.cli.main import ELSEWHERE
-from reconciler.cli.verb_groups import VERBS
+from reconciler.cli.main import ANSWERS, ELSEWHERE, VERBS
 from tests.cli.history import answer
 from tests.shell.repositories import Checkout
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.shell.processes.machine_limits import limit_met, limit_said
+from reconciler.shell.processes.limits import limit_met, limit_said
 from tests.cli.history import told_fleet
 from tests.cli.limited import (
     Limited,

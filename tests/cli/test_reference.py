@@ -5,9 +5,8 @@ import sys
 
 import pytest
 
-from reconciler.cli.main import run
+from reconciler.cli.main import VERBS, run
 from reconciler.cli.reference import reference
-from reconciler.cli.verb_groups import VERBS
 from tests.shell.fleet import ROOT, process_environment
 
 

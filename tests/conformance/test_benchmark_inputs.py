@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.dialects.karmada.api.binding import decode_binding
-from reconciler.dialects.karmada.api.clusters import Members, decode_cluster, members_of
+from reconciler.dialects.karmada.api.cluster import Members, decode_cluster, members_of
 from reconciler.dialects.karmada.scheduler.schedule import schedule
 from reconciler.model.moments import parse_moment
 from tests.fleet_inputs import binding, cluster

@@ -12,10 +12,9 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import cast
 
-from reconciler.core.memo import Memo
 from reconciler.core.rebalances import Holds
-from reconciler.core.reconcile import reconcile
-from reconciler.core.round import run_round
+from reconciler.core.reconcile import Memo, reconcile
+from reconciler.core.rounds import run_round
 from reconciler.manifests.paths import output_path
 from reconciler.model.decision import CauseKind, Decision, Placed
 from reconciler.model.settings import settings_in

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.core.commit_purpose import CommitPurpose, Purpose, purposes_in, with_purpose
+from reconciler.core.message import CommitPurpose, Purpose, purposes_in, with_purpose
 
 NAMES = st.text(min_size=1, max_size=20) | st.sampled_from(
     ["main", "a b", "ä/\udcff", "\n\u2028%20"]

@@ -8,20 +8,19 @@ import pytest
 
 from reconciler.core import rebalances
 from reconciler.core.dialects import KINDS
-from reconciler.core.inputs import file_validation
-from reconciler.core.inputs.document_rules import Rules
-from reconciler.core.memo import Memo
-from reconciler.core.reconcile import reconcile
-from reconciler.dialects.karmada import admitted_fleet as karmada_fleet
-from reconciler.dialects.karmada import drafted_bindings as karmada
-from reconciler.dialects.karmada.api import admitted_cluster
-from reconciler.dialects.karmada.detector import claim_workload as claims
-from reconciler.dialects.karmada.detector import known_policies
+from reconciler.core.inputs import validation
+from reconciler.core.inputs.validation import Rules
+from reconciler.core.reconcile import Memo, reconcile
+from reconciler.dialects.karmada import plan as karmada
+from reconciler.dialects.karmada import plan as karmada_fleet
+from reconciler.dialects.karmada.api import cluster_taints
+from reconciler.dialects.karmada.detector import detect as claims
+from reconciler.dialects.karmada.detector import policies
 from reconciler.dialects.kubefleet import decide as kubefleet_decide
 from reconciler.dialects.kubefleet import plan as kubefleet
-from reconciler.dialects.ocm import drafts as ocm_drafts
-from reconciler.dialects.ocm import placements_in_turn as ocm_placements
 from reconciler.dialects.ocm import plan as ocm
+from reconciler.dialects.ocm import plan as ocm_drafts
+from reconciler.dialects.ocm import plan as ocm_placements
 from reconciler.manifests.text.reader import read
 from reconciler.model.world import World
 from reconciler.shell.resources import load_schemas
@@ -131,7 +130,7 @@ CASES = {
         claims, "template_of", "bad", SCALED, "Deployment.apps default/bad", (BINDING,)
     ),
     "karmada-policy": Case(
-        known_policies,
+        policies,
         "decode_policy",
         "good",
         (policy("good", placement={}), cluster("new")),
@@ -139,7 +138,7 @@ CASES = {
         ("resourcebindings.work",),
     ),
     "karmada-cluster": Case(
-        admitted_cluster,
+        cluster_taints,
         "decode_cluster",
         "bad",
         (cluster("bad", region="north"), *SCALED),
@@ -305,7 +304,7 @@ def test_a_reader_that_raises_stops_its_file_only(monkeypatch: pytest.MonkeyPatc
             raise RecursionError
         return whole(data, path)
 
-    monkeypatch.setattr("reconciler.core.inputs.file_validation.read", stops)
+    monkeypatch.setattr("reconciler.core.inputs.validation.read", stops)
     told.put({**deployment("bad"), "unlucky": 1})
     outcome = told.run(1)
 
@@ -322,7 +321,7 @@ def test_a_rule_that_raises_stops_its_document_only(monkeypatch: pytest.MonkeyPa
 
     data = text_of_both()
     rules = Rules(load_schemas(), {("apps", "Deployment"): stops}, KINDS)
-    found = file_validation.validate_file("x.yaml", "", data, rules)
+    found = validation.validate_file("x.yaml", "", data, rules)
 
     assert ["settings"] == [document.identity.name for document in found.documents]
     assert [("internal-error", 3)] == [(one.fault.rule, one.fault.line) for one in found.broken]

@@ -17,8 +17,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.core.memo import Memo
-from reconciler.core.reconcile import reconcile
+from reconciler.core.reconcile import Memo, reconcile
 from tests.core.cell_fleets import KARMADA, KUBEFLEET, OPEN_CLUSTER_MANAGEMENT, CellFleet
 from tests.followed import linked
 from tests.stories import Story, applied, story

@@ -7,10 +7,8 @@ from hypothesis import strategies as st
 
 from reconciler.core.dialects import KINDS
 from reconciler.core.inputs.admissions import ADMISSIONS
-from reconciler.core.inputs.document_rules import Rules
-from reconciler.core.inputs.file_validation import FileValidation, validate_file
-from reconciler.core.inputs.input_index import follow_inputs, index_inputs
-from reconciler.core.inputs.tree_change import change_between
+from reconciler.core.inputs.index import change_between, follow_inputs, index_inputs
+from reconciler.core.inputs.validation import FileValidation, Rules, validate_file
 from reconciler.core.state import follow_state, read_state
 from reconciler.manifests.paths import blob_id
 from reconciler.model.world import Kinds

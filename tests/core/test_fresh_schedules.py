@@ -2,16 +2,14 @@
 
 import pytest
 
+from reconciler.audit.advice import FreshSchedule, schedule_all_afresh
 from reconciler.audit.fleet.placed import placed_on
 from reconciler.audit.previews.edits import put
-from reconciler.core.fresh_schedules import FreshSchedule, schedule_all_afresh
-from reconciler.core.memo import Memo
-from reconciler.core.next_world import next_world
-from reconciler.core.reconcile import reconcile
+from reconciler.core.reconcile import Memo, reconcile
+from reconciler.core.rounds import next_world
 from reconciler.model.identity import ObjectKey
-from reconciler.rebalance.kinds import REBALANCER
-from reconciler.rebalance.rebalancer_status import encode_reference
-from reconciler.rebalance.target import PresentPlace
+from reconciler.rebalance.rebalancer_files import encode_reference
+from reconciler.rebalance.target import REBALANCER, PresentPlace
 from tests.builders import after, configuration, deployment, rebalancer
 from tests.stories import Story
 from tests.three_apis import all_away

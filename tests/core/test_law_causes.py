@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reconciler.core.reconcile import reconcile
-from reconciler.manifests.suspension import SUSPEND
+from reconciler.manifests.admission import SUSPEND
 from reconciler.manifests.text.emitter import encode
 from reconciler.model.decision import Cause, CauseKind, Decision
 from tests.bounded import OTHER_EXAMPLES, examples, is_bounded

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reconciler.manifests.suspension import SUSPEND
+from reconciler.manifests.admission import SUSPEND
 from reconciler.manifests.text.emitter import encode
 from reconciler.model.decision import CauseKind, Decision
 from tests.bounded import OTHER_EXAMPLES, examples, is_bounded

@@ -8,10 +8,9 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 from reconciler.core.changes import Outcome
-from reconciler.core.convergence import ROUNDS
 from reconciler.core.dialects import DIALECTS
-from reconciler.core.memo import Memo
-from reconciler.core.reconcile import reconcile
+from reconciler.core.reconcile import Memo, reconcile
+from reconciler.core.rounds import ROUNDS
 from reconciler.dialects.contract import Dialect, Prepared
 from reconciler.model.settings import Settings
 from reconciler.model.world import World

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reconciler.imports.counted_fields import report_of
+from reconciler.imports.importers import report_of
 from reconciler.model.body import Body
-from reconciler.model.content import at, without
+from reconciler.model.fields import at, without
 from reconciler.model.health import Health, has_health, health_of
 from tests.bounded import examples
 

@@ -18,12 +18,12 @@ from hypothesis import strategies as st
 from reconciler.audit.fleet.placed import decided_on
 from reconciler.core.reconcile import reconcile
 from reconciler.dialects.karmada import decide as karmada
-from reconciler.dialects.karmada import drafted_bindings as bindings
-from reconciler.dialects.karmada.detector.binding_draft import GROUP as WORK
+from reconciler.dialects.karmada import plan as bindings
+from reconciler.dialects.karmada.detector.binding_draft import BINDINGS as WORK
 from reconciler.manifests.admission import GENERATION_SEEN_AT
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import parse_moment
-from reconciler.rebalance.rebalancer_status import decode_reference
+from reconciler.rebalance.rebalancer_files import decode_reference
 from reconciler.rebalance.target import Reference
 from tests.bounded import examples
 from tests.builders import (

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from reconciler.audit.fleet.placed import decided_on, placed_on
 from reconciler.core.reconcile import reconcile
-from reconciler.rebalance.rebalancer_status import decode_reference
+from reconciler.rebalance.rebalancer_files import decode_reference
 from reconciler.rebalance.target import Reference
 from tests.bounded import examples
 from tests.builders import Body, deployment, path_of, rebalancer, schedule_trigger

@@ -20,17 +20,17 @@ from reconciler.audit.fleet.placed import decided_on
 from reconciler.core.changes import Outcome
 from reconciler.core.reconcile import reconcile
 from reconciler.dialects.karmada import decide as karmada
-from reconciler.dialects.karmada import drafted_bindings as bindings
-from reconciler.dialects.karmada.detector.binding_draft import GROUP as WORK
+from reconciler.dialects.karmada import plan as bindings
+from reconciler.dialects.karmada.detector.binding_draft import BINDINGS as WORK
 from reconciler.dialects.kubefleet import decide as kubefleet
-from reconciler.dialects.kubefleet.api.kinds import placement_key
+from reconciler.dialects.kubefleet.api.names import placement_key
 from reconciler.dialects.ocm import decide as ocm
-from reconciler.dialects.ocm.api.placement import GROUP as OCM
+from reconciler.dialects.ocm.api.placement import PLACEMENTS as OCM
 from reconciler.manifests.admission import GENERATION_SEEN_AT
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import parse_moment
 from reconciler.model.world import World
-from reconciler.rebalance.rebalancer_status import decode_reference
+from reconciler.rebalance.rebalancer_files import decode_reference
 from reconciler.rebalance.target import Reference
 from tests.bounded import examples
 from tests.builders import (

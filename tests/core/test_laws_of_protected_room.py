@@ -7,8 +7,7 @@ import pytest
 from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 
-from reconciler.core.memo import Memo
-from reconciler.core.reconcile import reconcile
+from reconciler.core.reconcile import Memo, reconcile
 from reconciler.model.fields import mapping
 from tests.bounded import examples
 from tests.builders import Body, configuration

@@ -9,10 +9,9 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from reconciler.core.changes import Outcome
-from reconciler.core.memo import Memo
-from reconciler.core.reconcile import reconcile
-from reconciler.dialects.karmada.detector.known_policies import KnownPolicies
-from reconciler.model.keyed_cache import AnswerCache, KeyedCache
+from reconciler.core.reconcile import Memo, reconcile
+from reconciler.dialects.karmada.detector.policies import KnownPolicies
+from reconciler.model.remembered import AnswerCache, KeyedCache
 from reconciler.model.world import World
 from tests.bounded import examples
 from tests.builders import Body, cluster, deployment, policy, rebalancer
@@ -120,6 +119,7 @@ def test_a_copy_of_a_world_is_another_world(told: Story) -> None:
 def entries(memo: Memo) -> int:
     """How many answers a memo holds."""
     memories = [one.memory for one in memo.dialects.values()]  # type: ignore[attr-defined]
+    memories += [one.claims for one in memories if hasattr(one, "claims")]
     found = [getattr(one, item.name) for one in memories for item in fields(one)]
     tables = [
         table for table in found if isinstance(table, KeyedCache | AnswerCache | KnownPolicies)

@@ -13,8 +13,7 @@ from random import Random
 
 import pytest
 
-from reconciler.core.memo import Memo
-from reconciler.core.reconcile import reconcile
+from reconciler.core.reconcile import Memo, reconcile
 from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping
 from tests.builders import DYNAMIC, configuration, deployment, divided, policy, selector, text

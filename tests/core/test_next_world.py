@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.core.next_world import next_world
 from reconciler.core.reconcile import reconcile
+from reconciler.core.rounds import next_world
 from reconciler.model.world import World
 from tests.builders import NOW, Body, cluster, deployment, policy, rebalancer, target
 from tests.core.test_laws import LAW

@@ -2,7 +2,7 @@
 
 from reconciler.core.record import DUPLICATE, faults_body
 from reconciler.manifests.text.emitter import encode
-from reconciler.manifests.text.limits import MAX_BYTES
+from reconciler.manifests.text.raw import MAX_BYTES
 from reconciler.model.fields import bodies
 from reconciler.model.world import Fault
 from reconciler.shell.resources import load_schemas

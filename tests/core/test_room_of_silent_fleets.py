@@ -6,8 +6,7 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from reconciler.core.memo import Memo
-from reconciler.core.reconcile import reconcile
+from reconciler.core.reconcile import Memo, reconcile
 from reconciler.model.body import Body
 from tests.bounded import examples
 from tests.builders import DYNAMIC, configuration, deployment, policy, selector

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reconciler.core.changes import carried_over
 from reconciler.core.reconcile import reconcile
-from reconciler.core.same_world import carried_over
 from tests.builders import NOW, Body, cluster, deployment, policy
 from tests.core.test_laws import LAW
 from tests.core.test_memo_law import told_of

@@ -2,9 +2,9 @@
 
 import pytest
 
-from reconciler.core.asked.alone import AskedAlone
-from reconciler.core.ledger.shared_room import shares_room
-from reconciler.dialects.alone import DependsOnOthers
+from reconciler.core.asked import AskedAlone
+from reconciler.core.ledger import shares_room
+from reconciler.dialects.contract import DependsOnOthers
 from reconciler.model.identity import ObjectKey
 from tests.builders import Body, cluster, configuration, deployment, policy
 from tests.dialects.karmada.test_protected_room import room

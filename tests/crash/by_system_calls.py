@@ -26,7 +26,7 @@ PROGRAM = """\
 import signal, sys
 from reconciler.cli import main
 from reconciler.model.moments import parse_moment
-from reconciler.shell.clock import SystemClock
+from reconciler.shell.resources import SystemClock
 moment = parse_moment(sys.argv[1])
 SystemClock.now = lambda _: moment
 signal.signal(signal.SIGINT, signal.default_int_handler)

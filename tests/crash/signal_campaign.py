@@ -10,8 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from reconciler.cli import main
-from reconciler.shell.clock import SystemClock
-from reconciler.shell.processes import held_signals
+from reconciler.shell.processes import signals
+from reconciler.shell.resources import SystemClock
 from tests.crash.campaign import LATER_SECONDS
 from tests.crash.checks import (
     LEFT,
@@ -185,7 +185,7 @@ class SignalCampaign:
             os.environ["PATH"] = f"{self._control / 'bin'}:{os.environ['PATH']}"
             os.environ["RECONCILER_CACHE_DIR"] = "off"
             os.environ["XDG_CACHE_HOME"] = str(self._root / CACHE)
-            held_signals.PATIENCE_SECONDS = 0.0 if _is_twice(point) else LIMIT_SECONDS
+            signals.PATIENCE_SECONDS = 0.0 if _is_twice(point) else LIMIT_SECONDS
             setattr(SystemClock, "now", lambda _: MOMENT)  # noqa: B010  # of this process only
             number = point.number if point is not None and point.kind == "file" else 0
             ask = _asking(point)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 
-from reconciler.manifests.suspension import SUSPEND
+from reconciler.manifests.admission import SUSPEND
 from reconciler.model.fields import mapping
 from reconciler.model.moments import format_moment
 from tests.builders import deployment, path_of, text

@@ -4,11 +4,10 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 
-from reconciler.dialects.ocm.cel.budget import Meter
 from reconciler.dialects.ocm.cel.evaluator import evaluate
 from reconciler.dialects.ocm.cel.library import STANDARD
 from reconciler.dialects.ocm.cel.syntax import Node, parse
-from reconciler.dialects.ocm.cel.values import CelError, to_cel
+from reconciler.dialects.ocm.cel.values import CelError, Meter, to_cel
 from reconciler.model.body import Body
 from tests.crds.reader import Rule
 

@@ -2,19 +2,17 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
-from reconciler.dialects.kubefleet.api.disruption_admission import (
-    refuse_budget,
-    refuse_other_eviction,
-)
-from reconciler.dialects.kubefleet.api.override_admission import (
-    refuse_other_placement,
-    refuse_override,
-)
-from reconciler.dialects.kubefleet.api.updates.update_admission import (
+from reconciler.dialects.kubefleet.api.admission import (
     refuse_old_edit,
     refuse_run,
     refuse_stages,
     refuse_transition,
+)
+from reconciler.dialects.kubefleet.api.override_admission import (
+    refuse_budget,
+    refuse_other_eviction,
+    refuse_other_placement,
+    refuse_override,
 )
 from reconciler.manifests.schemas.violations import Violation
 from reconciler.model.body import Body
@@ -78,7 +76,7 @@ JUDGED: Sequence[Answer] = (
         BUDGETS,
         "spec",
         ("!(has(self.maxUnavailable) && has(self.minAvailable))",),
-        "kubefleet.api.disruption_admission.refuse_budget",
+        "kubefleet.api.override_admission.refuse_budget",
         finds(refuse_budget, "budget-exclusive"),
     ),
     *(
@@ -86,7 +84,7 @@ JUDGED: Sequence[Answer] = (
             BUDGETS,
             f"spec.{name}",
             (SHARE,),
-            "kubefleet.api.disruption_admission.refuse_budget",
+            "kubefleet.api.override_admission.refuse_budget",
             _below(refuse_budget, name, "budget-limit"),
         )
         for name in ("maxUnavailable", "minAvailable")
@@ -96,7 +94,7 @@ JUDGED: Sequence[Answer] = (
             EVICTIONS,
             f"spec.{name}",
             (STAYS,),
-            "kubefleet.api.disruption_admission.refuse_other_eviction",
+            "kubefleet.api.override_admission.refuse_other_eviction",
             _edit(refuse_other_eviction, "spec", name),
         )
         for name in ("placementName", "clusterName")
@@ -105,21 +103,21 @@ JUDGED: Sequence[Answer] = (
         REQUESTS,
         "spec",
         (STAYS,),
-        "kubefleet.api.updates.update_admission.refuse_old_edit",
+        "kubefleet.api.admission.refuse_old_edit",
         _edit(refuse_old_edit, "spec"),
     ),
     Answer(
         RUNS,
         "",
         ("size(self.metadata.name) < 64", "size(self.metadata.name) < 128"),
-        "kubefleet.api.updates.update_admission.refuse_run",
+        "kubefleet.api.admission.refuse_run",
         finds(refuse_run, "stage-run-name"),
     ),
     Answer(
         RUNS,
         "spec",
         (_moves("Initialize", "Stop"), _moves("Run", "Initialize"), _moves("Stop", "Initialize")),
-        "kubefleet.api.updates.update_admission.refuse_transition",
+        "kubefleet.api.admission.refuse_transition",
         _edit(refuse_transition, "spec"),
     ),
     *(
@@ -127,7 +125,7 @@ JUDGED: Sequence[Answer] = (
             RUNS,
             f"spec.{name}",
             (STAYS,),
-            "kubefleet.api.updates.update_admission.refuse_transition",
+            "kubefleet.api.admission.refuse_transition",
             _edit(refuse_transition, "spec", name),
         )
         for name in ("placementName", "stagedRolloutStrategyName", "resourceSnapshotIndex")
@@ -136,7 +134,7 @@ JUDGED: Sequence[Answer] = (
         RUNS,
         "spec",
         (STAYS,),
-        "kubefleet.api.updates.update_admission.refuse_old_edit",
+        "kubefleet.api.admission.refuse_old_edit",
         _edit(refuse_old_edit, "spec"),
     ),
     *(
@@ -144,7 +142,7 @@ JUDGED: Sequence[Answer] = (
             STRATEGIES,
             f"spec.stages[].{name}",
             expressions,
-            "kubefleet.api.updates.update_admission.refuse_stages",
+            "kubefleet.api.admission.refuse_stages",
             _below(refuse_stages, name, rule),
         )
         for name, rule, expressions in (

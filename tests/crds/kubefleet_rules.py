@@ -2,24 +2,21 @@
 
 from collections.abc import Iterable, Sequence
 
-from reconciler.dialects.kubefleet.api.defaults import mutated
-from reconciler.dialects.kubefleet.api.immutable_fields import (
+from reconciler.dialects.kubefleet.api.admission import (
+    refuse_fields_of_others,
+    refuse_member,
+    refuse_names_beside_labels,
+    refuse_namespaces,
+    refuse_reporting,
+    refuse_strategy,
+    refuse_tolerations,
+)
+from reconciler.dialects.kubefleet.api.placement import Placement, decode_placement, mutated
+from reconciler.dialects.kubefleet.drift_repair import (
     refuse_change,
     refuse_departure,
     with_kept_fields,
 )
-from reconciler.dialects.kubefleet.api.member_admission import refuse_member
-from reconciler.dialects.kubefleet.api.placement import Placement, decode_placement
-from reconciler.dialects.kubefleet.api.policy_admission import (
-    refuse_fields_of_others,
-    refuse_tolerations,
-)
-from reconciler.dialects.kubefleet.api.selector_admission import (
-    refuse_names_beside_labels,
-    refuse_namespaces,
-    refuse_reporting,
-)
-from reconciler.dialects.kubefleet.api.strategy_admission import refuse_strategy
 from reconciler.manifests.schemas.violations import Violation
 from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, text
@@ -105,21 +102,21 @@ KUBEFLEET: Sequence[Answer] = (
         "cluster.kubernetes-fleet.io/* MemberCluster",
         "",
         ("size(self.metadata.name) < 64",),
-        "kubefleet.api.member_admission.refuse_member",
+        "kubefleet.api.admission.refuse_member",
         finds(refuse_member, "cluster-name"),
     ),
     Answer(
         PLACEMENTS,
         "spec.resourceSelectors",
         ("self.all(x, !(has(x.name) && size(x.name) > 0 && has(x.labelSelector)))",),
-        "kubefleet.api.selector_admission.refuse_names_beside_labels",
+        "kubefleet.api.admission.refuse_names_beside_labels",
         finds(lambda body: refuse_names_beside_labels(_spec(body)), "placement-selector-exclusive"),
     ),
     Answer(
         OF_CLUSTER,
         "spec",
         (ACCESSIBLE,),
-        "kubefleet.api.selector_admission.refuse_reporting",
+        "kubefleet.api.admission.refuse_reporting",
         finds(lambda body: refuse_reporting(_spec(body)), "placement-reporting-scope"),
     ),
     Answer(
@@ -130,70 +127,70 @@ KUBEFLEET: Sequence[Answer] = (
             f"{COUNT.format(CHOSEN)} == 0 || ({COUNT.format(NAMED)} == 1)",
             f"{COUNT.format(CHOSEN)} == 0 || {COUNT.format(NAMESPACES)} == 1",
         ),
-        "kubefleet.api.selector_admission.refuse_namespaces",
+        "kubefleet.api.admission.refuse_namespaces",
         finds(_namespaces, "placement-namespace-single", "placement-namespace-name"),
     ),
     Answer(
         PLACEMENTS,
         "spec.policy",
         (PICK_FIXED, PICK_ALL, PICK_N),
-        "kubefleet.api.policy_admission.refuse_fields_of_others",
+        "kubefleet.api.admission.refuse_fields_of_others",
         finds(_policy, "placement-policy-field", "placement-number"),
     ),
     Answer(
         PLACEMENTS,
         "spec.policy.tolerations",
         ("self.all(x, x.operator != 'Exists' || !has(x.value) || size(x.value) == 0)",),
-        "kubefleet.api.policy_admission.refuse_tolerations",
+        "kubefleet.api.admission.refuse_tolerations",
         finds(_tolerations, "placement-toleration-value"),
     ),
     Answer(
         PLACEMENTS,
         "spec.policy.tolerations",
         ("self.all(x, (has(x.key) && size(x.key) > 0) || x.operator == 'Exists')",),
-        "kubefleet.api.policy_admission.refuse_tolerations",
+        "kubefleet.api.admission.refuse_tolerations",
         finds(_keyless, "placement-toleration-key"),
     ),
     Answer(
         PLACEMENTS,
         "spec.strategy.reportBackStrategy",
         (MIRROR,),
-        "kubefleet.api.strategy_admission.refuse_strategy",
+        "kubefleet.api.admission.refuse_strategy",
         finds(_strategy, "placement-report-destination"),
     ),
     Answer(
         OF_CLUSTER,
         "spec",
         (POLICY_STAYS,),
-        "kubefleet.api.defaults.mutated",
+        "kubefleet.api.placement.mutated",
         lambda _before, after: "policy" not in mutated(_spec(after)),
     ),
     Answer(
         OF_NAMESPACE,
         "spec",
         (POLICY_STAYS,),
-        "kubefleet.api.immutable_fields.refuse_departure",
+        "kubefleet.drift_repair.refuse_departure",
         misconfigures(_departure, "spec", "policy"),
     ),
     Answer(
         PLACEMENTS,
         "spec.policy",
         ("!(self.placementType != oldSelf.placementType)",),
-        "kubefleet.api.immutable_fields.refuse_change",
+        "kubefleet.drift_repair.refuse_change",
         misconfigures(_change, "spec", "policy", "placementType"),
     ),
     Answer(
         PLACEMENTS,
         "spec.strategy.type",
         ("!(self != 'External' && oldSelf == 'External')",),
-        "kubefleet.api.immutable_fields.refuse_departure",
+        "kubefleet.drift_repair.refuse_departure",
         misconfigures(_departure, "spec", "strategy", "type"),
     ),
     Answer(
         OF_CLUSTER,
         "spec",
         (SCOPE_STAYS,),
-        "kubefleet.api.immutable_fields.refuse_departure",
+        "kubefleet.drift_repair.refuse_departure",
         misconfigures(_departure, "spec", "statusReportingScope"),
         _leaves_default_scope,
         "A default is not kept in the status file, so it may be left.",

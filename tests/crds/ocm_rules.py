@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from reconciler.dialects.ocm.api.work_admission import refuse_replica_set, refuse_work
+from reconciler.dialects.ocm.api.admission import refuse_replica_set, refuse_work
 from tests.crds.refusals import finds
 from tests.crds.rules import Answer
 
@@ -14,14 +14,14 @@ OCM: Sequence[Answer] = (
         "work.open-cluster-management.io/v1 ManifestWork",
         "spec.manifestConfigs[].conditionRules[]",
         (CONDITION,),
-        "ocm.api.work_admission.refuse_work",
+        "ocm.api.admission.refuse_work",
         finds(refuse_work, RULE),
     ),
     Answer(
         "work.open-cluster-management.io/v1alpha1 ManifestWorkReplicaSet",
         "spec.manifestWorkTemplate.manifestConfigs[].conditionRules[]",
         (CONDITION,),
-        "ocm.api.work_admission.refuse_replica_set",
+        "ocm.api.admission.refuse_replica_set",
         finds(refuse_replica_set, RULE),
     ),
 )

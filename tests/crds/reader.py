@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
-from reconciler.model.known_kinds import Kind
+from reconciler.model.kinds import Kind
 from tests.crds.facts import NUMBERS, Facts, Fields, KindVersion, limits_of
 
 PASSED_OVER = frozenset(

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TypeVar
 
-from reconciler.model.known_kinds import Kind
+from reconciler.model.kinds import Kind
 from tests.crds.facts import Fields, KindVersion, facts_in, line_of
 from tests.crds.projects import project_of
 from tests.crds.reader import NO_OPTIONS, Rule, Served, Upstream

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from reconciler.core.dialects import KINDS
 from reconciler.core.inputs.admissions import ADMISSIONS
-from reconciler.dialects.kubefleet.api.defaults import mutated, with_defaults
+from reconciler.dialects.kubefleet.api.placement import mutated, with_defaults
 from reconciler.model.body import Body
 from reconciler.model.fields import mapping, text
 from reconciler.model.identity import group_of

@@ -8,7 +8,7 @@ import pytest
 
 from reconciler.dialects.karmada.binding.renderer import KarmadaRenderers
 from reconciler.model.body import Body
-from reconciler.model.content import at, without
+from reconciler.model.fields import at, without
 from reconciler.model.settings import settings_in
 from tests.imports.recorded_works import recorded_bindings, recorded_works
 from tests.imports.test_delivered_metadata import adopted

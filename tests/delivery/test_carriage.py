@@ -7,11 +7,11 @@ from typing import cast
 
 import pytest
 
-from reconciler.audit.fleet.delivered_copies import CopiesOf
+from reconciler.audit.fleet.copies import CopiesOf
 from reconciler.core.changes import Outcome
 from reconciler.core.dialects import PLACED
 from reconciler.delivery.carriage import TABLE, Effect
-from reconciler.delivery.transports.profile import TRANSPORTS
+from reconciler.delivery.transports import TRANSPORTS
 from reconciler.dialects.renderer import Instruction
 from tests.builders import Body, cluster, configmap, configuration, deployment, metadata, policy
 from tests.delivery.flux import Flux, Name

@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reconciler.core.changes import Outcome
-from reconciler.core.memo import Memo
-from reconciler.core.reconcile import reconcile
+from reconciler.core.reconcile import Memo, reconcile
 from reconciler.dialects.renderer import Instruction
 from tests.bounded import examples
 from tests.delivery.flux import PRUNE, annotations_of

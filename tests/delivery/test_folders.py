@@ -5,11 +5,11 @@ from typing import cast
 
 import pytest
 
-from reconciler.delivery.owned_files import FileOwner, texts_of
+from reconciler.delivery.memory import FileOwner, texts_of
 from reconciler.delivery.settings import Destination
 from reconciler.dialects.renderer import ClusterWork, Rendered
 from reconciler.errors import UserError
-from reconciler.manifests.sops import LAST_APPLIED
+from reconciler.manifests.secrets import LAST_APPLIED
 from reconciler.model.identity import ClusterName, ObjectKey
 from tests.builders import (
     Body,

@@ -7,7 +7,7 @@ from typing import cast
 import pytest
 
 from reconciler.core.changes import Outcome
-from reconciler.delivery.owned_files import NOT_RENDERED
+from reconciler.delivery.memory import NOT_RENDERED
 from tests.builders import Body, configmap, configuration, deployment, metadata, text
 from tests.delivery.test_folders import FOLDERS, below
 from tests.dialects.kubefleet.fleet import (

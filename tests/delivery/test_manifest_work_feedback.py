@@ -4,7 +4,7 @@ import pytest
 
 from reconciler.dialects.ocm.workstatus.work_status import FINALIZER, status_of_work
 from reconciler.manifests.text.reader import read
-from reconciler.model.content import without
+from reconciler.model.fields import without
 from tests.builders import Body, cluster, configuration, deployment, policy, text, text_of
 from tests.dialects.kubefleet.fleet import condition, member, placement
 from tests.stories import Story, story

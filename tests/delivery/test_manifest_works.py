@@ -1,7 +1,7 @@
 """Sets of ManifestWorks delivered: as folders of manifests, and as the ManifestWorks themselves."""
 
-from reconciler.audit.fleet.delivered_copies import CopiesOf
-from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import GROUP
+from reconciler.audit.fleet.copies import CopiesOf
+from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import WORKS
 from reconciler.manifests.text.reader import read
 from tests.builders import Body, configuration
 from tests.dialects.ocm.sets import (
@@ -62,8 +62,8 @@ def test_a_manifest_work_is_its_own_carrier() -> None:
     assert "a" == metadata["namespace"]
     assert {
         "team": "web",
-        f"{GROUP}/manifestworkreplicaset": "ns1.shop",
-        f"{GROUP}/placementname": "p",
+        f"{WORKS}/manifestworkreplicaset": "ns1.shop",
+        f"{WORKS}/placementname": "p",
     } == metadata["labels"]
 
 

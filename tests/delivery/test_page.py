@@ -8,7 +8,7 @@ from ruamel.yaml import YAML
 
 from reconciler.cli.main import run
 from reconciler.delivery.settings import DEFAULT_PATHS
-from reconciler.delivery.transports.profile import TRANSPORTS
+from reconciler.delivery.transports import TRANSPORTS
 from tests.builders import configuration, text
 from tests.shell.fleet import ROOT, new_fleet, run_pass
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from reconciler.core.changes import Outcome
 from reconciler.core.message import commit_message
-from reconciler.model.message_text import LONGEST_MESSAGE_BYTES
+from reconciler.model.text import LONGEST_MESSAGE_BYTES
 from tests.bounded import examples
 from tests.builders import NOW, Body, cluster, cluster_policy, configuration, metadata, selector
 from tests.delivery.test_folders import FOLDERS

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from reconciler.audit.fleet.delivered_copies import CopiesOf
+from reconciler.audit.fleet.copies import CopiesOf
 from reconciler.model.identity import ObjectKey
 from tests.builders import Body, cluster, configmap, configuration, deployment, metadata, policy
 from tests.dialects.kubefleet.fleet import GROUP, PLACEMENT, member, placement

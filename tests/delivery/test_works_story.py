@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from reconciler.dialects.karmada.api.work.execution_space import execution_namespace
+from reconciler.dialects.karmada.api.names import execution_namespace
 from reconciler.manifests.text.reader import read
 from tests.builders import Body, text
 from tests.delivery.karmada_story import DOWN, TOLERANT

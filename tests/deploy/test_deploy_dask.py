@@ -11,11 +11,10 @@ from pathlib import Path
 import click
 import pytest
 
-from reconciler.cli.options.settings import read_settings
-from reconciler.cli.verbs.run import command
+from reconciler.cli.settings import read_settings
+from reconciler.cli.verbs.run import run_command
 from reconciler.model.body import Body
-from reconciler.model.content import at
-from reconciler.model.fields import bodies, mapping, strings
+from reconciler.model.fields import at, bodies, mapping, strings
 from release.locked import read_pins
 from tests.deploy.test_deploy_kubernetes import DOCKERFILE, built_list
 from tests.shell.dask_processes import new_tls_files
@@ -25,11 +24,11 @@ FOLDER = ROOT / "deploy/kubernetes-dask"
 NAMES = ("reconciler", "reconciler-scheduler", "reconciler-worker")
 USES = """
 import sys
-from reconciler.shell.work.dask_cluster import open_cluster
+from reconciler.shell.work.dask import open_cluster
 with open_cluster(sys.argv[1]) as workers:
     print(workers.count, workers.executor.submit(sum, (1, 2)).result())
 """
-SETTINGS = read_settings(click.Context(command, info_name="run"), FOLDER / "settings.yaml")
+SETTINGS = read_settings(click.Context(run_command, info_name="run"), FOLDER / "settings.yaml")
 
 
 def of_kind(kind: str) -> dict[str, Body]:

@@ -9,8 +9,8 @@ import click
 import pytest
 from ruamel.yaml import YAML
 
-from reconciler.cli.verbs.import_ import command
-from reconciler.model.content import at
+from reconciler.cli.verbs.begin import import_command
+from reconciler.model.fields import at
 from tests.delivery.kubectl import kubectl
 from tests.shell.fleet import ROOT
 
@@ -19,8 +19,8 @@ FOLDER = ROOT / "deploy/import"
 
 def options_in(arguments: list[str]) -> dict[str, object]:
     """Return how the verb understands its arguments."""
-    context = click.Context(command, obj=ROOT, resilient_parsing=True)
-    command.parse_args(context, list(arguments))
+    context = click.Context(import_command, obj=ROOT, resilient_parsing=True)
+    import_command.parse_args(context, list(arguments))
     return context.params
 
 

@@ -10,11 +10,10 @@ import click
 import pytest
 from ruamel.yaml import YAML
 
-from reconciler.cli.options.settings import read_settings
-from reconciler.cli.verbs.run import command
+from reconciler.cli.settings import read_settings
+from reconciler.cli.verbs.run import run_command
 from reconciler.model.body import Body
-from reconciler.model.content import at
-from reconciler.model.fields import bodies, mapping
+from reconciler.model.fields import at, bodies, mapping
 from tests.delivery.kubectl import kubectl
 from tests.shell.fleet import ROOT
 from tests.shell.listening import served
@@ -83,7 +82,7 @@ def test_the_overlay_of_the_page_builds(tmp_path: Path) -> None:
 
 def test_the_settings_are_options_of_the_daemon() -> None:
     """The container names the file that the ConfigMap is mounted at."""
-    context = click.Context(command, info_name="run")
+    context = click.Context(run_command, info_name="run")
     found = read_settings(context, FOLDER / "settings.yaml")
 
     assert {"remote", "branch", "mirror", "credential_file", "listen"} == found.keys()
@@ -100,7 +99,7 @@ def test_the_probes_are_paths_of_the_listener() -> None:
     ]
     with served() as listener:
         answers = [listener.get(path)[0] for path in paths]
-    settings = read_settings(click.Context(command), FOLDER / "settings.yaml")
+    settings = read_settings(click.Context(run_command), FOLDER / "settings.yaml")
     (port,) = bodies(container(), "ports")
 
     assert [200, 503] == answers  # it lives, and no pass has ended
@@ -147,6 +146,8 @@ def test_hadolint_takes_the_dockerfile() -> None:
 
 def test_the_settings_of_the_image_are_settings_of_the_command() -> None:
     """Each variable that it sets is one that `run` reads."""
-    known = {str(one.envvar) for one in command.get_params(click.Context(command)) if one.envvar}
+    known = {
+        str(one.envvar) for one in run_command.get_params(click.Context(run_command)) if one.envvar
+    }
 
     assert set(re.findall(r"(RECONCILER_\w+)=", DOCKERFILE)) <= known | {"RECONCILER_CACHE_DIR"}

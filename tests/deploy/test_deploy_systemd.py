@@ -14,11 +14,9 @@ from pathlib import Path
 import click
 import pytest
 
-from reconciler.cli.verbs.run import command
-from reconciler.shell.daemon.events import LoopTurned, PassFailed
-from reconciler.shell.daemon.service_manager import ServiceManager
-from reconciler.shell.git.errors import RemoteUnreachable
-from reconciler.shell.git.masking import mask_of
+from reconciler.cli.verbs.run import run_command
+from reconciler.shell.daemon.events import LoopTurned, PassFailed, ServiceManager
+from reconciler.shell.git.command import RemoteUnreachable, mask_of
 from tests.shell.fleet import PATIENCE_SECONDS, ROOT, new_fleet, process_environment
 
 UNIT = ROOT / "deploy/systemd/reconciler@.service"
@@ -65,8 +63,8 @@ def test_the_unit_is_hardened(unit: Path) -> None:
 def test_the_settings_of_the_unit_are_settings_of_the_command() -> None:
     """Each variable that it names is one that `run` reads."""
     parameters = [
-        *command.get_params(click.Context(command, info_name="run")),
-        *click.Context(command).command.params,
+        *run_command.get_params(click.Context(run_command, info_name="run")),
+        *click.Context(run_command).command.params,
     ]
     known = {str(one.envvar) for one in parameters if one.envvar}
     known.add("RECONCILER_CACHE_DIR")  # of every verb

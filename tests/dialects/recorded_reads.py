@@ -6,9 +6,8 @@ from datetime import timedelta
 import pytest
 
 from reconciler.core.changes import Outcome
-from reconciler.core.memo import Memo
-from reconciler.core.reconcile import reconcile
-from reconciler.dialects.read_index import Question, ReadIndex, Reads
+from reconciler.core.reconcile import Memo, reconcile
+from reconciler.dialects.reads import Question, ReadIndex, Reads
 from reconciler.model.world import World
 from tests.followed import linked
 from tests.stories import Story, applied

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from functools import partial
 
-from reconciler.core.convergence import world_after
-from reconciler.dialects.cluster_inventory import InventoryCache, take_inventory
-from reconciler.dialects.karmada.api.admitted_cluster import admit_cluster
-from reconciler.dialects.karmada.api.clusters import MemberCluster
+from reconciler.core.rounds import world_after
+from reconciler.dialects.inventory import InventoryCache, take_inventory
+from reconciler.dialects.karmada.api.cluster import MemberCluster
+from reconciler.dialects.karmada.api.cluster_taints import admit_cluster
 from tests.builders import NOW, cluster
 from tests.stories import story
 

@@ -3,10 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.dialects.followed_index import Followed, FollowedIndex
-from reconciler.dialects.read_index import KeyIndex
+from reconciler.dialects.reads import Followed, FollowedIndex, KeyIndex
 from reconciler.model.identity import ObjectKey
-from reconciler.model.versioned import patched
+from reconciler.model.remembered import patched
 
 KEYS = [ObjectKey("", "Thing", "", name) for name in "abcd"]
 VALUES = st.text("xyz", max_size=3)

@@ -3,8 +3,8 @@
 import pytest
 
 from reconciler.core.dialects import DIALECTS
-from reconciler.dialects.karmada.view.placed import affinity_place
-from reconciler.dialects.placement_wishes import SpreadWish
+from reconciler.dialects.karmada.view.answers import affinity_place
+from reconciler.dialects.view import SpreadWish
 from reconciler.model.identity import ObjectKey
 from reconciler.rebalance.target import AffinityPlace
 from tests.builders import Body, cluster, deployment, policy

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.dialects.read_table import ReadTable
+from reconciler.dialects.reads import ReadTable
 from reconciler.model.identity import ObjectKey
 from tests.builders import NOW
 

@@ -6,7 +6,7 @@ from typing import cast
 import pytest
 
 from reconciler.core.reconcile import reconcile
-from reconciler.manifests.suspension import SUSPEND
+from reconciler.manifests.admission import SUSPEND
 from reconciler.model.identity import ObjectKey
 from tests.builders import Body, deployment, rebalancer
 from tests.dialects.kubefleet.fleet import GROUP as FLEET

@@ -4,35 +4,33 @@ from collections.abc import Callable, Iterator, Mapping
 
 import pytest
 
-from reconciler.dialects.karmada.api.work.binding_metadata import decode_metadata, encode_manifest
-from reconciler.dialects.karmada.api.work.binding_spec import decode_spec, encode_spec
-from reconciler.dialects.karmada.api.work.binding_status import decode_status
-from reconciler.dialects.kubefleet.api.binding import decode_binding, encode_binding
-from reconciler.dialects.kubefleet.api.placement_status import (
+from reconciler.dialects.karmada.api.binding import decode_metadata, decode_status, encode_manifest
+from reconciler.dialects.karmada.api.binding_spec import decode_spec, encode_spec
+from reconciler.dialects.kubefleet.api.binding import (
+    decode_binding,
     decode_placement_status,
+    encode_binding,
     encode_placement_status,
 )
-from reconciler.dialects.kubefleet.api.policy_snapshot import (
+from reconciler.dialects.kubefleet.api.snapshots import (
+    decode_entry,
     decode_policy_spec,
     decode_policy_status,
-    encode_policy_spec,
-    encode_policy_status,
-)
-from reconciler.dialects.kubefleet.api.resource_snapshot import (
-    decode_entry,
     decode_resources,
     encode_entry,
+    encode_policy_spec,
+    encode_policy_status,
     encode_resources,
 )
-from reconciler.dialects.ocm.api.placement_decision import decode_decision, encode_clusters
-from reconciler.dialects.ocm.api.placement_status import decode_status as decode_hub_status
-from reconciler.dialects.ocm.api.placement_status import encode_status as encode_hub_status
+from reconciler.dialects.ocm.api.placement import decode_decision, encode_clusters
+from reconciler.dialects.ocm.api.placement import decode_status as decode_hub_status
+from reconciler.dialects.ocm.api.placement import encode_status as encode_hub_status
 from reconciler.manifests.text.reader import read
 from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, text
-from reconciler.rebalance.rebalancer_status import decode_status as decode_rebalancer
-from reconciler.rebalance.rebalancer_status import encode as encode_rebalancer
-from reconciler.rebalance.trigger_status import decode_trigger_status, encode_trigger_status
+from reconciler.rebalance.rebalancer_files import decode_status as decode_rebalancer
+from reconciler.rebalance.rebalancer_files import encode as encode_rebalancer
+from reconciler.rebalance.schedule_trigger import decode_trigger_status, encode_trigger_status
 from tests.golden import files_in, stories
 
 KARMADA = "work.karmada.io"

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from reconciler.core.inputs.projected_clusters import languages
+from reconciler.core.inputs.world import languages
 from reconciler.projection.as_markdown import directions_as_markdown, notes_as_markdown
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "one-system.md"

@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.calls.__main__ import FIRST, QUESTIONS, RECORD, judged
 from benchmarks.calls.counted_command import calls_of
-from reconciler.audit.printable import printable
+from reconciler.model.text import printable
 
 RECORDED = {"status": 1000, "why": 200}
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.cli.printing import history_proofs
-from reconciler.shell.work import dask_cluster, divided_pass, failures, proofs
+from reconciler.cli import verify
+from reconciler.shell.work import dask, divided_pass, failures, proofs
 from tests.cli.history import answer, told_fleet
 from tests.shell.dask_processes import cluster_in
 from tests.shell.fleet import ROOT
@@ -31,9 +31,9 @@ def number(text: str) -> float:
     "words",
     [
         f"({proofs.ENOUGH} commits or {failures.ENOUGH} clusters for each process",
-        f"ranges of {history_proofs.FEW} commits and more",
-        f"not answer within {dask_cluster.CONNECT_SECONDS} s",
-        f"no worker within {dask_cluster.WORKER_SECONDS} s",
+        f"ranges of {verify.FEW} commits and more",
+        f"not answer within {dask.CONNECT_SECONDS} s",
+        f"no worker within {dask.WORKER_SECONDS} s",
         f"{divided_pass.ENOUGH:,} inputs for each worker",
         f"so from {2 * divided_pass.ENOUGH:,} inputs and two workers on",
     ],

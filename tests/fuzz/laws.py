@@ -8,21 +8,18 @@ from functools import lru_cache
 from reconciler.audit.findings import finding_of
 from reconciler.audit.fleet.tree import tree_of
 from reconciler.audit.fleet.usage import usage_of
-from reconciler.audit.previews.as_markdown import preview_markdown
 from reconciler.audit.previews.preview import preview
-from reconciler.audit.previews.wording import Heading
-from reconciler.audit.references.check import check_references, is_complete
+from reconciler.audit.previews.wording import Heading, preview_markdown
+from reconciler.audit.references import check_references, is_complete
 from reconciler.core.changes import Outcome
 from reconciler.core.dialects import KINDS
 from reconciler.core.inputs.admissions import ADMISSIONS
-from reconciler.core.inputs.document_rules import Rules
-from reconciler.core.inputs.file_validation import FileValidation, validate_file
-from reconciler.core.memo import Memo
+from reconciler.core.inputs.validation import FileValidation, Rules, validate_file
 from reconciler.core.message import commit_message
-from reconciler.core.reconcile import reconcile
+from reconciler.core.reconcile import Memo, reconcile
 from reconciler.manifests.paths import blob_id
 from reconciler.model.world import World
-from reconciler.page.plan import plan_page
+from reconciler.page.timeline import plan_page
 from reconciler.shell.resources import load_schemas
 from tests.builders import after
 from tests.fuzz.corpus import APART, Repository

@@ -43,7 +43,7 @@ class Borrowed(NamedTuple):
 
 BORROWED = {
     # Of Python's own pool of processes; tests/shell/work/test_executors.py kills one in an answer.
-    "_result_queue": Borrowed((), ("shell/work/lost_workers.py",)),
+    "_result_queue": Borrowed((), ("shell/work/executors.py",)),
     "watchfiles._rust_notify.RustNotify": Borrowed(("watchfiles",), ("shell/daemon/watch.py",)),
 }
 """Private, or in a public module without being in its `__all__`; found by the tests below."""

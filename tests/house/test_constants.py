@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 
 import pytest
 
-from reconciler.audit.short_id import SHORT_ID
 from reconciler.core.dialects import DIALECTS
+from reconciler.model.text import SHORT_ID
 from tests.house.sources import PACKAGE, SOURCES, text_of
 
 ROOMS = PACKAGE / "dialects"
@@ -110,10 +110,10 @@ def shortened(source: str) -> list[str]:
 
 
 def test_a_commit_id_is_cut_in_one_place() -> None:
-    """See `reconciler/audit/short_id.py`."""
+    """See `reconciler/model/text.py`."""
     found = {source: shortened(text_of(source)) for source in SOURCES}
 
-    assert {"audit/short_id.py": ["SHORT_ID = 12"]} == {k: v for k, v in found.items() if v}
+    assert {"model/text.py": ["SHORT_ID = 12"]} == {k: v for k, v in found.items() if v}
 
 
 @pytest.mark.parametrize(

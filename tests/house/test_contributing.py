@@ -47,13 +47,15 @@ def test_a_command_that_is_named_is_there(target: str) -> None:
 
 @pytest.mark.parametrize("api", APIS)
 def test_a_filter_is_added_as_the_toys_are(api: str) -> None:
-    """One function in one file, one line in the profile: the only files of the product."""
-    function, line = (
+    """One function and one line in the file of the plugins: the only one of the product."""
+    plugins = {
         path.replace("<api>", api)
         for step in STEP.findall(SECTIONS["filter"])
         for path in PATH.findall(step)
         if path.startswith("reconciler/")
-    )
+    }
+    assert 1 == len(plugins)
+    (line,) = plugins
     profile = import_module(line.removesuffix(".py").replace("/", ".")).PROFILE
     toy = import_module(APIS[api].toys[0].__module__)
     own = {
@@ -64,7 +66,5 @@ def test_a_filter_is_added_as_the_toys_are(api: str) -> None:
 
     assert profile is APIS[api].profile
     assert {APIS[api].toys[0].__name__} == own
-    for added in profile.filters.values():
-        file = f"{added.__module__.replace('.', '/')}.py"
-
-        assert re.fullmatch(BLANK.sub(r"\\w+", re.escape(function)), file)
+    for added in (*profile.filters.values(), *profile.scores.values()):
+        assert line == f"{added.__module__.replace('.', '/')}.py"

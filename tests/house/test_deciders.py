@@ -11,16 +11,15 @@ from typing import Any
 
 import pytest
 
-from reconciler.core.brake import Brake
 from reconciler.core.inputs.last_known_good import LastKnownGood
-from reconciler.core.pace import NO_WAITS
+from reconciler.core.safety import NO_WAITS, Brake
 from reconciler.delivery.pruning import Pruning
-from reconciler.dialects.alone import DependsOnOthers, Reads
-from reconciler.dialects.karmada.scheduler.triggers import ScheduleReason
-from reconciler.dialects.kubefleet.eviction import judgement
-from reconciler.dialects.ocm.scheduler.filter_taints import Tolerance
+from reconciler.dialects.contract import DependsOnOthers, Reads
+from reconciler.dialects.karmada.scheduler.schedule import ScheduleReason
+from reconciler.dialects.kubefleet import eviction
+from reconciler.dialects.ocm.scheduler.plugins import Tolerance
 from reconciler.schedule.framework import positions_of
-from reconciler.shell.git.signatures import Signature
+from reconciler.shell.git.signing import Signature
 from tests.builders import policy
 from tests.dialects.kubefleet.test_evictions import COUNTS
 from tests.house.deciders import RULES, Rule
@@ -39,54 +38,50 @@ def never(*_: object, **__: object) -> None:
 
 
 OTHERWISE = {
-    "audit.advice.choice:choose": Otherwise(lambda *_, **__: ((), ())),
-    "core.asked.alone:AskedAlone.part": Otherwise(lambda *_: DependsOnOthers("never told")),
-    "core.brake:brake": Otherwise(lambda *_: Brake()),
+    "audit.gains:choose": Otherwise(lambda *_, **__: ((), ())),
+    "core.asked:AskedAlone.part": Otherwise(lambda *_: DependsOnOthers("never told")),
+    "core.safety:brake": Otherwise(lambda *_: Brake()),
     "core.inputs.last_known_good:last_known_good": Otherwise(lambda *_, **__: LastKnownGood()),
-    "core.ledger.review:review": Otherwise(lambda found, *_: found),
-    "core.pace:pace": Otherwise(lambda *_: NO_WAITS),
+    "core.ledger:review": Otherwise(lambda found, *_: found),
+    "core.safety:pace": Otherwise(lambda *_: NO_WAITS),
     "delivery.pruning:prune": Otherwise(lambda *_: Pruning()),
-    "dialects.karmada.detector.policy_match:_best": Otherwise(
+    "dialects.karmada.detector.policies:_best": Otherwise(
         lambda found: max((p for p, _ in found), key=lambda p: str(p.key.name), default=None),
         {"policies": [policy("b"), policy("a")], "expected": "a"},
     ),
-    "dialects.karmada.eviction.graceful_eviction:_stays": Otherwise(lambda *_, **__: True),
-    "dialects.karmada.eviction.taint_manager:tolerated_until": Otherwise(
-        never, {"dated": None, "start": 100}
-    ),
-    "dialects.karmada.federatedresourcequota.enforcement:QuotaGate.refusal": Otherwise(
-        lambda *_: ""
-    ),
+    "dialects.karmada.eviction:_stays": Otherwise(lambda *_, **__: True),
+    "dialects.karmada.eviction:tolerated_until": Otherwise(never, {"dated": None, "start": 100}),
+    "dialects.karmada.quotas:QuotaGate.refusal": Otherwise(lambda *_: ""),
     "dialects.karmada.object_reader:BindingReader.reads": Otherwise(lambda *_: Reads()),
-    "dialects.karmada.overridemanager.override_policy:rules_for": Otherwise(lambda *_: ()),
-    "dialects.karmada.scheduler.triggers:find_trigger": Otherwise(lambda *_: ScheduleReason.NONE),
-    "dialects.kubefleet.eviction.judgement:_within": Otherwise(
-        lambda *_: judgement._FREE,
+    "dialects.karmada.overridemanager.overrides:rules_for": Otherwise(lambda *_: ()),
+    "dialects.karmada.scheduler.schedule:find_trigger": Otherwise(lambda *_: ScheduleReason.NONE),
+    "dialects.kubefleet.eviction:_within": Otherwise(
+        lambda *_: eviction._FREE,
         {
             "limits": {"minAvailable": 2},
             "expected": f"blocked {COUNTS}: 2, totalPlacements: 2",
         },
     ),
-    "dialects.kubefleet.overrider.override:selects": Otherwise(lambda *_: False),
-    "dialects.kubefleet.scheduler.pick_n:_worst_first": Otherwise(
+    "dialects.kubefleet.overrides:selects": Otherwise(lambda *_: False),
+    "dialects.kubefleet.scheduler.picks:_worst_first": Otherwise(
         lambda bindings: tuple(sorted(bindings, key=lambda one: str(one.target), reverse=True))
     ),
-    "dialects.kubefleet.scheduler.rank:_descending": Otherwise(positions_of),
-    "dialects.kubefleet.workgenerator.render:render_binding": Otherwise(lambda *_, **__: ()),
-    "dialects.ocm.scheduler.filter_taints:ToleratedTaint.__str__": Otherwise(lambda _: "wait"),
+    "dialects.kubefleet.scheduler.picks:_descending": Otherwise(positions_of),
+    "dialects.kubefleet.workgenerator.renderer:render_binding": Otherwise(lambda *_, **__: ()),
+    "dialects.ocm.scheduler.plugins:ToleratedTaint.__str__": Otherwise(lambda _: "wait"),
     "dialects.ocm.object_reader:HubPlacementReader.reads": Otherwise(lambda *_: Reads()),
-    "dialects.ocm.scheduler.filter_taints:tolerance": Otherwise(lambda *_, **__: Tolerance()),
-    "dialects.ocm.scheduler.weights:prioritizers_of": Otherwise(lambda _: ()),
-    "dialects.read_table:ReadTable.affected": Otherwise(lambda *_: set(), {"kind": "fleet"}),
-    "manifests.suspension:is_suspended": Otherwise(lambda _: False),
+    "dialects.ocm.scheduler.plugins:tolerance": Otherwise(lambda *_, **__: Tolerance()),
+    "dialects.ocm.scheduler.plugins:prioritizers_of": Otherwise(lambda _: ()),
+    "dialects.reads:ReadTable.affected": Otherwise(lambda *_: set(), {"kind": "fleet"}),
+    "manifests.admission:is_suspended": Otherwise(lambda _: False),
     "rebalance.workload_rebalancer:_expires_at": Otherwise(never),
     "schedule.apportion:allot": Otherwise(
         lambda replicas, weights, **_: [replicas, *(0 for _ in weights[1:])]
     ),
-    "shell.git.signatures:_signature": Otherwise(
+    "shell.git.signing:_signature": Otherwise(
         lambda line: Signature(line.partition("\0")[0], "anybody", "")
     ),
-    "shell.http.hook_signature:RunningHook.check": Otherwise(
+    "shell.http.webhook:RunningHook.check": Otherwise(
         never, {"headers": "X-Gitlab-Token:", "says": "is wrong"}
     ),
     "shell.http.page_access:PageAccess._is_known": Otherwise(lambda *_: True),

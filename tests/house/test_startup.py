@@ -10,10 +10,10 @@ from tests.shell.fleet import EXAMPLE, new_fleet, process_environment, run_pass
 
 DECIDING = (
     "reconciler.core.reconcile",
-    "reconciler.core.round",
+    "reconciler.core.rounds",
     "reconciler.dialects.karmada.decide",
     "reconciler.dialects.karmada.scheduler.schedule",
-    "reconciler.rebalance.batches",
+    "reconciler.rebalance.workload_rebalancer",
     "reconciler.rebalance.workload_rebalancer",
     "reconciler.schedule.apportion",
 )

@@ -12,9 +12,7 @@ from tests.house.sources import SOURCES, tree_of, trees_with
 
 ROOMS = ("model", "manifests", "schedule", "rebalance", "dialects", "delivery", "core")
 DECIDING = [source for source in SOURCES if source.partition("/")[0] in ROOMS]
-MODULE = frozenset(
-    f"dialects/{name}.py" for name in ("followed_index", "followed_objects", "read_index")
-)
+MODULE = frozenset(("dialects/reads.py",))
 CLASSES = frozenset(
     ("Followed", "FollowedIndex", "FollowedObjects", "KeyIndex", "ReadIndex", "ReadTable")
 )
@@ -23,14 +21,14 @@ COMPARES = frozenset(("differing", "differing_keys"))
 FORGETS = "it is given two worlds, and remembers none"
 FILES = "it has files of git by path, of which each belongs to the folder that it stands in"
 COMPARING: Mapping[str, str] = {
-    "model/versioned.py": "it says where versions differ",
+    "model/remembered.py": "it says where versions differ",
     "model/world.py": "the index of the world by kind is the world's own",
-    "core/asked/affected_objects.py": FORGETS,
-    "core/convergence.py": FORGETS,
+    "core/asked.py": FORGETS,
+    "core/rounds.py": FORGETS,
     "delivery/deliver.py": FILES,
-    "delivery/reach.py": FORGETS,
+    "delivery/pruning.py": FORGETS,
     "dialects/karmada/binding/renderer.py": FORGETS,
-    "dialects/kubefleet/workgenerator/renderers.py": FORGETS,
+    "dialects/kubefleet/workgenerator/renderer.py": FORGETS,
     "dialects/ocm/manifestworkreplicaset/renderer.py": FORGETS,
 }
 INDEXING: Mapping[str, str] = {"delivery/memory.py": FILES}
@@ -46,24 +44,36 @@ FOLLOWING: Mapping[str, str] = {
 EARLIER = "it asks for another outcome in the world as it was, to tell the cause"
 MASKS = "schedulers look at all clusters at once, through masks; what they asked is told afterwards"
 COMPUTED: Mapping[str, str] = {
-    "dialects/karmada/detector/claim_workload.py": "",
-    "dialects/kubefleet/snapshots/resource_selection.py": "",
-    "dialects/karmada/decide.py": "",
-    "dialects/karmada/causes.py": "",
-    "dialects/kubefleet/decide.py": "",
-    "dialects/kubefleet/placement_cycle.py": "",
-    "dialects/kubefleet/causes.py": EARLIER,
-    "dialects/ocm/decide.py": "",
-    "dialects/ocm/sets_in_turn.py": "it finds out what there is of a set and its placements",
-    "dialects/ocm/manifestworkreplicaset/set_decision.py": "",
+    "dialects/karmada/detector/detect.py:claim_workload": "",
+    "dialects/kubefleet/snapshots/selection.py:select_resources": "",
+    "dialects/karmada/decide.py:decide": "",
+    "dialects/karmada/causes.py:with_causes": "",
+    "dialects/kubefleet/decide.py:decide": "",
+    "dialects/kubefleet/placement_cycle.py:converge": "",
+    "dialects/kubefleet/decide.py:with_causes": EARLIER,
+    "dialects/ocm/decide.py:decide": "",
+    "dialects/ocm/plan.py:SetsInTurn": "it finds out what there is of a set and its placements",
+    "dialects/ocm/manifestworkreplicaset/sync.py:decide_set": "",
 }
-"""The modules that compute what tables hold, and why one gets a world all the same."""
+"""What computes what tables hold, and why one gets a world all the same."""
 
 RECORDS: Mapping[str, str] = {
-    "dialects/karmada/detector/claim_workload.py": "ClaimReads",
-    "dialects/kubefleet/snapshots/selection_table.py": "SelectableDocuments",
+    "dialects/karmada/detector/detect.py:claim_workload": "ClaimReads",
+    "dialects/kubefleet/snapshots/selection.py:_draw": "SelectableDocuments",
 }
 """Those that get an accessor which records what they ask; of all others `MASKS` is true."""
+
+
+def symbol_of(symbol: str) -> ast.Module:
+    """One function or class of a file, as a tree of its own."""
+    source, _, name = symbol.partition(":")
+    found = [
+        node
+        for node in tree_of(source).body
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name
+    ]
+    assert 1 == len(found), symbol
+    return ast.Module(body=[*found], type_ignores=[])
 
 
 def comparisons(tree: ast.Module) -> list[int]:
@@ -162,16 +172,16 @@ def test_who_follows_does_it_by_the_module() -> None:
     assert FOLLOWING.keys() == found - {"Followed"}
 
 
-@pytest.mark.parametrize("source", COMPUTED)
-def test_what_tables_hold_is_computed_without_a_world(source: str) -> None:
+@pytest.mark.parametrize("symbol", COMPUTED)
+def test_what_tables_hold_is_computed_without_a_world(symbol: str) -> None:
     """What a computation may look at is handed to it, so that it can be recorded."""
-    assert bool(COMPUTED[source]) == bool(worlds_given(tree_of(source)))
+    assert bool(COMPUTED[symbol]) == bool(worlds_given(symbol_of(symbol)))
 
 
-@pytest.mark.parametrize("source", RECORDS)
-def test_a_computation_gets_what_records_its_questions(source: str) -> None:
+@pytest.mark.parametrize("symbol", RECORDS)
+def test_a_computation_gets_what_records_its_questions(symbol: str) -> None:
     """And records them in no other way."""
-    tree = tree_of(source)
+    tree = symbol_of(symbol)
     functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
     given = [
         ast.unparse(one.annotation)
@@ -180,7 +190,7 @@ def test_a_computation_gets_what_records_its_questions(source: str) -> None:
         if one.annotation is not None
     ]
 
-    assert RECORDS[source] in given
+    assert RECORDS[symbol] in given
     assert "World" not in given
 
 

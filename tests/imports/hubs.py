@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from reconciler.core.dialects import KINDS
 from reconciler.imports.export import LiveObject
-from reconciler.manifests.scope import namespace_for
+from reconciler.manifests.identity import namespace_for
 from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey, group_of
 

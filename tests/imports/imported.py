@@ -5,14 +5,19 @@ from datetime import datetime
 
 from reconciler.core.dialects import KINDS
 from reconciler.core.inputs.admissions import ADMISSIONS
-from reconciler.core.inputs.document_rules import Rules
+from reconciler.core.inputs.validation import Rules
 from reconciler.dialects.importer import Propagated
-from reconciler.imports.absence import Absence
 from reconciler.imports.adoption import Adoption, adopt
-from reconciler.imports.files import with_files
-from reconciler.imports.plan import ImportPlan, decisions_among, plan_import
-from reconciler.imports.propagated import propagated_in, reserved_in
-from reconciler.imports.wanted import Wanted
+from reconciler.imports.importers import Wanted
+from reconciler.imports.plan import (
+    Absence,
+    ImportPlan,
+    decisions_among,
+    plan_import,
+    propagated_in,
+    reserved_in,
+    with_files,
+)
 from reconciler.model.body import Body
 from reconciler.model.world import World
 from reconciler.shell.resources import load_schemas

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-from reconciler.dialects.karmada.api.applied_placement import applied_placement
-from reconciler.dialects.karmada.api.placement import decode_placement
+from reconciler.dialects.karmada.api.placement import applied_placement, decode_placement
 from reconciler.model.body import Body
 from tests.imports.hubs import THEN, cluster_names, condition, live, workload
 

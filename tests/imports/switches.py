@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from reconciler.core.convergence import world_after
-from reconciler.dialects.hub_switch import SwitchStep
+from reconciler.core.rounds import world_after
+from reconciler.dialects.importer import SwitchStep
+from reconciler.imports.importers import Wanted
 from reconciler.imports.plan import plan_import
 from reconciler.imports.switch_check import HubSeen, SwitchCheck, check_switch
-from reconciler.imports.wanted import Wanted
 from reconciler.model.body import Body
-from reconciler.model.known_kinds import Kind
+from reconciler.model.kinds import Kind
 from reconciler.model.world import World
 from tests.builders import NOW
 from tests.imports.hubs import live, objects

@@ -6,11 +6,11 @@ from datetime import timedelta
 from typing import cast
 
 from reconciler.core.changes import WriteFile
-from reconciler.core.convergence import world_after
-from reconciler.core.next_world import next_world
 from reconciler.core.reconcile import reconcile
-from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import GROUP, KIND
-from reconciler.dialects.ocm.manifestworkreplicaset.set_record import (
+from reconciler.core.rounds import next_world, world_after
+from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
+    KIND,
+    WORKS,
     SetRecord,
     decode_record,
     record_annotations,
@@ -29,7 +29,7 @@ from tests.imports.hubs import THEN, condition, live
 from tests.imports.imported import adopt_into, fates, import_into, propagated, texts
 from tests.imports.ocm_hub import ocm_hub
 
-SHOP = ObjectKey(GROUP, KIND, "default", "shop")
+SHOP = ObjectKey(WORKS, KIND, "default", "shop")
 PLACEMENT = "apps-0000"
 CHOSEN = ("member1", "member4")
 """The clusters of the hub's placement."""
@@ -41,11 +41,11 @@ def shop(*, value: str = "1", strategy: Body | None = None) -> Body:
     """Return the live set of one ConfigMap."""
     rollout = {} if strategy is None else {"rolloutStrategy": strategy}
     return live(
-        f"{GROUP}/v1alpha1",
+        f"{WORKS}/v1alpha1",
         KIND,
         "shop",
         namespace="default",
-        metadata={"finalizers": [f"{GROUP}/manifest-work-cleanup"]},
+        metadata={"finalizers": [f"{WORKS}/manifest-work-cleanup"]},
         spec={
             "cascadeDeletionPolicy": "Background",
             "manifestWorkTemplate": {"workload": {"manifests": [settings_map(value)]}},
@@ -58,14 +58,14 @@ def shop(*, value: str = "1", strategy: Body | None = None) -> Body:
 def work(cluster: str, *, value: str = "1", status: Body | None = None, name: str = "") -> Body:
     """Return the live work of the set for a cluster, as the hub's controller made it."""
     return live(
-        f"{GROUP}/v1",
+        f"{WORKS}/v1",
         "ManifestWork",
         name or f"shop-x{cluster}",
         namespace=cluster,
         metadata={
             "labels": {
-                f"{GROUP}/manifestworkreplicaset": "default.shop",
-                f"{GROUP}/placementname": PLACEMENT,
+                f"{WORKS}/manifestworkreplicaset": "default.shop",
+                f"{WORKS}/placementname": PLACEMENT,
             },
         },
         spec={"workload": {"manifests": [settings_map(value)]}},
@@ -216,12 +216,12 @@ def test_a_work_whose_set_is_not_there_is_left() -> None:
     """So is one that is being deleted, or does not say for which placement it is."""
     leaving = work("member1", status=applied())
     deleted = {**leaving, "metadata": {**mapping(leaving, "metadata"), "deletionTimestamp": THEN}}
-    own = {"labels": {f"{GROUP}/manifestworkreplicaset": "default.shop"}}
+    own = {"labels": {f"{WORKS}/manifestworkreplicaset": "default.shop"}}
     unnamed = {**leaving, "metadata": {**mapping(leaving, "metadata"), **own}}
     _, alone = adopted(hub(leaving))
     _, with_deleted = adopted(hub(shop(), deleted))
     _, with_unnamed = adopted(hub(shop(), unnamed))
-    label = f"{GROUP}/placementname"
+    label = f"{WORKS}/placementname"
 
     assert [
         ["its ManifestWorkReplicaSet is not in the repository: the export has none of that name"],

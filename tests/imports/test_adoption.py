@@ -7,11 +7,11 @@ from functools import cache
 import pytest
 
 from reconciler.core.changes import WriteFile
-from reconciler.core.convergence import world_after
 from reconciler.core.reconcile import reconcile
+from reconciler.core.rounds import world_after
 from reconciler.imports.adoption import Adoption, adopt
+from reconciler.imports.importers import Wanted
 from reconciler.imports.plan import decisions_among
-from reconciler.imports.wanted import Wanted
 from reconciler.manifests.paths import RECORD
 from reconciler.manifests.text.reader import read
 from reconciler.model.body import Body

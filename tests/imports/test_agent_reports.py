@@ -4,11 +4,11 @@ from collections.abc import Mapping
 
 import pytest
 
-from reconciler.dialects.ocm.manifestworkreplicaset.set_record import TEMPLATE
-from reconciler.imports.wanted import Wanted
+from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import TEMPLATE
+from reconciler.imports.importers import Wanted
 from reconciler.manifests.text.reader import read
 from reconciler.model.body import Body
-from reconciler.model.known_kinds import Kind
+from reconciler.model.kinds import Kind
 from tests.builders import text
 from tests.dialects.kubefleet.fleet import placement
 from tests.dialects.ocm.sets import replica_set

@@ -6,14 +6,13 @@ from typing import cast
 
 import pytest
 
-from reconciler.core.convergence import world_after
-from reconciler.core.next_world import next_world
 from reconciler.core.reconcile import reconcile
+from reconciler.core.rounds import next_world, world_after
 from reconciler.dialects.karmada.binding.renderer import KarmadaRenderers
 from reconciler.imports.adoption import adopt
 from reconciler.imports.plan import decisions_among
 from reconciler.model.body import Body
-from reconciler.model.content import at, with_value
+from reconciler.model.fields import at, with_value
 from reconciler.model.identity import ObjectKey, uid_of
 from reconciler.model.settings import settings_in
 from reconciler.model.world import Manifest, World

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.core.convergence import world_after
-from reconciler.core.next_world import next_world
 from reconciler.core.reconcile import reconcile
+from reconciler.core.rounds import next_world, world_after
 from reconciler.imports.adoption import Adoption
 from reconciler.model.body import Body
 from reconciler.model.decision import Decision, Placed

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from reconciler.imports.wanted import Wanted
+from reconciler.imports.importers import Wanted
 from reconciler.model.body import Body
 from reconciler.model.fields import mapping
 from tests.imports.hubs import THEN, condition, live, workload

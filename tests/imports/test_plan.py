@@ -2,7 +2,7 @@
 
 import pytest
 
-from reconciler.imports.wanted import Wanted
+from reconciler.imports.importers import Wanted
 from reconciler.model.body import Body
 from tests.builders import configmap
 from tests.imports.hubs import THEN, condition, live, workload

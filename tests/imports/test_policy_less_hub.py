@@ -7,12 +7,12 @@ from datetime import timedelta
 import pytest
 
 from reconciler.core.changes import WriteFile
-from reconciler.core.convergence import world_after
 from reconciler.core.reconcile import reconcile
+from reconciler.core.rounds import world_after
 from reconciler.dialects.kubefleet.snapshots.policy_snapshots import encoded_hash
 from reconciler.imports.adoption import adopt
+from reconciler.imports.importers import Wanted
 from reconciler.imports.plan import decisions_among
-from reconciler.imports.wanted import Wanted
 from reconciler.manifests.text.reader import read
 from reconciler.model.body import Body
 from reconciler.model.fields import mapping

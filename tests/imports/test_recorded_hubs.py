@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from reconciler.audit.references.check import check_references
+from reconciler.audit.references import check_references
 from reconciler.core.reconcile import reconcile
 from reconciler.imports.adoption import Adoption, adopt
 from reconciler.imports.plan import decisions_among

@@ -12,7 +12,7 @@ from reconciler.imports.plan import decisions_among
 from reconciler.manifests.paths import output_path
 from reconciler.manifests.text.emitter import encode
 from reconciler.model.body import Body
-from reconciler.model.content import at
+from reconciler.model.fields import at
 from reconciler.model.settings import settings_in
 from reconciler.model.world import World
 from tests.imports.hubs import objects

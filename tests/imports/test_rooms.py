@@ -3,7 +3,7 @@
 import pytest
 
 from reconciler.errors import UsageError
-from reconciler.imports.rooms import with_rooms
+from reconciler.imports.importers import with_rooms
 from reconciler.model.body import Body
 from reconciler.model.fields import mapping
 from tests.imports.hubs import live, objects

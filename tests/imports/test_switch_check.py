@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from reconciler.imports.wanted import Wanted
+from reconciler.imports.importers import Wanted
 from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey
 from tests.imports.hubs import key_of, workload

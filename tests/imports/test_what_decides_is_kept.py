@@ -8,17 +8,16 @@ import pytest
 
 from reconciler.core.dialects import CLUSTERS
 from reconciler.dialects.importer import Importer
-from reconciler.dialects.karmada.api import clusters as karmada
-from reconciler.dialects.karmada.imports.importer import IMPORTER as OF_KARMADA
-from reconciler.dialects.kubefleet.api import clusters as kubefleet
-from reconciler.dialects.kubefleet.imports.importer import IMPORTER as OF_KUBEFLEET
-from reconciler.dialects.ocm.api import clusters as ocm
-from reconciler.dialects.ocm.cel.cluster_object import cluster_object
-from reconciler.dialects.ocm.imports.importer import IMPORTER as OF_OCM
-from reconciler.imports.counted_fields import counted_fields
+from reconciler.dialects.karmada.api import cluster as karmada
+from reconciler.dialects.karmada.hub_import import IMPORTER as OF_KARMADA
+from reconciler.dialects.kubefleet.api import member as kubefleet
+from reconciler.dialects.kubefleet.hub_import import IMPORTER as OF_KUBEFLEET
+from reconciler.dialects.ocm.api import cluster as ocm
+from reconciler.dialects.ocm.cel.expression import cluster_object
+from reconciler.dialects.ocm.hub_import import IMPORTER as OF_OCM
+from reconciler.imports.importers import counted_fields
 from reconciler.model.body import Body
-from reconciler.model.content import without
-from reconciler.model.fields import mapping
+from reconciler.model.fields import mapping, without
 from tests.imports.hubs import THEN, condition, key_of
 from tests.imports.karmada_hub import karmada_hub
 from tests.imports.kubefleet_hub import kubefleet_hub

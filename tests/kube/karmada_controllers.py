@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from reconciler.dialects.karmada.binding.work_names import work_name
+from reconciler.dialects.karmada.binding.works import work_name
 from reconciler.model.body import Body
 from tests.kube.served_kinds import wants_replicas
 from tests.kube.store import Place, Store

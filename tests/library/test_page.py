@@ -67,4 +67,4 @@ def test_asking_is_what_the_commands_do() -> None:
         if any(one in path.read_text(encoding="utf-8") for one in composed)
     }
 
-    assert {"demo_story.py"} == own, "it makes its own"
+    assert {"demo.py"} == own, "it makes its own"

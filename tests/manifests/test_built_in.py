@@ -2,7 +2,7 @@
 
 import pytest
 
-from reconciler.manifests.built_in import is_built_in
+from reconciler.manifests.identity import is_built_in
 from reconciler.model.identity import ObjectKey
 
 RBAC = "rbac.authorization.k8s.io"

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reconciler.dialects.karmada.binding.work_names import work_name
+from reconciler.dialects.karmada.binding.works import work_name
 from reconciler.dialects.karmada.detector.binding_draft import binding_key
-from reconciler.manifests.names import LONGEST_NAME, built_name, is_loose_name, is_subdomain
 from reconciler.manifests.paths import portable_stem
 from reconciler.model.identity import ObjectKey
+from reconciler.model.text import LONGEST_NAME, built_name, is_loose_name, is_subdomain
 from tests.builders import cluster, cluster_policy, metadata, policy, selector
 from tests.stories import story
 

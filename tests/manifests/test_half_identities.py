@@ -4,7 +4,7 @@ import pytest
 
 from reconciler.audit.findings import finding_of
 from reconciler.core.dialects import KINDS
-from reconciler.core.inputs.input_index import index_inputs
+from reconciler.core.inputs.index import index_inputs
 from tests.manifests.text.test_lists import faults, validated
 
 

@@ -2,12 +2,7 @@
 
 import pytest
 
-from reconciler.manifests.json_template import (
-    column_cell,
-    fill_template,
-    parse_columns,
-    parse_template,
-)
+from reconciler.manifests.json_path import column_cell, fill_template, parse_columns, parse_template
 
 BODY = {
     "kind": "List",

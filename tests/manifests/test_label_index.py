@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.manifests.label_index import LabelIndex
+from reconciler.manifests.selectors import LabelIndex
 from reconciler.model.labels import LabelSelector, Requirement, matches
 
 KEYS = st.sampled_from(["app", "tier", "example.org/team", "not a key"])

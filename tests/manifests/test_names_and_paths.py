@@ -8,18 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reconciler.core.dialects import KINDS
-from reconciler.manifests.identify import Identity, Unidentified, identify
-from reconciler.manifests.names import (
-    is_api_version,
-    is_kind,
-    is_label,
-    is_loose_name,
-    is_subdomain,
+from reconciler.manifests.identity import (
+    Identity,
+    Unidentified,
+    identify,
+    namespace_for,
+    scopes_of_crds,
 )
-from reconciler.manifests.paths import RECORD, blob_id, output_path
-from reconciler.manifests.scope import namespace_for, scopes_of_crds
-from reconciler.manifests.selection import matches_any, selects
+from reconciler.manifests.paths import RECORD, blob_id, matches_any, output_path, selects
 from reconciler.model.identity import ObjectKey
+from reconciler.model.text import is_api_version, is_kind, is_label, is_loose_name, is_subdomain
 
 BAD = ("", ".", "..", "../a", "a/b", "a\n", "a\x00", "-a", "a-", "ä", "a" * 254, "a b", "~", "%2e")
 

@@ -4,8 +4,8 @@ from fractions import Fraction
 
 import pytest
 
+from reconciler.cli.scores import read_table
 from reconciler.errors import UsageError
-from reconciler.manifests.number_table import read_table
 
 PRICES = {"price": {"a": Fraction(3, 2), "b": Fraction(-2)}, "carbon": {"a": Fraction(300)}}
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from reconciler.model.conditions import Condition, set_condition
+from reconciler.model.cluster import Condition, set_condition
 
 OLD, NEW = "2026-11-20T10:00:00Z", "2026-11-20T12:00:00Z"
 READY = {

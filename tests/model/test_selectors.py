@@ -2,8 +2,7 @@
 
 import pytest
 
-from reconciler.model.labels import LabelSelector, Requirement
-from reconciler.model.selectors import refusal_of
+from reconciler.model.labels import LabelSelector, Requirement, refusal_of
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reconciler.model.body import keep_present
 from reconciler.model.moments import Stamp
-from reconciler.model.stamps import keep_present
 
 THEN, NOW = "2026-01-01T00:00:00Z", Stamp("2026-01-02T00:00:00Z")
 SCALARS = st.none() | st.booleans() | st.integers(-2, 2) | st.text("ab", max_size=2)

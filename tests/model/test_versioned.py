@@ -6,7 +6,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-from reconciler.model.versioned import Versioned, differing, patched
+from reconciler.model.remembered import Versioned, differing, patched
 
 ENTRIES = st.dictionaries(st.integers(0, 8), st.integers(0, 3))
 STEPS = st.lists(st.tuples(ENTRIES, st.sets(st.integers(0, 8))), max_size=6)

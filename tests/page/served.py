@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reconciler.cli.page.service import open_page
-from reconciler.model.repository_layout import RepositoryLayout
+from reconciler.model.identity import RepositoryLayout
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.http.endpoints import page_app
 from reconciler.shell.http.listener import Address, Listener

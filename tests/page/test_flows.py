@@ -2,7 +2,7 @@
 
 from reconciler.audit.previews.placement_moves import PlacementMove
 from reconciler.model.identity import ClusterName
-from reconciler.page.flows import GONE, MOST, NEW, REST, drawing_of, flows_of
+from reconciler.page.timeline import GONE, MOST, NEW, REST, drawing_of, flows_of
 
 
 def move(name: str, before: int | None, after: int | None) -> PlacementMove:

@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from reconciler.page.forge import NO_FORGE, ForgeLinks, forge_links
+from reconciler.page.links import NO_FORGE, ForgeLinks, forge_links
 from tests.cli.history import SCALED, told_fleet
 from tests.page.served import served_page
 from tests.shell.fleet import new_fleet, reconciler, run_pass

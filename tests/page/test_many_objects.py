@@ -16,10 +16,9 @@ from reconciler.cli.page.one_object import object_detail
 from reconciler.cli.page.views import ON_ITS_WAY, PageViews, new_memory
 from reconciler.core.dialects import PLACED
 from reconciler.library.fleet import open_repository
-from reconciler.page.chosen_objects import ObjectChoice
+from reconciler.page.lists import ObjectChoice, ObjectStates
 from reconciler.page.matrix import MatrixQuery
-from reconciler.page.pictures.past import Past
-from reconciler.page.states import ObjectStates
+from reconciler.page.pictures import Past
 from tests.builders import rebalancer, target, text
 from tests.cli.history import told_fleet
 from tests.shell.fleet import new_fleet, run_pass

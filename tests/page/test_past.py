@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from reconciler.audit.fleet.placed import placed_on
-from reconciler.audit.history.moves_over_time import object_over_time
+from reconciler.audit.history.moves import object_over_time
 from reconciler.cli.main import run
-from reconciler.cli.page.history_index import AT_ONCE, HistoryIndex
+from reconciler.cli.page.passes import AT_ONCE, HistoryIndex
 from reconciler.core.dialects import PLACED
 from reconciler.library.fleet import open_repository
 from tests.cli.history import SCALED, told_fleet

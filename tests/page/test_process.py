@@ -9,12 +9,10 @@ import pytest
 
 from reconciler.errors import ShellError
 from reconciler.shell.http.endpoints import page_app
-from reconciler.shell.http.kept_process import PageQuestion
 from reconciler.shell.http.listener import Address, Listener
 from reconciler.shell.http.page_access import NO_ACCESS
-from reconciler.shell.http.page_endpoints import PageEndpoints
-from reconciler.shell.http.page_news import PageNews
-from reconciler.shell.http.page_process import PageBusy, PageProcesses
+from reconciler.shell.http.page_endpoints import PageEndpoints, PageNews
+from reconciler.shell.http.page_process import PageBusy, PageProcesses, PageQuestion
 
 VIEW = PageQuestion("fleet", (), "0" * 40)
 PLAN = PageQuestion("plan", (("branch", "x"),), "0" * 40)

@@ -16,8 +16,8 @@ from starlette.routing import Route
 from structlog.testing import capture_logs
 
 from reconciler.cli.page.service import open_page
-from reconciler.model.repository_layout import RepositoryLayout
-from reconciler.shell.daemon.health import DaemonHealth
+from reconciler.model.identity import RepositoryLayout
+from reconciler.shell.daemon.events import DaemonHealth
 from reconciler.shell.http.endpoints import _app, new_app
 from reconciler.shell.http.listener import Address, Listener
 from reconciler.shell.http.page_access import PageAccess

@@ -12,13 +12,10 @@ import pytest
 
 from reconciler.cli.page.views import FEW_PLACED
 from reconciler.shell.http.endpoints import page_app
-from reconciler.shell.http.kept_process import PageQuestion, PageReply
 from reconciler.shell.http.listener import Address, Listener
 from reconciler.shell.http.page_access import NO_ACCESS
-from reconciler.shell.http.page_endpoints import PageEndpoints
-from reconciler.shell.http.page_news import PageNews
-from reconciler.shell.http.page_process import PageProcesses
-from reconciler.shell.http.whole_answers import WholeAnswers
+from reconciler.shell.http.page_endpoints import PageEndpoints, PageNews
+from reconciler.shell.http.page_process import PageProcesses, PageQuestion, PageReply, WholeAnswers
 from tests.builders import configmap, policy, rebalancer, selector, target, text
 from tests.page.served import served_page
 from tests.shell.fleet import eventually, new_fleet, run_pass

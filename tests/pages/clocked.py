@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from reconciler.cli.main import main
-from reconciler.shell import clock
+from reconciler.shell import resources
 
 STARTED = time.monotonic()
 
@@ -24,5 +24,5 @@ class PageClock:
 
 
 if __name__ == "__main__":
-    vars(clock)["SystemClock"] = PageClock
+    vars(resources)["SystemClock"] = PageClock
     main()

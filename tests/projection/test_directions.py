@@ -10,15 +10,14 @@ from hypothesis import strategies as st
 
 from reconciler.core.dialects import KINDS
 from reconciler.core.inputs.admissions import ADMISSIONS
-from reconciler.core.inputs.document_rules import Rules
-from reconciler.core.inputs.file_validation import validate_file
-from reconciler.core.inputs.projected_clusters import languages
+from reconciler.core.inputs.validation import Rules, validate_file
+from reconciler.core.inputs.world import languages
 from reconciler.dialects.karmada.projection import CLUSTERS as KARMADA
 from reconciler.dialects.kubefleet.projection import CLUSTERS as KUBEFLEET
 from reconciler.dialects.ocm.projection import CLUSTERS as OCM
 from reconciler.manifests.text.emitter import encode
 from reconciler.model.body import Body
-from reconciler.projection.facts import (
+from reconciler.projection.project import (
     LABELS,
     READINESS,
     ROOM,
@@ -29,8 +28,11 @@ from reconciler.projection.facts import (
     Language,
     Room,
     SharedTaint,
+    direction,
+    facts_of,
+    lost,
+    project,
 )
-from reconciler.projection.project import direction, facts_of, lost, project
 from reconciler.shell.resources import load_schemas
 
 SINCE = "2026-11-20T11:00:00Z"

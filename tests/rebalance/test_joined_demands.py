@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from reconciler.rebalance.joined_demands import (
+from reconciler.rebalance.rebalancer_files import (
     OverriddenLimit,
     TargetDemand,
     join_demands,

@@ -8,9 +8,13 @@ import pytest
 
 from reconciler.manifests.admission import Admitted
 from reconciler.model.identity import ObjectKey
-from reconciler.rebalance.joined_demands import TargetDemand
-from reconciler.rebalance.rebalancer_spec import Rebalancer
-from reconciler.rebalance.rebalancer_status import Observed, Progress, WorkloadResult
+from reconciler.rebalance.rebalancer_files import (
+    Observed,
+    Progress,
+    Rebalancer,
+    TargetDemand,
+    WorkloadResult,
+)
 from reconciler.rebalance.target import MetDemand, Reference, Target
 from reconciler.rebalance.workload_rebalancer import Advance, advance
 from tests.builders import NOW, Body, FoundBy, after

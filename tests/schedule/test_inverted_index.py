@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reconciler.schedule.fleet import MOST_CODES, InvertedIndex, SetsByValue
 from reconciler.schedule.framework import mask_of, mask_where, positions_of
-from reconciler.schedule.inverted_index import MOST_CODES, InvertedIndex, SetsByValue
 
 VALUES = st.none() | st.sampled_from(["a", "b", ""])
 

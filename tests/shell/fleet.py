@@ -14,10 +14,9 @@ from pathlib import Path
 from reconciler.core.record import last_pass
 from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping
-from reconciler.model.repository_layout import RepositoryLayout
+from reconciler.model.identity import RepositoryLayout
 from reconciler.model.world import World
-from reconciler.shell.git.identity import CommitIdentity
-from reconciler.shell.git.repository import Repository
+from reconciler.shell.git.repository import CommitIdentity, Repository
 from reconciler.shell.passes.branches import Branch, LocalBranch
 from reconciler.shell.passes.one_pass import Passes
 from reconciler.shell.passes.pass_report import PassReport

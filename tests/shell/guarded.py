@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 
-from reconciler.shell.git.signatures import AllowedKeys
+from reconciler.shell.git.signing import AllowedKeys
 from reconciler.shell.passes.branch_delivery import BranchDelivery
 from reconciler.shell.passes.one_pass import Passes
 from reconciler.shell.passes.pass_report import PassReport

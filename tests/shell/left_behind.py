@@ -3,7 +3,7 @@
 import contextlib
 
 from reconciler.shell.git.checkout.checkouts import find_checkouts
-from reconciler.shell.git.checkout.index import locked_index
+from reconciler.shell.git.checkout.moves import locked_index
 from reconciler.shell.git.journal import StepUnfinished, journalled
 from reconciler.shell.git.repository import Repository
 

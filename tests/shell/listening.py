@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from threading import Event
 
-from reconciler.shell.daemon.health import DaemonHealth
+from reconciler.shell.daemon.events import DaemonHealth
 from reconciler.shell.http.endpoints import new_app
 from reconciler.shell.http.listener import Address, Listener
 from reconciler.shell.http.webhook import Webhook

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from reconciler.manifests.paths import FAULTS
 from reconciler.model.fields import bodies, mapping, text
-from reconciler.model.repository_layout import RepositoryLayout
+from reconciler.model.identity import RepositoryLayout
 from reconciler.model.world import World
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.reading.load import Loader

@@ -26,21 +26,19 @@ import structlog
 
 from reconciler.core.changes import WriteFile
 from reconciler.errors import UsageError
-from reconciler.shell.daemon.events import DaemonEvent, PassFailed
-from reconciler.shell.daemon.health import DaemonHealth
+from reconciler.shell.daemon.events import DaemonEvent, DaemonHealth, PassFailed
 from reconciler.shell.daemon.serve_branch import Daemon
-from reconciler.shell.daemon.settings_file import SettingsWatch
+from reconciler.shell.daemon.watch import SettingsWatch
 from reconciler.shell.git.commits import write_commit
 from reconciler.shell.git.publish import publish
 from reconciler.shell.git.remotes.mirror import Mirror
-from reconciler.shell.git.remotes.upkeep import Upkeep
+from reconciler.shell.git.remotes.mirror_folder import Upkeep
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.passes.branches import Branch, LocalBranch, RemoteBranch
-from reconciler.shell.processes.freed_memory import give_back
+from reconciler.shell.processes.limits import give_back
 from reconciler.shell.reports.metrics import Metrics
-from reconciler.shell.work.dask_cluster import open_cluster
-from reconciler.shell.work.executors import Workers, results_of
-from reconciler.shell.work.workers import start_pool
+from reconciler.shell.work.dask import open_cluster
+from reconciler.shell.work.executors import Workers, results_of, start_pool
 from tests.page.served import served_page
 from tests.shell.dask_processes import cluster_in
 from tests.shell.fleet import DAEMON, EXAMPLE, PATIENCE_SECONDS, Clock, eventually, passes_of

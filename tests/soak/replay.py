@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from reconciler.model.identity import RepositoryLayout
 from reconciler.model.moments import parse_moment
-from reconciler.model.repository_layout import RepositoryLayout
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.passes.branches import LocalBranch
 from reconciler.shell.passes.one_pass import Passes
@@ -14,7 +14,7 @@ from reconciler.shell.reading.load import Loader
 from reconciler.shell.reading.sources import ServedBranches
 from reconciler.shell.reading.trees import GitTrees
 from reconciler.shell.resources import load_schemas
-from reconciler.shell.work.branch_proof import prove_branches
+from reconciler.shell.work.proofs import prove_branches
 from tests.shell.fleet import DAEMON, Clock
 from tests.shell.repositories import git
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from datetime import datetime
 
-from reconciler.dialects.karmada.api.clusters import Members
-from reconciler.dialects.karmada.scheduler.request import Request
+from reconciler.dialects.karmada.api.cluster import Members
+from reconciler.dialects.karmada.scheduler.plugins import Request
 from reconciler.schedule.framework import NO_CLUSTERS, Rejection
 
 

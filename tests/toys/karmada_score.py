@@ -2,8 +2,8 @@
 
 from datetime import datetime
 
-from reconciler.dialects.karmada.api.clusters import Members
-from reconciler.dialects.karmada.scheduler.request import Request
+from reconciler.dialects.karmada.api.cluster import Members
+from reconciler.dialects.karmada.scheduler.plugins import Request
 from reconciler.schedule.framework import Levels, Mask
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from datetime import datetime
 
-from reconciler.dialects.kubefleet.api.clusters import Members
-from reconciler.dialects.kubefleet.scheduler.request import Request
+from reconciler.dialects.kubefleet.api.member import Members
+from reconciler.dialects.kubefleet.scheduler.plugins import Request
 from reconciler.schedule.framework import NO_CLUSTERS, Rejection
 
 

@@ -2,8 +2,8 @@
 
 from datetime import datetime
 
-from reconciler.dialects.kubefleet.api.clusters import Members
-from reconciler.dialects.kubefleet.scheduler.request import Request
+from reconciler.dialects.kubefleet.api.member import Members
+from reconciler.dialects.kubefleet.scheduler.plugins import Request
 from reconciler.schedule.framework import Levels, Mask
 
 

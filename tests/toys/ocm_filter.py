@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 from datetime import datetime
 
-from reconciler.dialects.ocm.api.clusters import Members
-from reconciler.dialects.ocm.scheduler.request import Request
+from reconciler.dialects.ocm.api.cluster import Members, Request
 from reconciler.schedule.framework import NO_CLUSTERS, Rejection
 
 

@@ -2,8 +2,7 @@
 
 from datetime import datetime
 
-from reconciler.dialects.ocm.api.clusters import Members
-from reconciler.dialects.ocm.scheduler.request import Request, Scores
+from reconciler.dialects.ocm.api.cluster import Members, Request, Scores
 from reconciler.schedule.framework import Mask, positions_of
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from reconciler.errors import ReconcilerError
 from reconciler.shell.git.remotes.mirror import Mirror
 from reconciler.shell.git.repository import Repository
-from reconciler.shell.git.signatures import AllowedKeys
+from reconciler.shell.git.signing import AllowedKeys
 from reconciler.shell.passes.branch_delivery import BranchDelivery
 from reconciler.shell.passes.branches import Branch, LocalBranch, RemoteBranch
 from reconciler.shell.passes.one_pass import Passes

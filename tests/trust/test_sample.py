@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.shell.passes import commit_places
+from reconciler.shell.passes import trust
 from tests.trust.campaign import Campaign, LawBrokenError
 from tests.trust.peoples_moves import put_right
 from tests.trust.random_moves import play
@@ -25,7 +25,7 @@ def test_nothing_of_strangers_is_decided_and_all_of_people_is(tmp_path: Path, se
 @pytest.mark.cpu_seconds(CPU_SECONDS)
 def test_a_missing_check_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The suite itself can fail: what is signed for any place is let through here."""
-    monkeypatch.setattr(commit_places, "misplacement", lambda *_, **__: "")
+    monkeypatch.setattr(trust, "misplacement", lambda *_, **__: "")
     campaign = Campaign(tmp_path, random.Random(0), apart=False)  # noqa: S311  # moves, not secrets
 
     with pytest.raises(LawBrokenError, match="identity-duplicate"):

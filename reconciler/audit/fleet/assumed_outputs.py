@@ -13,9 +13,9 @@ from reconciler.core.dialects import DIALECTS, dialect_of
 from reconciler.core.record import last_pass
 from reconciler.model.body import LateBody
 from reconciler.model.identity import ObjectKey
-from reconciler.model.known_kinds import Kind
+from reconciler.model.kinds import Kind
+from reconciler.model.remembered import branched
 from reconciler.model.settings import settings_in
-from reconciler.model.versioned import branched
 from reconciler.model.world import Manifest, World
 
 

@@ -1,16 +1,18 @@
-"""How many copies there are, and how they are; counted anew where they may be otherwise."""
+"""How many copies there are in clusters and in which state, in words and for machines.
+
+Only copies that may have changed are counted again.
+"""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from reconciler.audit.fleet.delivered_copies import CopiesOf
-from reconciler.core.asked.affected_objects import affected_since
-from reconciler.core.asked.alone import AskedAlone
+from reconciler.audit.fleet.copies import CopiesOf, CopyFiles, DeliveredCopy
+from reconciler.core.asked import AskedAlone, affected_since
 from reconciler.core.dialects import PLACED
-from reconciler.dialects.alone import DependsOnOthers
-from reconciler.dialects.copy_status import Report
+from reconciler.dialects.contract import DependsOnOthers
+from reconciler.dialects.view import CopyStatus, Report
 from reconciler.model.identity import ObjectKey
 from reconciler.model.settings import settings_in
 from reconciler.model.world import World
@@ -98,3 +100,87 @@ def _counted(world: World, now: datetime, keys: Iterable[ObjectKey]) -> CopyCoun
         assumed=found[Report.ASSUMED],
         silent=found[Report.NONE],
     )
+
+
+NO_TRANSPORT = "Nothing is delivered: the configuration names no transport (`spec.delivery`)."
+REPORTS = {
+    Report.NONE: "no report yet",
+    Report.ASSUMED: "no report, assumed healthy",
+    Report.REPORTED: "reported",
+    Report.UNHEALTHY: "unhealthy",
+    Report.HEALTHY: "healthy",
+}
+
+
+def copy_lines(copy: DeliveredCopy) -> Iterator[tuple[str, str]]:
+    """Yield what is known of a copy: a title and what there is to say, transports first.
+
+    Where nothing is delivered, only for what it waits.
+    """
+    for one in copy.files:
+        yield one.transport, files_text(one)
+    if copy.files:
+        yield "report", report_text(copy.status)
+    if copy.status.waits_for:
+        yield "waits for", copy.status.waits_for
+
+
+def files_text(files: CopyFiles) -> str:
+    """Return where the files of a copy are, and what is not as the decision asks for."""
+    return "; ".join((_where(files), *files.notes))
+
+
+def _where(files: CopyFiles) -> str:
+    if not files.paths:
+        return f"not delivered: {files.why}" if files.why else "not delivered yet"
+    where = files.paths[0]
+    if len(files.paths) > 1:
+        where = f"{len(files.paths)} files in {_above(files.paths)}"
+    if files.is_current:
+        return where
+    return f"{where}, as it was: {files.why}" if files.why else f"{where}, kept as it was"
+
+
+def report_text(status: CopyStatus) -> str:
+    """Return what a cluster says of a copy."""
+    more = f" ({status.note})" if status.note else ""
+    return f"{REPORTS[status.report]}{more}"
+
+
+def copy_json(copy: DeliveredCopy) -> dict[str, object]:
+    """Return a copy for machines."""
+    status = copy.status
+    return {
+        "cluster": str(status.cluster),
+        "replicas": status.replicas,
+        "leaving": status.leaving,
+        "delivered": copy.is_delivered,
+        "files": [
+            {
+                "transport": one.transport,
+                "paths": list(one.paths),
+                "current": one.is_current,
+                "problem": one.why,
+                "notCarried": list(one.notes),
+            }
+            for one in copy.files
+        ],
+        "report": str(status.report),
+        "note": status.note,
+        "waitsFor": status.waits_for,
+    }
+
+
+def _above(paths: Sequence[str]) -> str:
+    """Return the folder that files are in.
+
+    >>> _above(["a/b/c", "a/d"])
+    'a'
+    """
+    parts = [path.split("/")[:-1] for path in paths]
+    shared = []
+    for names in zip(*parts, strict=False):
+        if len(set(names)) > 1:
+            break
+        shared.append(names[0])
+    return "/".join(shared)

@@ -11,17 +11,14 @@ from typing import NamedTuple
 
 from reconciler.audit.fleet.placed_objects import PlacedObjects
 from reconciler.audit.previews.edits import cluster_views
-from reconciler.audit.previews.step_words import cause_words
-from reconciler.core.asked.next_passes import MOMENTS
+from reconciler.audit.previews.foresight import cause_words
+from reconciler.core.asked import MOMENTS
 from reconciler.core.changes import Outcome
 from reconciler.core.dialects import dialect_of
-from reconciler.core.inputs.projected_clusters import faces_of
-from reconciler.core.memo import Memo
-from reconciler.core.next_world import next_world
-from reconciler.core.reconcile import reconcile
-from reconciler.dialects.copy_status import Copies
-from reconciler.dialects.draining import is_drained
-from reconciler.dialects.view import View
+from reconciler.core.inputs.world import faces_of
+from reconciler.core.reconcile import Memo, reconcile
+from reconciler.core.rounds import next_world
+from reconciler.dialects.view import Copies, View, is_drained
 from reconciler.model.decision import Placed
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.world import World

@@ -4,13 +4,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from reconciler.audit.history.revisions import Commit, FileChange, Revisions, UnreadableRevision
-from reconciler.core.asked.own_outputs import own_outputs
 from reconciler.core.dialects import CLUSTERS, DIALECTS, PLACED, dialect_of
+from reconciler.core.own_outputs import own_outputs
 from reconciler.manifests.paths import output_path
 from reconciler.model.body import Body
 from reconciler.model.decision import Placed
-from reconciler.model.identity import ClusterName, ObjectKey
-from reconciler.model.repository_layout import RepositoryLayout
+from reconciler.model.identity import ClusterName, ObjectKey, RepositoryLayout
 from reconciler.model.world import Manifest, World
 from reconciler.rebalance.target import Reference
 

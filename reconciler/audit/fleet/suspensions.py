@@ -6,10 +6,10 @@ from dataclasses import InitVar, dataclass, field
 from reconciler.audit.fleet.placed import decision_on
 from reconciler.audit.named_object import spelled
 from reconciler.core.dialects import KINDS, dialect_of
-from reconciler.manifests.suspension import suspends
+from reconciler.manifests.admission import suspends
 from reconciler.model.identity import ObjectKey
+from reconciler.model.remembered import differing_keys
 from reconciler.model.settings import CONFIGURATION, settings_in
-from reconciler.model.versioned import differing_keys
 from reconciler.model.world import World
 
 ITSELF, EVERYTHING = "itself", "everything"

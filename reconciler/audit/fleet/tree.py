@@ -1,14 +1,21 @@
-"""What hangs on a policy or a placement, down to the clusters and to what is there of it."""
+"""What hangs on a policy or a placement, down to the clusters, with the copies and manifests there.
+
+What a decision renders for clusters comes from the same functions that delivery calls.
+"""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
 from reconciler.audit.fleet.assumed_outputs import as_of
-from reconciler.audit.fleet.delivered_copies import CopiesOf, DeliveredCopy, Elsewhere
-from reconciler.core.dialects import dialect_of
-from reconciler.dialects.tree_node import TreeNode, node_of
+from reconciler.audit.fleet.copies import CopiesOf, DeliveredCopy, Elsewhere
+from reconciler.core.dialects import DIALECTS, dialect_of
+from reconciler.delivery.refusals import without_refused
+from reconciler.delivery.settings import decode_delivery
+from reconciler.dialects.renderer import Rendered
+from reconciler.dialects.view import TreeNode, node_of
 from reconciler.model.identity import ObjectKey
+from reconciler.model.settings import settings_in
 from reconciler.model.world import World
 
 Here = Mapping[str, DeliveredCopy]
@@ -54,3 +61,28 @@ def _with_copies(node: TreeNode, copies: CopiesOf, above: Here) -> CopyTree:
         return CopyTree(node, above.get(node.name), ())
     here = {str(one.status.cluster): one for one in copies(node.key)} or above
     return CopyTree(node, None, tuple(_with_copies(one, copies, here) for one in node.children))
+
+
+@dataclass(frozen=True, slots=True)
+class RenderedDecision:
+    """What a decision puts onto clusters, and the decision."""
+
+    key: ObjectKey
+    rendered: Rendered
+
+
+def rendered_in(world: World, key: ObjectKey | None = None) -> Iterator[RenderedDecision]:
+    """Yield what the decisions of a world put onto clusters, those of one object or all, sorted.
+
+    Whether anything is delivered does not matter; what delivery would refuse is told as not
+    rendered.
+    """
+    settings = settings_in(world)
+    delivery = decode_delivery(settings)
+    for dialect in DIALECTS:
+        renderer = dialect.renderers().of(world, settings)
+        for owner in sorted(renderer.owners() if key is None else (key,)):
+            rendered = renderer.render(owner)
+            if rendered is not None:
+                allowed, _ = without_refused(rendered, delivery, world.known)
+                yield RenderedDecision(owner, allowed)

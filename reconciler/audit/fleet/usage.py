@@ -1,20 +1,131 @@
-"""What each cluster has, what is placed on it, and what is free, in a world."""
+"""What each cluster of a world has, what is placed on it, and what is free.
 
-from dataclasses import dataclass, field
+The loads are followed from one world to the next, so a step costs what moved. Clusters that several
+APIs declare under one name are one cluster, whose room counts once. Clusters are shown as
+scheduling sees them: with their taints, and with which of them are down. Numbers of clusters become
+scores between -100 and 100, so that a Placement can weigh them.
+"""
 
-from reconciler.audit.fleet.cluster_health import with_taints
-from reconciler.audit.fleet.fleet_loads import FleetLoads
-from reconciler.core.dialects import DIALECTS
-from reconciler.core.ledger.ledger_file import ledger_key, reserved_in
-from reconciler.dialects.view import View
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Self
+
+from reconciler.audit.fleet.placed_objects import DecidedObjects, PlacedObjects, changed_owners
+from reconciler.audit.history.moves import ObjectMoves, differences
+from reconciler.core.dialects import CLUSTERS, DIALECTS, dialect_of
+from reconciler.core.ledger_file import ledger_key, reserved_in
+from reconciler.dialects.view import LEAST, MOST, View
 from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, text
-from reconciler.model.identity import ObjectKey
-from reconciler.model.keyed_cache import AnswerCache
-from reconciler.model.quantity import Quantity
-from reconciler.model.resources import Resources, less
-from reconciler.model.settings import CONFIGURATION, settings_in
+from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.model.kinds import Kind
+from reconciler.model.quantity import Quantity, Resources, less
+from reconciler.model.remembered import AnswerCache
+from reconciler.model.settings import CONFIGURATION, Settings, settings_in
 from reconciler.model.world import World
+
+Asked = tuple[tuple[str, Quantity], ...]
+"""What one replica asks for."""
+
+
+@dataclass(slots=True)
+class ClusterLoad:
+    """What is placed on one cluster: objects and replicas, by what a replica asks for.
+
+    `counted` is another object whenever something was counted on it.
+    """
+
+    shares: dict[int, list[int]] = field(default_factory=dict)
+    counted: object = field(default_factory=object)
+
+    @property
+    def objects(self) -> int:
+        """How many bindings and placements are on it."""
+        return sum(objects for objects, _ in self.shares.values())
+
+    @property
+    def replicas(self) -> int:
+        """How many replicas they have there."""
+        return sum(replicas for _, replicas in self.shares.values())
+
+
+NOTHING = ClusterLoad()
+
+
+class FleetLoads:
+    """What is placed on each cluster of a world.
+
+    Attributes:
+        world: That was followed to last.
+        placements: Where everything is in it.
+        decided: What the decisions in it are about, read when it is asked for.
+        objects: How many bindings and placements are somewhere.
+        moved: What is elsewhere than in the world that was followed before it.
+    """
+
+    def __init__(self, world: World) -> None:
+        """Read everything."""
+        self.world = world
+        self.placements = PlacedObjects(world)
+        self.decided = DecidedObjects(world)
+        self.objects = 0
+        self.moved: tuple[ObjectMoves, ...] = ()
+        self._loads: dict[str, ClusterLoad] = {}
+        self._numbers: dict[Asked, int] = {}  # many ask the same
+        self._asked: list[Asked] = []
+        for key in self.placements:
+            self._count(key, 1)
+
+    def follow(self, world: World) -> Self:
+        """Go on to another world."""
+        changed = changed_owners(world, self.world)
+        for key in changed:
+            self._count(key, -1)
+        before = {key: self.placements.get(key, ()) for key in changed}
+        self.placements, self.world = self.placements.followed(world, changed), world
+        self.decided = self.decided.followed(world, changed)
+        for key in changed:
+            self._count(key, 1)
+        after = {key: self.placements.get(key, ()) for key in changed}
+        self.moved = differences(before, after)
+        return self
+
+    def on(self, cluster: str) -> ClusterLoad:
+        """Return what is placed on a cluster."""
+        return self._loads.get(cluster, NOTHING)
+
+    def requested_by(self, load: ClusterLoad) -> Resources:
+        """Return what the replicas of a load ask for, sorted by resource."""
+        total: Counter[str] = Counter()
+        for number, (_, replicas) in load.shares.items():
+            total.update({item: amount * replicas for item, amount in self._asked[number]})
+        return {name: Quantity(amount) for name, amount in sorted(total.items())}
+
+    def _count(self, key: ObjectKey, sign: int) -> None:
+        """Count an object where it is, or no longer."""
+        placed = self.placements.get(key, ())
+        output, dialect = self.world.outputs.get(key), dialect_of(key.group)
+        self.objects += sign * bool(placed)
+        if not placed or output is None or dialect is None:
+            return
+        number = self._number(tuple(dialect.view().requested_by(output.body).items()))
+        for name, replicas in placed:
+            load = self._loads.get(name) or self._loads.setdefault(name, ClusterLoad())
+            share = load.shares.get(number) or load.shares.setdefault(number, [0, 0])
+            load.counted = object()
+            share[0] += sign
+            share[1] += sign * replicas
+            if not share[0]:
+                del load.shares[number]  # as if it had never been there
+
+    def _number(self, asked: Asked) -> int:
+        if asked not in self._numbers:
+            self._numbers[asked] = len(self._asked)
+            self._asked.append(asked)
+        return self._numbers[asked]
+
 
 DECLARED = "Declared"
 
@@ -155,3 +266,143 @@ def _taint(taint: Body) -> str:
     """Return a taint as kubectl writes it."""
     value = text(taint, "value")
     return f"{text(taint, 'key')}{f'={value}' if value else ''}:{text(taint, 'effect')}"
+
+
+def by_name(usages: Iterable[Usage]) -> list[Usage]:
+    """Return one usage for each name, in the order of the first of each."""
+    found: dict[str, list[Usage]] = defaultdict(list)
+    for one in usages:
+        found[one.key.name].append(one)
+    return [_joined(sorted(same, key=_order)) for same in found.values()]
+
+
+def _order(usage: Usage) -> int:
+    """Return the order in which a pass asks the APIs."""
+    return CLUSTERS.index(usage.key[:2])
+
+
+def _joined(same: Sequence[Usage]) -> Usage:
+    """Return what is to be said of one cluster; the first that tells its capacity is believed.
+
+    What is placed there is counted by name already, whichever API has placed it.
+    """
+    first, *others = same
+    if not others:
+        return first
+    told = next((one for one in same if one.capacity is not None), first)
+    used: dict[str, Quantity] = {}
+    for one in same:
+        used |= {name: max(taken, used.get(name, taken)) for name, taken in one.used.items()}
+    return replace(
+        first,
+        ready=",".join(dict.fromkeys(one.ready for one in same)),
+        capacity=told.capacity,
+        used=used,
+        free=told.free if told.capacity is None else {**(told.free or {}), **_left(told, used)},
+        over=_beyond(told.capacity or {}, used),
+        taints=tuple(dict.fromkeys(taint for one in same for taint in one.taints)),
+        leaving=any(one.leaving for one in same),
+        region=next(filter(None, (one.region for one in same)), ""),
+        zone=next(filter(None, (one.zone for one in same)), ""),
+        also=tuple(one.key for one in others),
+    )
+
+
+def _left(told: Usage, used: Resources) -> Resources:
+    return less(told.capacity or {}, used)
+
+
+def _beyond(capacity: Resources, used: Resources) -> Resources:
+    over = less(used, capacity).items()
+    return {name: beyond for name, beyond in over if beyond and name in capacity}
+
+
+Down = Mapping[ClusterName, str]
+"""Clusters that are unwell, with what is wrong."""
+
+
+def with_taints(world: World, settings: Settings, kind: Kind, body: Body) -> Body:
+    """Return an object to be shown; a cluster with all taints that scheduling uses.
+
+    Args:
+        world: That has it.
+        settings: Of the repository.
+        kind: Its group and kind.
+        body: As people wrote it.
+    """
+    dialect = dialect_of(kind[0])
+    if dialect is None or dialect.cluster != kind:
+        return body
+    key = ObjectKey(*kind, "", text(mapping(body, "metadata"), "name"))
+    record = world.outputs.get(key)
+    taints = dialect.view().taints_of(body, settings, None if record is None else record.body)
+    return {**body, "spec": {**mapping(body, "spec"), "taints": list(taints)}}
+
+
+def clusters_down(world: World, groups: Iterable[str]) -> Mapping[str, Down]:
+    """Return the clusters that say that they are unwell, each with what is wrong, by group.
+
+    Args:
+        world: Whose clusters.
+        groups: API groups of what was decided; one without an API of ours has no clusters.
+    """
+    return {group: _down(world, group) for group in sorted(set(groups))}
+
+
+def _down(world: World, group: str) -> Down:
+    """Return the clusters of one API that are unwell."""
+    dialect = dialect_of(group)
+    if dialect is None:
+        return {}
+    view = dialect.view()
+    reports = {
+        ClusterName(cluster.key.name): view.report_of(mapping(cluster.body, "status")).down
+        for cluster in world.of_kind(*dialect.cluster)
+    }
+    return {name: down for name, down in reports.items() if down}
+
+
+def scaled(numbers: Mapping[str, Fraction], *, lower_is_better: bool = False) -> Mapping[str, int]:
+    """Return numbers as scores: the best gets 100, the worst -100, those between in proportion.
+
+    Halves are rounded away from zero. Where all are equal each gets 0.
+
+    >>> scaled({"a": Fraction(1), "b": Fraction(2), "c": Fraction(5)}, lower_is_better=True)
+    {'a': 100, 'b': 50, 'c': -100}
+    """
+    least, most = min(numbers.values(), default=0), max(numbers.values(), default=0)
+    if least == most:
+        return dict.fromkeys(numbers, 0)
+    sign = -1 if lower_is_better else 1
+    span = Fraction(most - least, MOST - LEAST)
+    middle = Fraction(most + least, 2)
+    return {name: _rounded(sign * (number - middle) / span) for name, number in numbers.items()}
+
+
+def as_they_are(numbers: Mapping[str, Fraction]) -> Mapping[str, int] | str:
+    """Return numbers that are scores already, or the first name whose number is none."""
+    for name, number in numbers.items():
+        if number.denominator != 1 or not LEAST <= number <= MOST:
+            return name
+    return {name: int(number) for name, number in numbers.items()}
+
+
+def free_shares(usages: Iterable[Usage], resource: str) -> Mapping[ObjectKey, int]:
+    """Return how much of a resource clusters have left: 100 is all of it, -100 is nothing.
+
+    Clusters that do not tell their capacity have no share.
+    """
+    found = {}
+    for one in usages:
+        capacity = None if one.capacity is None else one.capacity.get(resource)
+        free = None if one.free is None else one.free.get(resource)
+        if capacity and free is not None:
+            share = min(Fraction(free, capacity), Fraction(1))
+            found[one.key] = _rounded(LEAST + (MOST - LEAST) * share)
+    return found
+
+
+def _rounded(number: Fraction) -> int:
+    """Return the nearest whole number, halves away from zero."""
+    whole = int(abs(number) + Fraction(1, 2))
+    return whole if number >= 0 else -whole

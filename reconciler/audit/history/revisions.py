@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple, Protocol
 
-from reconciler.core.asked.own_outputs import OwnOutputs
+from reconciler.core.own_outputs import OwnOutputs
+from reconciler.model.identity import RepositoryLayout
 from reconciler.model.moments import parse_moment
-from reconciler.model.repository_layout import RepositoryLayout
 from reconciler.model.world import RULES, WRITES_ASSUMED, World
 
 FROM, AT, VERSION = "Reconciled-From", "Reconciled-At", "Reconciler-Version"

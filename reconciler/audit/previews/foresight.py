@@ -1,26 +1,23 @@
 """What is coming: the passes of the next moments, computed now, if nothing but time goes by.
 
-No rule is written here: it is `reconcile` that is asked, at each moment at which it wants to look
-again, of the world as the pass before would leave it.
+No rule is written here: `reconcile` answers, at each moment at which it wants to look again, for
+the world as the pass before would leave it. What a coming pass does to an object is put into words
+as a clause.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from reconciler.audit.previews.step_words import cause_words, moved_words, step_words, waited_step
-from reconciler.core.asked.affected_objects import SettledWorld
-from reconciler.core.asked.alone import AskedAlone
-from reconciler.core.asked.next_passes import MOMENTS, passes_alone, passes_since
+from reconciler.core.asked import MOMENTS, AskedAlone, SettledWorld, passes_alone, passes_since
 from reconciler.core.changes import Outcome
 from reconciler.core.dialects import PLACED, dialect_of
-from reconciler.core.memo import Memo
-from reconciler.core.next_world import next_world
-from reconciler.core.reconcile import reconcile
-from reconciler.dialects.alone import DependsOnOthers
-from reconciler.model.decision import Decision, Placed
+from reconciler.core.reconcile import Memo, reconcile
+from reconciler.core.rounds import next_world
+from reconciler.dialects.contract import DependsOnOthers
+from reconciler.model.decision import Decision, Placed, Wait, placed_text
 from reconciler.model.identity import ClusterName, ObjectKey
-from reconciler.model.wait import Wait
+from reconciler.model.text import enumerated
 from reconciler.model.world import World
 
 MOST_ALONE = 100
@@ -281,3 +278,46 @@ def _waited(wait: Wait, decision: Decision | None) -> Coming:
 def _tells(decision: Decision) -> bool:
     """Return whether a decision moves something or says what is wrong."""
     return decision.before != decision.after or decision.removed or bool(decision.problem)
+
+
+MOST_NAMES = 8
+
+
+def moved_words(what: str, decision: Decision) -> str:
+    """Return what happens, with where the object is from then on and what it lacks."""
+    if decision.before != decision.after:
+        way = "as of now to" if _gains(decision) else "and it stays on"
+        what = f"{what}, {way} {placed_text(decision.after)}"
+    return f"{what}; {decision.problem}" if decision.problem else what
+
+
+def step_words(decision: Decision) -> str:
+    """Return what an object does that nobody waited for."""
+    if not decision.before:
+        return "it is placed"
+    if decision.before == decision.after or _gains(decision):
+        return "it moves"
+    there = {name for name, _ in decision.after}
+    left = [name for name, _ in decision.before if name not in there]
+    return f"it leaves {enumerated(left, MOST_NAMES)}" if left else "it has fewer replicas"
+
+
+def waited_step(decision: Decision | None) -> str:
+    """Return what an object does that waited for a moment at which anything may happen."""
+    return "it may move" if decision is None or _gains(decision) else step_words(decision)
+
+
+def cause_words(decision: Decision) -> str:
+    """Return why an object moves, with what turned away the clusters that it leaves."""
+    after = dict(decision.after)
+    cause = str(decision.cause)
+    left = [name for name, _ in decision.before if name not in after and name not in cause]
+    told = [f"{name}: {decision.rejected[name]}" for name in left if name in decision.rejected]
+    return f"{cause} ({'; '.join(told)})" if told else cause
+
+
+def _gains(decision: Decision) -> bool:
+    """Return whether any cluster has more of an object than before, or none has it any more."""
+    before = dict(decision.before)
+    more = [count > before.get(name, -1) for name, count in decision.after]
+    return not more or any(more)

@@ -1,28 +1,87 @@
 """What a change of the inputs would move: two passes at the same moment, compared.
 
-One pass takes the branch as it is, the other one takes it after the merge. What both do happens
-anyway; the rest is what the merge is about.
+One pass takes the branch as it is, the other takes it after the merge. What both do happens in any
+case; the difference is due to the merge. Three more comparisons follow the same way: two foresights
+for what the change brings about later, the files delivered to each cluster as counts, and the
+manifests of each cluster before and after.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
+from difflib import unified_diff
 from enum import StrEnum
 
-from reconciler.audit.fleet.cluster_health import Down, clusters_down
-from reconciler.audit.previews.delivery_changes import DeliveryChange, delivery_changes
-from reconciler.audit.previews.foresight import Coming
+from reconciler.audit.fleet.usage import Down, clusters_down
+from reconciler.audit.previews.foresight import Coming, foresee_each, told_by
 from reconciler.audit.previews.placement_moves import PlacementMove, moves_of, parts_moved
 from reconciler.audit.previews.warn import Question, warnings_of
-from reconciler.core.changes import DeleteFile, Outcome
-from reconciler.core.dialects import dialect_of
-from reconciler.core.memo import Memo
-from reconciler.core.progress import RunProgress, progress_in
-from reconciler.core.reconcile import reconcile
-from reconciler.dialects.merge_warning import Warned
+from reconciler.core.asked import SettledWorld, passes_since
+from reconciler.core.changes import Change, DeleteFile, Outcome
+from reconciler.core.dialects import DIALECTS, dialect_of
+from reconciler.core.message import RunProgress, progress_in
+from reconciler.core.reconcile import Memo, reconcile
+from reconciler.core.rounds import next_world
+from reconciler.delivery.kustomization import FILE as KUSTOMIZATION
+from reconciler.delivery.settings import Destination, decode_delivery, recorded
+from reconciler.dialects.renderer import Rendered, Renderer
+from reconciler.dialects.view import Warned
+from reconciler.manifests.secrets import without_secrets
+from reconciler.manifests.text.emitter import encode
 from reconciler.model.decision import Decision, Placed
 from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.model.settings import settings_in
 from reconciler.model.world import Fault, World
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class DeliveryChange:
+    """How many files of a cluster come or change, and how many go.
+
+    The cluster is `""` for files of no cluster alone, such as lists of clusters.
+    """
+
+    transport: str
+    cluster: ClusterName
+    written: int
+    removed: int
+
+
+def delivery_changes(
+    merged: World, outcome: Outcome, baseline: Outcome
+) -> tuple[DeliveryChange, ...]:
+    """Return what a change does to delivered files on the branch that is served, sorted.
+
+    Args:
+        merged: The world with the change.
+        outcome: Of a pass over it.
+        baseline: Of a pass without the change; what both do is left out.
+    """
+    known = set(baseline.delivered)
+    configured = decode_delivery(settings_in(merged)).on("").destinations
+    destinations = tuple(sorted({*configured, *recorded(merged.outputs)}))
+    counts: Counter[tuple[str, ClusterName, bool]] = Counter()
+    for one in outcome.delivered:
+        if one in known or one.path.endswith(f"/{KUSTOMIZATION}"):
+            continue
+        found = _destination(one, destinations)
+        if found is not None:
+            counts[found.transport, found.cluster_of(one.path), isinstance(one, DeleteFile)] += 1
+    return tuple(
+        DeliveryChange(
+            transport,
+            cluster,
+            written=counts[transport, cluster, False],
+            removed=counts[transport, cluster, True],
+        )
+        for transport, cluster in sorted({(transport, cluster) for transport, cluster, _ in counts})
+    )
+
+
+def _destination(change: Change, destinations: tuple[Destination, ...]) -> Destination | None:
+    """Return where a file is delivered to."""
+    return next((one for one in destinations if one.holds(change.path)), None)
 
 
 class Kind(StrEnum):
@@ -284,3 +343,133 @@ def _removed(outcome: Outcome, world: World) -> set[str]:
         for change in outcome.changes
         if isinstance(change, DeleteFile) and not change.path.startswith(f"{world.output_root}/")
     }
+
+
+def look_ahead(
+    base: World,
+    merged: World,
+    now: datetime,
+    *,
+    baseline: Outcome | None = None,
+    settled: SettledWorld | None = None,
+) -> Preview:
+    """Return what a change of the inputs moves, now and later.
+
+    Args:
+        base: The world without the change.
+        merged: The world with it.
+        now: Moment at which a pass would run.
+        baseline: What happens without the change, if not what a pass makes of `base` now.
+        settled: A world in which nothing moves, if one is known; it only saves work.
+    """
+    (without, theirs), (outcome, ours) = _told_by_each(base, merged, now, settled)
+    found = compared(base, merged, now, baseline or without, outcome)
+    return replace(
+        found,
+        later=tuple(one for one in ours if one not in theirs),
+        averted=_averted(ours, theirs),
+        later_anyway=tuple(one for one in ours if one in theirs),
+    )
+
+
+def _told_by_each(
+    base: World, merged: World, now: datetime, settled: SettledWorld | None
+) -> list[tuple[Outcome, tuple[Coming, ...]]]:
+    """Return what a pass makes of two worlds now, and what comes later in each of them."""
+    plain = not (_delivers(base) or _delivers(merged))
+    told = passes_since(settled, now, base, merged) if settled is not None and plain else None
+    if told is not None:
+        first = [passes[0][1] for passes in told]
+        coming = [told_by(passes) for passes in told]
+    else:
+        memo = Memo()
+        begun = [(world, reconcile(world, now, memo=memo)) for world in (base, merged)]
+        first = [outcome for _, outcome in begun]
+        coming = foresee_each(begun, now, memo=memo)
+    later = (tuple(one for one in found if one.at > now) for found in coming)
+    return list(zip(first, later, strict=True))
+
+
+def _delivers(world: World) -> bool:
+    """Return whether a pass may write files of clusters."""
+    configured = decode_delivery(settings_in(world)).destinations
+    return bool(configured or recorded(world.outputs))
+
+
+def _averted(ours: tuple[Coming, ...], theirs: tuple[Coming, ...]) -> tuple[Coming, ...]:
+    """Return what does not come any more, not at another moment either."""
+    still = {(one.key, one.why) for one in ours}
+    return tuple(one for one in theirs if (one.key, one.why) not in still)
+
+
+Texts = Mapping[tuple[ClusterName, ObjectKey], str]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ManifestChange:
+    """One object on one cluster: the lines of a unified diff, without their ends."""
+
+    cluster: ClusterName
+    key: ObjectKey
+    lines: tuple[str, ...]
+
+
+def manifest_changes(base: World, merged: World, now: datetime) -> list[ManifestChange]:
+    """Return what passes at a moment make otherwise on clusters with a change, sorted.
+
+    Values of Secrets are hidden, so a change of nothing else is not told.
+
+    Args:
+        base: The world without the change.
+        merged: The world with it.
+        now: Moment of both passes.
+    """
+    memo = Memo()
+    before, after = (
+        next_world(world, reconcile(world, now, memo=memo)) for world in (base, merged)
+    )
+    found: list[ManifestChange] = []
+    for dialect in DIALECTS:
+        renderers = dialect.renderers()
+        sides = [renderers.of(world, settings_in(world)) for world in (before, after)]
+        affected = renderers.affected(before, after)
+        stays = settings_in(before) == settings_in(after)
+        if affected is not None and not affected.questions and stays:
+            owners = set(affected.own)
+        else:
+            owners = {key for side in sides for key in side.owners()}
+        for owner in sorted(owners):
+            found += _changes(owner, *sides)
+    return sorted(found)
+
+
+def _changes(owner: ObjectKey, before: Renderer, after: Renderer) -> Iterator[ManifestChange]:
+    """Yield how the manifests of one decision differ."""
+    then, now = before.render(owner), after.render(owner)
+    old, new = _texts(then), _texts(now)
+    stays = frozenset[ClusterName]()
+    if now is not None:
+        stays = now.kept.union(one.cluster for one in now.failed)
+    for place in sorted(old.keys() | new.keys()):
+        cluster, key = place
+        if old.get(place) != new.get(place) and not (place not in new and cluster in stays):
+            yield ManifestChange(cluster, key, tuple(_diff(place, old, new)))
+
+
+def _texts(rendered: Rendered | None) -> Texts:
+    """Return the manifests of a decision as text."""
+    if rendered is None:
+        return {}
+    return {
+        (work.cluster, key): encode(without_secrets(manifest))
+        for work in rendered.works
+        for key, manifest in work.manifests.items()
+    }
+
+
+def _diff(place: tuple[ClusterName, ObjectKey], old: Texts, new: Texts) -> Iterator[str]:
+    """Yield the lines of a unified diff."""
+    cluster, key = place
+    then, now = (texts.get(place, "").splitlines() for texts in (old, new))
+    before, after = (f"{cluster}: {key}" if place in texts else "/dev/null" for texts in (old, new))
+    return unified_diff(then, now, before, after, lineterm="")

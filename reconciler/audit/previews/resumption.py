@@ -6,11 +6,10 @@ from datetime import datetime
 
 from reconciler.audit.fleet.suspensions import Suspender, suspenders_of
 from reconciler.audit.previews.edits import put
-from reconciler.audit.proofs.replay import Replay
+from reconciler.audit.replay import Replay
 from reconciler.core.dialects import KINDS
-from reconciler.core.memo import Memo
-from reconciler.core.reconcile import reconcile
-from reconciler.manifests.suspension import SUSPEND
+from reconciler.core.reconcile import Memo, reconcile
+from reconciler.manifests.admission import SUSPEND
 from reconciler.model.body import Body
 from reconciler.model.decision import Decision, placed_text
 from reconciler.model.fields import mapping

@@ -4,11 +4,11 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from reconciler.audit.fleet.cluster_health import clusters_down
+from reconciler.audit.fleet.usage import clusters_down
 from reconciler.core.changes import Outcome, WriteFile
 from reconciler.core.dialects import CLUSTERS, DIALECTS
-from reconciler.core.inputs.input_files import inputs_in
-from reconciler.dialects.merge_warning import MergeEffects, Warned
+from reconciler.core.inputs.index import inputs_in
+from reconciler.dialects.view import MergeEffects, Warned
 from reconciler.model.decision import Decision
 from reconciler.model.fields import mapping
 from reconciler.model.identity import ObjectKey

@@ -1,15 +1,37 @@
-"""How a preview is put into words, the same in every format."""
+"""How a preview is put into words: the same in every format, then as JSON and Markdown.
 
-from dataclasses import dataclass
-from datetime import timedelta
+The Markdown is one comment on a pull request. Whatever comes from a manifest stands in code, where
+a forge makes no links, mentions or HTML of it, and without the characters by which it could leave
+it. Where removals are held back, the words include the line of the configuration that a user
+merges to let them go, and what it does.
+"""
 
-from reconciler.audit.previews.delivery_changes import DeliveryChange
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from reconciler.audit.json_shapes import coming_json, fault_json, object_json, placed_json
 from reconciler.audit.previews.foresight import Coming
 from reconciler.audit.previews.placement_moves import PlacementMove
-from reconciler.audit.previews.preview import Counts, Kind, Preview, PreviewEntry
+from reconciler.audit.previews.preview import (
+    Counts,
+    DeliveryChange,
+    Kind,
+    Preview,
+    PreviewEntry,
+    preview,
+)
+from reconciler.core.message import plain
+from reconciler.manifests.edits.documents import update_document
+from reconciler.manifests.text.emitter import encode
+from reconciler.model.body import Body
 from reconciler.model.decision import placed_text
+from reconciler.model.fields import mapping
+from reconciler.model.identity import ObjectKey, Origin
 from reconciler.model.moments import format_moment
-from reconciler.model.world import Fault
+from reconciler.model.remembered import branched
+from reconciler.model.settings import CONFIGURATION, CONFIGURATION_PATH
+from reconciler.model.world import Fault, Manifest, World
 
 NOTHING = "Nothing moves"
 DELIVERED = "Delivered, by this change"
@@ -162,3 +184,248 @@ def footer(preview: Preview) -> str:
 def _counted(number: int, one: str, many: str) -> str:
     """Return `1 replica moves`, `2 replicas move`, or nothing for none."""
     return f"{number} {one if number == 1 else many}" if number else ""
+
+
+def preview_json(preview: Preview, heading: Heading, **facts: object) -> dict[str, object]:
+    """Return a preview as plain data; `facts` say what was compared."""
+    recheck_at = preview.recheck_at
+    return {
+        "of": heading.line,
+        **facts,
+        "at": format_moment(preview.now),
+        "recheckAt": None if recheck_at is None else format_moment(recheck_at),
+        "headline": title(preview),
+        "changes": preview.changes,
+        "counts": _counts(preview.counts),
+        "objects": [_entry(entry) for entry in preview.entries],
+        "anyway": [_entry(entry) for entry in preview.anyway],
+        "later": [coming_json(coming) for coming in preview.later],
+        "averted": [coming_json(coming) for coming in preview.averted],
+        "laterAnyway": [coming_json(coming) for coming in preview.later_anyway],
+        "warnings": [
+            {"rule": w.rule, "subject": w.subject, "message": w.message} for w in preview.warnings
+        ],
+        "faults": [fault_json(fault) for fault in preview.faults],
+        "mended": [fault_json(fault) for fault in preview.mended],
+        "removes": list(preview.removes),
+        "progress": [
+            {"object": object_json(one.key), "clause": one.clause} for one in preview.progress
+        ],
+        "delivered": [
+            {
+                "transport": one.transport,
+                "cluster": str(one.cluster),
+                "written": one.written,
+                "removed": one.removed,
+            }
+            for one in preview.delivered
+        ],
+    }
+
+
+def _counts(counts: Counts) -> dict[str, int]:
+    """Return how many objects become what, and how many replicas come and go."""
+    return {
+        "changed": counts.changed,
+        "new": counts.new,
+        "removed": counts.removed,
+        "unschedulable": counts.stuck,
+        "moving": counts.moving,
+        "starting": counts.starting,
+        "stopping": counts.stopping,
+    }
+
+
+def _entry(entry: PreviewEntry) -> dict[str, object]:
+    return {
+        "object": object_json(entry.key),
+        "subject": entry.subject,
+        "becomes": str(entry.kind),
+        "cause": entry.cause,
+        "clusters": [
+            {"cluster": str(m.cluster), "before": m.before, "after": m.after, "delta": m.delta}
+            for m in entry.moves
+        ],
+        "problem": entry.problem,
+        "rejected": [
+            {"cluster": str(name), "reason": reason} for name, reason in entry.rejected.items()
+        ],
+        "withoutChange": placed_json(entry.otherwise),
+    }
+
+
+MARKER = "<!-- reconciler:plan -->"
+LIMIT_BYTES = 65_536  # of a comment on GitHub, in characters; bytes are on the safe side
+RESERVED_BYTES = 1024  # for what is said of the sections that do not fit
+MOST_ROWS = 40
+LONGEST_TEXT = 300
+
+
+def preview_markdown(preview: Preview, heading: Heading, *, limit_bytes: int = LIMIT_BYTES) -> str:
+    """Return a comment with a hidden marker, by which it can be found and edited in place.
+
+    Sections that do not fit are left out, the least important ones first, and counted.
+    """
+    head = [MARKER, f"### {heading.verb.capitalize()}: {title(preview)}", ""]
+    head += [_code(heading.line), "", ""]
+    warnings = [_line(f"⚠️ {_named(w.subject)}{_code(w.message)}") for w in preview.warnings]
+    faults = [_line(f"❌ {_fault(fault)}") for fault in preview.faults]
+    faults += [_line(f"✅ mended: {_code(fault_line(fault))}") for fault in preview.mended]
+    faults += [_line(f"🗑️ the pass removes {_code(path)}") for path in preview.removes]
+    objects = [_section(entry) for entry in preview.entries]
+    runs = [_line(_code(str(one))) for one in preview.progress]
+    anyway = [_line(f"{_code(e.subject)}: {_code(summary(e))}") for e in preview.anyway]
+    delivered = [_line(_code(delivered_text(one))) for one in preview.delivered]
+    room = limit_bytes - RESERVED_BYTES - _size(head)
+    text = list(head)
+    for above, parts, what in (
+        ("", warnings, "warnings"),
+        ("", faults, "faults"),
+        ("", objects, "objects"),
+        ("\n**Runs, by this change:**\n\n", runs, "steps of runs"),
+        ("\n**Anyway, without this change:**\n\n", anyway, "objects that move anyway"),
+        (f"\n**{DELIVERED}:**\n\n", delivered, "clusters that get other files"),
+        *((f"\n**{told}:**\n\n", _later(found), told) for told, found in later_blocks(preview)),
+    ):
+        taken = _fit(parts, room - len(above.encode()))
+        if parts:
+            text.append(above)
+        text += taken
+        room -= _size(taken) + len(above.encode())
+        if len(taken) < len(parts):
+            text.append(f"\n*… and {len(parts) - len(taken)} more {what}, left out for length*\n")
+        if taken:
+            text.append("\n")
+    text.append(f"\n<sub>{_code(footer(preview))}</sub>\n")
+    return "\n".join(text[: len(head)]) + "".join(text[len(head) :])
+
+
+def _later(found: Iterable[Coming]) -> list[str]:
+    """Return what comes later, a line each."""
+    return [_line(_code(later_text(coming))) for coming in found]
+
+
+def _section(entry: PreviewEntry) -> str:
+    """Return one object: a title to open, a table, and why."""
+    title = f"<details><summary>{_html(entry.subject)}: {_html(summary(entry))}</summary>\n\n"
+    rows = ["| cluster | before | after | change |\n| --- | ---: | ---: | ---: |\n"]
+    rows += [
+        f"| {_code(m.cluster)} | {share(m.before)} | {share(m.after)} | {change(m)} |\n"
+        for m in entry.moves[:MOST_ROWS]
+    ]
+    if len(entry.moves) > MOST_ROWS:
+        rows.append(f"| and {len(entry.moves) - MOST_ROWS} more clusters | | | |\n")
+    said = [f"\n{_code(entry.kind)} {_code(reason(entry))}\n"]
+    if entry.problem:
+        said.append(f"\n{_code(entry.problem)}\n")
+        shown = list(entry.rejected.items())[:MOST_ROWS]
+        said.append("\n" + "".join(_line(f"{_code(name)}: {_code(why)}") for name, why in shown))
+    return "".join((title, *rows, *said, "\n</details>\n\n"))
+
+
+def _fit(parts: Sequence[str], room: int) -> list[str]:
+    """Return as many of the first parts as there is room for."""
+    taken = []
+    for part in parts:
+        room -= len(part.encode())
+        if room < 0:
+            break
+        taken.append(part)
+    return taken
+
+
+def _size(parts: Iterable[str]) -> int:
+    return sum(len(part.encode()) + 1 for part in parts)
+
+
+def _line(text: str) -> str:
+    return f"- {text}\n"
+
+
+def _named(subject: str) -> str:
+    return f"{_code(subject)}: " if subject else ""
+
+
+def _code(text: str) -> str:
+    """Return text as code: no backtick ends it, no pipe ends a table's cell."""
+    return f"`{_safe(text).replace('`', chr(39)).replace('|', '¦') or ' '}`"
+
+
+def _fault(fault: Fault) -> str:
+    """Return a fault; a long message does not cut off what would be right."""
+    told = _code(fault_line(replace(fault, expected="")))
+    return f"{told}, expected: {_code(fault.expected)}" if fault.expected else told
+
+
+def _html(text: str) -> str:
+    """Return text as code in HTML, for the one place where Markdown is not read."""
+    escaped = _safe(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return f"<code>{escaped}</code>"
+
+
+def _safe(text: str) -> str:
+    """Return one printable line of bounded length that no search for our marker finds."""
+    line = plain(text).replace("<!--", "<! --")
+    return line if len(line) <= LONGEST_TEXT else f"{line[: LONGEST_TEXT - 1]}…"
+
+
+def permitted_file(world: World, content: bytes, allowed: str) -> bytes:
+    """Return the configuration's file with the line that lets removals go.
+
+    Args:
+        world: As the pass found it.
+        content: Of the file, `b""` if there is none.
+        allowed: The digest.
+
+    Raises:
+        ValueError: The file is written in a way that cannot be edited without touching the rest.
+    """
+    found = _configuration(world)
+    if not content or found is None:
+        return encode(_with(None, allowed)).encode()
+    place = (found.origin.index, found.origin.pointer)
+    wanted = {"spec": {"safety": {"allow": allowed}}}
+    return update_document(content, CONFIGURATION_PATH, place, {}, wanted)
+
+
+def permission_text(world: World, allowed: str, now: datetime) -> str:
+    """Return in Markdown what letting removals go would move, as a plan has it.
+
+    Args:
+        world: As the pass found it.
+        allowed: The digest.
+        now: Moment at which a pass would run.
+    """
+    found = preview(world, _permitting(world, allowed), now)
+    return preview_markdown(found, Heading("plan", f"letting {allowed} go"))
+
+
+def _permitting(world: World, allowed: str) -> World:
+    """Return the world after the line was merged."""
+    found = _configuration(world)
+    key = ObjectKey(*CONFIGURATION, "", "main") if found is None else found.key
+    origin = Origin(CONFIGURATION_PATH) if found is None else found.origin
+    body = _with(None if found is None else found.body, allowed)
+    return replace(
+        world,
+        inputs=branched(world.inputs, {key: Manifest(key, origin, body)}),
+        kinds=world.kinds.next(),
+        output_kinds=world.output_kinds.next(),
+    )
+
+
+def _configuration(world: World) -> Manifest | None:
+    found = world.of_kind(*CONFIGURATION)
+    return found[0] if found else None
+
+
+def _with(body: Body | None, allowed: str) -> Body:
+    """Return a configuration with the line."""
+    group, kind = CONFIGURATION
+    known: Mapping[str, object] = body or {
+        "apiVersion": f"{group}/v1alpha1",
+        "kind": kind,
+        "metadata": {"name": "main"},
+    }
+    spec = mapping(known, "spec")
+    return {**known, "spec": {**spec, "safety": {**mapping(spec, "safety"), "allow": allowed}}}

@@ -1,36 +1,82 @@
-"""Answers of the served page: an address and its query become a whole page."""
+"""Answers of the served page: an address and its query become a whole page.
 
-from collections.abc import Callable, Sequence
+The query is text; a view gets it as a typed question.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from reconciler.audit.short_id import short_id
-from reconciler.cli.page.queries import (
-    Query,
-    cluster_query,
-    matrix_query,
-    number_in,
-    object_query,
-    only,
-)
 from reconciler.cli.page.views import PageMemory, PageViews
 from reconciler.errors import ReconcilerError, UsageError
 from reconciler.model.identity import ObjectKey
+from reconciler.model.text import short_id
 from reconciler.model.world import Kinds
-from reconciler.page.chosen_objects import called
-from reconciler.page.commands import KEY, command_for, object_command
-from reconciler.page.forge import NO_FORGE, ForgeLinks
-from reconciler.page.links import Anchor, ServedLinks
-from reconciler.page.menu import TITLES, menu_of, titled
-from reconciler.page.notice import Notice
+from reconciler.page.fleet import ClusterQuery
+from reconciler.page.links import (
+    KEY,
+    NO_FORGE,
+    TITLES,
+    Anchor,
+    ForgeLinks,
+    Notice,
+    ServedLinks,
+    command_for,
+    menu_of,
+    object_command,
+    titled,
+)
+from reconciler.page.lists import ObjectChoice, ObjectStates, called
+from reconciler.page.matrix import BY_NAMESPACE, MatrixQuery
+from reconciler.page.objects import ObjectQuery
 from reconciler.page.rendering import Frame, PagePart, render
-from reconciler.page.states import ObjectStates
-from reconciler.shell.clock import SystemClock
+from reconciler.shell.resources import SystemClock
 
 if TYPE_CHECKING:
     from reconciler.library.fleet import FleetRepository
     from reconciler.model.world import World
-    from reconciler.page.object_detail import ObjectView
+    from reconciler.page.objects import ObjectView
+
+
+Query = Mapping[str, str]
+
+
+def _choice(query: Query) -> ObjectChoice:
+    return ObjectChoice(**only(query, ("namespace", "selector", "name", "cluster")))
+
+
+def matrix_query(query: Query) -> MatrixQuery:
+    """Return what is asked of the view."""
+    return MatrixQuery(
+        choice=_choice(query),
+        group=query.get("group", "") or BY_NAMESPACE,
+        page=number_in(query, "page"),
+        across=number_in(query, "across"),
+    )
+
+
+def object_query(query: Query) -> ObjectQuery:
+    """Return what is asked of the view."""
+    words = only(query, ("state", "sort"))
+    return ObjectQuery(choice=_choice(query), **words, page=number_in(query, "page"))
+
+
+def cluster_query(query: Query) -> ClusterQuery:
+    """Return what is asked of the view."""
+    words = only(query, ("state", "region", "zone", "name", "sort"))
+    return ClusterQuery(**words, page=number_in(query, "page"))
+
+
+def only(query: Query, names: Sequence[str]) -> dict[str, str]:
+    """Return some words of a query, `""` for those that are not there."""
+    return {name: query.get(name, "") for name in names}
+
+
+def number_in(query: Query, name: str) -> int:
+    """Return a number of a query, 1 if it is none."""
+    text = query.get(name, "")
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 7 else 1
+
 
 LOAD = "load"
 AT_LOAD = 200  # pieces of the past that are read before the first view: 40 s at most
@@ -199,7 +245,7 @@ class PageAnswers:
 
     def _manifest(self, views: PageViews, query: Query) -> AnsweredView:
         """Return the texts of one object."""
-        from reconciler.cli.page.manifest_texts import manifest_view
+        from reconciler.cli.page.one_object import manifest_view
 
         key = ObjectKey(*(query.get(name, "") for name in KEY))
         found = manifest_view(views, key, query.get("at", ""))
@@ -260,7 +306,7 @@ class PageAnswers:
 
     def _rebalancers(self, views: PageViews, problem: str) -> AnsweredView:
         """Return every rebalancer, and what comes of them."""
-        from reconciler.cli.page.rebalancer_views import rebalancers_view
+        from reconciler.cli.page.one_object import rebalancers_view
 
         found = rebalancers_view(views, problem)
         parts = [PagePart("rebalancers", "rebalancers.html", found)]
@@ -276,7 +322,7 @@ class PageAnswers:
 
     def _plan(self, views: PageViews, query: Query) -> AnsweredView:
         """Return what merging a branch would move, or the form that asks for it."""
-        from reconciler.cli.page.asked_plans import plan_parts
+        from reconciler.cli.page.plans import plan_parts
 
         branch = query.get("branch", "")
         parts = plan_parts(self.fleet, (self.branch, views.head), branch)
@@ -284,7 +330,7 @@ class PageAnswers:
 
     def _composed(self, views: PageViews, query: Query, verb: str) -> AnsweredView:
         """Return what a verb would write about objects, and what that would move."""
-        from reconciler.cli.page.composed import composed_change
+        from reconciler.cli.page.plans import composed_change
 
         trail = [titled("objects", LINKS)]
         if query.get("of") == "objects":  # all that a list shows, on any page
@@ -298,7 +344,7 @@ class PageAnswers:
 
     def _what_if(self, views: PageViews, query: Query) -> AnsweredView:
         """Return what would move if something happened, or the form that asks for it."""
-        from reconciler.cli.page.asked_plans import what_if_parts
+        from reconciler.cli.page.plans import what_if_parts
 
         return AnsweredView(TITLES["what-if"], what_if_parts(views.world, query))
 

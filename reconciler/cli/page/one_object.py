@@ -1,33 +1,57 @@
-"""One object as the page shows it: asked as `why`, `history` and `events` ask."""
+"""One object as the page shows it, asked as `why`, `history` and `events` ask.
 
+Its texts are shown as they are, or as what a pass changed. Rebalancers have a view of all: their
+columns, their progress, and what comes of them.
+"""
+
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from reconciler.audit.fleet.delivered_copies import CopiesOf
-from reconciler.audit.fleet.placed import named, placed_on
-from reconciler.cli.objects.event_reader import EventReader
-from reconciler.core.dialects import dialect_of
-from reconciler.dialects.copy_status import Report
+from reconciler.audit.fleet.copies import CopiesOf
+from reconciler.audit.fleet.placed import decision_on, named, parts_of, placed_on
+from reconciler.audit.history.revisions import UnreadableRevision
+from reconciler.audit.named_object import near, spelled
+from reconciler.cli.event_reader import EventReader
+from reconciler.cli.page.views import ComingView, PageViews
+from reconciler.cli.printing import coming_cell
+from reconciler.cli.tables import Layout, rows_of, suspended_kinds, table_of
+from reconciler.core.dialects import KINDS, PLACED, dialect_of
+from reconciler.core.own_outputs import own_outputs
+from reconciler.dialects.view import Report
+from reconciler.errors import UsageError
 from reconciler.library.subject import Subject
+from reconciler.manifests.text.emitter import encode
+from reconciler.model.fields import mapping
+from reconciler.model.moments import format_moment
 from reconciler.model.settings import settings_in
-from reconciler.page.chosen_objects import called
 from reconciler.page.links import Anchor, Links
-from reconciler.page.object_detail import ObjectView, copy_lines, history_line, object_view
-from reconciler.page.pictures.past import Past
-from reconciler.page.states import SUSPENDED, ObjectStates
-from reconciler.shell.clock import SystemClock
-from reconciler.shell.reading.branch_files import branch_files
+from reconciler.page.lists import SUSPENDED, ObjectStates, called
+from reconciler.page.objects import (
+    ManifestView,
+    ObjectView,
+    ShownText,
+    copy_lines,
+    history_line,
+    object_view,
+    shown_difference,
+    shown_text,
+)
+from reconciler.page.pictures import Past
+from reconciler.shell.reading.sources import branch_files
+from reconciler.shell.resources import SystemClock
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from reconciler.audit.history.decision_history import Event
-    from reconciler.audit.proofs.replay import Replay
+    from reconciler.audit.history.decisions import Event
+    from reconciler.audit.previews.foresight import Coming
     from reconciler.audit.reasons import Why
+    from reconciler.audit.replay import Replay
+    from reconciler.model.body import Body
     from reconciler.model.identity import ObjectKey
     from reconciler.model.world import World
     from reconciler.shell.reading.revisions import GitRevisions
+
 
 EVENTS, HISTORY = 20, 8
 FULL = "full"  # in an address: why and the history, too
@@ -207,3 +231,141 @@ def _title(person: "ObjectKey") -> str:
     """Return an object as people call it, with where it is."""
     scope = f" in {person.namespace}" if person.namespace else ""
     return f"{called(person)}{scope}"
+
+
+PASSES = 5  # whose changes can be chosen
+
+
+def manifest_view(views: "PageViews", key: "ObjectKey", at: str) -> ManifestView:
+    """Return the view.
+
+    Args:
+        views: What is known of the commit.
+        key: What a person wrote, or what is decided about it.
+        at: Full hex id of the pass of which the change is shown, `""` for the present files.
+
+    Raises:
+        UsageError: There is no such object, or no such pass.
+    """
+    world = views.world
+    decided = key if key[:2] in PLACED else decision_on(key)
+    outputs = () if decided is None else parts_of(world, decided)
+    own = world.outputs.get(decided or key)
+    if key not in world.inputs and own is None and not outputs:
+        raise UsageError(f"there is no {spelled(key)} at this commit{near(world, key)}")
+    texts: list[ShownText] = []
+    if at:
+        texts = list(_changes(views, decided or key, at))
+    else:
+        documents = [world.inputs.get(key), world.outputs.get(key), own, *outputs]
+        seen = {one.origin: one for one in documents if one is not None}
+        texts = [
+            shown_text(
+                one.origin.path, one.body, is_here=not world.apart or one.key in world.inputs
+            )
+            for one in seen.values()
+        ]
+    told = decided is not None and decided in world.outputs
+    return ManifestView(
+        key=key,
+        texts=texts,
+        object=Anchor(called(key), views.links.object(key)) if told else None,
+        passes=[*_passes(views, key, decided)] if decided is not None else [],
+        chosen=at,
+    )
+
+
+def _passes(
+    views: "PageViews", key: "ObjectKey", decided: "ObjectKey"
+) -> Iterator[tuple[Anchor, str]]:
+    """Yield the newest passes that moved the object, with when."""
+    for step in views.passes.newest(PASSES):
+        if any(one.key == decided for one in step.every):
+            anchor = Anchor(step.subject, views.links.manifest(key, step.revision))
+            yield anchor, format_moment(step.at)
+
+
+def _changes(views: "PageViews", key: "ObjectKey", at: str) -> Iterator[ShownText]:
+    """Yield what a pass changed in the outputs of an object, file by file."""
+    revisions = views.revisions
+    views.passes.check("at", at)
+    commit = revisions.commit_at(at)
+    only = own_outputs(key, revisions.layout.output_root)
+    sides: list[dict[str, Body]] = []
+    for revision in (commit.parent, commit.revision):
+        world = None if revision is None else revisions.world_at(revision, only=only)
+        if isinstance(world, UnreadableRevision):
+            raise UsageError(world.reason)
+        sides.append({} if world is None else dict(_outputs(world, key)))
+    before, after = sides
+    for path in sorted({*before, *after}):
+        found = shown_difference(path, before.get(path), after.get(path))
+        if found is not None:
+            yield found
+
+
+def _outputs(world: "World", key: "ObjectKey") -> "Iterator[tuple[str, Body]]":
+    """Yield the outputs of an object by path."""
+    own = world.outputs.get(key)
+    for one in (*(() if own is None else (own,)), *parts_of(world, key)):
+        yield one.origin.path, one.body
+
+
+UNKNOWN = "not computed yet"
+
+
+class RebalancerRow(NamedTuple):
+    """One rebalancer: its columns, its name, the lines of its status."""
+
+    cells: Sequence[str]
+    name: str
+    status: Sequence[str]
+
+
+class RebalancersView(NamedTuple):
+    """All of them, a table each kind, and what comes of them."""
+
+    tables: Sequence[tuple[str, Sequence[str], Sequence[RebalancerRow]]]
+    coming: ComingView
+
+
+def rebalancers_view(views: PageViews, problem: str = "") -> RebalancersView:
+    """Return every rebalancer with its progress, and its next run.
+
+    Args:
+        views: What is known of the commit.
+        problem: As for `PageViews.unknown`.
+    """
+    world = views.world
+    kinds: dict[tuple[str, str], list[ObjectKey]] = {}
+    for key in sorted(key for key in world.inputs if key[:2] in KINDS.removable):
+        kinds.setdefault((key.group, key.kind), []).append(key)
+    every = [key for keys in kinds.values() for key in keys]
+    coming = views.coming(problem) if every else ComingView(())
+    comes: dict[ObjectKey, list[Coming]] = {key: [] for key in every}
+    for one in coming.found:
+        comes.get(one.key, []).append(one)
+    found = rows_of(world, every, SystemClock().now(), suspensions=views.suspensions)
+    rows = {
+        key: replace(row, coming=UNKNOWN if coming.note else coming_cell(comes[key]))
+        for key, row in found.items()
+    }
+    tables = []
+    for kind, keys in kinds.items():
+        namespaced = any(key.namespace for key in keys)
+        layout = Layout(wide=True, namespaces=True, suspended=suspended_kinds(rows))
+        table = table_of(kind, layout, namespaced=namespaced)
+        listed = [
+            RebalancerRow(table.cells(key, rows[key]), key.name, _progress(world, key))
+            for key in keys
+        ]
+        tables.append((kind[1], table.titles, listed))
+    told = [one for one in coming.found if one.key in comes]
+    return RebalancersView(tables, ComingView(told, coming.note))
+
+
+def _progress(world: "World", key: "ObjectKey") -> list[str]:
+    """Return the status of a rebalancer, line by line, `[]` if no pass has seen it."""
+    ours = world.outputs.get(key)
+    status = {} if ours is None else mapping(ours.body, "status")
+    return encode(dict(status)).splitlines() if status else []

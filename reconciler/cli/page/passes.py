@@ -1,20 +1,29 @@
-"""The passes of a branch as the page shows them: a window of its history, told by the index."""
+"""The passes of a branch as the page shows them: a window of its history.
+
+No view walks the history. The index is read once and then followed from commit to commit; it has
+what the newest commits moved. It is filled while no view is asked for, and says how far it is.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from reconciler.audit.fleet.placed import named
 from reconciler.audit.fleet.placed_objects import PlacedObjects, changed_owners
-from reconciler.audit.history.commit_moves import differences
+from reconciler.audit.history.events import needed
+from reconciler.audit.history.moves import (
+    CommitMoves,
+    commit_moves,
+    differences,
+    moves_of_commit,
+    pieces_of,
+)
 from reconciler.audit.history.revisions import UnreadableRevision, pass_of
-from reconciler.cli.page.history_index import MOST_COMMITS
-from reconciler.errors import UsageError
-from reconciler.page.chosen_objects import called
+from reconciler.errors import ReconcilerError, UsageError
 from reconciler.page.links import Anchor, Links
+from reconciler.page.lists import called
 from reconciler.page.matrix import MatrixQuery, matrix_view
-from reconciler.page.pictures.pass_bars import passes_picture
 from reconciler.page.timeline import (
     MOST_MOVES,
     FoundCommit,
@@ -22,15 +31,19 @@ from reconciler.page.timeline import (
     TimelineView,
     drawn,
     moved_objects,
+    passes_picture,
 )
+from reconciler.shell.git.history import cut_off
 
 if TYPE_CHECKING:
-    from reconciler.audit.history.commit_moves import ObjectMoves
-    from reconciler.audit.history.revisions import Commit
-    from reconciler.cli.page.history_index import HistoryIndex
+    from datetime import datetime
+
+    from reconciler.audit.history.moves import ObjectMoves
+    from reconciler.audit.history.revisions import Commit, FileChange, Lineage
     from reconciler.model.identity import ObjectKey
     from reconciler.model.world import World
     from reconciler.shell.reading.revisions import GitRevisions
+
 
 WINDOW = 20  # passes on one slider
 
@@ -223,3 +236,173 @@ def _chosen(steps: Sequence[PassStep], at: str, step: str) -> int:
         return next(i for i, one in enumerate(steps) if one.revision == at)
     number = int(step) if step.isdecimal() and len(step) < 6 else len(steps) - 1
     return min(number, len(steps) - 1)
+
+
+MOST_COMMITS = 400
+MOST_BLOBS = 400  # versions of outputs that are read for what one commit moved
+MORE_BLOBS = 10_000  # where no view waits for it
+PIECE = 100  # changes that are read in one go then: 0.2 s of bindings on 55 clusters each
+OVER = object()
+AT_ONCE = 8  # commits that are read where a view waits; more are left for later
+
+
+@dataclass(slots=True, eq=False)
+class HistoryIndex:
+    """The newest commits along first parents, and what each moved.
+
+    Attributes:
+        revisions: The history of the repository.
+        most_blobs: How many versions of outputs are read of one commit where a view waits.
+        piece: How many changes are read in one go where none does.
+        commits: The newest ones, the newest first.
+    """
+
+    revisions: "GitRevisions"
+    most_blobs: int = MOST_BLOBS
+    piece: int = PIECE
+    commits: "list[Commit]" = field(default_factory=list)
+    _moves: dict[str, CommitMoves] = field(default_factory=dict)
+    _read: int = 0
+    _reading: tuple[str, Iterator[None]] | None = None
+
+    def follow(
+        self, head: str, since: str = "", moved: "Sequence[ObjectMoves] | None" = None
+    ) -> None:
+        """Go on to another commit; what it and few before it moved is read at once.
+
+        Args:
+            head: Full hex id of the commit.
+            since: One before it of which it is known what moved since, `""` for none.
+            moved: What moved in between.
+        """
+        self._list(head)
+        if moved is not None:
+            self._learn(since, moved)
+        for commit in self.commits[:AT_ONCE]:
+            self.moves_of(commit)
+        self._read = 0
+        self._skip()
+
+    def read_on(self) -> bool:
+        """Read a piece of what one more commit moved; return whether there is more."""
+        if not self.is_complete:
+            commit = self.commits[self._read]
+            if self._reading is None or self._reading[0] != commit.revision:
+                self._reading = commit.revision, self._read_in_pieces(commit)
+            if next(self._reading[1], OVER) is OVER:
+                self._skip()
+        return not self.is_complete
+
+    def read_back_to(self, moment: "datetime") -> None:
+        """Read what the commits since a moment moved, and the one before them."""
+        while not self.is_complete and self._oldest_read >= moment:
+            self.read_on()
+
+    @property
+    def _oldest_read(self) -> "datetime":
+        """The moment of the oldest commit that was read, or of the newest one."""
+        return self.moves_of(self.commits[max(0, self._read - 1)]).at
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether there are no older commits than these, and all were read."""
+        return self.is_complete and len(self.commits) < MOST_COMMITS
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether it is known of each commit what it moved, or that it is too much."""
+        return self._read >= len(self.commits)
+
+    @property
+    def found(self) -> list[CommitMoves]:
+        """What the newest commits moved, the newest first, as far as that was read."""
+        return [self._moves[one.revision] for one in self.commits[: self._read]]
+
+    def moves_of(self, commit: "Commit") -> CommitMoves:
+        """Return what a commit of any age moved; it is read if that is not too much."""
+        found = self._moves.get(commit.revision)
+        if found is None:
+            found = _counted(commit, self._read_moves(commit))
+            if found.objects is not None:  # else it is read later, in pieces
+                self._moves[commit.revision] = found
+        return found
+
+    def _list(self, head: str) -> None:
+        """List the commits up to another one."""
+        old = self.commits[0].revision if self.commits else None
+        if old is not None:
+            came = self._newest(self.revisions.lineage(head, but=old, whole=False))
+            goes_on = came[-1].parent == old if came else self.revisions.moved_at(head) == old
+            if goes_on:
+                self.commits = [*came, *self.commits][:MOST_COMMITS]
+                return
+        self.commits = self._newest(self.revisions.lineage(head, whole=False))
+
+    def _newest(self, line: "Lineage") -> "list[Commit]":
+        """Return the newest commits of a history."""
+        return [line[at] for at in range(min(len(line.revisions), MOST_COMMITS))]
+
+    def _learn(self, since: str, moved: "Sequence[ObjectMoves]") -> None:
+        """Take what moved since an older commit, if one pass did that."""
+        ids = [commit.revision for commit in self.commits]
+        if since not in ids:
+            return
+        came = self.commits[: ids.index(since)]
+        passes = [commit for commit in came if pass_of(commit) is not None]
+        edits = [c for c in came if pass_of(c) is None and self._needs(c)]
+        if len(passes) == 1 and not edits:
+            self._moves[passes[0].revision] = _counted(passes[0], moved)
+
+    def _skip(self) -> None:
+        """Go on to the first commit of which nothing is known."""
+        while not self.is_complete and self.commits[self._read].revision in self._moves:
+            self._read += 1
+        if self.is_complete:
+            known = {commit.revision for commit in self.commits}
+            self._moves = {name: one for name, one in self._moves.items() if name in known}
+
+    def _needs(self, commit: "Commit") -> list[str]:
+        """Return the versions of outputs that what a commit moved is told from."""
+        return list(needed(self.revisions.changes(commit), self.revisions.layout))
+
+    def _read_moves(self, commit: "Commit") -> "tuple[ObjectMoves, ...] | None":
+        """Return what a commit moved by its files, `None` where they are too many or not here."""
+        try:
+            changes = self._changes(commit, self.most_blobs)
+            return None if changes is None else self._told(changes)
+        except ReconcilerError:
+            return None  # an object that is lost makes no view of another commit fail
+
+    def _read_in_pieces(self, commit: "Commit") -> Iterator[None]:
+        """Read what a commit moved; stop after each piece."""
+        found: list[ObjectMoves] | None = None
+        try:
+            changes = self._changes(commit, MORE_BLOBS)
+            if changes is not None:
+                found = []
+                for piece in pieces_of(changes, self.revisions.layout, self.piece):
+                    found += self._told(piece)
+                    yield
+        except ReconcilerError:
+            found = None
+        told = None if found is None else sorted(found, key=lambda one: one.key)
+        self._moves[commit.revision] = _counted(commit, told)
+
+    def _changes(self, commit: "Commit", most_blobs: int) -> "Sequence[FileChange] | None":
+        """Return what a commit changed, `None` where that is too much or half of it is missing."""
+        if commit.revision in cut_off(self.revisions.repository):
+            return None  # of what was before it a shallow clone has nothing
+        is_much = len(self._needs(commit)) > most_blobs
+        return None if is_much else self.revisions.changes(commit)
+
+    def _told(self, changes: "Sequence[FileChange]") -> "tuple[ObjectMoves, ...]":
+        """Return what some changes moved."""
+        layout = self.revisions.layout
+        return moves_of_commit(changes, self.revisions.texts(needed(changes, layout)), layout)
+
+
+def _counted(commit: "Commit", found: "Sequence[ObjectMoves] | None") -> CommitMoves:
+    """Return what a commit moved, at its moment."""
+    read = pass_of(commit)
+    at = commit.committed_at if read is None else read.at
+    return commit_moves(commit.revision, at, found)

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reconciler.cli.options.user_cache import chosen_cache
-from reconciler.model.repository_layout import RepositoryLayout
+from reconciler.cli.options import chosen_cache
+from reconciler.model.identity import RepositoryLayout
 
 if TYPE_CHECKING:
     from reconciler.shell.http.page_access import PageAccess
@@ -42,8 +42,7 @@ def open_page(
         home: Where the list of the roots is, as the page sees it; `""` where there is none.
         warnings: Returns what is wrong beside what is in the repository, a sentence each.
     """
-    from reconciler.shell.http.page_endpoints import PageEndpoints
-    from reconciler.shell.http.page_news import PageNews
+    from reconciler.shell.http.page_endpoints import PageEndpoints, PageNews
     from reconciler.shell.http.page_process import PageProcesses
 
     if forge is not None:

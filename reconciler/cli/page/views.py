@@ -5,42 +5,40 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from reconciler.audit.fleet.fleet_loads import FleetLoads
 from reconciler.audit.fleet.placed import named
-from reconciler.audit.fleet.repository_status import faults_of
-from reconciler.audit.fleet.trouble import PlacementTrouble, Trouble, trouble_of
-from reconciler.audit.fleet.usage import Usage, usage_of
+from reconciler.audit.fleet.trouble import PlacementTrouble, Trouble, faults_of, trouble_of
+from reconciler.audit.fleet.usage import FleetLoads, Usage, usage_of
 from reconciler.audit.history.revisions import is_by_hand
 from reconciler.audit.previews.wording import later_text
-from reconciler.cli.page.history_index import HistoryIndex
-from reconciler.cli.page.passes import PassLine
-from reconciler.cli.printing.coming import coming_in
+from reconciler.cli.page.passes import HistoryIndex, PassLine
+from reconciler.cli.printing import coming_in
 from reconciler.core.record import last_pass
 from reconciler.errors import UsageError
-from reconciler.model.keyed_cache import AnswerCache
 from reconciler.model.moments import span
-from reconciler.page.chosen_objects import called
-from reconciler.page.cluster_detail import ClusterView, cluster_view
-from reconciler.page.cluster_list import ClusterListView, ClusterQuery, cluster_list_view
-from reconciler.page.fleet import FleetView, fleet_view
-from reconciler.page.links import Anchor, Links
-from reconciler.page.matrix import COLUMNS, ROWS, MatrixQuery, MatrixView, matrix_view
-from reconciler.page.object_list import (
-    ObjectListView,
-    ObjectQuery,
-    object_list_view,
-    objects_chosen,
+from reconciler.model.remembered import AnswerCache
+from reconciler.page.fleet import (
+    ClusterListView,
+    ClusterQuery,
+    ClusterView,
+    FleetView,
+    cluster_list_view,
+    cluster_view,
+    fleet_view,
 )
-from reconciler.page.pictures.past import HOURS, Past
-from reconciler.page.wrong import WrongView, objects_told, wrong_view
-from reconciler.shell.clock import SystemClock
+from reconciler.page.links import Anchor, Links
+from reconciler.page.lists import called
+from reconciler.page.matrix import COLUMNS, ROWS, MatrixQuery, MatrixView, matrix_view
+from reconciler.page.objects import ObjectListView, ObjectQuery, object_list_view, objects_chosen
+from reconciler.page.pictures import HOURS, Past
+from reconciler.page.rendering import WrongView, objects_told, wrong_view
+from reconciler.shell.resources import SystemClock
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from reconciler.audit.fleet.suspensions import Suspender, Suspensions
     from reconciler.audit.previews.foresight import Coming
-    from reconciler.audit.proofs.replay import Replay
+    from reconciler.audit.replay import Replay
     from reconciler.model.decision import Placed
     from reconciler.model.identity import ObjectKey
     from reconciler.model.world import Fault, HeldFile, World
@@ -100,8 +98,8 @@ class PageMemory:
 
 def new_memory(revisions: "GitRevisions", most: int | None = None) -> PageMemory:
     """Return a memory in which nothing is yet."""
-    from reconciler.audit.proofs.replay import Replay
-    from reconciler.core.memo import Memo
+    from reconciler.audit.replay import Replay
+    from reconciler.core.reconcile import Memo
 
     replay = Replay(revisions, past=Memo(), most_kept=KEPT_PASSES)
     return PageMemory(replay, HistoryIndex(revisions), most=most)

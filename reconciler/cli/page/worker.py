@@ -12,10 +12,10 @@ from pathlib import Path
 
 import click
 
-from reconciler.cli.options.layout import layout_options
-from reconciler.model.repository_layout import RepositoryLayout
-from reconciler.shell.processes.garbage import collect_steadily
-from reconciler.shell.processes.idle_lines import lines_of
+from reconciler.cli.options import layout_options
+from reconciler.model.identity import RepositoryLayout
+from reconciler.shell.processes.limits import collect_steadily
+from reconciler.shell.processes.signals import lines_of
 
 
 @click.command(name="page-worker")
@@ -47,11 +47,11 @@ def command(
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that asks ends this one
     resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
     collect_steadily()
-    from reconciler.cli.objects.world import fleet_of
     from reconciler.cli.page.answers import PageAnswers
     from reconciler.cli.page.views import FEW_PLACED, new_memory
-    from reconciler.dialects.object_boundary import trace_of
-    from reconciler.page.forge import NO_FORGE, forge_links
+    from reconciler.cli.world import fleet_of
+    from reconciler.dialects.object_pass import trace_of
+    from reconciler.page.links import NO_FORGE, forge_links
     from reconciler.shell.git.repository import Repository
     from reconciler.shell.reports.forges import open_forge
 

@@ -1,15 +1,42 @@
-"""`reconciler run`: the daemon."""
+"""`reconciler reconcile`, `run` and `serve`: a pass, the daemon, the page without a daemon."""
 
 from pathlib import Path
 from typing import Any
 
 import click
 
-from reconciler.cli.options.operation import operation_options
-from reconciler.cli.options.options import service_options
-from reconciler.cli.options.roots import root_options
-from reconciler.cli.options.settings import ReloadingCommand, pass_renewal, take_settings
-from reconciler.cli.options.trust import key_options
+from reconciler.cli.operation import operation_options, page_options, root_options
+from reconciler.cli.options import Moment, layout_options, read_branch_option, service_options
+from reconciler.cli.settings import ReloadingCommand, pass_renewal, take_settings
+from reconciler.cli.trust import key_options
+
+
+@click.command(name="reconcile")
+@service_options
+@key_options
+@click.option(
+    "--now", metavar="MOMENT", type=Moment(), help="Decide as at this moment  [default: the clock]"
+)
+@click.option("--dry-run", is_flag=True, help="Decide and print, commit nothing.")
+@click.option(
+    "--no-push",
+    is_flag=True,
+    help="With --remote: commit in the mirror only, and print the commit. A checkout never pushes.",
+)
+@click.option("-v", "verbose", is_flag=True, help="Print every decision and file, however many.")
+@click.pass_obj
+def reconcile_command(directory: Path, /, **options: Any) -> int:
+    r"""Run one pass: read the branch, decide, commit, move the branch.
+
+    \b
+    Examples:
+      reconciler reconcile --dry-run
+      reconciler reconcile --now 2026-01-02T15:04:05Z
+      reconciler reconcile --remote https://git.example.org/fleet.git
+    """
+    from reconciler.cli.reconcile import run
+
+    return run(directory, **options)
 
 
 @click.command(name="run", cls=ReloadingCommand)
@@ -42,7 +69,7 @@ from reconciler.cli.options.trust import key_options
 @operation_options
 @pass_renewal
 @click.pass_obj
-def command(directory: Path, /, **options: Any) -> int:
+def run_command(directory: Path, /, **options: Any) -> int:
     r"""Serve a branch: a pass whenever it moves or a moment comes, until SIGTERM, SIGHUP or Ctrl-C.
 
     \b
@@ -53,6 +80,40 @@ def command(directory: Path, /, **options: Any) -> int:
       reconciler run --root teams/a --root teams/b
       reconciler run --remote URL --roots 'teams/*' --executor dask://127.0.0.1:8786
     """
-    from reconciler.cli.daemon.process import run
+    from reconciler.cli.daemon import run
+
+    return run(directory, **options)
+
+
+@click.command(name="serve")
+@click.option(
+    "--listen",
+    metavar="[HOST:]PORT",
+    envvar="RECONCILER_LISTEN",
+    default="8080",
+    show_default=True,
+    help="Where; a port alone is on 127.0.0.1, any other takes a token or a trusted proxy.",
+)
+@page_options
+@read_branch_option
+@layout_options
+@click.pass_obj
+def serve_command(directory: Path, /, **options: Any) -> int:
+    r"""Serve the page of a branch until Ctrl-C: where everything runs, what moved, why, what comes.
+
+    It only reads, and follows the branch as somebody else's passes move it. `reconciler run
+    --listen` has the same page.
+
+    \b
+    Examples:
+      reconciler serve
+      reconciler serve --listen 9000 --branch production
+      reconciler serve --listen 0.0.0.0:9000 --page-token-file /etc/reconciler/page
+      reconciler serve --listen 0.0.0.0:9000 --page-user-header X-Forwarded-User \\
+        --page-trusted-proxy 10.1.0.0/24
+    \b
+    Exit codes: 0 stopped, 1 it cannot listen, 2 no such branch, an address without token or proxy.
+    """
+    from reconciler.cli.serve import run
 
     return run(directory, **options)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from reconciler.core.dialects import DIALECTS, KINDS
 from reconciler.core.freeze import refuse_configuration
 from reconciler.manifests.schemas.violations import Admission, UpdateAdmission
-from reconciler.model.known_kinds import Kind
+from reconciler.model.kinds import Kind
 from reconciler.model.settings import CONFIGURATION
 from reconciler.rebalance.admission import rebalance_admissions
 

@@ -1,4 +1,4 @@
-"""Last known good: which earlier documents stand in for what cannot be understood now.
+"""Last known good: the earlier documents that stand in for what is unreadable or refused now.
 
 The last good version of an object belongs to its identity as well as to its path. A path that held
 objects holds them until it parses again. And if in one step a file became unreadable while the file
@@ -7,20 +7,35 @@ of the pen. Removed is what a person removed plainly: a deleted file, a document
 that parses, a file of blanks and comments only, or one that is not covered any more.
 
 Source: ours; an API server keeps the last object that it accepted.
+
+An edit that an API server would refuse leaves the version in force, too. An edit is what became of
+an object since the last committing pass, wherever its file is by now. An object whose earlier
+version that pass did not read is new.
+
+Source: ours; upstream's webhooks are given the old object beside the new one.
+
+Two more readers look back: one for the causes of decisions, at what clusters, scores, placements
+and the like were at the last pass (what cannot be had is left out), and one for the versions of
+objects that clusters still have although their files changed.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
-from reconciler.core.inputs.input_index import InputIndex
-from reconciler.core.inputs.update_admission import without_refused_edits
+from reconciler.core.dialects import DIALECTS, TAKEN_BACK
+from reconciler.core.inputs.index import InputIndex, key_of, origin_of
+from reconciler.core.inputs.validation import FileValidation
+from reconciler.core.record import LastPass
 from reconciler.core.step import EarlierVersion, Step
 from reconciler.manifests.admission import digest
-from reconciler.model.enumeration import enumerated
+from reconciler.manifests.schemas.violations import Violation
 from reconciler.model.identity import ObjectKey
+from reconciler.model.kinds import Kind
+from reconciler.model.remembered import patched
 from reconciler.model.settings import CONFIGURATION_PATH
-from reconciler.model.world import Fault, HeldFile, Manifest
+from reconciler.model.text import enumerated
+from reconciler.model.world import Fault, HeldFile, Manifest, World
 
 FILE_LINK = "file-link"
 FILE_UNRECOGNIZED = "file-unrecognized"
@@ -279,3 +294,134 @@ def _named(keys: Iterable[ObjectKey]) -> str:
 def _plain(key: ObjectKey) -> str:
     scope = f"{key.namespace}/" if key.namespace else ""
     return f"{key.kind} {scope}{key.name}"
+
+
+def without_refused_edits(step: Step) -> Step:
+    """Return a step in which a refused edit is a fault, like a document that is not valid.
+
+    Args:
+        step: With its versions.
+    """
+    refused = dict(_refused(step))
+    if not refused:
+        return step
+    index = step.index
+    broken = defaultdict(list, {path: list(found) for path, found in index.broken.items()})
+    for key, fault in refused.items():
+        broken[fault.path].append((fault, key))
+    manifests = patched(index.manifests, {}, refused)
+    found = {path: tuple(broken[path]) for path in sorted(broken)}
+    return replace(step, index=replace(index, manifests=manifests, broken=found))
+
+
+def _refused(step: Step) -> Iterator[tuple[ObjectKey, Fault]]:
+    """Yield each object whose edit is refused, and the first thing that is wrong with it."""
+    judged = sorted(_judged(step), key=lambda manifest: manifest.key)
+    in_force = step.in_force() if judged else {}
+    for manifest in judged:
+        before = in_force.get(manifest.key)
+        if before is None:
+            continue
+        refuse = step.updates[manifest.key.group, manifest.key.kind]
+        for violation in refuse(before.body, manifest.body)[:1]:
+            yield manifest.key, _fault(manifest, violation)
+
+
+def _judged(step: Step) -> Iterator[Manifest]:
+    """Yield the objects of which not everything may change, and that may have changed."""
+    paths = step.judged_paths()
+    held = {key for one in step.last.held for key in one.keys if key[:2] in step.updates}
+    if not paths:
+        yield from (step.index.manifests[key] for key in held if key in step.index.manifests)
+        return
+    for key, manifest in step.index.manifests.items():
+        if key[:2] in step.updates and (key in held or manifest.origin.path in paths):
+            yield manifest
+
+
+def _fault(manifest: Manifest, violation: Violation) -> Fault:
+    """Return what a person must edit."""
+    return Fault(
+        path=manifest.origin.path,
+        line=manifest.origin.line,
+        column=1 if manifest.origin.line else 0,
+        field=f"{manifest.origin.pointer}{violation.pointer}",
+        rule=violation.rule,
+        message=violation.message,
+        expected=violation.expected,
+        subject=str(manifest.key),
+    )
+
+
+def earlier_inputs(
+    inputs: Mapping[ObjectKey, Manifest],
+    now: Iterable[FileValidation],
+    then: Iterable[FileValidation],
+    last: LastPass,
+    scopes: Mapping[Kind, bool],
+) -> dict[ObjectKey, Manifest | None]:
+    """Return the objects that differ from the last pass, as they were; `None` for a new one.
+
+    Args:
+        inputs: What is in force now.
+        now: The files that differ, as they are.
+        then: The same as they were, and the versions that stood in for them if they were faulty.
+        last: What the last pass recorded.
+        scopes: Whether kinds are namespaced.
+    """
+    known = {manifest.key: manifest for manifest in _in_force(then, last, scopes)}
+    keys = {one.key for file in now for one in _manifests(file, scopes)} | known.keys()
+    pairs = ((key, known.get(key), inputs.get(key)) for key in sorted(keys))
+    return {key: before for key, before, after in pairs if not _is_same(before, after)}
+
+
+def _is_same(before: Manifest | None, after: Manifest | None) -> bool:
+    """Return whether an object says what it said."""
+    if before is None or after is None:
+        return before is after
+    return before.body == after.body
+
+
+def _in_force(
+    files: Iterable[FileValidation], last: LastPass, scopes: Mapping[Kind, bool]
+) -> Iterator[Manifest]:
+    """Yield what was in force at the last pass: of a held version what was taken from it."""
+    held = {(entry.path, entry.blob): entry.keys for entry in last.held}
+    for file in files:
+        taken, twice = held.get((file.path, file.blob)), last.written_twice.get(file.path, ())
+        for manifest in _manifests(file, scopes):
+            if (taken is None or manifest.key in taken) and str(manifest.key) not in twice:
+                yield manifest
+
+
+def _manifests(file: FileValidation, scopes: Mapping[Kind, bool]) -> Iterator[Manifest]:
+    """Yield what a file holds that decisions depend on beside workloads and policies."""
+    for one in file.documents:
+        if (one.identity.group, one.identity.kind) in TAKEN_BACK:
+            yield Manifest(key_of(file.path, one, scopes), origin_of(file.path, one), one.held)
+
+
+Read = Callable[[str, str], FileValidation | None]
+"""Returns what a version of a file holds, given path and blob id; `None` if it is not there."""
+
+
+def with_past(world: World, scopes: Mapping[Kind, bool], read: Read) -> World:
+    """Return a world with the earlier versions from which its outputs still bring content.
+
+    Args:
+        world: Without them.
+        scopes: Whether kinds are namespaced.
+        read: Reads a version of a file.
+    """
+    past: dict[str, tuple[Manifest, ...]] = {}
+    for dialect in DIALECTS:
+        if not any(map(world.outputs_of_kind, dialect.written)):
+            continue  # its answer need not be loaded
+        for blob, path in dialect.past_blobs(world):
+            found = None if blob in past else read(path, blob)
+            if found is not None:
+                past[blob] = tuple(
+                    Manifest(key_of(path, one, scopes), origin_of(path, one), one.held)
+                    for one in found.documents
+                )
+    return replace(world, past=past) if past else world

@@ -17,19 +17,17 @@ from reconciler.dialects.causes import (
     with_cause,
 )
 from reconciler.dialects.contract import RescheduleTrigger as Demand
+from reconciler.dialects.karmada.api.binding_spec import BindingSpec
 from reconciler.dialects.karmada.api.placement import scored_resources
-from reconciler.dialects.karmada.api.work.binding_spec import BindingSpec
-from reconciler.dialects.karmada.decide import decide
-from reconciler.dialects.karmada.detector.binding_draft import Draft
-from reconciler.dialects.karmada.detector.claim_marks import claimant
-from reconciler.dialects.karmada.federatedresourcequota.enforcement import refusing_always
-from reconciler.dialects.karmada.scheduler.failure import refused_before
-from reconciler.dialects.karmada.scheduler.reschedule_requests import ask
-from reconciler.dialects.karmada.surroundings import Surroundings
-from reconciler.dialects.karmada.view.binding_rendering import is_edited
-from reconciler.dialects.karmada.view.decision_record import BY_HAND, FREED, policy_of, workload_of
+from reconciler.dialects.karmada.decide import Surroundings, decide
+from reconciler.dialects.karmada.detector.binding_draft import Draft, claimant
+from reconciler.dialects.karmada.quotas import refusing_always
+from reconciler.dialects.karmada.scheduler.plugins import refused_before
+from reconciler.dialects.karmada.scheduler.reschedule import ask
+from reconciler.dialects.karmada.view.binding_file import is_edited
+from reconciler.dialects.karmada.view.record import BY_HAND, FREED, policy_of, workload_of
 from reconciler.dialects.object_pass import Part
-from reconciler.dialects.scores.reports import Reports
+from reconciler.dialects.scores import Reports
 from reconciler.model.decision import Cause, CauseKind, Decision
 
 OF_CLUSTERS = (CauseKind.EVICTED, CauseKind.CLUSTER_GONE, CauseKind.CLUSTERS_CHANGED)

@@ -2,35 +2,363 @@
 
 The order is that in which upstream's controllers act on one another. What they would write one
 after the other is written once, at the generation that their chain of events ends with.
+
+A binding leaves clusters for taints first, then for reports of ill health. The result of a round is
+the file of the binding, a decision, faults, and what the binding waits for.
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from typing import NamedTuple
+
 from reconciler.dialects.contract import RescheduleTrigger as Demand
-from reconciler.dialects.karmada.api.binding import Binding
-from reconciler.dialects.karmada.api.cluster_reports import Reports
-from reconciler.dialects.karmada.api.clusters import TargetCluster
-from reconciler.dialects.karmada.binding_part import DecidedBinding, part_of
+from reconciler.dialects.inventory import CopyReports, Earlier
+from reconciler.dialects.karmada.api.binding import Binding, BindingMetadata
+from reconciler.dialects.karmada.api.binding_spec import (
+    BindingSpec,
+    StateRules,
+    cluster_state_rules,
+    decode_behavior,
+    requests_of,
+)
+from reconciler.dialects.karmada.api.cluster import MemberCluster, Members, TargetCluster
+from reconciler.dialects.karmada.api.names import Failover
+from reconciler.dialects.karmada.api.placement import scored_resources
+from reconciler.dialects.karmada.api.work import BindingReports as Reports
+from reconciler.dialects.karmada.api.work import kept_marks
+from reconciler.dialects.karmada.binding.works import kept_clusters
 from reconciler.dialects.karmada.detector.binding_draft import Draft
-from reconciler.dialects.karmada.eviction.graceful_eviction import GracefulEviction, assess_tasks
-from reconciler.dialects.karmada.eviction.left_clusters import leave_clusters
-from reconciler.dialects.karmada.protected_room import BindingRoom
-from reconciler.dialects.karmada.scheduler.batched_moves import (
+from reconciler.dialects.karmada.eviction import (
+    UNHEALTHY_SINCE,
+    Eviction,
+    Failing,
+    GracefulEviction,
+    StatePreservation,
+    StatusOf,
+    assess_tasks,
+    detect_failing,
+    evict,
+    eviction_task,
+)
+from reconciler.dialects.karmada.quotas import Refusal, nothing_refused
+from reconciler.dialects.karmada.scheduler.plugins import FailureKind
+from reconciler.dialects.karmada.scheduler.reschedule import (
     BETWEEN,
     MOVING_TO,
     BatchedMove,
+    RescheduleRequest,
+    ask,
+    blocked_by_eviction,
     clusters_between,
     move,
     read_goal,
     stay,
+    write_between,
+    write_goal,
 )
-from reconciler.dialects.karmada.scheduler.failure import FailureKind
-from reconciler.dialects.karmada.scheduler.reschedule_requests import RescheduleRequest, ask
-from reconciler.dialects.karmada.scheduler.schedule import complaining, refused, schedule, with_room
-from reconciler.dialects.karmada.scheduler.schedule_result import ScheduleVerdict
-from reconciler.dialects.karmada.surroundings import Surroundings
+from reconciler.dialects.karmada.scheduler.room import BindingRoom, ProtectedFleet
+from reconciler.dialects.karmada.scheduler.schedule import (
+    DECIDED_ANEW,
+    ScheduleReason,
+    ScheduleVerdict,
+    complaining,
+    goal_beyond_room,
+    refused,
+    schedule,
+    with_room,
+)
 from reconciler.dialects.karmada.view.aggregated_status import Feedback, gather
-from reconciler.dialects.karmada.within_room import goal_beyond_room
+from reconciler.dialects.karmada.view.binding_file import (
+    DECISION_DIGEST,
+    binding_file,
+    digest_of,
+    is_edited,
+    unpreserved_faults,
+)
+from reconciler.dialects.karmada.view.record import Happened, decision_on, explain, waits_of
 from reconciler.dialects.object_pass import Part
-from reconciler.model.moments import span
+from reconciler.dialects.scores import Reports as ScoreReports
+from reconciler.dialects.scores import expires_at
+from reconciler.model.body import Body
+from reconciler.model.decision import Placed
+from reconciler.model.health import Silence
+from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.model.moments import earliest, span
+from reconciler.model.quantity import decode_resources
+from reconciler.rebalance.target import MetDemand
+from reconciler.schedule.framework import Mask, positions_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What all bindings of a round share.
+
+    `propagate_empty` keeps selected clusters that get no replica. `clusters_before` has the fleet
+    of the last pass, `None` if it is the same; only what is told of causes depends on it. `refusal`
+    says whether quotas take a change, `refusal_before` whether those of the last pass would have,
+    `None` if they are the same. `batched` are the bindings that a limited rebalance is moving,
+    `None` where that is not known. `scores_before` are the scores of the last pass. `rooms` is what
+    is free, `None` where no room is protected.
+    `path_of` returns where the file of a binding stands.
+    """
+
+    members: Members
+    failover: Failover
+    propagate_empty: bool
+    copies: CopyReports
+    silence: Silence
+    now: datetime
+    path_of: Callable[[ObjectKey], str]
+    clusters_before: Earlier[Members] | None = None
+    refusal: Refusal = nothing_refused
+    refusal_before: Earlier[Refusal] | None = None
+    scores_before: Earlier[ScoreReports] | None = None
+    rooms: ProtectedFleet | None = None
+    batched: frozenset[ObjectKey] | None = None
+
+    def is_batched(self, binding: ObjectKey) -> bool:
+        """Return whether a limited rebalance may still move a binding."""
+        return self.batched is None or binding in self.batched
+
+    def room_of(self, draft: Draft) -> BindingRoom | None:
+        """Return what is free for a binding, `None` where no room is protected.
+
+        Raises:
+            UserError: What one replica asked for so far is no quantity.
+        """
+        if self.rooms is None:
+            return None
+        return BindingRoom(
+            fleet=self.rooms.at(self.members),
+            holder=draft.key,
+            stood=dict(draft.stood.clusters),
+            request=decode_resources(requests_of(draft.stood)),
+        )
+
+
+class LeftClusters(NamedTuple):
+    """A binding after that, what its taints did, `None` if there are none, and its reports."""
+
+    binding: Binding
+    eviction: Eviction | None
+    failing: Failing
+
+
+def leave_clusters(
+    draft: Draft, spec: BindingSpec, binding: Binding, reports: Reports, around: Surroundings
+) -> LeftClusters:
+    """Turn clusters that a binding must leave into eviction tasks.
+
+    Args:
+        draft: Of the binding, with what stood there.
+        spec: What it asks for now.
+        binding: As its controllers read it.
+        reports: What its clusters say.
+        around: What all bindings of the round share.
+    """
+    status_of = partial(_status_in, reports, draft)
+    binding, eviction = _evict(binding, spec, status_of, around)
+    binding, failing = _fail_over(binding, spec, draft.metadata, reports, status_of, around)
+    return LeftClusters(binding, eviction, failing)
+
+
+def _evict(
+    binding: Binding, spec: BindingSpec, status_of: StatusOf, around: Surroundings
+) -> tuple[Binding, Eviction | None]:
+    """Leave clusters whose NoExecute taints are not tolerated; clusters in order of name."""
+    views = _tainted(binding, around.members) if around.failover.enabled else []
+    if not views:
+        return binding, None
+    eviction = evict(
+        binding,
+        views,
+        around.now,
+        purge_mode=around.failover.purge_mode,
+        default_toleration_seconds=around.failover.default_toleration_seconds,
+        preservation=_preservation(around, cluster_state_rules(spec.failover), status_of),
+    )
+    return binding._replace(clusters=eviction.clusters, tasks=eviction.tasks), eviction
+
+
+def _fail_over(
+    binding: Binding,
+    spec: BindingSpec,
+    metadata: BindingMetadata,
+    reports: Reports,
+    status_of: StatusOf,
+    around: Surroundings,
+) -> tuple[Binding, Failing]:
+    """Leave clusters that report the workload unhealthy, if its policy wants that."""
+    behavior = decode_behavior(spec.failover)
+    if behavior is None or not around.failover.enabled:
+        return binding, Failing()
+    unhealthy_since = metadata.note(UNHEALTHY_SINCE)
+    preservation = _preservation(around, behavior.state_rules, status_of)
+    failing = detect_failing(binding, behavior, reports, unhealthy_since, preservation, around.now)
+    tasks = tuple(eviction_task(binding, behavior, *left) for left in failing.leaving.items())
+    clusters = tuple(item for item in binding.clusters if item.name not in failing.leaving)
+    return binding._replace(clusters=clusters, tasks=(*binding.tasks, *tasks)), failing
+
+
+def _tainted(binding: Binding, members: Members) -> list[MemberCluster]:
+    """Return the clusters that a binding is on and that have a NoExecute taint."""
+    if not members.no_execute:
+        return []
+    mask = members.no_execute & members.fleet.named(name for name, _ in binding.clusters)
+    return [members.views[position] for position in positions_of(Mask(mask))]
+
+
+def _status_in(reports: Reports, draft: Draft, cluster: ClusterName) -> Body | None:
+    """Return the status of a workload in a cluster, as the last pass knew it if that is silent."""
+    found = reports.item(cluster)
+    known = (found,) if found is not None else draft.status().aggregated
+    return next((item.status for item in known if item.cluster == cluster), None)
+
+
+def _preservation(
+    around: Surroundings, rules: StateRules, status_of: StatusOf
+) -> StatePreservation:
+    """Return what a workload takes along by rules, nothing where that is switched off."""
+    return StatePreservation(rules if around.failover.state_preservation else (), status_of)
+
+
+LEFT_ALONE = frozenset({ScheduleReason.NONE, ScheduleReason.DELETING})
+
+
+class DecidedBinding(NamedTuple):
+    """A binding after its round, with all that led there.
+
+    Attributes:
+        draft: As its workload and policy want it, as far as quotas take that.
+        demand: A rebalancer's trigger, `None` if there is none.
+        asked: The same as the scheduler got it.
+        left: What became of it by evictions.
+        room: What is free for it, `None` where no room is protected.
+        verdict: What the scheduler said, `None` if it did not look.
+        moved: Where it is, and where it is going.
+        spec: What is written.
+        feedback: What is known of its clusters.
+        graceful: Its evictions.
+    """
+
+    draft: Draft
+    demand: Demand | None
+    asked: RescheduleRequest
+    left: LeftClusters
+    room: BindingRoom | None
+    verdict: ScheduleVerdict | None
+    moved: BatchedMove
+    spec: BindingSpec
+    feedback: Feedback
+    graceful: GracefulEviction
+
+    @property
+    def between(self) -> tuple[ClusterName, ...]:
+        """The clusters outside of its affinity group that count as of it, unless it was moved."""
+        verdict = self.verdict
+        if verdict is not None and verdict.scheduled and verdict.trigger in DECIDED_ANEW:
+            return ()
+        return self.asked.binding.between
+
+    @property
+    def was_scheduled(self) -> bool:
+        """Whether the scheduler had a reason to choose clusters, whatever came of it."""
+        return self.verdict is not None and self.verdict.trigger not in LEFT_ALONE
+
+
+def part_of(found: DecidedBinding, around: Surroundings) -> Part:
+    """Return what a round does with a binding, and what it tells.
+
+    Args:
+        found: The binding after its round.
+        around: The fleet, the settings, the moment.
+    """
+    draft, (binding, eviction, failing) = found.draft, found.left
+    before, after = draft.stood.placed, found.spec.placed
+    happened = _happened(found, before, around)
+    scored = scored_resources(found.spec.placement) if found.was_scheduled else frozenset()
+    return Part(
+        outputs={draft.key: _file(found, after, around)},
+        decision=decision_on(draft, before, after, happened, around.members, around.now),
+        edited=(draft.key,) if happened.edited or found.asked.by_hand else (),
+        faults=tuple(unpreserved_faults(draft, around.path_of, eviction, failing)),
+        rescheduled=happened.demand is not None,
+        met=MetDemand(found.moved.left, happened.note),
+        until=earliest(_until(found), expires_at(scored, around.members.scores, around.now)),
+        waits=waits_of(draft, after, eviction, failing, found.graceful.ends),
+        explain=partial(
+            explain,
+            draft,
+            binding,
+            found.verdict,
+            around.members,
+            around.now,
+            propagate_empty=around.propagate_empty,
+            room=found.room,
+        ),
+        local=found.moved.goal is None and not found.was_scheduled,
+        scored=scored,
+    )
+
+
+def _file(found: DecidedBinding, after: Placed, around: Surroundings) -> Body:
+    """Return the file of a binding."""
+    draft, spec = found.draft, found.spec
+    return binding_file(
+        draft,
+        spec,
+        found.asked.status,
+        found.left.binding,
+        found.verdict,
+        found.feedback,
+        around.now,
+        notes={
+            UNHEALTHY_SINCE: found.left.failing.since,
+            MOVING_TO: write_goal(found.moved.goal),
+            BETWEEN: write_between(found.between, found.moved.clusters),
+            DECISION_DIGEST: digest_of(after, draft.resource),
+            **kept_marks(draft.metadata, partial(kept_clusters, spec)),
+        },
+    )
+
+
+def _happened(found: DecidedBinding, before: Placed, around: Surroundings) -> Happened:
+    """Return what may have moved a binding; a demand counts if the scheduler did as it says."""
+    draft, demand = found.draft, found.demand
+    met = demand if demand is not None and _is_met(demand, found.verdict, found.moved) else None
+    binding, verdict = found.left.binding, found.verdict
+    note = "" if met is None else blocked_by_eviction(binding, verdict, around.members, around.now)
+    return Happened(
+        demand=met,
+        note=note,
+        asked=found.asked,
+        eviction=found.left.eviction,
+        failing=found.left.failing,
+        verdict=verdict,
+        edited=is_edited(draft.metadata, before, draft.resource),
+        spec=found.spec,
+        protected=found.room is not None,
+    )
+
+
+def _until(found: DecidedBinding) -> datetime | None:
+    """Return when time alone may change what a round did, scores aside; `None` if never."""
+    feedback, graceful, eviction = found.feedback, found.graceful, found.left.eviction
+    return earliest(
+        feedback.until,
+        feedback.assumed_at if graceful.awaits_health else None,
+        graceful.until,
+        found.left.failing.until,
+        None if eviction is None else eviction.until,
+    )
+
+
+def _is_met(demand: Demand, verdict: ScheduleVerdict | None, moved: BatchedMove) -> bool:
+    """Return whether the scheduler did what a rebalancer demanded, whatever came of it."""
+    return moved.followed if not demand.fresh else verdict is not None and verdict.triggered
+
 
 BATCHED = frozenset((MOVING_TO, BETWEEN))
 """Annotations of bindings that batches move, or have left somewhere."""

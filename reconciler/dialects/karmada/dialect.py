@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from reconciler.dialects.contract import CapacityRules, Dialect, DialectMemory
 from reconciler.dialects.importer import Importer
-from reconciler.dialects.karmada.api.groups import (
+from reconciler.dialects.karmada.api.names import (
     CLUSTER,
     CLUSTER_GROUP,
     CONFIG_GROUP,
@@ -17,25 +17,24 @@ from reconciler.dialects.renderer import Renderers
 from reconciler.manifests.schemas.violations import Admission, UpdateAdmission
 from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey
-from reconciler.model.known_kinds import ApiKind, Kind, KnownKinds, Writer
-from reconciler.projection.facts import Language
+from reconciler.model.kinds import ApiKind, Kind, KnownKinds, Writer
+from reconciler.projection.project import Language
 
 if TYPE_CHECKING:
-    from reconciler.dialects.alone import ObjectReader
+    from reconciler.dialects.contract import ObjectReader
     from reconciler.dialects.view import View
-    from reconciler.model.copy_report import CopyReport
+    from reconciler.model.kinds import CopyReport
 
 
 def _admissions(known: KnownKinds) -> Mapping[Kind, Admission]:
-    from reconciler.dialects.karmada.api.admission import KARMADA_ADMISSIONS
-    from reconciler.dialects.karmada.api.workload_admission import WORKLOAD_ADMISSIONS
+    from reconciler.dialects.karmada.api.admission import KARMADA_ADMISSIONS, WORKLOAD_ADMISSIONS
 
     del known
     return {**KARMADA_ADMISSIONS, **WORKLOAD_ADMISSIONS}
 
 
 def _updates() -> Mapping[Kind, UpdateAdmission]:
-    from reconciler.dialects.karmada.api.policy_updates import KARMADA_UPDATES
+    from reconciler.dialects.karmada.api.admission import KARMADA_UPDATES
 
     return KARMADA_UPDATES
 
@@ -59,7 +58,7 @@ def _reader() -> "ObjectReader":
 
 
 def _carried(work: Body) -> Iterable[tuple[ObjectKey, "CopyReport"]]:
-    from reconciler.dialects.karmada.api.work_reports import reports_in
+    from reconciler.dialects.karmada.api.work import reports_in
 
     return reports_in(work)
 
@@ -71,13 +70,13 @@ def _renderers() -> Renderers:
 
 
 def _importer() -> Importer:
-    from reconciler.dialects.karmada.imports.importer import IMPORTER
+    from reconciler.dialects.karmada.hub_import import IMPORTER
 
     return IMPORTER
 
 
 def _capacity() -> CapacityRules | None:
-    from reconciler.dialects.karmada.capacity import BindingCapacity
+    from reconciler.dialects.karmada.plan import BindingCapacity
 
     return BindingCapacity()
 

@@ -9,33 +9,32 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 
-from reconciler.dialects.alone import DependsOnOthers, OutputPlace, Reads
-from reconciler.dialects.followed_index import FollowedIndex
-from reconciler.dialects.karmada.api.groups import CLUSTER, POLICY_GROUP
-from reconciler.dialects.karmada.api.policies import CLUSTER_WIDE, NAMESPACED, overrides_of
-from reconciler.dialects.karmada.api.quota.quota import QUOTA
-from reconciler.dialects.karmada.api.work.binding_metadata import BINDINGS
-from reconciler.dialects.karmada.api.work.binding_spec import (
+from reconciler.dialects.contract import DependsOnOthers, OutputPlace, Reads
+from reconciler.dialects.karmada.api.binding import BINDINGS
+from reconciler.dialects.karmada.api.binding_spec import (
     BindingSpec,
     decode_policy_fields,
     decode_spec,
     may_propagate,
 )
-from reconciler.dialects.karmada.detector.binding_draft import binding_key
-from reconciler.dialects.karmada.detector.claim_marks import claimant
-from reconciler.dialects.karmada.detector.dependencies import dependencies_of
-from reconciler.dialects.karmada.detector.known_policies import OVERRIDES, PRIORITY_CLASS
-from reconciler.dialects.karmada.federatedresourcequota.counted_together import (
-    counted_together,
-    is_counted,
+from reconciler.dialects.karmada.api.cluster_taints import TAINT_POLICY
+from reconciler.dialects.karmada.api.names import CLUSTER, POLICY_GROUP
+from reconciler.dialects.karmada.api.policy import CLUSTER_WIDE, NAMESPACED, overrides_of
+from reconciler.dialects.karmada.api.quota import QUOTA
+from reconciler.dialects.karmada.detector.binding_draft import (
+    binding_key,
+    claimant,
+    dependencies_of,
 )
-from reconciler.dialects.karmada.taints.by_policy import TAINT_POLICY
-from reconciler.dialects.scores.reports import SCORES
+from reconciler.dialects.karmada.detector.policies import OVERRIDES, PRIORITY_CLASS
+from reconciler.dialects.karmada.quotas import counted_together, is_counted
+from reconciler.dialects.reads import FollowedIndex
+from reconciler.dialects.scores import SCORES
 from reconciler.errors import UserError
 from reconciler.model.body import Body, may_say
-from reconciler.model.content import at, mappings_of
+from reconciler.model.fields import at, mappings_of
 from reconciler.model.identity import ObjectKey
-from reconciler.model.known_kinds import Kind
+from reconciler.model.kinds import Kind
 from reconciler.model.world import Manifest, World
 
 POLICIES = frozenset({(POLICY_GROUP, NAMESPACED), (POLICY_GROUP, CLUSTER_WIDE)})

@@ -1,53 +1,408 @@
-"""Karmada's part of a pass: policies claim workloads, then each binding is decided."""
+"""Karmada's part of a pass: policies claim workloads, then each binding is decided.
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+A pass admits the clusters, as they are and as they were at the last pass, and drafts the bindings.
+A round decides only those that a change concerns, or that must be looked at all the same. They take
+room of clusters in their order. What is remembered between rounds and passes only saves work.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
+from typing import NamedTuple
 
-from reconciler.dialects.cluster_inventory import ClusterInventory
-from reconciler.dialects.contract import Plan, RescheduleTrigger
-from reconciler.dialects.karmada.admitted_fleet import admit_fleet, draw_fleet
-from reconciler.dialects.karmada.api.clusters import MemberCluster, Members
-from reconciler.dialects.karmada.api.settings import (
+from reconciler.dialects.contract import Plan, Prepared, RescheduleTrigger
+from reconciler.dialects.inventory import (
+    AdmittedCluster,
+    ClusterInventory,
+    CopyReports,
+    CopyTable,
+    Earlier,
+    InventoryCache,
+    ReportedObjects,
+    take_inventory,
+    views_before,
+)
+from reconciler.dialects.karmada.api.binding_spec import (
+    Targets,
+    decode_requests,
+    decode_resource,
+    decode_spec,
+    requests_of,
+    takes_the_same,
+)
+from reconciler.dialects.karmada.api.cluster import (
+    MemberCluster,
+    Members,
+    amount_of,
+    decode_summary,
+    members_of,
+    used_in,
+)
+from reconciler.dialects.karmada.api.cluster_taints import (
+    TAINT_POLICY,
+    TaintPolicy,
+    admit_cluster,
+    decode_departed,
+    decode_taint_policy,
+)
+from reconciler.dialects.karmada.api.names import (
+    CLUSTER,
+    WORK_GROUP,
     decode_failover,
     enforces_quotas,
     propagates_empty,
 )
-from reconciler.dialects.karmada.api.work.binding_spec import decode_spec
-from reconciler.dialects.karmada.detector.attached_bindings import attach, needed_bindings
-from reconciler.dialects.karmada.detector.binding_draft import binding_key
-from reconciler.dialects.karmada.detector.detect import Claims, claim_workloads
-from reconciler.dialects.karmada.detector.options import decode_detector_options
-from reconciler.dialects.karmada.drafted_bindings import DraftedBindings
-from reconciler.dialects.karmada.federatedresourcequota.quota_round import (
-    QuotaRound,
-    open_quotas,
+from reconciler.dialects.karmada.causes import with_causes
+from reconciler.dialects.karmada.decide import Surroundings, decide
+from reconciler.dialects.karmada.detector.binding_draft import Draft, binding_key
+from reconciler.dialects.karmada.detector.detect import (
+    ClaimMemory,
+    Claims,
+    attach,
+    claim_workloads,
+    needed_bindings,
 )
-from reconciler.dialects.karmada.memory import KarmadaMemory
-from reconciler.dialects.karmada.protected_room import ProtectedFleet
-from reconciler.dialects.karmada.reservations import ROOM, in_turn
-from reconciler.dialects.karmada.scheduler.batched_moves import BATCHES, batched_bindings
-from reconciler.dialects.karmada.scheduler.reschedule_requests import is_reschedulable
-from reconciler.dialects.karmada.settled_bindings import SettledBindings
-from reconciler.dialects.karmada.surroundings import Surroundings
-from reconciler.dialects.karmada.view.rebalance_target import (
-    held_since,
-    standing_of,
-    target_of,
+from reconciler.dialects.karmada.detector.propagation import (
+    DetectorOptions,
+    decode_detector_options,
 )
-from reconciler.dialects.object_pass import ObjectPass
-from reconciler.dialects.read_index import Question
-from reconciler.dialects.scores.reports import scores_before
+from reconciler.dialects.karmada.quotas import QuotaMemory, QuotaRound, open_quotas
+from reconciler.dialects.karmada.scheduler.reschedule import (
+    BATCHES,
+    MOVING_TO,
+    batched_bindings,
+    complaint_in,
+    is_reschedulable,
+)
+from reconciler.dialects.karmada.scheduler.room import ProtectedFleet
+from reconciler.dialects.karmada.view.answers import clusters_in
+from reconciler.dialects.karmada.view.binding_file import is_edited
+from reconciler.dialects.karmada.view.rebalance_target import held_since, standing_of, target_of
+from reconciler.dialects.object_pass import (
+    Failed,
+    FaultPlace,
+    ObjectPass,
+    Part,
+    attempt,
+    has_news,
+    place_of,
+)
+from reconciler.dialects.reads import Followed, Question, Reads, ReadTable
+from reconciler.dialects.scores import FollowedScores, score_question, scores_before
+from reconciler.errors import UserError
+from reconciler.manifests.admission import digest
 from reconciler.manifests.paths import output_path
 from reconciler.model.body import Body
-from reconciler.model.decision import Cause, CauseKind, Decision
+from reconciler.model.decision import Cause, CauseKind, Decision, Explain
+from reconciler.model.fields import bodies, mapping, mapping_or_none, number_or_none
 from reconciler.model.identity import ObjectKey
-from reconciler.model.keyed_cache import same
+from reconciler.model.kinds import Kind
+from reconciler.model.quantity import decode_resources
+from reconciler.model.remembered import AnswerCache, CacheKey, KeyedCache, forget, same
 from reconciler.model.settings import Settings
-from reconciler.model.world import Manifest, World
+from reconciler.model.world import Fault, Manifest, World
+from reconciler.projection.project import projected_from
 from reconciler.rebalance.target import Reference, Target, TargetSelection, selects
-from reconciler.schedule.capacity.ledger import Ledger
+from reconciler.schedule.capacity import (
+    NOTHING_PLACED,
+    ClusterDemand,
+    Ledger,
+    Order,
+    Placed,
+    ReportedRoom,
+    demand_of_replicas,
+    order_of,
+)
+
+PLACING: frozenset[Kind] = frozenset(
+    {(WORK_GROUP, "ClusterResourceBinding"), (WORK_GROUP, "ResourceBinding")}
+)
+FIRST = order_of(2**63, ObjectKey("", "", "", ""))
+"""No binding has a greater priority."""
+
+
+@dataclass(frozen=True, slots=True)
+class BindingCapacity:
+    """How the decisions of Karmada take room."""
+
+    turn: Order = FIRST
+    placing: frozenset[Kind] = PLACING
+
+    def reported(self, cluster: Body, /) -> ReportedRoom | None:
+        """Return what a cluster's summary of resources leaves."""
+        summary = mapping_or_none(mapping(cluster, "status"), "resourceSummary")
+        if summary is None:
+            return None
+        projected = bool(projected_from(cluster))
+        rooms = decode_summary(summary, projected=projected).rooms
+        free = {name: amount_of(name, units) for name, units in rooms.items()}
+        return ReportedRoom(free, used_in(summary), digest(summary))
+
+    def holder(self, manifest: Manifest, /) -> ObjectKey:
+        """Return the binding itself."""
+        return manifest.key
+
+    def placed(self, world: World, holder: ObjectKey, /) -> Placed:
+        """Return what a binding has on its clusters."""
+        found = world.outputs.get(holder)
+        if found is None:
+            return NOTHING_PLACED
+        body = found.body
+        return demands_of(decode_resource(body).key, clusters_in(body), decode_requests(body))
+
+    def within(self, prepared: Prepared, ledger: Ledger, /) -> Prepared:
+        """Return the bindings as a ledger has them decided."""
+        return prepared.within(ledger) if isinstance(prepared, Bindings) else prepared
+
+
+ANY_CLUSTER: Question = ("any",)
+WHOLE_FLEET = frozenset({ANY_CLUSTER})
+
+
+class Settled(NamedTuple):
+    """A binding that stays: what it was drawn from, and its part."""
+
+    draft: Draft
+    part: Part
+
+
+def _has_news(settled: Settled) -> bool:
+    return has_news(settled.part)
+
+
+@dataclass(slots=True)
+class SettledBindings:
+    """Settled bindings under one configuration; it is changed in place.
+
+    A binding is looked at if its draft or the reports on its workload changed, or a cluster that
+    it depends on, if its time has come, or if it was not settled when it was looked at last.
+    """
+
+    _table: ReadTable[Settled] = field(default_factory=partial(ReadTable, tells=_has_news))
+    _under: CacheKey = ()
+    _fleet: tuple[MemberCluster, ...] = ()
+    _clusters: Followed[str, MemberCluster] = field(default_factory=Followed)
+    _drafts: Followed[ObjectKey, Draft] = field(default_factory=Followed)
+    _reports: ReportedObjects = field(default_factory=ReportedObjects)
+    _stay: set[ObjectKey] = field(default_factory=set)
+
+    def begin(
+        self,
+        under: CacheKey,
+        fleet: tuple[MemberCluster, ...],
+        drafts: Mapping[ObjectKey, Draft],
+        copies: CopyReports,
+        now: datetime,
+        *,
+        others: Iterable[Question] = (),
+    ) -> Collection[ObjectKey]:
+        """Begin a round, and return the bindings that it has to look at.
+
+        Args:
+            under: What all of them depend on.
+            fleet: All clusters.
+            drafts: Every binding as it is wanted.
+            copies: What member clusters report.
+            now: The moment of the round.
+            others: What has another answer beside the fleet.
+        """
+        own = {binding_key(workload) for workload in self._reports.follow(copies)}
+        own.update(self._drafts.keys(drafts))
+        if not same(self._under, under):
+            own |= drafts.keys()
+        asked = self._table.affected([*self._changed(fleet), *others], own, now)
+        self._under, self._stay = under, set()
+        self._table.drop_all(asked - drafts.keys())
+        return [key for key in sorted(asked) if key in drafts]
+
+    def asking(self, questions: Iterable[Question]) -> set[ObjectKey]:
+        """Return the bindings that asked something, which are to be looked at now."""
+        found = {key for question in questions for key in self._table.asking(question)}
+        self._table.unsettle(found)
+        return found
+
+    def find(self, key: ObjectKey, draft: Draft) -> Part | None:
+        """Return the part of a binding that would be left as it is, `None` if unknown."""
+        known = self._table.find(key)
+        if known is None or known.draft is not draft:
+            return None
+        self._stay.add(key)
+        return known.part
+
+    def settle(
+        self, key: ObjectKey, settled: Settled, names: Reads | None, beside: Reads = frozenset()
+    ) -> None:
+        """Take a binding as one that stays as it is.
+
+        Args:
+            key: Of the binding.
+            settled: What it came to.
+            names: The clusters that it depends on, `None` if it may be any.
+            beside: What it asked beside them.
+        """
+        reads = (WHOLE_FLEET if names is None else names) | beside
+        self._table.settle(key, settled, reads, settled.part.until)
+        self._stay.add(key)
+
+    def end(self, looked_at: AbstractSet[ObjectKey], needed: Iterable[ObjectKey]) -> None:
+        """End a round: what does not stay is looked at again in the next one.
+
+        Args:
+            looked_at: The bindings of this round.
+            needed: Those of them that others need, which are always looked at.
+        """
+        self._table.unsettle({*(looked_at - self._stay), *needed})
+
+    def part_of(self, key: ObjectKey) -> Part | None:
+        """Return the part of a binding that stays, `None` if it does not."""
+        known = self._table.find(key)
+        return None if known is None else known.part
+
+    def telling(self, but: Collection[ObjectKey]) -> Iterator[Part]:
+        """Yield the parts that have something to tell, but for those of some bindings."""
+        return (settled.part for settled in self._table.telling(but))
+
+    def until(self) -> datetime | None:
+        """Return the next moment at which one of them is due, `None` if there is none."""
+        return self._table.until()
+
+    def _changed(self, fleet: tuple[MemberCluster, ...]) -> Iterator[Question]:
+        """Yield the clusters that changed, came or went."""
+        if fleet is self._fleet:
+            return
+        self._fleet = fleet
+        changed = self._clusters.keys({str(view.cluster.name): view for view in fleet})
+        yield from changed
+        if changed:
+            yield ANY_CLUSTER
+
+
+@dataclass(slots=True, kw_only=True)
+class DraftedBindings:
+    """Bindings, as the loop over objects asks for them.
+
+    Attributes:
+        drafts: As policies and attached bindings want them.
+        settled: What is remembered of those that need no look.
+        claims: What made the drafts.
+        around: All else that a decision reads.
+        quotas: What is used of each, by those decided so far.
+        ledger: What is reserved in clusters, `None` where room is not protected.
+        lost: Clusters that cannot be read.
+    """
+
+    drafts: Mapping[ObjectKey, Draft]
+    settled: SettledBindings
+    claims: Claims
+    around: Surroundings
+    quotas: QuotaRound
+    ledger: Ledger | None
+    lost: Mapping[str, object]
+
+    def present(self, key: ObjectKey, /) -> Mapping[ObjectKey, Body]:
+        """Return the file of a binding, if it has one."""
+        present = self.drafts[key].present
+        return {} if present is None else {key: present}
+
+    def held(self, key: ObjectKey, /) -> str:
+        """Return that one of its clusters cannot be decoded, `""` if all can."""
+        named = self.drafts[key].spec.named
+        is_lost = bool(self.lost) and not self.lost.keys().isdisjoint(named)
+        return "one of its clusters cannot be read" if is_lost else ""
+
+    def remembered(self, key: ObjectKey, /) -> Part | None:
+        """Return the part of a binding that would be left as it is, `None` if unknown."""
+        draft = self.drafts[key]
+        if not draft.present:
+            return None
+        return self.settled.find(key, draft)
+
+    def decide(self, key: ObjectKey, demand: RescheduleTrigger | None, /) -> Part:
+        """Decide a binding."""
+        draft = self.drafts[key]
+        part = decide(draft, demand, self.around)
+        part = with_causes(part, draft, demand, self.around)
+        self.quotas.take(draft, part.outputs)
+        if self.ledger is not None:
+            take(self.ledger, draft, part.outputs)
+        return part
+
+    def remember(self, key: ObjectKey, part: Part, /) -> None:
+        """Remember a part that leaves its binding as it is."""
+        draft = self.drafts[key]
+        names = self.claims.names_of(key) if part.local else None
+        beside = self.quotas.reads(draft, part.outputs)
+        beside |= {*map(score_question, part.scored)}
+        if draft.metadata.note(MOVING_TO):
+            beside |= {BATCHES}
+        if self.ledger is not None:
+            beside |= room_reads(draft, part.outputs)
+        self.settled.settle(key, Settled(draft, part), names, beside)
+
+    def explain_kept(self, _key: ObjectKey, _reason: str, /) -> Explain | None:
+        """Return nothing: a binding that stays is explained by its file."""
+        return None
+
+    def place(self, key: ObjectKey, /) -> FaultPlace:
+        """Return the file of a binding."""
+        return FaultPlace(self.around.path_of(key), str(key))
+
+    def fault(self, key: ObjectKey, error: UserError, /) -> Fault:
+        """Return what a decoder found as a fault at the binding's file."""
+        place = self.place(key)
+        return Fault(
+            path=place.path,
+            line=0,
+            column=0,
+            field=error.field,
+            rule="binding-unreadable",
+            message=f"the binding of {self.drafts[key].subject} cannot be decided: {error.message}",
+            expected="the file as the last pass wrote it (git checkout), or no file",
+            subject=place.subject,
+        )
+
+
+@dataclass(slots=True, eq=False)
+class KarmadaMemory:
+    """Tables by what they answer.
+
+    Attributes:
+        clusters: Cluster as its controllers leave it.
+        departed: Stand-in for a cluster without a file, by name.
+        members: The clusters and these, and the same indexed, under one name.
+        options: What the configuration says of detection, under one name.
+        taint_policies: What puts taints on clusters, under one name.
+        quotas: What limits namespaces, and what is used of that.
+        claims: What each workload came to.
+        copies: What clusters report.
+        settled: The bindings that a round leaves as they are, and how long.
+        scores: What add-ons report of clusters.
+        weighed: The clusters with these scores, under one name.
+        reserved: What the last round found reserved of clusters.
+        batched: The bindings that the last round found moved in batches.
+    """
+
+    clusters: InventoryCache[MemberCluster] = field(default_factory=InventoryCache)
+    departed: KeyedCache[str, MemberCluster] = field(default_factory=KeyedCache)
+    members: AnswerCache[None, tuple[CacheKey, Members]] = field(default_factory=AnswerCache)
+    options: AnswerCache[None, DetectorOptions] = field(default_factory=AnswerCache)
+    taint_policies: AnswerCache[None, tuple[TaintPolicy, ...]] = field(default_factory=AnswerCache)
+    quotas: QuotaMemory = field(default_factory=QuotaMemory)
+    claims: ClaimMemory = field(default_factory=ClaimMemory)
+    copies: CopyTable = field(default_factory=CopyTable)
+    settled: SettledBindings = field(default_factory=SettledBindings)
+    scores: FollowedScores = field(default_factory=FollowedScores)
+    weighed: AnswerCache[None, Members] = field(default_factory=AnswerCache)
+    reserved: CacheKey = ()
+    batched: frozenset[ObjectKey] | None = None
+
+    def forget(self) -> None:
+        """Drop what the last two passes did not ask for."""
+        forget(self)
+        self.claims.forget()
+        self.quotas.forget()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -284,3 +639,163 @@ def _removed(key: ObjectKey, manifest: Manifest, *, never: bool) -> Decision:
         after=(),
         removed=True,
     )
+
+
+Admit = Callable[..., AdmittedCluster[MemberCluster]]
+
+
+@dataclass(frozen=True, slots=True)
+class AdmittedFleet:
+    """The clusters of a world.
+
+    Attributes:
+        world: That has them.
+        inventory: They themselves.
+        admit: Makes one of its manifest, its status file and the taint policies.
+    """
+
+    world: World
+    inventory: ClusterInventory[MemberCluster]
+    admit: Admit
+
+    def before(self, draw: Callable[[list[MemberCluster]], Members]) -> Earlier[Members] | None:
+        """Return the fleet as it was at the last pass, `None` if nothing of it differs."""
+        world = self.world
+        policies = world.earlier_of([TAINT_POLICY])
+        edited = (*world.earlier_of([CLUSTER]), *policies)
+        if not edited:
+            return None
+        written = {one.key: one for one in world.of_kind(*TAINT_POLICY)}
+        then = {key: one for key, one in {**written, **policies}.items() if one is not None}
+        admit = partial(self.admit, policies=_decoded(tuple(then[key] for key in sorted(then))))
+        views = self.inventory.views
+        if policies:
+            views = dict(self._admitted_by(admit))
+        return Earlier(
+            edited, lambda: draw(list(views_before(world, CLUSTER, views, admit).values()))
+        )
+
+    def _admitted_by(self, admit: Admit) -> "dict[str, MemberCluster]":
+        found = {}
+        for one in self.world.of_kind(*CLUSTER):
+            work = partial(admit, one, self.world.outputs.get(one.key))
+            admitted = attempt(work, partial(place_of, one))
+            if not isinstance(admitted, Failed):
+                found[one.key.name] = admitted.view
+        return found
+
+
+def admit_fleet(
+    world: World, memory: KarmadaMemory, settings: Settings, now: datetime, *, failover: bool
+) -> AdmittedFleet:
+    """Return the clusters of a world as its controllers leave them.
+
+    Unlike upstream: policies come in the order of their names, for a file has no creation time.
+    """
+    written = world.of_kind(*TAINT_POLICY)
+    policies = memory.taint_policies.recall(None, (written,), partial(_decoded, written))
+    admit = partial(
+        admit_cluster,
+        declared=settings.declared_clusters,
+        failover=failover,
+        spares=not settings.silence.is_written,
+        now=now,
+    )
+    under = (settings.declared_clusters, failover, policies)
+    asked = partial(admit, policies=policies)
+    inventory = take_inventory(world, CLUSTER, memory.clusters, asked, under=under)
+    return AdmittedFleet(world, inventory, admit)
+
+
+def draw_fleet(
+    views: Collection[MemberCluster],
+    lost: Collection[str],
+    claims: Claims,
+    memory: KarmadaMemory,
+    *,
+    declared: bool,
+) -> tuple[CacheKey, Members]:
+    """Return the fleet; a cluster without a file counts as leaving while a binding names it.
+
+    It is the very same with the clusters that it was drawn from, while these are the same.
+    """
+    filed = {view.cluster.name for view in views} | set(lost)
+    missing = sorted(map(str, claims.named - filed))
+    departed = memory.departed.under(declared)
+    for name in missing:
+        departed.setdefault(name, decode_departed(name, declared=declared))
+    drawn_from = (*views, *(departed[name] for name in missing))
+    memory.departed.trim(missing)
+    known = memory.members.latest(None)
+    if known is not None and same(known[0], drawn_from):
+        return known
+    return drawn_from, members_of(drawn_from)
+
+
+def _decoded(written: tuple[Manifest, ...]) -> tuple[TaintPolicy, ...]:
+    return tuple(decode_taint_policy(one.body) for one in written)
+
+
+ROOM: Question = ("room",)
+"""What whoever waits for room asks: what is reserved."""
+
+
+def queue_place_of(draft: Draft) -> Order:
+    """Return the place of a binding among all that add: by its schedulePriority, then its key."""
+    return order_of(number_or_none(draft.spec.priority or {}, "priority") or 0, draft.key)
+
+
+def in_turn(
+    keys: Iterable[ObjectKey], drafts: Mapping[ObjectKey, Draft], ledger: Ledger
+) -> Iterator[ObjectKey]:
+    """Yield bindings in their order, each after those of other APIs that come before it."""
+    for place in sorted(queue_place_of(drafts[key]) for key in keys):
+        ledger.before(place)
+        yield place[1]
+
+
+def demands_of(workload: ObjectKey, clusters: Targets, requests: Body) -> dict[str, ClusterDemand]:
+    """Return what a binding takes of each of its clusters.
+
+    Args:
+        workload: Whose binding it is.
+        clusters: Where it is, with its replicas.
+        requests: What one replica asks for, as it is written.
+
+    Raises:
+        UserError: A request is no quantity.
+    """
+    counts = {replicas for _, replicas in clusters}
+    if not any(counts):
+        return {}
+    request = decode_resources(requests)
+    alike = {count: demand_of_replicas(workload, count, request) for count in counts}
+    return {name: alike[replicas] for name, replicas in clusters}
+
+
+def take(ledger: Ledger, draft: Draft, outputs: Mapping[ObjectKey, Body]) -> None:
+    """Go on with a binding as it was decided.
+
+    Where a person edited its clusters nobody knows which it had: all of them are reserved.
+
+    Raises:
+        UserError: A request is no quantity.
+    """
+    body = outputs.get(draft.key)
+    if body is None or body is draft.present:
+        return
+    present, stood = draft.present, draft.stood
+    edited = present is not None and is_edited(draft.metadata, stood.placed, draft.resource)
+    if present is not None and not edited and takes_the_same(present, body):
+        return
+    workload = draft.resource.key
+    had = {} if edited else demands_of(workload, stood.clusters, requests_of(stood))
+    has = demands_of(workload, clusters_in(body), decode_requests(body))
+    ledger.take_all(draft.key, had, has)
+
+
+def room_reads(draft: Draft, outputs: Mapping[ObjectKey, Body]) -> Reads:
+    """Return what a binding asks of the ledger that stays as it is: something if it waits."""
+    body = outputs.get(draft.key)
+    waits = body is not None and complaint_in(bodies(mapping(body, "status"), "conditions"))
+    return frozenset((ROOM,)) if waits else frozenset()

@@ -3,13 +3,14 @@
 Source: karmada@f8fdd02 pkg/apis/cluster/v1alpha1/types.go `ClusterSpec`, `ClusterStatus`.
 """
 
-from reconciler.dialects.karmada.api.groups import CLUSTER, CLUSTER_GROUP
-from reconciler.dialects.karmada.taints.by_condition import READY
+from reconciler.dialects.karmada.api.cluster_taints import READY
+from reconciler.dialects.karmada.api.names import CLUSTER, CLUSTER_GROUP
 from reconciler.model import fields
 from reconciler.model.body import Body
 from reconciler.model.quantity import Quantity, canonical_like, parse_quantity
-from reconciler.projection.facts import (
+from reconciler.projection.project import (
     APIS,
+    METADATA,
     NODES,
     PROVIDER,
     READINESS,
@@ -24,9 +25,6 @@ from reconciler.projection.facts import (
     Force,
     Language,
     Room,
-)
-from reconciler.projection.written_parts import (
-    METADATA,
     amounts,
     condition,
     read_taints,

@@ -11,7 +11,7 @@ In which order, for one placement (`plan.py`, `placement_cycle.py`):
 
 1. Resources are selected and stripped of what only their own cluster knows; a new selection makes a
    new group of resource snapshots, a new policy a new policy snapshot.
-2. Evictions that were not judged yet are; a binding that is evicted is gone (`eviction/`).
+2. Evictions that were not judged yet are; a binding that is evicted is gone (`eviction.py`).
 3. The scheduler runs if the policy is new, the number of clusters differs, or a cluster is gone:
    PickAll, PickN or PickFixed, with affinity, taints and topology; upstream's cycles until nothing
    more is picked, in one go.
@@ -22,15 +22,15 @@ In which order, for one placement (`plan.py`, `placement_cycle.py`):
 5. 3 and 4 repeat until nothing changes; then the status is told, cluster by cluster.
 
 A placement is of the whole fleet or of one namespace; both are decided by the same code under other
-kinds (`api/kinds.py`). One of a namespace selects there only, and goes where the namespace is.
+kinds (`api/names.py`). One of a namespace selects there only, and goes where the namespace is.
 
 In which states a binding is: Scheduled, Bound, Unscheduled (its cluster is to lose the resources),
 deleted.
 
-Rooms answer to upstream's packages: `api/` to apis/placement, pkg/webhook and pkg/utils/validator,
-`scheduler/` to pkg/scheduler, `snapshots/` to pkg/controllers/placement, `rollout/` to
-pkg/controllers/rollout, `updaterun/` to pkg/controllers/updaterun, `eviction/` to
-pkg/controllers/clusterresourceplacementeviction, `overrider/` to pkg/utils/overrider,
+Rooms and files answer to upstream's packages: `api/` to apis/placement, pkg/webhook and
+pkg/utils/validator, `scheduler/` to pkg/scheduler, `snapshots/` to pkg/controllers/placement,
+`rollout/` to pkg/controllers/rollout, `updaterun/` to pkg/controllers/updaterun, `eviction.py` to
+pkg/controllers/clusterresourceplacementeviction, `overrides.py` to pkg/utils/overrider,
 `workgenerator/` to pkg/controllers/workgenerator, `view/` to the placement's status and
 pkg/utils/condition.
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from reconciler.dialects.contract import CapacityRules, Dialect, DialectMemory
 from reconciler.dialects.importer import Importer
-from reconciler.dialects.kubefleet.api.groups import (
+from reconciler.dialects.kubefleet.api.names import (
     CLUSTER,
     CLUSTER_GROUP,
     PLACEMENT_GROUP,
@@ -14,12 +14,12 @@ from reconciler.dialects.kubefleet.api.groups import (
 )
 from reconciler.dialects.renderer import Renderers
 from reconciler.manifests.schemas.violations import Admission, UpdateAdmission
-from reconciler.model.known_kinds import ApiKind, Kind, KnownKinds, Writer
+from reconciler.model.kinds import ApiKind, Kind, KnownKinds, Writer
 from reconciler.model.world import World
-from reconciler.projection.facts import Language
+from reconciler.projection.project import Language
 
 if TYPE_CHECKING:
-    from reconciler.dialects.alone import ObjectReader
+    from reconciler.dialects.contract import ObjectReader
     from reconciler.dialects.view import View
 
 
@@ -48,25 +48,25 @@ def _reader() -> "ObjectReader":
 
 
 def _importer() -> Importer:
-    from reconciler.dialects.kubefleet.imports.importer import IMPORTER
+    from reconciler.dialects.kubefleet.hub_import import IMPORTER
 
     return IMPORTER
 
 
 def _capacity() -> CapacityRules | None:
-    from reconciler.dialects.kubefleet.capacity import PlacementCapacity
+    from reconciler.dialects.kubefleet.plan import PlacementCapacity
 
     return PlacementCapacity()
 
 
 def _renderers() -> Renderers:
-    from reconciler.dialects.kubefleet.workgenerator.renderers import KubeFleetRenderers
+    from reconciler.dialects.kubefleet.workgenerator.renderer import KubeFleetRenderers
 
     return KubeFleetRenderers()
 
 
 def _past_blobs(world: World) -> Iterable[tuple[str, str]]:
-    from reconciler.dialects.kubefleet.workgenerator.snapshot_content import past_blobs
+    from reconciler.dialects.kubefleet.workgenerator.content import past_blobs
 
     return past_blobs(world)
 
@@ -84,7 +84,7 @@ def _clusters() -> Language:
 
 
 def _updates() -> Mapping[Kind, UpdateAdmission]:
-    from reconciler.dialects.kubefleet.api.updates.update_admission import RUN_UPDATES
+    from reconciler.dialects.kubefleet.api.admission import RUN_UPDATES
 
     return RUN_UPDATES
 

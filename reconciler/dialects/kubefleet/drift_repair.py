@@ -1,67 +1,71 @@
 """What earlier passes left of a placement, with what people did to its files undone.
 
 A snapshot's labels, owner and index follow from its name, its annotations and content from the
-placement and its resources; only an edit of a binding's decision counts, see
-`view/binding_rendering.py`.
+placement and its resources; only an edit of a binding's decision counts, see `view/files.py`.
+
+While a placement exists, its type, tolerations, strategy and reporting must not change. Type and
+tolerations in force stand in the latest policy snapshot. Of the others the status file keeps what
+is not the default, in annotations. Of a ResourcePlacement, which no webhook watches, tolerations
+may change; its policy, which no webhook fills in, may come, and must not go; its strategy may come
+and go.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from reconciler.dialects.kubefleet.api.binding import PLACEMENT_PART, policy_snapshot_of
-from reconciler.dialects.kubefleet.api.kinds import (
-    BINDINGS,
-    POLICY_SNAPSHOTS,
-    placement_key,
-)
+from reconciler.dialects.kubefleet.api.member import timeless
 from reconciler.dialects.kubefleet.api.names import (
+    BINDINGS,
     CANDIDATE_SEEN_AT,
     CRP_GENERATION,
     IS_LATEST,
+    NAMESPACE_ACCESSIBLE,
     NUMBER_OF_CLUSTERS,
     NUMBER_OF_ENVELOPES,
     NUMBER_OF_SNAPSHOTS,
     PARENT,
     POLICY_INDEX,
+    POLICY_SNAPSHOTS,
     RESOURCE_HASH,
     RESOURCE_INDEX,
     SUBINDEX,
+    as_integer,
+    placement_key,
 )
-from reconciler.dialects.kubefleet.api.policy_snapshot import (
+from reconciler.dialects.kubefleet.api.placement import EXTERNAL, PICK_ALL, Placement
+from reconciler.dialects.kubefleet.api.snapshots import (
+    Owner,
+    annotations_of,
+    decode_entry,
     decode_policy_spec,
+    decode_resources,
     encode_policy_spec,
+    encode_resources,
+    is_latest,
+    labels_of,
     lasting_status,
     selected_in,
 )
-from reconciler.dialects.kubefleet.api.resource_snapshot import (
-    decode_entry,
-    decode_resources,
-    encode_resources,
-)
 from reconciler.dialects.kubefleet.placement_cycle import Present
-from reconciler.dialects.kubefleet.scheduler.eligibility import timeless
-from reconciler.dialects.kubefleet.scheduler.failure import as_integer
 from reconciler.dialects.kubefleet.snapshots.policy_snapshots import encoded_hash, equal_policies
-from reconciler.dialects.kubefleet.snapshots.resource_chunks import split
-from reconciler.dialects.kubefleet.snapshots.resource_selection import SelectedResources
-from reconciler.dialects.kubefleet.snapshots.resource_snapshots import resources_hash
-from reconciler.dialects.kubefleet.snapshots.revision import (
-    Owner,
-    annotations_of,
-    is_latest,
-    labels_of,
+from reconciler.dialects.kubefleet.snapshots.resource_snapshots import (
+    resources_hash,
+    split,
+    without,
 )
-from reconciler.dialects.kubefleet.snapshots.stripped_resources import without
-from reconciler.dialects.kubefleet.view.binding_rendering import (
+from reconciler.dialects.kubefleet.snapshots.selection import SelectedResources
+from reconciler.dialects.kubefleet.view.files import (
+    STATUS_DIGEST,
     is_edited,
     keep_one_a_cluster,
     read_binding,
 )
-from reconciler.dialects.kubefleet.view.snapshot_rendering import STATUS_DIGEST
+from reconciler.errors import Misconfigured
 from reconciler.manifests.admission import SPEC_DIGEST, digest
 from reconciler.model.body import Body
-from reconciler.model.fields import mapping, text
+from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import is_moment
 
@@ -287,3 +291,127 @@ def _snapshot(
 def _is_changed(marks: Mapping[str, str], mark: str, value: Body) -> bool:
     """Return whether a value differs from what the last pass wrote."""
     return mark in marks and marks[mark] != digest(value)
+
+
+ROLLOUT_TYPE = "reconciler.dev/rollout-type"
+REPORTING_SCOPE = "reconciler.dev/reporting-scope"
+POLICY = "reconciler.dev/policy"
+
+
+def refuse_edit(record: Body, policies: Collection[Body], placement: Placement) -> None:
+    """Compare a placement with the one in force.
+
+    Args:
+        record: `metadata` of the status file of the last pass, empty if there is none.
+        policies: Its policy snapshots.
+        placement: The one that is wanted.
+
+    Raises:
+        Misconfigured: Something changed that must not.
+    """
+    refuse_departure(record, placement)
+    if policies:
+        refuse_change(record, policy_in_force(policies), placement)
+
+
+def policy_in_force(policies: Iterable[Body]) -> Body | None:
+    """Return the policy of the latest snapshot, `None` if it has none."""
+    found = (decode_policy_spec(body).policy for body in policies if is_latest(body))
+    return next(found, None)
+
+
+def refuse_change(record: Body, before: Body | None, placement: Placement) -> None:
+    """Compare a policy with the one in force.
+
+    The PickAll of a ResourcePlacement without a policy is none that an edit could change: the CEL
+    rule on the type stands on `spec.policy`, and is asked only where that was there and still is.
+
+    Args:
+        record: `metadata` of the status file of the last pass, empty if there is none.
+        before: `spec.policy` in force, defaults applied, `None` if there is none.
+        placement: The one that is wanted.
+
+    Raises:
+        Misconfigured: The type changed, or a toleration is gone.
+
+    Source: kubefleet@e160c1c pkg/utils/validator/placement.go `HandlePlacementValidation`, and
+    apis/placement/v1beta1/clusterresourceplacement_types.go, the CEL rule of `PlacementPolicy`.
+    """
+    both_given = POLICY in _annotations_of(record) and placement.policy_given
+    if placement.namespace and not both_given:
+        return
+    policies = (before or {}, placement.policy)
+    types = [text(policy, "placementType") or PICK_ALL for policy in policies]
+    if types[0] != types[1]:
+        raise Misconfigured(
+            f"`placementType` must stay {types[0]} while the placement exists",
+            field="/spec/policy/placementType",
+        )
+    tolerated = [_tolerations(policy) for policy in policies]
+    if not placement.namespace and not tolerated[0] <= tolerated[1]:
+        raise Misconfigured(
+            "tolerations may only be added while the placement exists",
+            field="/spec/policy/tolerations",
+        )
+
+
+def _tolerations(policy: Body) -> frozenset[tuple[str, ...]]:
+    names = ("key", "operator", "value", "effect")
+    return frozenset(
+        tuple(text(item, name) for name in names) for item in bodies(policy, "tolerations")
+    )
+
+
+def with_kept_fields(metadata: Body, placement: Placement) -> Body:
+    """Return the metadata of a status file with annotations of what must not change later.
+
+    # Unlike upstream: a reporting scope may leave its default, which no annotation keeps.
+    """
+    annotations = {**mapping(metadata, "annotations"), **_kept_fields(placement)}
+    return {**metadata, "annotations": annotations}
+
+
+def _kept_fields(placement: Placement) -> dict[str, str]:
+    """Return what is kept, by annotation; a default is not."""
+    kept = {}
+    if placement.strategy.type == EXTERNAL:
+        kept[ROLLOUT_TYPE] = EXTERNAL
+    if not placement.namespace and placement.reporting_scope == NAMESPACE_ACCESSIBLE:
+        kept[REPORTING_SCOPE] = NAMESPACE_ACCESSIBLE
+    if placement.namespace and placement.policy_given:
+        kept[POLICY] = "given"
+    return kept
+
+
+def refuse_departure(record: Body, placement: Placement) -> None:
+    """Compare a placement with what its status file keeps.
+
+    Args:
+        record: `metadata` of the status file of the last pass, empty if there is none.
+        placement: The one that is wanted.
+
+    Raises:
+        Misconfigured: It left the strategy External or the scope NamespaceAccessible, or lost its
+            policy.
+
+    Source: kubefleet@e160c1c apis/placement/v1beta1/clusterresourceplacement_types.go, the CEL
+    rules of `RolloutStrategy` and `PlacementSpec` that look at `oldSelf`.
+    """
+    kept, wanted = dict(_annotations_of(record)), _kept_fields(placement)
+    if placement.namespace and not placement.strategy_given:
+        kept.pop(ROLLOUT_TYPE, None)  # the rule stands on `spec.strategy.type`, which is absent now
+    for name, field in (
+        (ROLLOUT_TYPE, "/spec/strategy/type"),
+        (REPORTING_SCOPE, "/spec/statusReportingScope"),
+        (POLICY, "/spec/policy"),
+    ):
+        if name in kept and kept[name] != wanted.get(name):
+            label = field.rpartition("/")[2]
+            raise Misconfigured(
+                f"`{label}` must stay {kept[name]} while the placement exists", field=field
+            )
+
+
+def _annotations_of(record: Body) -> Body:
+    found = record.get("annotations")
+    return found if isinstance(found, Mapping) else {}  # a person may have edited the file

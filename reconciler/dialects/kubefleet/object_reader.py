@@ -5,31 +5,33 @@ from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from reconciler.dialects import object_reads
-from reconciler.dialects.alone import DependsOnOthers, OutputPlace, Reads
-from reconciler.dialects.followed_index import FollowedIndex
+from reconciler.dialects import reads as object_reads
+from reconciler.dialects.contract import DependsOnOthers, OutputPlace, Reads
 from reconciler.dialects.kubefleet.api.binding import PLACEMENT_PART
-from reconciler.dialects.kubefleet.api.groups import CLUSTER, RUNS
-from reconciler.dialects.kubefleet.api.kinds import (
+from reconciler.dialects.kubefleet.api.names import (
+    CLUSTER,
+    GROUP,
+    NAMESPACE,
     OWNED,
     RESOURCE_SNAPSHOTS,
+    RUNS,
     is_placement,
     kinds_in,
     placement_key,
 )
-from reconciler.dialects.kubefleet.api.names import GROUP, NAMESPACE
-from reconciler.dialects.kubefleet.api.resource_snapshot import readable_entries, resource_key
+from reconciler.dialects.kubefleet.api.snapshots import readable_entries, resource_key
 from reconciler.dialects.kubefleet.drift_repair import owner_of
-from reconciler.dialects.kubefleet.eviction.judgement import BUDGET, EVICTION
-from reconciler.dialects.kubefleet.overrider.override_table import OVERRIDES
-from reconciler.dialects.kubefleet.snapshots.selection_table import ENDPOINTS, SERVICE
-from reconciler.dialects.kubefleet.updaterun.update_runs import REQUESTS, strategy_key
-from reconciler.dialects.scores.reports import SCORES
+from reconciler.dialects.kubefleet.eviction import BUDGET, EVICTION
+from reconciler.dialects.kubefleet.overrides import OVERRIDES
+from reconciler.dialects.kubefleet.snapshots.selection import ENDPOINTS, SERVICE
+from reconciler.dialects.kubefleet.updaterun.runs import REQUESTS, strategy_key
+from reconciler.dialects.reads import FollowedIndex
+from reconciler.dialects.scores import SCORES
 from reconciler.errors import UserError
 from reconciler.model.body import Body
-from reconciler.model.content import at, mapping_of, mappings_of
+from reconciler.model.fields import at, mapping_of, mappings_of
 from reconciler.model.identity import ObjectKey
-from reconciler.model.known_kinds import Kind
+from reconciler.model.kinds import Kind
 from reconciler.model.world import Manifest, World
 
 FROM = "from"

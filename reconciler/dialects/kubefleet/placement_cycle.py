@@ -6,49 +6,47 @@ from datetime import datetime
 from typing import NamedTuple
 
 from reconciler.dialects.kubefleet.api.binding import Binding
-from reconciler.dialects.kubefleet.api.clusters import Members
+from reconciler.dialects.kubefleet.api.member import Members
 from reconciler.dialects.kubefleet.api.names import (
     BOUND,
     CRP_GENERATION,
     SCHEDULED,
     SCHEDULED_CONDITION,
+    UnexpectedBehavior,
+    as_count,
 )
-from reconciler.dialects.kubefleet.api.placement import Placement, latest_master
-from reconciler.dialects.kubefleet.api.policy import PICK_N
-from reconciler.dialects.kubefleet.api.policy_snapshot import encode_policy_status
+from reconciler.dialects.kubefleet.api.placement import PICK_N, Placement, latest_master
+from reconciler.dialects.kubefleet.api.snapshots import Owner, encode_policy_status
 from reconciler.dialects.kubefleet.rollout.availability import (
+    AvailabilityReports,
     assumed_in,
     keep_marks,
     observe,
     without_assumed,
 )
-from reconciler.dialects.kubefleet.rollout.availability_reports import AvailabilityReports
 from reconciler.dialects.kubefleet.rollout.rollout import NONE_FULL, Rollout, roll_out
-from reconciler.dialects.kubefleet.scheduler.binding_groups import classify
-from reconciler.dialects.kubefleet.scheduler.failure import UnexpectedBehavior, as_count
-from reconciler.dialects.kubefleet.scheduler.protected_room import PlacementRoom
+from reconciler.dialects.kubefleet.scheduler.picks import classify
+from reconciler.dialects.kubefleet.scheduler.plugins import PlacementRoom
 from reconciler.dialects.kubefleet.scheduler.schedule import Scheduled, reschedule, schedule
-from reconciler.dialects.kubefleet.snapshots.policy_snapshot import (
+from reconciler.dialects.kubefleet.snapshots.policy_snapshots import (
     Snapshot,
     decode_snapshot,
     keep_wording,
+    snapshot_policy,
 )
-from reconciler.dialects.kubefleet.snapshots.policy_snapshots import snapshot_policy
-from reconciler.dialects.kubefleet.snapshots.resource_selection import SelectedResources
 from reconciler.dialects.kubefleet.snapshots.resource_snapshots import snapshot_resources
-from reconciler.dialects.kubefleet.snapshots.revision import Owner
-from reconciler.dialects.kubefleet.updaterun.round_progress import Waits
-from reconciler.dialects.kubefleet.updaterun.run_cycle import (
+from reconciler.dialects.kubefleet.snapshots.selection import SelectedResources
+from reconciler.dialects.kubefleet.updaterun.cycle import (
     RunStep,
     RunTargets,
     begin_runs,
     go_on,
     rounds_of,
 )
-from reconciler.dialects.kubefleet.updaterun.update_runs import NO_RUNS, UpdateRuns
-from reconciler.manifests.names import LONGEST_LABEL
+from reconciler.dialects.kubefleet.updaterun.runs import NO_RUNS, UpdateRuns, Waits
 from reconciler.model.body import Body
 from reconciler.model.moments import earliest
+from reconciler.model.text import LONGEST_LABEL
 
 SPARE_ROUNDS = 8  # ours: rounds beyond one a binding, for strategy, refresh and removal
 

@@ -6,30 +6,28 @@ Source: kubefleet@e160c1c apis/cluster/v1beta1/membercluster_types.go `MemberClu
 
 from collections.abc import Mapping
 
-from reconciler.dialects.kubefleet.api.groups import CLUSTER, CLUSTER_GROUP
+from reconciler.dialects.kubefleet.api.names import CLUSTER, CLUSTER_GROUP
 from reconciler.model import fields
 from reconciler.model.body import Body
-from reconciler.projection.facts import (
+from reconciler.projection.project import (
     APIS,
     BEGINNING,
     CLAIMS,
     EVERY_API,
+    METADATA,
     NODES,
     READINESS,
     REGION,
+    REGION_LABEL,
     ROOM,
     TAINTS,
+    ZONE_LABEL,
     ZONES,
     ClusterReadiness,
     FactRow,
     Force,
     Language,
     Room,
-)
-from reconciler.projection.written_parts import (
-    METADATA,
-    REGION_LABEL,
-    ZONE_LABEL,
     amounts,
     condition,
     labelled,

@@ -7,20 +7,30 @@ there are. Everything else looks at the whole fleet.
 
 from collections.abc import Iterator, Mapping
 
-from reconciler.dialects.cluster_reads import FLEET, NAMES, SeenCluster, changed, labelled, named
 from reconciler.dialects.kubefleet.api.binding import target_of
-from reconciler.dialects.kubefleet.api.clusters import Members
-from reconciler.dialects.kubefleet.api.kinds import BINDINGS, POLICY_SNAPSHOTS
-from reconciler.dialects.kubefleet.api.placement import Placement
-from reconciler.dialects.kubefleet.api.policy import PICK_FIXED, SelectorTerm, decode_policy
-from reconciler.dialects.kubefleet.api.policy_snapshot import clusters_in
-from reconciler.dialects.kubefleet.eviction.evictions import NO_EVICTIONS, Evictions
-from reconciler.dialects.kubefleet.scheduler.eligibility import timeless
-from reconciler.dialects.kubefleet.updaterun.update_runs import NO_RUNS, UpdateRuns
-from reconciler.dialects.read_index import Question
+from reconciler.dialects.kubefleet.api.member import Members, timeless
+from reconciler.dialects.kubefleet.api.names import BINDINGS, POLICY_SNAPSHOTS
+from reconciler.dialects.kubefleet.api.placement import (
+    PICK_FIXED,
+    Placement,
+    SelectorTerm,
+    decode_policy,
+)
+from reconciler.dialects.kubefleet.api.snapshots import clusters_in
+from reconciler.dialects.kubefleet.eviction import NO_EVICTIONS, Evictions
+from reconciler.dialects.kubefleet.updaterun.runs import NO_RUNS, UpdateRuns
+from reconciler.dialects.reads import (
+    FLEET,
+    NAMES,
+    Question,
+    SeenCluster,
+    changed,
+    cluster_named,
+    labelled,
+)
 from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey
-from reconciler.model.keyed_cache import CacheKey, same
+from reconciler.model.remembered import CacheKey, same
 
 ROOM: Question = ("room",)
 """What whoever waits for room asks: what is reserved."""
@@ -39,9 +49,9 @@ def clusters_read(decoded: Placement, outputs: Mapping[ObjectKey, Body]) -> Iter
         outputs: Its files.
     """
     policy = decode_policy(decoded.policy)
-    yield from map(named, _named(outputs))
+    yield from map(cluster_named, _named(outputs))
     if policy.placement_type == PICK_FIXED:
-        yield from map(named, policy.cluster_names)
+        yield from map(cluster_named, policy.cluster_names)
         return
     terms = [_labels(term) for term in policy.required]
     if not terms or None in terms or policy.preferred or policy.constraints:

@@ -14,12 +14,11 @@ from reconciler.dialects.causes import (
 )
 from reconciler.dialects.contract import RescheduleTrigger
 from reconciler.dialects.object_pass import Part
-from reconciler.dialects.ocm.api.earlier_hub import HubBefore
 from reconciler.dialects.ocm.decide import Surroundings, decide
-from reconciler.dialects.ocm.decisions.placement_decisions import DecisionsSoFar
-from reconciler.dialects.ocm.decisions.placement_draft import Draft, draft_of
-from reconciler.dialects.ocm.decisions.sync import Hub
-from reconciler.dialects.ocm.view.decision_record import differs_in_spec
+from reconciler.dialects.ocm.hub import HubBefore
+from reconciler.dialects.ocm.placement_files import Draft, draft_of
+from reconciler.dialects.ocm.scheduler.schedule import DecisionsSoFar, Hub
+from reconciler.dialects.ocm.view.record import differs_in_spec
 from reconciler.model.decision import Cause, CauseKind, Decision
 from reconciler.model.world import Manifest
 

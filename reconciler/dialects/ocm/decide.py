@@ -6,11 +6,10 @@ from datetime import datetime, timedelta
 
 from reconciler.dialects.contract import RescheduleTrigger
 from reconciler.dialects.object_pass import Part
-from reconciler.dialects.ocm.api.placement import Placement
-from reconciler.dialects.ocm.api.placement_decision import DecisionObject
-from reconciler.dialects.ocm.decisions.placement_decisions import DecisionsSoFar
-from reconciler.dialects.ocm.decisions.placement_draft import Draft
-from reconciler.dialects.ocm.decisions.placement_record import (
+from reconciler.dialects.ocm.api.cluster import Scores
+from reconciler.dialects.ocm.api.placement import DecisionObject, Placement
+from reconciler.dialects.ocm.placement_files import (
+    Draft,
     PlacementRecord,
     decision_key,
     decode_record,
@@ -19,14 +18,16 @@ from reconciler.dialects.ocm.decisions.placement_record import (
     render_placement,
     score_texts,
 )
-from reconciler.dialects.ocm.decisions.sync import Hub, SyncVerdict, judge
-from reconciler.dialects.ocm.scheduler.filter_predicates import selected
-from reconciler.dialects.ocm.scheduler.filter_taints import next_end
-from reconciler.dialects.ocm.scheduler.profile import BALANCE
-from reconciler.dialects.ocm.scheduler.request import Scores
-from reconciler.dialects.ocm.scheduler.schedule import Code, parts_by_cluster
-from reconciler.dialects.ocm.view.decision_record import decision_on, score_faults
-from reconciler.dialects.ocm.view.waits import waits_of
+from reconciler.dialects.ocm.scheduler.plugins import BALANCE, next_end, selected
+from reconciler.dialects.ocm.scheduler.schedule import (
+    Code,
+    DecisionsSoFar,
+    Hub,
+    SyncVerdict,
+    judge,
+    parts_by_cluster,
+)
+from reconciler.dialects.ocm.view.record import decision_on, score_faults, waits_of
 from reconciler.manifests.admission import digest
 from reconciler.model.body import Body
 from reconciler.model.fields import mapping

@@ -5,18 +5,18 @@ from typing import TYPE_CHECKING
 
 from reconciler.dialects.contract import CapacityRules, Dialect, DialectMemory
 from reconciler.dialects.importer import Importer
-from reconciler.dialects.ocm.api.groups import CLUSTER, CLUSTER_GROUP, WORK_GROUP
+from reconciler.dialects.ocm.api.placement import CLUSTER, CLUSTER_GROUP, WORK_GROUP
 from reconciler.manifests.schemas.violations import Admission
 from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey
-from reconciler.model.known_kinds import ApiKind, Kind, KnownKinds, Writer
-from reconciler.projection.facts import Language
+from reconciler.model.kinds import ApiKind, Kind, KnownKinds, Writer
+from reconciler.projection.project import Language
 
 if TYPE_CHECKING:
-    from reconciler.dialects.alone import ObjectReader
+    from reconciler.dialects.contract import ObjectReader
     from reconciler.dialects.renderer import Renderers, Wraps
     from reconciler.dialects.view import View
-    from reconciler.model.copy_report import CopyReport
+    from reconciler.model.kinds import CopyReport
     from reconciler.model.world import World
 
 
@@ -46,19 +46,19 @@ def _reader() -> "ObjectReader":
 
 
 def _importer() -> Importer:
-    from reconciler.dialects.ocm.imports.importer import IMPORTER
+    from reconciler.dialects.ocm.hub_import import IMPORTER
 
     return IMPORTER
 
 
 def _carried(work: Body) -> Iterable[tuple[ObjectKey, "CopyReport"]]:
-    from reconciler.dialects.ocm.workstatus.work_reports import reports_in
+    from reconciler.dialects.ocm.workstatus.work_status import reports_in
 
     return reports_in(work)
 
 
 def _capacity() -> CapacityRules | None:
-    from reconciler.dialects.ocm.capacity import SetCapacity
+    from reconciler.dialects.ocm.plan import SetCapacity
 
     return SetCapacity()
 
@@ -76,7 +76,7 @@ def _renderers() -> "Renderers":
 
 
 def _wraps() -> "Wraps":
-    from reconciler.dialects.ocm.manifestworkreplicaset.wrapped_work import as_manifest_work
+    from reconciler.dialects.ocm.manifestworkreplicaset.renderer import as_manifest_work
 
     return {"manifestworks": as_manifest_work}
 

@@ -1,22 +1,45 @@
-"""What OCM's part remembers between rounds and passes; it only saves work."""
+"""What OCM's part remembers between rounds and passes; it only saves work.
+
+Placements and sets are followed from world to world, each with the outputs that are its own.
+"""
 
 from dataclasses import dataclass, field
 from functools import partial
 
-from reconciler.dialects.cluster_inventory import InventoryCache
-from reconciler.dialects.followed_index import Followed
-from reconciler.dialects.followed_objects import FollowedObjects
+from reconciler.dialects.inventory import InventoryCache
 from reconciler.dialects.object_pass import Part, has_news
-from reconciler.dialects.ocm.api.clusters import ManagedCluster, Members
-from reconciler.dialects.ocm.api.hub_objects import HubObjects
-from reconciler.dialects.ocm.decisions.placement_decisions import DecisionsSoFar
-from reconciler.dialects.ocm.decisions.placement_draft import Draft
-from reconciler.dialects.ocm.decisions.sync import Hub
-from reconciler.dialects.ocm.followed import PLACEMENT_FILES, SET_FILES
-from reconciler.dialects.read_table import ReadTable
+from reconciler.dialects.ocm.api.cluster import HubObjects, ManagedCluster, Members
+from reconciler.dialects.ocm.api.placement import PLACEMENTS as GROUP
+from reconciler.dialects.ocm.api.placement import decode_decision
+from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import KIND as SET
+from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import WORKS as WORK_GROUP
+from reconciler.dialects.ocm.placement_files import DECISION, Draft
+from reconciler.dialects.ocm.scheduler.schedule import DecisionsSoFar, Hub
+from reconciler.dialects.reads import Followed, FollowedObjects, Ownership, ReadTable
+from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey
-from reconciler.model.keyed_cache import AnswerCache, CacheKey, forget
+from reconciler.model.remembered import AnswerCache, CacheKey, forget
 from reconciler.model.world import Manifest
+
+PLACEMENT = "Placement"
+
+
+def placement_key(owner: tuple[str, str]) -> ObjectKey:
+    """Return the key of a placement by namespace and name."""
+    return ObjectKey(GROUP, PLACEMENT, *owner)
+
+
+def _owner_of(key: ObjectKey, body: Body) -> ObjectKey:
+    """Return the placement of a PlacementDecision, with the name `""` if no label names one."""
+    return placement_key(decode_decision(body).owner or (key.namespace, ""))
+
+
+PLACEMENT_FILES = Ownership(
+    kinds=frozenset({(GROUP, PLACEMENT)}),
+    owned=frozenset({(GROUP, DECISION)}),
+    owner_of=_owner_of,
+)
+SET_FILES = Ownership(kinds=frozenset({(WORK_GROUP, SET)}))
 
 
 @dataclass(slots=True, eq=False)

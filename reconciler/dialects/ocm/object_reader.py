@@ -6,18 +6,22 @@ Others have a say where decisions are balanced: there those of all placements ar
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from reconciler.dialects.alone import DependsOnOthers, OutputPlace, Reads
-from reconciler.dialects.followed_index import FollowedIndex
-from reconciler.dialects.ocm.api.groups import CLUSTER, CLUSTER_GROUP, WORK_GROUP
-from reconciler.dialects.ocm.api.hub_objects import SET_BINDINGS, SETS
-from reconciler.dialects.ocm.api.placement import decode_placement
-from reconciler.dialects.ocm.api.placement_decision import PLACEMENT_LABEL
-from reconciler.dialects.ocm.scheduler.weights import is_balanced
-from reconciler.dialects.scores.reports import SCORES
+from reconciler.dialects.contract import DependsOnOthers, OutputPlace, Reads
+from reconciler.dialects.ocm.api.cluster import SET_BINDINGS, SETS
+from reconciler.dialects.ocm.api.placement import (
+    CLUSTER,
+    CLUSTER_GROUP,
+    PLACEMENT_LABEL,
+    WORK_GROUP,
+    decode_placement,
+)
+from reconciler.dialects.ocm.scheduler.plugins import is_balanced
+from reconciler.dialects.reads import FollowedIndex
+from reconciler.dialects.scores import SCORES
 from reconciler.errors import UserError
-from reconciler.model.content import at, mappings_of
+from reconciler.model.fields import at, mappings_of
 from reconciler.model.identity import ObjectKey
-from reconciler.model.known_kinds import Kind
+from reconciler.model.kinds import Kind
 from reconciler.model.world import Manifest, World
 
 PLACEMENT = (CLUSTER_GROUP, "Placement")

@@ -1,4 +1,10 @@
-"""OCM's part of a pass: each placement is decided in turn, and sees those before it."""
+"""OCM's part of a pass: each placement is decided in turn and sees those before it, then each set.
+
+The files of a placement are drawn when they are asked for. Sets of ManifestWorks take room of
+clusters: what a set carries, on each of its clusters. They are refused nothing, and a
+ManagedCluster tells no limit: what it reports as allocatable is there whether it is used or not.
+But a cluster of the same name in another API is the same cluster.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
@@ -6,37 +12,68 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 
-from reconciler.dialects.cluster_inventory import ClusterInventory, take_inventory
-from reconciler.dialects.contract import Plan, RescheduleTrigger
-from reconciler.dialects.object_pass import ObjectPass
+from reconciler.dialects.contract import Plan, Prepared, RescheduleTrigger
+from reconciler.dialects.inventory import ClusterInventory, take_inventory
+from reconciler.dialects.object_pass import (
+    Failed,
+    FaultPlace,
+    ObjectPass,
+    Part,
+    Visits,
+    attempt,
+    place_of,
+)
 from reconciler.dialects.ocm import reads
-from reconciler.dialects.ocm.api.clusters import ManagedCluster
-from reconciler.dialects.ocm.api.earlier_hub import HubBefore, hub_before
-from reconciler.dialects.ocm.api.groups import CLUSTER
-from reconciler.dialects.ocm.api.hub import admit_cluster, hub_of
-from reconciler.dialects.ocm.api.placement import GROUP
-from reconciler.dialects.ocm.api.placement_decision import decode_decision
-from reconciler.dialects.ocm.api.settings import decode_resync
-from reconciler.dialects.ocm.decide import Surroundings
-from reconciler.dialects.ocm.decisions.placement_draft import Draft
-from reconciler.dialects.ocm.decisions.sync import Hub
-from reconciler.dialects.ocm.drafts import Drafts
-from reconciler.dialects.ocm.followed import PLACEMENT
-from reconciler.dialects.ocm.manifestworkreplicaset.set_decision import SetSurroundings
-from reconciler.dialects.ocm.memory import OcmMemory
-from reconciler.dialects.ocm.placements_in_turn import PlacementsInTurn
-from reconciler.dialects.ocm.sets_in_turn import SetsInTurn, removed_sets
-from reconciler.dialects.ocm.view.decision_record import record_removal
+from reconciler.dialects.ocm.api.cluster import ManagedCluster
+from reconciler.dialects.ocm.api.placement import (
+    CLUSTER,
+    DecisionObject,
+    decode_decision,
+    decode_resync,
+)
+from reconciler.dialects.ocm.api.placement import PLACEMENTS as GROUP
+from reconciler.dialects.ocm.causes import PlacementInTurn, with_causes
+from reconciler.dialects.ocm.decide import PlacementOutcome, Surroundings, decide, keep
+from reconciler.dialects.ocm.hub import HubBefore, admit_cluster, hub_before, hub_of
+from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
+    KIND,
+    WORKS,
+    ReplicaSet,
+    SetRecord,
+    clusters_of,
+    decode_record,
+)
+from reconciler.dialects.ocm.manifestworkreplicaset.sync import (
+    DecidedPlacement,
+    SetDecision,
+    SetSurroundings,
+    carried_by,
+    decide_set,
+    decided_placement,
+    render_set,
+    says_assumed,
+    standing_set,
+    take_set,
+)
+from reconciler.dialects.ocm.memory import PLACEMENT, OcmMemory, placement_key
+from reconciler.dialects.ocm.placement_files import DECISION, Draft, draft_of, is_left_alone
+from reconciler.dialects.ocm.reads import DECISIONS, placement_reads, set_reads
+from reconciler.dialects.ocm.scheduler.schedule import Hub
+from reconciler.dialects.ocm.view.explanation import explain, explain_set, waits_of_set
 from reconciler.dialects.ocm.view.rebalance_target import fresh_place, standing_of
-from reconciler.dialects.visits import Visits
-from reconciler.manifests.places import doubt_about, fault_place, with_place
+from reconciler.dialects.ocm.view.record import record_removal, undecided
+from reconciler.dialects.reads import FollowedObjects
+from reconciler.errors import UserError
+from reconciler.manifests.admission import is_suspended
+from reconciler.manifests.paths import doubt_about, fault_place, is_frozen, with_place
 from reconciler.model.body import Body
-from reconciler.model.decision import Decision
+from reconciler.model.decision import Cause, CauseKind, Decision, Explain
 from reconciler.model.identity import ObjectKey, group_of
-from reconciler.model.keyed_cache import same
+from reconciler.model.kinds import Kind
 from reconciler.model.labels import labels_of
+from reconciler.model.remembered import same
 from reconciler.model.settings import Settings
-from reconciler.model.world import World
+from reconciler.model.world import Fault, Manifest, World
 from reconciler.rebalance.target import (
     FreshPlace,
     Reference,
@@ -46,7 +83,64 @@ from reconciler.rebalance.target import (
     exchanged_by,
     selects,
 )
-from reconciler.schedule.capacity.ledger import Ledger
+from reconciler.schedule.capacity import (
+    NOTHING_PLACED,
+    Ledger,
+    Order,
+    Placed,
+    ReportedRoom,
+    order_of,
+)
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Drafts:
+    """The placements of a world that was followed; it is filled as it is asked.
+
+    Attributes:
+        world: As the round found it.
+        memory: Follows placements and their files.
+        drawn: Those that were asked for.
+        failed: Those of them that cannot be decoded; they keep their files.
+    """
+
+    world: World
+    memory: OcmMemory
+    drawn: dict[ObjectKey, Draft] = field(default_factory=dict)
+    failed: dict[ObjectKey, Failed] = field(default_factory=dict)
+
+    def draw(self, keys: Iterable[ObjectKey]) -> None:
+        """Draw placements, those of them that are there."""
+        for key in keys:
+            manifest = self.memory.followed.there.get(key)
+            if manifest is not None and key not in self.drawn and key not in self.failed:
+                draft = attempt(partial(self._draw, key), partial(place_of, manifest))
+                if isinstance(draft, Failed):
+                    self.failed[key] = draft
+                else:
+                    self.drawn[key] = draft
+
+    def find(self, key: ObjectKey) -> Draft | None:
+        """Return a placement, `None` if it is not there or cannot be decoded."""
+        self.draw([key])
+        return self.drawn.get(key)
+
+    def __getitem__(self, key: ObjectKey) -> Draft:
+        """Return a placement that is there and can be decoded."""
+        if key not in self.drawn:
+            self.draw([key])
+        return self.drawn[key]
+
+    def _draw(self, key: ObjectKey) -> Draft:
+        """Return a placement and its files, the same as before if none of them differs."""
+        followed = self.memory.followed
+        manifest, decisions = followed.there[key], followed.left.get(key, {})
+        present = self.world.outputs.get(key)
+        status_file = present.body if present is not None else None
+        frozen = is_left_alone(self.world, key)
+        cache_key = (manifest.body, status_file, frozen, *decisions.values())
+        draw = partial(draft_of, manifest, status_file, decisions, frozen=frozen)
+        return self.memory.drafts.recall(key, cache_key, draw)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -273,3 +367,265 @@ def _follow_decisions(touched: AbstractSet[ObjectKey], drafts: Drafts) -> bool:
         objects = () if key in drafts.failed else tuple(map(decode_decision, left.values()))
         differ |= memory.standing.put((key.namespace, key.name), objects)
     return differ
+
+
+FIRST = order_of(0, ObjectKey(WORKS, "", "", ""))
+
+
+@dataclass(frozen=True, slots=True)
+class SetCapacity:
+    """How the decisions of Open Cluster Management take room."""
+
+    turn: Order = FIRST
+    placing: frozenset[Kind] = frozenset({(WORKS, KIND)})
+
+    def reported(self, _cluster: Body, /) -> ReportedRoom | None:
+        """Return nothing: a ManagedCluster does not report what is left."""
+        return None
+
+    def holder(self, manifest: Manifest, /) -> ObjectKey:
+        """Return the set itself."""
+        return manifest.key
+
+    def placed(self, world: World, holder: ObjectKey, /) -> Placed:
+        """Return what a set carries to its clusters, by its present template.
+
+        What an earlier template brought is not known any more.
+        """
+        wanted, known = world.inputs.get(holder), world.outputs.get(holder)
+        if wanted is None or known is None:
+            return NOTHING_PLACED
+        demand = carried_by(standing_set(wanted), world.known.scopes)
+        return dict.fromkeys((one.cluster for one in decode_record(known.body).works), demand)
+
+    def within(self, prepared: Prepared, ledger: Ledger, /) -> Prepared:
+        """Return the placements and sets as they add to a ledger."""
+        return prepared.within(ledger) if isinstance(prepared, Placements) else prepared
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacementsInTurn:
+    """The placements of a round.
+
+    Attributes:
+        drafts: As the round found them.
+        around: What all of them look at.
+        lost: The clusters that cannot be read.
+        earlier: What of the hub is not as it was.
+        visits: Those to look at; where one moves, those after it that count decisions come, too.
+    """
+
+    drafts: Drafts
+    around: Surroundings
+    lost: AbstractSet[str]
+    earlier: HubBefore
+    visits: Visits
+
+    @property
+    def _memory(self) -> OcmMemory:
+        return self.drafts.memory
+
+    def present(self, key: ObjectKey, /) -> Mapping[ObjectKey, Body]:
+        """Return the decisions of a placement, and its status file."""
+        return self.drafts[key].files
+
+    def held(self, key: ObjectKey, /) -> str:
+        """Return which of its files or clusters cannot be read, `""` if all can."""
+        if self.drafts[key].frozen:
+            return "one of its files cannot be read"
+        clusters = {name for item in self._own(key) for name in item.clusters} if self.lost else {}
+        is_lost = not self.lost.isdisjoint(clusters)
+        return "one of its clusters cannot be read" if is_lost else ""
+
+    def remembered(self, key: ObjectKey, /) -> Part | None:
+        """Return the part of a placement that is at rest, `None` if it is not."""
+        return self._memory.parts.find(key)
+
+    def decide(self, key: ObjectKey, demand: RescheduleTrigger | None, /) -> Part:
+        """Decide a placement, and count its decisions from now on."""
+        draft, standing = self.drafts[key], self._memory.standing
+        outcome = decide(draft, demand, standing, self.around)
+        part = outcome.part._replace(explain=self._explain(draft, outcome, demand))
+        question = PlacementInTurn(draft, demand, standing, self.around)
+        earlier = self.drafts.world.earlier.get(key)
+        told = with_causes(part, question, earlier, self.earlier)
+        self._count(key, outcome)
+        return told
+
+    def remember(self, key: ObjectKey, part: Part, /) -> None:
+        """Let a placement rest, with what it was decided from."""
+        read = placement_reads(self.drafts[key].placement, self.around.hub)
+        self._memory.parts.settle(key, part, frozenset(read), part.until)
+
+    def explain_kept(self, key: ObjectKey, reason: str, /) -> Explain | None:
+        """Return what explains that a placement stays as it is."""
+        draft = self.drafts[key]
+        return self._explain(draft, keep(draft, self._own(key), reason), None)
+
+    def place(self, key: ObjectKey, /) -> FaultPlace:
+        """Return the file of a placement."""
+        return place_of(self.drafts[key].manifest)
+
+    def fault(self, key: ObjectKey, error: UserError, /) -> Fault:
+        """Return the fault of a placement that cannot be decided."""
+        return undecided(self.drafts[key].manifest, error)
+
+    def _own(self, key: ObjectKey) -> tuple[DecisionObject, ...]:
+        return self._memory.standing.own(self.drafts[key].placement)
+
+    def _count(self, key: ObjectKey, outcome: PlacementOutcome) -> None:
+        """Put what a placement decided in place of what it had; who counts looks again."""
+        if outcome.objects == self._own(key):
+            return
+        memory = self._memory
+        memory.standing.put((key.namespace, key.name), outcome.objects)
+        memory.decided.add(key)
+        later = [one for one in memory.parts.asking(DECISIONS) if one > key]
+        memory.parts.unsettle(later)
+        self.visits.add(later)
+
+    def _explain(
+        self, draft: Draft, outcome: PlacementOutcome, demand: RescheduleTrigger | None
+    ) -> Explain:
+        return partial(explain, draft, outcome, demand, self.around.hub.members, self.around.now)
+
+
+ROLLOUT_RULE = "replica-set-rollout"
+UNREADABLE_RULE = "replica-set-unreadable"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetsInTurn:
+    """The sets of a round.
+
+    Attributes:
+        world: As the round found it.
+        around: What all of them look at.
+        memory: The sets, and placements that are at rest.
+        decided: The files of the placements that were looked at, as they are decided now.
+        ledger: What is reserved of clusters, `None` where no room is protected.
+    """
+
+    world: World
+    around: SetSurroundings
+    memory: OcmMemory
+    decided: Mapping[ObjectKey, Mapping[ObjectKey, Body]]
+    ledger: Ledger | None = None
+
+    def present(self, key: ObjectKey, /) -> Mapping[ObjectKey, Body]:
+        """Return the status file of a set."""
+        return self.memory.followed_sets.files(key)
+
+    def held(self, key: ObjectKey, /) -> str:
+        """Return why a set stays as it is, `""` if nothing holds it."""
+        if is_frozen(self.world, key):
+            return "its status file cannot be read"
+        return "it is suspended" if is_suspended(self.memory.followed_sets.there[key].body) else ""
+
+    def remembered(self, key: ObjectKey, /) -> Part | None:
+        """Return the part of a set that is at rest, `None` if it is not."""
+        return self.memory.set_parts.find(key)
+
+    def decide(self, key: ObjectKey, _demand: RescheduleTrigger | None, /) -> Part:
+        """Decide a set.
+
+        Raises:
+            UserError: It cannot be decoded.
+        """
+        manifest, present = self.memory.followed_sets.there[key], self.present(key).get(key)
+        wanted, known = self._wanted(key), decode_record(present)
+        placements = {
+            one.name: decided
+            for one in wanted.references
+            if (decided := self._placement((key.namespace, one.name))) is not None
+        }
+        writes = self.around.silence.is_written or says_assumed(present)
+        found = decide_set(key, wanted, placements, known, self.around, writes_assumed=writes)
+        if self.ledger is not None:
+            take_set(self.ledger, key, wanted, known, found.record, self.around.scopes)
+        return Part(
+            outputs={key: render_set(manifest, present, found, self.around.now)},
+            decision=_decision(key, wanted, known, found, is_new=present is None),
+            faults=tuple(_fault(manifest, error) for error in found.outcome.errors),
+            until=found.until,
+            waits=tuple(waits_of_set(key, found, self.around.now)),
+            explain=partial(explain_set, key, wanted, found, placements),
+        )
+
+    def _wanted(self, key: ObjectKey) -> ReplicaSet:
+        """Return the set."""
+        return standing_set(self.memory.followed_sets.there[key])
+
+    def _placement(self, owner: tuple[str, str]) -> DecidedPlacement | None:
+        """Return a placement as it is decided now, `None` if it never was."""
+        key = placement_key(owner)
+        if key not in self.memory.followed.there:
+            return None
+        files = self.decided.get(key) or self.memory.followed.files(key)
+        decisions = (files[one] for one in sorted(files) if one.kind == DECISION)
+        return decided_placement(files[key], decisions) if key in files else None
+
+    def remember(self, key: ObjectKey, part: Part, /) -> None:
+        """Let a set rest, with what it was decided from."""
+        wanted, record = self._wanted(key), decode_record(part.outputs[key])
+        placements = [placement_key((key.namespace, one.name)) for one in wanted.references]
+        read = set_reads(key, wanted, record, placements)
+        self.memory.set_parts.settle(key, part, frozenset(read), part.until)
+
+    def explain_kept(self, _key: ObjectKey, _reason: str, /) -> None:
+        """Explain nothing of a set that stays as it is."""
+
+    def place(self, key: ObjectKey, /) -> FaultPlace:
+        """Return the file of a set."""
+        return place_of(self.memory.followed_sets.there[key])
+
+    def fault(self, key: ObjectKey, error: UserError, /) -> Fault:
+        """Return the fault of a set that cannot be read."""
+        return _fault(self.memory.followed_sets.there[key], error.message, UNREADABLE_RULE)
+
+
+def _decision(
+    key: ObjectKey, wanted: ReplicaSet, known: SetRecord, found: SetDecision, *, is_new: bool
+) -> Decision | None:
+    """Return what moved, `None` if the same clusters have the same."""
+    before, after = clusters_of(known), clusters_of(found.record)
+    if before == after and known.works == found.record.works and not is_new:
+        return None
+    templates = {one.template for one in found.record.works} - {one.template for one in known.works}
+    cause = CauseKind.PLACEMENT_CHANGED if templates else CauseKind.CLUSTERS_CHANGED
+    return Decision(
+        key=key,
+        subject=f"{wanted.namespace}/{wanted.name}",
+        cause=Cause(CauseKind.CREATED if is_new else cause),
+        before=before,
+        after=after,
+        problem="; ".join(found.outcome.errors),
+    )
+
+
+def removed_sets(followed: FollowedObjects, world: World) -> list[Decision]:
+    """Return the decisions on sets whose manifest is gone; their files go with them."""
+    return [
+        Decision(
+            key=key,
+            subject=f"{key.namespace}/{key.name}",
+            cause=Cause(CauseKind.REMOVED),
+            before=clusters_of(decode_record(world.outputs[key].body)),
+            after=(),
+            removed=True,
+        )
+        for key in sorted(followed.gone)
+    ]
+
+
+def _fault(manifest: Manifest, message: str, rule: str = ROLLOUT_RULE) -> Fault:
+    return Fault(
+        path=manifest.origin.path,
+        line=0,
+        column=0,
+        field="/spec/placementRefs",
+        rule=rule,
+        message=f"the rollout cannot go on: {message}",
+        expected="a strategy that can be followed; what is there stays",
+        subject=str(manifest.key),
+    )

@@ -6,30 +6,28 @@ Source: ocm@00f84c3 vendor/open-cluster-management.io/api/cluster/v1/types.go `M
 
 from collections.abc import Mapping
 
-from reconciler.dialects.ocm.api.groups import CLUSTER, CLUSTER_GROUP
+from reconciler.dialects.ocm.api.placement import CLUSTER, CLUSTER_GROUP
 from reconciler.model import fields
 from reconciler.model.body import Body
-from reconciler.projection.facts import (
+from reconciler.projection.project import (
     APIS,
     CLAIMS,
     EVERY_API,
+    METADATA,
     PROVIDER,
     READINESS,
     REGION,
+    REGION_LABEL,
     ROOM,
     TAINTS,
     VERSION,
+    ZONE_LABEL,
     ZONES,
     ClusterReadiness,
     FactRow,
     Force,
     Language,
     Room,
-)
-from reconciler.projection.written_parts import (
-    METADATA,
-    REGION_LABEL,
-    ZONE_LABEL,
     amounts,
     condition,
     labelled,

@@ -8,24 +8,26 @@ it looks at all decisions. Whatever upstream queues for an event is looked at.
 
 from collections.abc import Collection, Iterable, Iterator
 
-from reconciler.dialects.cluster_reads import FLEET, SeenCluster, about, changed, labelled
-from reconciler.dialects.ocm.api.cluster_sets import (
+from reconciler.dialects.ocm.api.cluster import (
     EXCLUSIVE,
+    SET_BINDINGS,
     SET_LABEL,
+    SETS,
+    Members,
     eligible_sets,
 )
-from reconciler.dialects.ocm.api.clusters import Members
-from reconciler.dialects.ocm.api.hub_objects import SET_BINDINGS, SETS
 from reconciler.dialects.ocm.api.placement import Placement
-from reconciler.dialects.ocm.decisions.sync import Hub
-from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import GROUP, WORK, ReplicaSet
-from reconciler.dialects.ocm.manifestworkreplicaset.set_record import (
+from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
+    WORK,
+    WORKS,
+    ReplicaSet,
     SetRecord,
     template_id,
 )
-from reconciler.dialects.ocm.scheduler.weights import is_balanced
-from reconciler.dialects.read_index import Question
-from reconciler.dialects.scores.reports import SCORES
+from reconciler.dialects.ocm.scheduler.plugins import is_balanced
+from reconciler.dialects.ocm.scheduler.schedule import Hub
+from reconciler.dialects.reads import FLEET, Question, SeenCluster, about_cluster, changed, labelled
+from reconciler.dialects.scores import SCORES
 from reconciler.model.identity import ClusterName, ObjectKey
 
 DECISIONS: Question = ("all that is decided",)
@@ -89,7 +91,7 @@ def _about(name: str, members: Members | None) -> Iterator[Question]:
     """Yield the questions to which a cluster of a fleet belongs, none if it is not there."""
     position = None if members is None else members.fleet.position.get(ClusterName(name))
     if members is not None and position is not None:
-        yield from about(name, members.views[position].cluster.labels)
+        yield from about_cluster(name, members.views[position].cluster.labels)
 
 
 def _seen(members: Members | None) -> dict[str, SeenCluster]:
@@ -122,4 +124,4 @@ def set_reads(
     yield from map(decided, placements)
     yield from map(reports, record.sources(template_id(wanted.template)))
     for one in record.works:
-        yield reports(ObjectKey(GROUP, WORK, one.cluster, one.name(key)))
+        yield reports(ObjectKey(WORKS, WORK, one.cluster, one.name(key)))

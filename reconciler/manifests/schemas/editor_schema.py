@@ -7,8 +7,8 @@ what stands beside a `$ref` does not count. Beside ours stand descriptions only.
 from collections.abc import Iterator, Mapping
 from posixpath import dirname, join, normpath
 
+from reconciler.manifests.schemas.nodes import Json
 from reconciler.manifests.schemas.schema import BASE, DEFINITIONS, kind_of
-from reconciler.manifests.schemas.schema_nodes import Json
 from reconciler.model.settings import CONFIGURATION_PATH
 
 DRAFT = "http://json-schema.org/draft-07/schema#"

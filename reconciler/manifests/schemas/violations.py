@@ -1,4 +1,7 @@
-"""What is wrong with a manifest by its schema, in sentences of ours."""
+"""What is wrong with a manifest by its schema, in sentences of ours.
+
+Lists whose items are told apart by keys are judged by `x-kubernetes-list-map-keys`.
+"""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -6,9 +9,47 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from reconciler.manifests.schemas.list_maps import KEYWORD
-from reconciler.manifests.text.limits import MAX_VIOLATIONS
-from reconciler.manifests.text.unreadable import quoted
+from reconciler.manifests.text.raw import MAX_VIOLATIONS, quoted
+
+KEYWORD = "x-kubernetes-list-map-keys"
+
+
+def repeated(keys: Sequence[str], value: object) -> Iterator[int]:
+    """Yield the position of each item whose keys an earlier item has.
+
+    A key that is absent is alike with another that is absent. What is no list of mappings is a
+    matter of its type.
+
+    Source: apiextensions-apiserver pkg/apiserver/schema/listtype `ValidateListSetsAndMaps`.
+
+    >>> [*repeated(["name"], [{"name": "a"}, {"name": "b"}, {"name": "a"}])]
+    [2]
+    """
+    seen = set()
+    for position, item in enumerate(value if isinstance(value, list) else ()):
+        if isinstance(item, Mapping):
+            told = tuple(repr(item.get(key)) for key in keys)
+            if told in seen:
+                yield position
+            seen.add(told)
+
+
+class ListMapKeys:
+    """The keyword, as jsonschema-rs asks for it."""
+
+    def __init__(self, _schema: object, keys: list[str], _path: object) -> None:
+        """Take the keys that the schema names."""
+        self.keys = keys
+
+    def validate(self, instance: object) -> None:
+        """Refuse a list in which two items have the same keys.
+
+        Raises:
+            ValueError: It has two such items.
+        """
+        for position in repeated(self.keys, instance):
+            raise ValueError(f"item {position} is there before")
+
 
 SIMPLE_KEY = re.compile(r"[A-Za-z0-9_-]{1,40}")
 MANY = 30  # fields or values to list

@@ -10,9 +10,9 @@ import re
 from functools import lru_cache
 from typing import Any, Final
 
-from reconciler.manifests.text.composer import SHORT
 from reconciler.manifests.text.emitter import LONGEST_KEY, encode_scalar
-from reconciler.manifests.text.limits import MAX_BYTES, MAX_DIGITS, MAX_NODES
+from reconciler.manifests.text.raw import MAX_BYTES, MAX_DIGITS, MAX_NODES
+from reconciler.manifests.text.reader import SHORT
 
 SMALL_BYTES = 1 << 17  # a file up to here cannot have more nodes than the strict reader takes
 MAX_COLUMN = 60  # nesting adds two columns for a mapping, or for a list with the mapping in it

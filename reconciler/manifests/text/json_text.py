@@ -6,8 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable
 
-from reconciler.manifests.text.limits import MAX_DEPTH, MAX_DIGITS, MAX_NODES
-from reconciler.manifests.text.unreadable import Unreadable, quoted
+from reconciler.manifests.text.raw import MAX_DEPTH, MAX_DIGITS, MAX_NODES, Unreadable, quoted
 
 LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 

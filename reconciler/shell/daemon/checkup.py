@@ -8,19 +8,18 @@ from datetime import timedelta
 from enum import StrEnum
 from pathlib import Path
 
-from reconciler.audit.short_id import short_id
 from reconciler.core.record import last_pass
 from reconciler.errors import ReconcilerError, ShellError
 from reconciler.model.moments import format_moment
-from reconciler.shell.clock import Clock
-from reconciler.shell.git.command import NOT_THERE, Git
-from reconciler.shell.git.errors import GitError
+from reconciler.model.text import short_id
+from reconciler.shell.git.command import NOT_THERE, Git, GitError
 from reconciler.shell.git.history import read_commit
 from reconciler.shell.passes.branches import RemoteBranch
 from reconciler.shell.passes.trust import Trust
-from reconciler.shell.processes.disk import refusal_of
+from reconciler.shell.processes.limits import refusal_of
 from reconciler.shell.reading.load import Loader
 from reconciler.shell.reading.sources import ServedBranches
+from reconciler.shell.resources import Clock
 
 OLDEST_GIT = (2, 34)
 MOST_AHEAD = timedelta(minutes=5)  # ours: a commit that is newer than this says of a wrong clock

@@ -1,17 +1,25 @@
 """The log: one line an event, text for people or JSON for machines, and no secret in either.
 
-What libraries log and warn of comes into it as lines of its kind.
+What libraries log and warn of becomes lines of the same kind. Of passes the daemon logs news only,
+and one line a pass with the essentials.
 """
 
 import logging
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TextIO
 
 import structlog
 
-from reconciler.dialects.object_boundary import trace_of
-from reconciler.model.message_text import LONGEST_MESSAGE_BYTES, cut
-from reconciler.shell.git.masking import mask_of
+from reconciler.core.message import decision_line, is_told
+from reconciler.dialects.object_pass import trace_of
+from reconciler.model.moments import format_moment
+from reconciler.model.text import LONGEST_MESSAGE_BYTES, cut, short_id
+from reconciler.model.world import Fault, Trace
+from reconciler.shell.daemon.events import DaemonEvent, PassFailed, PassFinished
+from reconciler.shell.git.checkout.moves import KeptEdit
+from reconciler.shell.git.command import mask_of
+from reconciler.shell.passes.pass_report import Contested, PassSummary
+from reconciler.shell.passes.trust import RefusedCommit
 
 
 class _OfLibraries(logging.Handler):
@@ -89,3 +97,186 @@ def _redacted(value: object, mask: Callable[[str], str]) -> object:
     if isinstance(value, list | tuple | set | frozenset):
         return [_redacted(one, mask) for one in value]
     return value if value is None or isinstance(value, int | float) else mask(str(value))
+
+
+MOST_NAMED = 20  # files in one line of the log
+
+
+class PassLog:
+    """Logs passes as they end; it remembers what was told already.
+
+    Args:
+        author: Who commits, as commits name it.
+    """
+
+    def __init__(self, author: str) -> None:
+        self._log = structlog.get_logger()
+        self._author = author
+        self._known: frozenset[Fault | Trace | str] = frozenset()
+        self._waiting: frozenset[str] = frozenset()
+        self._kept: frozenset[KeptEdit] = frozenset()
+        self._contested: Contested | None = None
+        self._traced = ""
+        self._refused: frozenset[RefusedCommit] = frozenset()
+
+    def __call__(self, event: DaemonEvent) -> None:
+        """Log what an event has to tell."""
+        match event:
+            case PassFinished():
+                self._finished(event)
+            case PassFailed():
+                self._waiting = frozenset()
+                self._failed(event)
+
+    def _finished(self, event: PassFinished) -> None:
+        report = event.report
+        self._log_news(report)
+        if report.commit is not None:
+            self._log_decisions(report)
+        if report.commit is not None or event.moved:
+            self._log_pass(event)
+        self._log_impostors(report)
+        self._log_beside(report)
+        self._log_waiting(report.waiting - self._waiting)
+        if report.commit is not None or report.beside:
+            self._log_kept(report)
+        for mended in report.mended:
+            self._log.warning("an index was mended", reason=mended)
+        self._log_contested(report.contested)
+        self._log_refused(frozenset(report.refused))
+        self._waiting = report.waiting
+        self._known = frozenset((*report.faults, *report.traces, *report.warnings))
+
+    def _failed(self, event: PassFailed) -> None:
+        """Log why a pass failed, with the trace of a mistake of our own, once while it is same."""
+        failure = event.failure
+        if failure.refused:
+            self._log.warning(
+                "pass failed, trying again", error=failure.reason, failures=event.failures
+            )
+            return
+        news = {} if failure.trace == self._traced else {"trace": failure.trace}
+        self._traced = failure.trace
+        self._log.error(
+            "pass failed for a mistake of the reconciler itself, trying again",
+            error=failure.kind,
+            failures=event.failures,
+            **news,
+        )
+
+    def _log_news(self, report: PassSummary) -> None:
+        """Log each trace, fault and warning that the pass before did not have."""
+        for trace in report.traces:
+            if trace not in self._known:
+                self._log.error(
+                    trace.fault.message,
+                    where=trace.fault.path,
+                    object=trace.fault.subject,
+                    trace=trace.text,
+                )
+        for fault in report.faults:
+            if fault not in self._known:
+                self._log.warning(
+                    fault.message,
+                    where=f"{fault.path}:{fault.line}:{fault.column}",
+                    field=fault.field,
+                    expected=fault.expected,
+                )
+        for warning in report.warnings:
+            if warning not in self._known:
+                self._log.warning(warning)
+
+    def _log_decisions(self, report: PassSummary) -> None:
+        for decision in report.decisions:
+            if is_told(decision):
+                self._log.info(decision_line(decision))
+            if decision.problem:
+                self._log.warning(decision.problem, workload=decision.subject)
+
+    def _log_pass(self, event: PassFinished) -> None:
+        """Log the line of the pass: what it read, what it wrote, what is wrong, when it goes on."""
+        report = event.report
+        recheck_at = format_moment(report.recheck_at) if report.recheck_at else None
+        if report.commit is None:
+            self._log.info(
+                "up to date",
+                commit=short_id(report.revision),
+                faults=len(report.faults),
+                seconds=round(event.seconds, 3),
+                recheck_at=recheck_at,
+            )
+            return
+        self._log.info(
+            "pass committed",
+            commit=short_id(report.commit),
+            revision=short_id(report.revision),
+            changed=report.changed,
+            decisions=sum(map(is_told, report.decisions)),
+            unschedulable=sum(bool(decision.problem) for decision in report.decisions),
+            faults=len(report.faults),
+            lost_races=report.races,
+            **({"worker": report.worker} if report.worker else {}),
+            seconds=round(event.seconds, 3),
+            recheck_at=recheck_at,
+        )
+
+    def _log_impostors(self, report: PassSummary) -> None:
+        """Log the decisions that somebody else edited under the name of the daemon."""
+        for key, editor in report.editors:
+            if report.commit is not None and editor == self._author:
+                self._log.warning(
+                    "a decision was edited under the name of the reconciler",
+                    object=key,
+                    author=editor,
+                )
+
+    def _log_beside(self, report: PassSummary) -> None:
+        """Log what became of the other branches that are delivered to."""
+        for one in report.beside:
+            if one.commit is not None:
+                self._log.info(
+                    "delivered", branch=one.branch, commit=short_id(one.commit), changed=one.files
+                )
+            for fault in one.faults:
+                self._log.warning(fault.message, branch=one.branch, expected=fault.expected)
+
+    def _log_waiting(self, files: Iterable[str]) -> None:
+        """Log the files of which something would go, but for a person's edit."""
+        for path in sorted(files):
+            self._log.info("a person is editing it, so what is over stays in it", file=path)
+
+    def _log_kept(self, report: PassSummary) -> None:
+        """Log once each file of a checkout that keeps a person's edit."""
+        kept = {*report.kept, *(edit for one in report.beside for edit in one.kept)}
+        for edit in sorted(kept - self._kept, key=str)[:MOST_NAMED]:
+            self._log.warning(
+                "a file keeps a person's edit, so it is not as it was decided",
+                file=edit.path,
+                checkout=str(edit.folder),
+                expected=f"commit it, or take what was decided: {edit.command}",
+            )
+        self._kept = frozenset(kept)
+
+    def _log_refused(self, refused: frozenset[RefusedCommit]) -> None:
+        """Log once each commit that is not accepted."""
+        for one in sorted(refused - self._refused):
+            self._log.warning(
+                f"a commit waits, and all after it: {one.problem}",
+                branch=one.branch,
+                commit=short_id(one.revision),
+                author=one.author,
+                waiting=one.waiting,
+                expected=one.expected,
+            )
+        self._refused = refused
+
+    def _log_contested(self, contested: Contested | None) -> None:
+        """Log once what others undo again and again, and when it is written again."""
+        if contested is not None and contested != self._contested:
+            self._log.warning(
+                "others undo what passes write again and again, so it waits",
+                files=contested.paths[:MOST_NAMED],
+                count=len(contested.paths),
+                until=format_moment(contested.until),
+            )
+        self._contested = contested

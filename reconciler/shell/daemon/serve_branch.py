@@ -15,7 +15,7 @@ from typing import NamedTuple, Protocol
 
 import structlog
 
-from reconciler.dialects.object_boundary import trace_of
+from reconciler.dialects.object_pass import trace_of
 from reconciler.model.world import World
 from reconciler.shell.daemon.events import (
     BranchRead,
@@ -26,11 +26,11 @@ from reconciler.shell.daemon.events import (
     PassFailed,
     PassFinished,
 )
-from reconciler.shell.daemon.pass_log import PassLog
+from reconciler.shell.daemon.log import PassLog
 from reconciler.shell.passes.one_pass import Passes
-from reconciler.shell.passes.pass_summary import PassSummary, summary_of
+from reconciler.shell.passes.pass_report import PassSummary, summary_of
 from reconciler.shell.passes.turns import PassDropped
-from reconciler.shell.processes.machine_limits import limit_met
+from reconciler.shell.processes.limits import limit_met
 from reconciler.shell.reading.sources import Heads
 from reconciler.version import __version__
 

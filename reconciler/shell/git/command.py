@@ -1,34 +1,161 @@
 """The only file that runs git.
 
 Every command goes through GitPython's runner as a list of arguments, in an environment that leaves
-a repository nothing to execute. A repository is data here, never a program.
+a repository nothing to execute. A repository is data here, never a program. The environment is made
+from nothing, with settings that outrank any file's. They switch off whatever a repository could
+make git execute: hooks, file system monitors, signing programs, transports.
 
 Of GitPython only the runner is used, which starts a process from a list of arguments, without a
 shell. Its objects are not for an untrusted repository: `Repo` and `Remote` read the
 settings of the repository and of the user, `IndexFile.commit` runs hooks, and its object database,
-in Python, reads neither in batches nor within limits of size and time. A test holds the one import.
+in Python, reads neither in batches nor within limits of size and time. A test ensures the one
+import.
+
+Errors of git are classes by what to do about them. Credentials are masked in messages before they
+are shown, logged or sent.
 """
 
 import contextlib
+import json
 import os
 import re
 import resource
+import shlex
 import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from base64 import b64encode, urlsafe_b64encode
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO, cast
+from urllib.parse import quote, quote_plus
 
-from reconciler.shell.git.environment import ENVIRONMENT, KEPT, SETTINGS
-from reconciler.shell.git.errors import GitError, GitKilled, PartialClone, TookTooLong
-from reconciler.shell.git.masking import masked
-from reconciler.shell.processes.disk import refusal
-from reconciler.shell.processes.held_signals import held_signals
-from reconciler.shell.processes.machine_limits import limit_met, limit_said
+from reconciler.errors import ShellError
+from reconciler.shell.processes.limits import limit_met, limit_said, refusal
+from reconciler.shell.processes.signals import held_signals
+
+KEPT = ("PATH", "SSH_AUTH_SOCK")
+"""Variables of the caller's environment that git may see."""
+
+SSH_COMMAND = "ssh -o BatchMode=yes -o ConnectTimeout=15"
+
+ENVIRONMENT: Mapping[str, str] = {
+    "GIT_ALLOW_PROTOCOL": "none",  # only the mirror talks to remotes, and says by which protocol
+    "GIT_ASKPASS": "true",
+    "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_COMMITTER_EMAIL": "reconciler@localhost",  # reflogs only; commits name their identity
+    "GIT_COMMITTER_NAME": "reconciler",
+    "GIT_CONFIG_GLOBAL": "/dev/null",
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_GRAFT_FILE": "/dev/null",  # or else a file of the repository rewrites its history
+    "GIT_LFS_SKIP_SMUDGE": "1",
+    "GIT_LITERAL_PATHSPECS": "1",
+    "GIT_NO_LAZY_FETCH": "1",  # a partial clone must not fetch behind our back
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_PAGER": "cat",
+    "GIT_SSH_COMMAND": SSH_COMMAND,
+    "GIT_SSH_VARIANT": "ssh",
+    "GIT_TERMINAL_PROMPT": "0",
+    "HOME": "/nonexistent",
+    "LANGUAGE": "C",
+    "LC_ALL": "C",
+}
+
+SETTINGS: Mapping[str, str] = {
+    "commit.gpgsign": "false",
+    "core.alternateRefsCommand": "true",
+    "core.attributesFile": "/dev/null",
+    "core.fsmonitor": "false",
+    "core.fsync": "all",  # objects, references and the index outlive a loss of power
+    "core.hooksPath": "/dev/null",
+    "core.sshCommand": SSH_COMMAND,
+    "core.untrackedCache": "false",
+    "credential.helper": "",
+    "fetch.recurseSubmodules": "false",
+    "gc.auto": "0",
+    "log.showSignature": "false",  # or else git log runs gpg.program
+    "maintenance.auto": "false",
+    "protocol.ext.allow": "never",
+    "push.gpgSign": "false",
+    "push.recurseSubmodules": "no",
+    "safe.bareRepository": "explicit",
+    "submodule.recurse": "false",
+    "tag.gpgSign": "false",
+}
+"""Settings that outrank those of any file; a repository's own cannot undo them."""
+
+
+class GitError(ShellError):
+    """A git command failed, or took longer than its limit."""
+
+
+class TookTooLong(GitError):
+    """A git command took longer than its limit, and was ended."""
+
+
+class GitKilled(GitError):
+    """A signal ended a git command, so it has said nothing; what it was to do may be done."""
+
+
+class LostRace(GitError):
+    """The branch moved; read it again, compute again, publish again."""
+
+
+class RemoteRefused(GitError):
+    """The remote answered no: a hook or a protection rule. Retrying the same cannot help."""
+
+
+class RemoteUnreachable(GitError):
+    """The remote did not answer, or not now; back off and retry."""
+
+
+class RemoteMisconfigured(GitError):
+    """The remote is absent, or does not know us; an operator must act."""
+
+
+class LostObjects(GitError):
+    """A branch needs objects that git has no more; a person must bring them back."""
+
+    def __init__(self, what: str, folder: Path) -> None:
+        super().__init__(
+            f"{what} (git gc --prune took it, or the disk lost it); bring it back from a clone "
+            "that has it: git -C CLONE pack-objects --all --stdout < /dev/null | "
+            f"git -C {shlex.quote(str(folder))} unpack-objects"
+        )
+
+
+class HistoryMissing(GitError):
+    """The history ends in this clone before it begins; more of it must be fetched."""
+
+
+class PartialClone(HistoryMissing):
+    """What is asked for was left out when this was cloned; a person must fetch it.
+
+    Git would fetch it by the way, from whatever the repository names, so that is switched off.
+    """
+
+    def __init__(self, remote: str, objects: str) -> None:
+        super().__init__(
+            f"this clone is partial ({objects}), and what is needed here was not fetched; fetch "
+            f"the rest with git fetch --refetch --no-filter {shlex.quote(remote)}"
+        )
+
+
+class PathBlocked(GitError):
+    """A folder stands where a file must go, or something else where a folder must."""
+
+
+class CheckoutBusy(ShellError):
+    """A checkout cannot follow without touching a person's work; the message says what to do."""
+
+
+class MirrorBusy(ShellError):
+    """Another process uses the folder of a mirror."""
+
 
 NOT_FOUND = 127  # what env(1) answers when there is no git
 NOT_THERE = "git was not found; install git 2.34 or later and put it on the PATH"
@@ -359,3 +486,81 @@ def _await_children(process: "subprocess.Popen[bytes]") -> None:
     while time.monotonic() < end:
         os.killpg(process.pid, 0)
         time.sleep(CHILDREN_SECONDS / 100)
+
+
+USERINFO = re.compile(r"(?<=://)[^/@\s'\"]*@")
+QUERY = re.compile(r"(://[^\s?'\"]*\?)[^\s'\"]+")
+SCP_PASSWORD = re.compile(r"(?<![\w/.:-])([\w.-]+):[^\s/@:'\"]+(?=@[\w.-]+:)")
+
+SHORTEST_BASE64 = 4  # what is shorter is found in ordinary words
+
+
+def masked(text: str, secrets: Iterable[str] = ()) -> str:
+    """Return `text` in which secrets are `***`.
+
+    Secrets are `secrets`, the user info and the query of a URL, and a password before a host.
+
+    >>> masked("cannot reach 'https://me:token@example.com/r'")
+    "cannot reach 'https://***@example.com/r'"
+    >>> masked("https://example.com/r?token=abc and me:abc@example.com:r")
+    'https://example.com/r?*** and me:***@example.com:r'
+    """
+    for secret in secrets:
+        text = text.replace(secret, "***")
+    text = QUERY.sub(r"\1***", USERINFO.sub("***@", text))
+    return SCP_PASSWORD.sub(r"\1:***", text)
+
+
+def mask_of(secrets: Collection[str]) -> Callable[[str], str]:
+    """Return what masks these secrets in any form, as they are by then."""
+    known: tuple[str, ...] = ()
+    hidden: list[str] = []
+
+    def mask(text: str) -> str:
+        nonlocal known, hidden
+        if (found := tuple(secrets)) != known:
+            known, hidden = found, [form for secret in found for form in forms_of(secret)]
+        return masked(text, hidden)
+
+    return mask
+
+
+@dataclass(frozen=True, slots=True)
+class HiddenTexts(Collection[str]):
+    """What must not be shown, of several sources; each is asked whenever it matters."""
+
+    sources: tuple[Iterable[str], ...]
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield each text."""
+        for source in self.sources:
+            yield from source
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return sum(1 for _ in self)
+
+    def __contains__(self, text: object) -> bool:
+        """Return whether a text is one of them."""
+        return any(one == text for one in self)
+
+
+def forms_of(secret: str) -> tuple[str, ...]:
+    """Return a secret as it may be written, the longest first: encoded for a URL, JSON, Base64.
+
+    In Base64 the first and the last digits depend on what stands beside it, so they are left out,
+    and there is a form for each of the three places where it may begin.
+
+    >>> forms_of("p/w")
+    ('p%2Fw', 'cC93', 'p/w')
+    """
+    raw = secret.encode()
+    forms = {secret, quote(secret), quote(secret, safe=""), quote_plus(secret)}
+    forms.add(json.dumps(secret)[1:-1])
+    for encode in (b64encode, urlsafe_b64encode):
+        for shift in range(3):
+            digits = encode(bytes(shift) + raw).decode().rstrip("=")
+            whole = digits[(8 * shift + 5) // 6 : 8 * (shift + len(raw)) // 6]
+            if len(whole) >= SHORTEST_BASE64:
+                forms.add(whole)
+    return tuple(sorted(forms, key=lambda form: (-len(form), form)))

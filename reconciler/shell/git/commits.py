@@ -1,27 +1,45 @@
 """Writes commits: no index, work tree, hook or filter takes part.
 
 `git fast-import` gets the changed files inline and answers with the commit's id, so the cost
-follows the number of changes, not the size of the repository.
+follows the number of changes, not the size of the repository. It takes locks on references even
+where it changes none, and a killed process would leave them. So it runs in a throw-away git folder
+beside the repository: the locks go with that folder, and are never in a user's repository. The
+objects that it writes stay in that folder, too, until they are put into the repository
+(`held_objects`).
+
+Each commit of a pass puts one pack into the repository, and git looks for an object in every pack.
+Git's own upkeep joins packs where people or pushes start it; nothing does in a repository that only
+passes write to. So the packs are joined here before they grow many.
 """
 
+import contextlib
+import fcntl
+import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from datetime import datetime
+from pathlib import Path
 from typing import assert_never
 
 from reconciler.core.changes import Change, DeleteFile, WriteFile
-from reconciler.core.commit_purpose import with_purpose
-from reconciler.shell.git.command import Git
-from reconciler.shell.git.errors import GitError, PathBlocked
-from reconciler.shell.git.held_objects import ObjectFolder
-from reconciler.shell.git.identity import CommitIdentity, check_identity
-from reconciler.shell.git.import_folder import importing_git
+from reconciler.core.message import with_purpose
+from reconciler.shell.git.command import Git, GitError, PathBlocked
+from reconciler.shell.git.held_objects import KEEP, PARTS, ObjectFolder, new_folder
+from reconciler.shell.git.journal import FOLDER
 from reconciler.shell.git.objects import ChangedFile, added_objects, changed_files, find_trees
-from reconciler.shell.git.own_packs import remember, roll_up
-from reconciler.shell.git.repository import EMPTY_TREES, Repository, check_commit
+from reconciler.shell.git.repository import (
+    EMPTY_TREES,
+    CommitIdentity,
+    Repository,
+    check_commit,
+    check_identity,
+    may_configure,
+)
 from reconciler.shell.git.signing import CommitSigning, write_signed
+from reconciler.shell.processes.limits import sync_folder
+from reconciler.shell.processes.signals import held_signals
 
 # What a file system may take for `.git`: case, trailing dots and spaces, streams, short names.
 DOT_GIT = re.compile(r"(?:\.git|git~\d+)[ .]*(?::.*)?", re.IGNORECASE)
@@ -303,3 +321,172 @@ def _import(target: ImportTarget, parts: Sequence[bytes]) -> str:
     if len(reply) != 1:
         raise GitError("git fast-import did not answer with a commit")
     return reply[0]
+
+
+SUFFIX = ".import"
+CONFIGURATION = """\
+[core]
+\trepositoryformatversion = 1
+\tbare = true
+{shared}[extensions]
+\tobjectFormat = {object_format}
+"""
+
+
+@contextlib.contextmanager
+def importing_git(repository: Repository) -> Iterator[tuple[Git, ObjectFolder]]:
+    """Yield git that reads the objects of a repository and writes others, and where it does.
+
+    What was put into the repository is held as long as the repository says.
+    """
+    held: ObjectFolder | None = None
+    store = repository.common_dir / "objects"
+    try:
+        with held_signals():
+            folder, descriptor = _locked_folder(repository)
+            held = ObjectFolder(folder=folder, descriptor=descriptor, store=store)
+        for name in ("objects/info", "refs"):
+            (folder / name).mkdir(parents=True)
+        (folder / "HEAD").write_text("ref: refs/heads/none\n")
+        (folder / "config").write_text(
+            CONFIGURATION.format(shared=_shared(repository), object_format=repository.object_format)
+        )
+        (held.objects / "info/alternates").write_bytes(_alternates(store))
+        git = replace(
+            repository.git, folder=folder, options=(f"--git-dir={folder}",), inherited=(descriptor,)
+        )
+        yield git, held
+    finally:
+        if held is not None:
+            repository.held.add(held)
+
+
+def remove_dead_imports(repository: Repository) -> None:
+    """Remove the folders of processes that are gone, with their git commands.
+
+    Each is locked while it goes: a folder that is being made looks as if its process were gone.
+    """
+    for folder in (repository.common_dir / FOLDER).glob(f"*{SUFFIX}"):
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                os.close(descriptor)
+                continue
+            store = repository.common_dir / "objects"
+            ObjectFolder(folder=folder, descriptor=descriptor, store=store).let_go()
+
+
+def _locked_folder(repository: Repository) -> tuple[Path, int]:
+    """Make a folder, and return it with the descriptor that locks it.
+
+    Whoever removes dead ones may take it before it is locked; then it is made again.
+    """
+    while True:
+        with contextlib.suppress(FileNotFoundError):
+            folder = new_folder(repository.common_dir / FOLDER)
+            descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            if (folder / KEEP).exists():
+                return folder, descriptor
+            os.close(descriptor)
+
+
+def _alternates(store: Path) -> bytes:
+    """Return where git finds the objects of a repository, a line each.
+
+    Git follows relative ones of its own only, so those of the repository are written out.
+    """
+    places = [bytes(store)]
+    with contextlib.suppress(FileNotFoundError):
+        lines = (store / "info/alternates").read_bytes().splitlines()
+        relative = (line for line in lines if line and line[:1] not in b'#/"')
+        places += (os.path.join(bytes(store), line) for line in relative)  # noqa: PTH118  # bytes
+    return b"".join(place + b"\n" for place in places)
+
+
+def _shared(repository: Repository) -> str:
+    """Return the setting by which several users write objects of one repository."""
+    if not may_configure(repository, "sharedrepository"):
+        return ""
+    finished = repository.git.run("config", "--get", "core.sharedRepository")
+    value = finished.stdout.decode(errors="replace").strip()
+    return f"\tsharedRepository = {value}\n" if finished.code == 0 and value.isalnum() else ""
+
+
+LIST = "packs"
+MANY = 32  # ours: of one size; a process of git for so many commits
+COLLECTING = "gc.pid"  # git gc holds it
+
+
+def remember(repository: Repository, names: Sequence[str]) -> None:
+    """Write down the names of packs that a commit was put into."""
+    with _locked(repository.common_dir / FOLDER / LIST) as file:
+        os.lseek(file, 0, os.SEEK_END)
+        os.write(file, "".join(f"0 {name}\n" for name in names).encode())
+
+
+def roll_up(repository: Repository) -> None:
+    """Join packs of ours if there are many of about one size, and nobody collects just now.
+
+    If git cannot, for a collector removes what is being written, they are joined another time.
+    """
+    place = repository.common_dir / FOLDER / LIST
+    if not place.exists() or (repository.common_dir / COLLECTING).exists():
+        return
+    with _locked(place) as file, contextlib.suppress(GitError):
+        listed = _listed(file)
+        if max(map(len, listed.values()), default=0) < MANY:
+            return
+        packs = repository.common_dir / "objects/pack"
+        sizes = sorted(listed)
+        for size in sizes:
+            names = [name for name in listed[size] if _is_ours(packs, name)]
+            listed[size] = names
+            if len(names) >= MANY:
+                listed.setdefault(size + 1, []).append(_join(repository, packs, names))
+                listed[size] = []
+        content = "".join(f"{size} {name}\n" for size, names in listed.items() for name in names)
+        os.ftruncate(file, 0)
+        os.pwrite(file, content.encode(), 0)
+
+
+def _join(repository: Repository, packs: Path, names: Sequence[str]) -> str:
+    """Write one pack in the place of several, and return its name."""
+    stdin = "".join(f"{name}.pack\n" for name in names).encode()
+    arguments = ("pack-objects", "--quiet", "--stdin-packs", str(packs / "pack"))
+    joined = f"pack-{repository.git.output(*arguments, stdin=stdin).decode().strip()}"
+    sync_folder(packs)
+    for name in names:
+        if name != joined:
+            for part in reversed(PARTS):
+                (packs / f"{name}{part}").unlink(missing_ok=True)
+    return joined
+
+
+def _is_ours(packs: Path, name: str) -> bool:
+    """Return whether a pack is still there, and kept by nobody."""
+    whole = all((packs / f"{name}{part}").exists() for part in PARTS)
+    return whole and not (packs / f"{name}.keep").exists()
+
+
+def _listed(file: int) -> dict[int, list[str]]:
+    """Return the names of packs by how often they were joined."""
+    found: dict[int, list[str]] = {}
+    for line in os.pread(file, os.fstat(file).st_size, 0).decode(errors="replace").splitlines():
+        size, _, name = line.partition(" ")
+        if size.isdecimal() and name.startswith("pack-") and "/" not in name:
+            found.setdefault(int(size), []).append(name)
+    return found
+
+
+@contextlib.contextmanager
+def _locked(place: Path) -> Iterator[int]:
+    """Open the list while no other process changes it."""
+    descriptor = os.open(place, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o666)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield descriptor
+    finally:
+        os.close(descriptor)

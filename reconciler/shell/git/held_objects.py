@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from reconciler.shell.processes.held_signals import held_signals
+from reconciler.shell.processes.signals import held_signals
 
 KEEP = "keep"
 PARTS = (".pack", ".idx")  # git takes a pack for one as soon as it has an index

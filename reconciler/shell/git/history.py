@@ -1,15 +1,34 @@
-"""Reads commits: who, when, why, and what machines wrote into the trailers."""
+"""Reads commits: who, when, why, and what machines wrote into the trailers.
+
+Users name revisions and ranges; here they become commits, and what lies between them. The folders
+of a commit that are roots are those of a pattern that contain a configuration.
+
+Git's own commit-graph has which paths each commit changed. Without it git looks into the folders of
+each commit to find those that changed one file. A user's repository is left to git, so the graph
+stands in a folder of ours: an object database that has nothing else, and that of the repository
+as its alternate. Whatever is wrong with it costs time, never an answer.
+"""
 
 import contextlib
+import hashlib
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from fnmatch import fnmatchcase
+from pathlib import Path
 
-from reconciler.manifests.text.limits import Oversized
-from reconciler.shell.git.identity import CommitIdentity
-from reconciler.shell.git.objects import read_objects
-from reconciler.shell.git.repository import Repository, check_commit
+from reconciler.errors import UsageError
+from reconciler.manifests.text.raw import Oversized
+from reconciler.model.settings import CONFIGURATION_PATH
+from reconciler.model.text import short_id, shown
+from reconciler.shell.git.command import GitError, HistoryMissing
+from reconciler.shell.git.commits import check_path
+from reconciler.shell.git.objects import ChangedFile, TreeEntry, list_files, read_objects
+from reconciler.shell.git.repository import COMMIT_ID, CommitIdentity, Repository, check_commit
+from reconciler.shell.processes.limits import check_ours_alone
 
 HEAD_FORMAT = "%an%x00%ae%x00%at%x00%ct%x00%P"
 EPOCH = datetime.fromtimestamp(0, UTC)
@@ -128,7 +147,7 @@ def _record(revision: str, raw: bytes) -> CommitRecord:
     ]  # lines that begin with a space continue a signature
     values = {key: value for key, _, value in reversed(headers)}
     text = _decoded(message, values.get(b"encoding", b"utf-8"))
-    subject, body, trailers = _parts(text)
+    subject, body, trailers = _message_parts(text)
     author, authored_at = _signed(values.get(b"author", b""))
     _, committed_at = _signed(values.get(b"committer", b""))
     return CommitRecord(
@@ -170,7 +189,7 @@ def _moment(when: bytes) -> datetime:
         return EPOCH
 
 
-def _parts(text: str) -> tuple[str, str, tuple[tuple[str, str], ...]]:
+def _message_parts(text: str) -> tuple[str, str, tuple[tuple[str, str], ...]]:
     """Split a message into subject, body without trailers, and trailers."""
     subject, _, rest = text.strip("\n").partition("\n\n")
     paragraphs = rest.strip("\n").split("\n\n")
@@ -187,3 +206,340 @@ def _trailers(paragraph: str) -> tuple[tuple[str, str], ...]:
             return ()
         found.append((key, value.strip()))
     return tuple(found)
+
+
+NOTHING = "000000"
+COMMITS_AT_ONCE = 1000
+
+
+def resolve_revision(repository: Repository, text: str) -> str:
+    """Return the full hex id of the commit that a person names: a branch, a tag, HEAD~2, an id.
+
+    Raises:
+        UsageError: There is no such commit.
+    """
+    if text.isprintable() and text.strip():
+        finished = repository.git.run(
+            "rev-parse", "--verify", "--quiet", "--end-of-options", f"{text}^{{commit}}"
+        )
+        found = finished.stdout.decode(errors="replace").strip()
+        if finished.code == 0 and COMMIT_ID.fullmatch(found):
+            return found
+    near = repository.branches()[:5]
+    known = f"; its branches are {', '.join(near)}" if near else ", it has no commit yet"
+    raise UsageError(f"there is no revision {shown(text)} in this repository{known}")
+
+
+def list_range(
+    repository: Repository, head: str, *, but: Sequence[str] = (), paths: Sequence[str] = ()
+) -> list[str]:
+    """Return the commits that lead to `head` along first parents, the newest first.
+
+    Args:
+        repository: Where to read.
+        head: Full hex commit id.
+        but: Commits that they must not be, nor ancestors of.
+        paths: Only commits that changed something there, relative to the top; none for all.
+    """
+    excluded = [f"^{check_commit(one)}" for one in but]
+    listed = repository.git.line(
+        "rev-list", "--first-parent", check_commit(head), *excluded, "--", *paths
+    )
+    return listed.split()
+
+
+def list_brought(
+    repository: Repository, merge: str, parent: str, *, paths: Sequence[str], most: int
+) -> list[str]:
+    """Return the commits that a merge brought and that changed some files, the oldest first.
+
+    Args:
+        repository: Where to read.
+        merge: Full hex id of the merge.
+        parent: Full hex id of its first parent.
+        paths: Relative to the top.
+        most: How many at most, the newest.
+    """
+    listed = repository.git.line(
+        "rev-list", "--no-merges", "--reverse", f"--max-count={most}", check_commit(merge),
+        f"^{check_commit(parent)}", "--", *paths,
+    )  # fmt: skip
+    return listed.split()
+
+
+def check_whole(repository: Repository, revisions: Iterable[str]) -> None:
+    """Refuse a range that the end of a shallow clone cuts off, or that a partial one lacks.
+
+    Raises:
+        HistoryMissing: One of the commits has parents, or files, that were not fetched.
+    """
+    revisions = list(revisions)
+    _check_files(repository, revisions)
+    ends = cut_off(repository)
+    near = [revision for revision in revisions if revision in ends] if ends else []
+    cut = next((c.revision for c in read_commits(repository, near) if c.parents), None)
+    if cut is not None:
+        raise HistoryMissing(
+            f"this clone is shallow, its history ends at {short_id(cut)}; fetch the rest with "
+            "git fetch --unshallow, or ask about later commits only"
+        )
+
+
+def _check_files(repository: Repository, revisions: Sequence[str]) -> None:
+    """Refuse commits of a partial clone of which something was left out."""
+    config = repository.common_dir / "config"
+    said = config.read_text("utf-8", "replace") if config.is_file() else ""
+    if "partialclonefilter" not in said.lower():  # or else git is asked for nothing
+        return
+    arguments = ("rev-list", "--objects", "--missing=print", "--no-walk=unsorted", "--stdin")
+    for start in range(0, len(revisions), COMMITS_AT_ONCE):
+        some = revisions[start : start + COMMITS_AT_ONCE]
+        asked = "".join(f"{one}\n" for one in some).encode()
+        listed = repository.git.run(*arguments, stdin=asked)
+        lacks = listed.code != 0 or listed.stdout.startswith(b"?") or b"\n?" in listed.stdout
+        if lacks and (partial := repository.git.partial("missing")):
+            raise partial
+
+
+def cut_off(repository: Repository) -> frozenset[str]:
+    """Return the commits at which a shallow clone ends: what came before was not fetched."""
+    marks = repository.common_dir / "shallow"
+    return frozenset(marks.read_text(encoding="ascii").split() if marks.is_file() else ())
+
+
+def is_ancestor(repository: Repository, ancestor: str, revision: str) -> bool:
+    """Return whether a commit exists and is the other one or one of its ancestors."""
+    arguments = ("--is-ancestor", check_commit(ancestor), check_commit(revision))
+    return repository.git.run("merge-base", *arguments).code == 0
+
+
+def check_forward(repository: Repository, old: str | None, new: str) -> None:
+    """Check that moving a branch removes nothing: the old commit comes before the new one.
+
+    Raises:
+        ValueError: It does not.
+    """
+    if old is None:
+        return
+    parents = [commit.parents for commit in read_commits(repository, [check_commit(new)])]
+    if any(check_commit(old) in of_one for of_one in parents):
+        return
+    if not is_ancestor(repository, old, new):
+        raise ValueError(f"{new} does not come after {old}")
+
+
+def changes_of(
+    repository: Repository, commits: Sequence[CommitRecord]
+) -> dict[str, list[ChangedFile]]:
+    """Return what each commit changed against its first parent, by one command for all of them.
+
+    Returns:
+        Commit to its changes, with paths relative to the top of the repository; everything is new
+        in a root commit, and a commit that changed nothing may be absent.
+    """
+    pairs = [(commit.parents[0], commit.revision) for commit in commits if commit.parents]
+    found = changes_between(repository, pairs)
+    for commit in commits:
+        if not commit.parents:
+            files = list_files(repository, commit.revision)
+            found[commit.revision] = [ChangedFile(path, None, one) for path, one in files.items()]
+    return found
+
+
+def changes_between(
+    repository: Repository, pairs: Iterable[tuple[str, str]]
+) -> dict[str, list[ChangedFile]]:
+    """Return what each second commit has that the first has not, by one command for all of them.
+
+    Returns:
+        Second commit to changes, with paths relative to the top of the repository; one without
+        changes may be absent.
+    """
+    asked = "".join(f"{new} {old}\n" for old, new in pairs)
+    listed = repository.git.output(
+        "diff-tree", "--stdin", "-r", "--raw", "-z", "--no-renames", "--no-abbrev",
+        "--no-ext-diff", stdin=asked.encode(),
+    )  # fmt: skip
+    found: dict[str, list[ChangedFile]] = {}
+    fields = iter(listed.decode(errors="surrogateescape").split("\0")[:-1])
+    changes: list[ChangedFile] = []
+    for field in fields:
+        if not field.startswith(":"):
+            changes = found.setdefault(field.strip(), [])
+            continue
+        modes = field.removeprefix(":").split(" ")
+        before, after = _entry(modes[0], modes[2]), _entry(modes[1], modes[3])
+        changes.append(ChangedFile(next(fields), before, after))
+    return found
+
+
+def _entry(mode: str, blob: str) -> TreeEntry | None:
+    return None if mode == NOTHING else TreeEntry(mode, blob)
+
+
+FEW = 200  # ours: fewer commits are looked at as soon
+MOST_NEW = 1000  # ours: commits that are looked at for the graph after one question
+MOST_KEPT = 32  # ours: repositories; 10,000 commits take some 800 kB
+GRAPH, ALTERNATES, WRITTEN_AT = "commit-graph", "alternates", "written-at"
+
+
+class ChangedPaths:
+    """The graphs of the repositories that were asked about."""
+
+    def __init__(self, folder: Path) -> None:
+        """Remember where they are: a folder of ours alone, made if absent."""
+        self._folder = folder
+        self._asked: tuple[Repository, str] | None = None
+
+    def of(self, repository: Repository, head: str, *, commits: int) -> Repository:
+        """Return a repository as it is to be asked which commits changed a path.
+
+        It is noted what was asked about, for `save`.
+
+        Args:
+            repository: Where the commits are.
+            head: Full hex id of the last of them.
+            commits: How many there are.
+        """
+        if commits < FEW:
+            return repository
+        self._asked = repository, head
+        place = self._place(repository)
+        try:
+            check_ours_alone(self._folder, place, place / "info", place / "info" / GRAPH)
+            graph = (place / "info" / GRAPH).read_bytes()
+        except OSError:
+            return repository
+        if not _is_whole(graph, repository):
+            shutil.rmtree(place, ignore_errors=True)
+            return repository
+        return _with_graph(repository, place)
+
+    def save(self) -> None:
+        """Write the graph up to the commit that was asked about last, unless it is there."""
+        if self._asked is None:
+            return
+        (repository, head), self._asked = self._asked, None
+        place = self._place(repository)
+        try:
+            _write(repository, head, self._folder, place)
+            _forget(self._folder)
+        except (OSError, GitError):  # a lock of a killed git, too
+            shutil.rmtree(place, ignore_errors=True)
+
+    def _place(self, repository: Repository) -> Path:
+        """Return the object database of ours beside that of a repository."""
+        name = hashlib.blake2b(bytes(repository.common_dir), digest_size=16).hexdigest()
+        return self._folder / name
+
+
+def _write(repository: Repository, head: str, folder: Path, place: Path) -> None:
+    """Write the graph of a repository, unless it is there up to a commit."""
+    info = place / "info"
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    for one in (place, info):
+        one.mkdir(exist_ok=True, mode=0o700)
+    check_ours_alone(folder, place, info)
+    written_at = info / WRITTEN_AT
+    with contextlib.suppress(FileNotFoundError):
+        if written_at.read_text(encoding="ascii") == head:
+            return
+    (info / ALTERNATES).write_bytes(bytes(repository.common_dir / "objects") + b"\n")
+    _with_graph(repository, place).git.output(
+        "commit-graph", "write", "--stdin-commits", "--changed-paths", "--no-progress",
+        f"--max-new-filters={MOST_NEW}", stdin=f"{check_commit(head)}\n".encode(),
+    )  # fmt: skip
+    written_at.write_text(head, encoding="ascii")
+
+
+def _with_graph(repository: Repository, place: Path) -> Repository:
+    """Return a repository whose commands look into a graph of ours."""
+    git = repository.git.having(variables={"GIT_OBJECT_DIRECTORY": str(place)})
+    return replace(repository, git=git)
+
+
+def _is_whole(graph: bytes, repository: Repository) -> bool:
+    """Return whether a graph is as git wrote it: it ends with the digest of all before."""
+    digest = hashlib.new(repository.object_format, usedforsecurity=False)
+    said = graph[-digest.digest_size :]
+    digest.update(graph[: -digest.digest_size])
+    return digest.digest() == said
+
+
+def _forget(folder: Path) -> None:
+    """Remove the graphs of repositories that were not asked about for longest."""
+    places = sorted(folder.iterdir(), key=lambda place: place.stat().st_mtime, reverse=True)
+    for place in places[MOST_KEPT:]:
+        shutil.rmtree(place, ignore_errors=True)
+
+
+WILD = "*?["
+FOLDER_MODE = "040000"
+
+
+def find_roots(repository: Repository, commit: str, patterns: Sequence[str]) -> tuple[str, ...]:
+    """Return the folders of a commit that match a pattern and hold a `reconciler.yaml`.
+
+    A folder in another one that is found is part of that root, and none of its own.
+
+    Args:
+        repository: Where to look, below its prefix.
+        commit: Full hex id.
+        patterns: Folders such as `teams/*`; `*`, `?` and `[...]` match within one name.
+
+    Returns:
+        Their paths below the prefix, sorted.
+
+    Raises:
+        UsageError: A pattern is none.
+    """
+    parts = [_pattern_parts(one) for one in patterns]
+    found = sorted({folder for one in parts for folder in _matching(repository, commit, one)})
+    return tuple(
+        folder for folder in found if not any(folder.startswith(f"{one}/") for one in found)
+    )
+
+
+def _pattern_parts(pattern: str) -> Sequence[str]:
+    """Return the names of a pattern, one a folder."""
+    parts = pattern.split("/")
+    if any(not part.isprintable() or part in ("", ".", "..", "**") for part in parts):
+        raise UsageError(f"--roots {shown(pattern)} must be folders such as teams/*")
+    return parts
+
+
+def _matching(repository: Repository, commit: str, parts: Sequence[str]) -> Iterator[str]:
+    """Yield the folders that match, and hold a configuration; a command for each name of it."""
+    folders = [""]
+    for part in parts:
+        places = [f"{folder}/" if folder else "" for folder in folders]
+        listed = _listed(repository, commit, places, folders=True)
+        folders = [path for path in listed if _is_like(path.rpartition("/")[2], part)]
+        if not folders:
+            return
+    marks = [f"{folder}/{CONFIGURATION_PATH}" for folder in folders]
+    for path in _listed(repository, commit, marks, folders=False):
+        with suppress(ValueError):  # what we would not write to is no root
+            yield check_path(path.rpartition("/")[0])
+
+
+def _is_like(name: str, part: str) -> bool:
+    """Return whether a name is that of a pattern."""
+    return fnmatchcase(name, part) if any(sign in part for sign in WILD) else name == part
+
+
+def _listed(
+    repository: Repository, commit: str, paths: Iterable[str], *, folders: bool
+) -> Iterator[str]:
+    """Yield the folders among paths, or all else.
+
+    Of a path that ends with `/` it is what is in that folder. All are below the prefix, and `""`
+    stands for what is in that.
+    """
+    prefix = f"{repository.prefix}/" if repository.prefix else ""
+    places = [path for path in (f"{prefix}{path}" for path in paths) if path]
+    found = repository.git.output("ls-tree", "-z", "--full-tree", commit, "--", *places)
+    for entry in found.decode(errors="surrogateescape").split("\0"):
+        head, _, path = entry.partition("\t")
+        if path and head.startswith(FOLDER_MODE) == folders:
+            yield path.removeprefix(prefix)

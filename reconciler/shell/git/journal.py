@@ -15,11 +15,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from reconciler.shell.git.command import Git
-from reconciler.shell.git.errors import CheckoutBusy, GitError, LostRace
+from reconciler.shell.git.command import CheckoutBusy, Git, GitError, LostRace
 from reconciler.shell.git.repository import COMMIT_ID, Repository
-from reconciler.shell.processes.durable import sync_folder
 from reconciler.shell.processes.identity import ProcessIdentity, decode_process, this_process
+from reconciler.shell.processes.limits import sync_folder
 
 FOLDER = "reconciler"
 SUFFIX = ".step"

@@ -1,12 +1,16 @@
-"""Reads in bulk from the object database; nothing is ever checked out."""
+"""Reads in bulk from the object database; nothing is ever checked out.
+
+Objects that a branch needs and git no longer has are found here: a collector took them, or the
+disk.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import BinaryIO, NamedTuple
 
-from reconciler.manifests.text.limits import MAX_READ_BYTES, Oversized
-from reconciler.model.message_text import shown
-from reconciler.shell.git.errors import GitError
+from reconciler.manifests.text.raw import MAX_READ_BYTES, Oversized
+from reconciler.model.text import enumerated, short_id, shown
+from reconciler.shell.git.command import GitError, LostObjects
 from reconciler.shell.git.repository import COMMIT_ID, Repository, check_commit
 
 CHUNK_BYTES = 1024 * 1024
@@ -252,3 +256,32 @@ def _content(output: BinaryIO, size: int, limit: int) -> bytes | Oversized | Non
     while left and (chunk := output.read(min(left, CHUNK_BYTES))):
         left -= len(chunk)
     return None if left else Oversized(size)
+
+
+MOST_NAMED = 3
+MISSING = "?"  # git-rev-list(1): what `--missing=print` puts before an id
+
+
+def lost_objects(repository: Repository, commit: str) -> tuple[str, ...]:
+    """Return the ids of what a commit needs and git has not, but for its history; sorted.
+
+    Raises:
+        GitError: Git failed.
+    """
+    arguments = ("rev-list", "--objects", "--missing=print", "--no-walk", check_commit(commit))
+    finished = repository.git.run(*arguments)
+    if finished.code != 0:
+        if repository.git.run("cat-file", "-e", commit).code == 0:
+            raise repository.git.error(arguments, finished)
+        return (commit,)
+    lines = finished.stdout.decode(errors="replace").splitlines()
+    return tuple(sorted(line[1:] for line in lines if line.startswith(MISSING)))
+
+
+def lost(repository: Repository, branch: str, commit: str, ids: tuple[str, ...]) -> LostObjects:
+    """Return the error that tells which objects a branch needs and git has not."""
+    named = enumerated([short_id(name) for name in ids], MOST_NAMED)
+    return LostObjects(
+        f'branch "{branch}" is at {short_id(commit)} and needs {named}, which git has no more',
+        repository.common_dir,
+    )

@@ -9,13 +9,11 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from reconciler.audit.short_id import short_id
+from reconciler.model.text import short_id
 from reconciler.shell.git.checkout.checkouts import Checkout, is_at, open_checkout
-from reconciler.shell.git.checkout.index import locked_index, release_index
-from reconciler.shell.git.checkout.mended_index import note_index
-from reconciler.shell.git.checkout.step_files import finish
-from reconciler.shell.git.errors import CheckoutBusy, GitError
-from reconciler.shell.git.import_folder import remove_dead_imports
+from reconciler.shell.git.checkout.moves import finish, locked_index, note_index, release_index
+from reconciler.shell.git.command import CheckoutBusy, GitError
+from reconciler.shell.git.commits import remove_dead_imports
 from reconciler.shell.git.journal import (
     HeldEntry,
     JournalEntry,
@@ -25,10 +23,10 @@ from reconciler.shell.git.journal import (
     read_entry,
 )
 from reconciler.shell.git.objects import ChangedFile, changed_files
-from reconciler.shell.git.reference_locks import places_of, remove_reference_locks
+from reconciler.shell.git.publish import places_of, remove_reference_locks
 from reconciler.shell.git.repository import Repository
-from reconciler.shell.processes.held_signals import held_signals
 from reconciler.shell.processes.identity import Fate, fate_of, is_dead, this_process
+from reconciler.shell.processes.signals import held_signals
 
 COMMAND_WAITS_SECONDS = (0.05, 0.2, 0.75, 0.0)
 

@@ -2,21 +2,30 @@
 
 It has none of the repository's configuration, attributes, hooks and references, so no merge driver
 or filter that these could name takes part, and not even a loose object is left behind.
+
+The files of a checkout as they are, committed or not, become a commit there that no branch points
+to. We read them ourselves: no filter takes part, no symbolic link is followed, and what git ignores
+is left out, as `git add` would. The index and the work tree stay as they are.
 """
 
 import contextlib
+import os
 import shutil
+import stat
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from reconciler.errors import ShellError, UsageError
-from reconciler.model.enumeration import enumerated
-from reconciler.shell.git.command import Git, one_line
-from reconciler.shell.git.errors import GitError
+from reconciler.manifests.paths import blob_id, is_manifest_name, shown_path
+from reconciler.manifests.text.raw import MAX_READ_BYTES
+from reconciler.model.text import enumerated
+from reconciler.shell.git.checkout.checkouts import open_checkout
+from reconciler.shell.git.command import Git, GitError, one_line
+from reconciler.shell.git.history import is_ancestor
+from reconciler.shell.git.objects import list_files
 from reconciler.shell.git.repository import COMMIT_ID, Repository, check_commit
-from reconciler.shell.git.revisions import is_ancestor
 
 MERGED, CONFLICT, USAGE = 0, 1, 129  # what git merge-tree answers
 MOST_NAMED = 5
@@ -127,3 +136,70 @@ def _quoted(path: bytes) -> bytes:
         bytes((byte,)) if 32 <= byte < 127 and byte not in b'"\\' else b"\\%03o" % byte
         for byte in path
     )
+
+
+def take_files(repository: Repository, into: Repository, head: str) -> tuple[str, int]:
+    """Return a commit of the manifests of a checkout on top of `head`, and how many files differ.
+
+    Args:
+        repository: A checkout.
+        into: Where the commit is written: a scratch repository on top of it.
+        head: Full hex id of the commit that is checked out.
+
+    Returns:
+        `head` itself if nothing differs.
+
+    Raises:
+        UsageError: The repository is bare.
+    """
+    top = repository.work_tree
+    if top is None:
+        raise UsageError("this repository has no work tree; name a revision with --head")
+    committed = {
+        path: entry
+        for path, entry in list_files(repository, head).items()
+        if _counts(path, repository.prefix)
+    }
+    names = {path for path in _listed(repository, top) if _counts(path, repository.prefix)}
+    files: dict[str, bytes | None] = {}
+    for path in sorted(names | committed.keys()):
+        content = _read(top, path)
+        entry = committed.get(path)
+        if content is None:
+            if entry is not None and entry.is_file:
+                files[path] = None
+        elif entry is None or not entry.is_file or entry.blob != blob_id(content, like=head):
+            files[path] = content
+    if not files:
+        return head, 0
+    return commit_files(into, head, files, message="Files of the work tree"), len(files)
+
+
+def _counts(path: str, prefix: str) -> bool:
+    """Return whether a file may be a manifest below the root."""
+    return is_manifest_name(shown_path(path)) and (not prefix or path.startswith(f"{prefix}/"))
+
+
+def _listed(repository: Repository, top: Path) -> Iterable[str]:
+    """Return the files that git knows or would add, relative to the top."""
+    git = open_checkout(repository, top).git
+    listed = git.output("ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    return listed.decode(errors="surrogateescape").split("\0")[:-1]
+
+
+def _read(top: Path, path: str) -> bytes | None:
+    """Return the content of a plain file, `None` if there is none; no link is followed."""
+    place = top
+    *folders, name = path.split("/")
+    try:
+        for folder in folders:
+            place /= folder
+            if not stat.S_ISDIR(os.lstat(place).st_mode):
+                return None
+        descriptor = os.open(place / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return None
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return None
+        return file.read(MAX_READ_BYTES + 1)

@@ -15,12 +15,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route, Router
 
-from reconciler.dialects.object_boundary import trace_of
-from reconciler.shell.git.masking import mask_of
-from reconciler.shell.http.page_endpoints import PageEndpoints
-from reconciler.shell.http.page_roots import PageOfRoots
+from reconciler.dialects.object_pass import trace_of
+from reconciler.shell.git.command import mask_of
+from reconciler.shell.http.page_endpoints import PageEndpoints, PageOfRoots
 from reconciler.shell.http.webhook import Webhook
-from reconciler.shell.processes.machine_limits import limit_met
+from reconciler.shell.processes.limits import limit_met
 
 
 class HealthOfDaemons(Protocol):

@@ -1,31 +1,168 @@
 """What the listener answers of the page: views, their style and script, and news of the branch.
 
-It only reads: there is no other method than GET and HEAD. What is asked is asked of processes of
-their own; an answer that takes longer is told to come, and asked for again by the browser itself.
-What takes whole passes is computed beside, and what is known without them is shown meanwhile.
+It only reads: there is no other method than GET and HEAD. Questions go to processes of their own;
+an answer that takes longer is announced, and the browser itself asks for it again. What takes whole
+passes is computed beside, and what is known without them is shown meanwhile.
+
+Every answer shares who may have it and its headers. The news are where the branch is that the page
+shows, and who waits for it to move; they are safe in any thread. With several roots on one
+listener each page is below its root's name, and a list has them all.
 """
 
 import asyncio
-from collections.abc import Callable
+import gzip
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import count
+from typing import TypeAlias
+from urllib.parse import quote
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from reconciler.errors import ShellError
-from reconciler.page.commands import command_for
-from reconciler.page.links import ServedLinks
-from reconciler.page.menu import menu_of
-from reconciler.page.notice import Notice
-from reconciler.page.rendering import Frame, PagePart, render
-from reconciler.shell.http.kept_process import PageQuestion, PageReply
-from reconciler.shell.http.page_access import PageAccess
-from reconciler.shell.http.page_news import PageNews
-from reconciler.shell.http.page_origin import is_foreign
-from reconciler.shell.http.page_process import ALONE, PageBusy, PageProcesses, is_alone
-from reconciler.shell.http.page_responses import FILES, Endpoint, guarded, streamed
-from reconciler.shell.http.whole_answers import WholeAnswers
+from reconciler.page.links import Anchor, Notice, RootLine, ServedLinks, command_for, menu_of
+from reconciler.page.rendering import Frame, PagePart, asset, render, style
+from reconciler.shell.daemon.events import DaemonEvent, PassFailed, PassFinished
+from reconciler.shell.http.page_access import PageAccess, is_foreign
+from reconciler.shell.http.page_process import (
+    ALONE,
+    PageBusy,
+    PageProcesses,
+    PageQuestion,
+    PageReply,
+    WholeAnswers,
+    is_alone,
+)
+from reconciler.shell.passes.pass_report import PassSummary
+
+
+class PageNews:
+    """The head of a branch; clients wait until it is another one."""
+
+    def __init__(self, revision: str = "") -> None:
+        """Begin with the commit that is known, full hex, `""` for none."""
+        self._revision = revision
+        self._lock = threading.Lock()
+        self._waiting: set[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = set()
+
+    @property
+    def revision(self) -> str:
+        """Full hex id of the head, `""` as long as it is unknown."""
+        return self._revision
+
+    def tell(self, revision: str) -> None:
+        """Say where the branch is now."""
+        with self._lock:
+            if revision == self._revision:
+                return
+            self._revision = revision
+            for loop, event in self._waiting:
+                loop.call_soon_threadsafe(event.set)
+
+    async def other_than(self, known: str, seconds: float) -> str:
+        """Return the head as soon as it is not the known one, `""` when time is up."""
+        event = asyncio.Event()
+        entry = (asyncio.get_running_loop(), event)
+        with self._lock:
+            if self._revision not in ("", known):
+                return self._revision
+            self._waiting.add(entry)
+        try:
+            await asyncio.wait_for(event.wait(), seconds)
+        except TimeoutError:
+            return ""
+        finally:
+            with self._lock:
+                self._waiting.discard(entry)
+        return self._revision
+
+
+Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
+
+NEWS_SECONDS = 8.0
+SMALLEST = 1000  # bytes; fewer are not worth it
+LEVEL = 4  # measured: 60 KB become 6 KB in a millisecond
+POLICY = (
+    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; "
+    "img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+}
+
+
+def guarded(access: PageAccess, answer: Endpoint) -> Endpoint:
+    """Return an endpoint that answers only those who may ask, with the headers of the page."""
+
+    async def endpoint(request: Request) -> Response:
+        response = _refused(access, request) or await answer(request)
+        response.headers.update(HEADERS)
+        return _compressed(request, response)
+
+    return endpoint
+
+
+def _compressed(request: Request, response: Response) -> Response:
+    """Return a page as small as the client takes it; no page has a secret that could be guessed."""
+    takes = "gzip" in request.headers.get("accept-encoding", "")
+    if isinstance(response, StreamingResponse) or not takes or len(response.body) < SMALLEST:
+        return response
+    response.body = gzip.compress(response.body, compresslevel=LEVEL, mtime=0)
+    response.headers["content-encoding"] = "gzip"
+    response.headers["content-length"] = str(len(response.body))
+    response.headers["vary"] = "accept-encoding"
+    return response
+
+
+def _refused(access: PageAccess, request: Request) -> Response | None:
+    """Return the answer to those who may not ask, `None` to others."""
+    peer = "" if request.client is None else request.client.host
+    found = access.refusal(peer, request.headers)
+    if found is None:
+        return None
+    challenge = {"www-authenticate": 'Basic realm="reconciler", charset="UTF-8"'}
+    return PlainTextResponse(f"{found.says}\n", found.status, challenge if found.asks else None)
+
+
+def streamed(news: PageNews) -> Endpoint:
+    """Return what streams the head of a branch as soon as it is another; browsers ask again."""
+
+    async def endpoint(request: Request) -> Response:
+        known = request.headers.get("last-event-id") or request.query_params.get("since", "")
+
+        async def stream() -> AsyncIterator[str]:
+            yield "retry: 500\n\n"
+            found = await news.other_than(known, NEWS_SECONDS)
+            if found:
+                yield f"id: {found}\nevent: moved\ndata: {found}\n\n"
+
+        return StreamingResponse(stream(), media_type="text/event-stream")
+
+    return endpoint
+
+
+def _file(text: str, kind: str) -> Endpoint:
+    async def endpoint(_: Request) -> Response:
+        return Response(text, media_type=kind)
+
+    return endpoint
+
+
+FILES = {
+    "/style.css": _file(style(), "text/css"),
+    "/script.js": _file(asset("script.js"), "text/javascript"),
+    "/logo.svg": _file(asset("logo.svg"), "image/svg+xml"),
+}
+
 
 PATHS = {
     "/": "fleet",
@@ -209,3 +346,106 @@ def _notice(
     frame = Frame(title=title, menu=menu_of(LINKS, ""), found="", command=command)
     html = render(frame, [PagePart("notice", "notice.html", Notice(says, link))])
     return Response(html, status, media_type="text/html", headers=AGAIN if again else {})
+
+
+BELOW = "/roots/"
+
+
+@dataclass(slots=True, eq=False)
+class RootPage:
+    """The page of one root, with what its daemon told last; observe the daemon with it.
+
+    Attributes:
+        page: What answers for it.
+        head: Returns where its branch is here, `None` if it is not there.
+        ails: Returns why nobody should rely on it, `""` if all is well.
+        worker: Returns who has its memory now, `""` for this process or nobody.
+        told: Is called after each pass.
+    """
+
+    page: PageEndpoints
+    head: Callable[[], str | None]
+    ails: Callable[[], str]
+    worker: Callable[[], str] = lambda: ""
+    told: Callable[[], None] = lambda: None
+    _report: PassSummary | None = None
+
+    def __call__(self, event: DaemonEvent) -> None:
+        """Take note of a pass; one that fails leaves what was decided before it."""
+        match event:
+            case PassFinished():
+                self._report = event.report
+                self.page.news.tell(event.report.left.inputs)
+            case PassFailed():
+                self.page.news.tell(self.page.news.revision or self.head() or "")
+            case _:
+                return
+        self.told()
+
+    @staticmethod
+    def home_of(name: str) -> str:
+        """Return where the list of the roots is, seen from the page of one."""
+        return "../" * (name.count("/") + 2)
+
+    def line(self, name: str) -> RootLine:
+        """Return how it stands."""
+        anchor = Anchor(name, f".{BELOW}{quote(name)}/")
+        if self._report is None:
+            return RootLine(anchor=anchor, ails=self.ails(), worker=self.worker())
+        left = self._report.left
+        return RootLine(
+            anchor=anchor,
+            ails=self.ails(),
+            at=self._report.now,
+            revision=left.outputs or left.inputs,
+            faults=len(self._report.faults),
+            held=bool(self._report.allow),
+            worker=self.worker(),
+        )
+
+
+@dataclass(slots=True, eq=False)
+class PageOfRoots:
+    """Answers requests for the pages of several roots.
+
+    Attributes:
+        roots: Their pages, by name.
+        access: Who may see them.
+        warnings: Returns what is wrong beside what is in the repository, a sentence each.
+    """
+
+    roots: Mapping[str, RootPage]
+    access: PageAccess
+    warnings: Callable[[], Sequence[str]] = tuple
+    _news: PageNews = field(default_factory=PageNews)
+    _passes: Iterator[int] = field(default_factory=partial(count, 1))
+
+    def __post_init__(self) -> None:
+        """Have the list renew itself when any of them has a pass."""
+        for root in self.roots.values():
+            root.told = self._count
+
+    def routes(self) -> list[Route]:
+        """Return the routes."""
+        of_roots = {name: root.page.endpoints() for name, root in self.roots.items()}
+
+        async def below(request: Request) -> Response:
+            name, _, view = request.path_params["rest"].rpartition("/")
+            answer = of_roots.get(name, {}).get(f"/{view}")
+            if answer is None:
+                return PlainTextResponse("Not Found", 404)
+            return await answer(request)
+
+        found: dict[str, Endpoint] = {"/": self._list, **FILES, "/events": streamed(self._news)}
+        routes = [Route(path, guarded(self.access, answer)) for path, answer in found.items()]
+        return [*routes, Route(f"{BELOW}{{rest:path}}", guarded(self.access, below))]
+
+    async def _list(self, _: Request) -> Response:
+        lines = [root.line(name) for name, root in sorted(self.roots.items())]
+        live = self._news.revision or "0"
+        frame = Frame(title="Roots", live=live, warnings=self.warnings())
+        html = render(frame, [PagePart("roots", "roots.html", lines)])
+        return Response(html, media_type="text/html")
+
+    def _count(self) -> None:
+        self._news.tell(str(next(self._passes)))

@@ -1,18 +1,150 @@
 """The only file that starts processes which answer the page.
 
 Nothing that a page asks runs in the process of the daemon: no pass waits for it, and its memory is
-bounded by itself. One process answers views and is kept; what takes whole passes is computed by
-another one, so no view waits for that. A plan and a what-if have one of their own, one at a time.
+bounded by itself. One process answers views; it is kept, for one question after the other, and
+ended if it takes too long. What takes whole passes is computed by another one, one answer after the
+other, so no view waits for that. A plan and a what-if have a process of their own, one at a time.
 """
 
+import asyncio
+import contextlib
+import json
 import os
+import signal
 import subprocess
 import threading
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from reconciler.errors import ShellError
-from reconciler.shell.http.kept_process import KeptProcess, PageQuestion, PageReply, asked, end
+
+
+class PageQuestion(NamedTuple):
+    """A view, the rest of its address in order, and the commit that is looked at.
+
+    `problem` says why whole passes could not be computed for it, `""` if that was not tried.
+    `warnings` are what the daemon knows to be wrong beside what is in the repository.
+    """
+
+    view: str
+    query: tuple[tuple[str, str], ...]
+    head: str
+    problem: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+class PageReply(NamedTuple):
+    """An HTTP status and a page.
+
+    `lacks` says whether whole passes would tell more, `brief` whether time alone may soon tell
+    something else: a cluster is silent, and will be assumed to have its copy.
+    """
+
+    status: int
+    html: str
+    lacks: bool = False
+    brief: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class KeptProcess:
+    """Asks a process, and starts another one where it ended.
+
+    Attributes:
+        start: Starts one.
+        load_seconds: What a new process may take to read the repository, before its first view.
+        view_seconds: What a view may take.
+    """
+
+    start: "Callable[[], subprocess.Popen[bytes]]"
+    load_seconds: float
+    view_seconds: float
+    _process: "subprocess.Popen[bytes] | None" = None
+    _asking: threading.Lock = field(default_factory=threading.Lock)
+    _closed: bool = False
+
+    def ask(self, question: PageQuestion) -> PageReply:
+        """Return the answer; may be called by any thread.
+
+        Raises:
+            ShellError: It took too long, or the process ended.
+        """
+        with self._asking:
+            if self._closed:
+                raise ShellError("the page is closed")
+            is_new = self._process is None or self._process.poll() is not None
+            process = self._process = self.start() if is_new else self._process
+            assert process is not None  # noqa: S101  # it is one of both
+            try:
+                if is_new:
+                    asked(process, PageQuestion("load", (), question.head), self.load_seconds)
+                return asked(process, question, self.view_seconds)
+            except BaseException:
+                end(process)
+                self._process = None
+                raise
+
+    def close(self) -> None:
+        """End the process, whatever it computes."""
+        self._closed = True
+        if (process := self._process) is not None:
+            _kill(process)
+        with self._asking:
+            if self._process is not None:
+                end(self._process)
+            self._process = None
+
+
+def asked(process: "subprocess.Popen[bytes]", question: PageQuestion, seconds: float) -> PageReply:
+    """Ask a process, and kill it when time is up."""
+    assert process.stdin is not None  # noqa: S101  # they are pipes
+    assert process.stdout is not None  # noqa: S101
+    late = threading.Event()
+
+    def stop() -> None:
+        late.set()
+        _kill(process)
+
+    timer = threading.Timer(seconds, stop)
+    timer.start()
+    try:
+        told = {**question._asdict(), "query": dict(question.query)}
+        with contextlib.suppress(BrokenPipeError):
+            process.stdin.write(json.dumps(told).encode() + b"\n")
+            process.stdin.flush()
+        line = process.stdout.readline()
+    finally:
+        timer.cancel()
+    if late.is_set():
+        raise ShellError(f"it took more than {seconds:g} seconds, and was ended")
+    if not line.endswith(b"\n"):
+        raise ShellError(
+            "the process that answers ended: it may have needed more memory than it may have"
+        )
+    found = json.loads(line)
+    return PageReply(
+        found["status"], found["html"], found.get("lacks", False), found.get("brief", False)
+    )
+
+
+def end(process: "subprocess.Popen[bytes]") -> None:
+    """End a process, and wait until it is gone."""
+    _kill(process)
+    for stream in (process.stdin, process.stdout):
+        if stream is not None:
+            with contextlib.suppress(BrokenPipeError):
+                stream.close()
+    process.wait()
+
+
+def _kill(process: "subprocess.Popen[bytes]") -> None:
+    """Kill a process and all that it started."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+
 
 LOAD_SECONDS = 900.0  # measured: 110 s for 100,000 workloads on 55 clusters each, 2 cores
 VIEW_SECONDS = 60.0
@@ -106,3 +238,73 @@ class PageProcesses:
             env=variables,
             start_new_session=True,
         )
+
+
+MOST = 16  # answers that are kept, and questions that wait
+BRIEF_SECONDS = 5.0  # how long one is shown that time alone may change
+
+
+@dataclass(slots=True, eq=False)
+class WholeAnswers:
+    """What is shown of questions until whole passes have answered them, and then the answers.
+
+    Attributes:
+        ask: Computes an answer, in a thread.
+        brief_seconds: After how long a brief answer is computed anew, when it is asked for.
+    """
+
+    ask: Callable[[PageQuestion], PageReply]
+    brief_seconds: float = BRIEF_SECONDS
+    _thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1))
+    _asked: "dict[PageQuestion, asyncio.Future[tuple[PageReply, float]]]" = field(
+        default_factory=dict
+    )
+    _until: dict[PageQuestion, PageReply] = field(default_factory=dict)
+
+    def begin(self, question: PageQuestion, until: PageReply) -> None:
+        """Have an answer computed; where too many wait, the question has to come again.
+
+        Args:
+            question: It.
+            until: What is shown until the answer is there.
+        """
+        waiting = sum(not found.done() for found in self._asked.values())
+        if question not in self._asked and waiting < MOST:
+            loop = asyncio.get_running_loop()
+            self._asked[question] = loop.run_in_executor(self._thread, self._timed, question)
+            self._until[question] = until
+            self._forget()
+
+    def find(self, question: PageQuestion) -> tuple[PageReply, bool] | None:
+        """Return what there is to show, and whether that is the answer; `None` if nothing is.
+
+        Raises:
+            ShellError: It could not be computed; it is forgotten, so it may be asked for again.
+        """
+        found = self._asked.get(question)
+        if found is None:
+            return None
+        if not found.done():
+            return self._until[question], False
+        self._until.pop(question, None)
+        try:
+            reply, at = found.result()
+        except ShellError:
+            del self._asked[question]
+            raise
+        if not reply.brief or time.monotonic() - at < self.brief_seconds:
+            return reply, True
+        del self._asked[question]
+        self.begin(question, reply)
+        return reply, False
+
+    def _timed(self, question: PageQuestion) -> tuple[PageReply, float]:
+        """Return an answer with the moment at which it came; in a thread."""
+        return self.ask(question), time.monotonic()
+
+    def _forget(self) -> None:
+        """Keep the newest answers, and no others."""
+        done = [one for one, found in self._asked.items() if found.done()]
+        for old in done[: max(0, len(done) - MOST)]:
+            del self._asked[old]
+            self._until.pop(old, None)

@@ -1,43 +1,43 @@
-"""Delivery to other branches, which follow the one that is served."""
+"""Delivery to other branches, which follow the one that is served.
 
-from collections.abc import Iterator, Mapping
+What waiting commits did to our folders is put back when a pass writes on top of them.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from reconciler.core.changes import Change, DeleteFile, WriteFile
-from reconciler.core.commit_purpose import CommitPurpose, Purpose
-from reconciler.core.memo import undelivered
-from reconciler.delivery.deliver import deliver_to
-from reconciler.delivery.delivered import Delivered
-from reconciler.delivery.destinations import roots_of
+from reconciler.core.changes import Change, DeleteFile, Outcome, WriteFile
+from reconciler.core.message import CommitPurpose, Purpose
+from reconciler.core.reconcile import undelivered
+from reconciler.delivery.deliver import Delivered, deliver_to
 from reconciler.delivery.memory import DeliveryMemory
-from reconciler.delivery.record import destinations_in
-from reconciler.delivery.settings import decode_delivery
+from reconciler.delivery.settings import (
+    decode_delivery,
+    destinations_in,
+    folders_of_passes,
+    roots_of,
+)
 from reconciler.errors import ShellError, UserError
 from reconciler.manifests.paths import DELIVERY
 from reconciler.manifests.text.emitter import encode
-from reconciler.manifests.text.limits import Oversized
+from reconciler.manifests.text.raw import Oversized
 from reconciler.manifests.text.reader import read
 from reconciler.model.body import Body
 from reconciler.model.moments import format_moment
 from reconciler.model.settings import Settings, settings_in
-from reconciler.model.world import Fault, World
-from reconciler.shell.git.checkout.kept_edits import KeptEdit
+from reconciler.model.world import Fault, World, is_at_or_below
+from reconciler.shell.git.checkout.moves import KeptEdit
+from reconciler.shell.git.command import GitError
 from reconciler.shell.git.commits import write_commit
-from reconciler.shell.git.errors import GitError
 from reconciler.shell.git.history import read_commits
-from reconciler.shell.git.identity import CommitIdentity
-from reconciler.shell.git.objects import TreeEntry, read_blobs
+from reconciler.shell.git.objects import TreeEntry, changed_files, read_blobs
 from reconciler.shell.git.publish import BranchMove
-from reconciler.shell.git.repository import COMMIT_ID, Repository
+from reconciler.shell.git.repository import COMMIT_ID, CommitIdentity, Repository
 from reconciler.shell.git.signing import CommitSigning, SigningKey
-from reconciler.shell.passes.untrusted_edits import restored
-from reconciler.shell.reading.branch_files import on_branch
-from reconciler.shell.reading.delivered_files import DeliveredFiles
-from reconciler.shell.reading.listings import Listings
-from reconciler.shell.reading.load import Loader
-from reconciler.shell.reading.sources import ServedBranches, Sources
-from reconciler.shell.reading.trees import GitTrees
+from reconciler.shell.reading.load import DeliveredFiles, Loader
+from reconciler.shell.reading.sources import Heads, ServedBranches, Sources, on_branch
+from reconciler.shell.reading.trees import GitTrees, Listings
 
 RECORD = f"{DELIVERY.name}.yaml"
 DELIVERED_FROM, INPUTS_FROM = "Delivered-From", "Delivered-Inputs"
@@ -289,3 +289,52 @@ def _message(changes: tuple[Change, ...], sources: Sources, at: datetime) -> str
         f"Deliver {files}\n\n{DELIVERED_FROM}: {sources.outputs}\n{inputs}"
         f"Reconciled-At: {format_moment(at)}\n"
     )
+
+
+def put_back(
+    repository: Repository, heads: Heads, world: World, outcome: Outcome
+) -> Iterator[Change]:
+    """Yield what makes the folders of a pass those that it decided from, but for what it changes.
+
+    Args:
+        repository: Where the commits are.
+        heads: Where the pass read; without a tip nothing waits.
+        world: What it read.
+        outcome: What it writes by itself.
+    """
+    if heads.tip is not None and heads.outputs is not None:
+        folders = folders_of_passes(world)
+        written = {change.path for change in outcome.files}
+        yield from restored(repository, heads.outputs, heads.tip, folders=folders, but=written)
+
+
+def restored(
+    repository: Repository,
+    trusted: str,
+    tip: str,
+    *,
+    folders: Collection[str],
+    but: Collection[str],
+) -> Iterator[Change]:
+    """Yield what makes folders at a tip those of a commit that is trusted.
+
+    Args:
+        repository: Where the commits are, and the root that the folders are below.
+        trusted: Full hex id of the commit.
+        tip: The same of what stands on the branch.
+        folders: Paths of folders, and of files.
+        but: Paths that are written anyway.
+    """
+    for one in changed_files(repository, trusted, tip, prefix=repository.prefix):
+        if one.path in but or not any(is_at_or_below(one.path, folder) for folder in folders):
+            continue
+        if one.before is None:
+            yield DeleteFile(one.path)
+            continue
+        for _, content in read_blobs(repository, [one.before.blob]):
+            if isinstance(content, Oversized):
+                raise ShellError(f"{one.path} is too large to be put back")
+            try:
+                yield WriteFile(one.path, content.decode())
+            except UnicodeDecodeError:
+                raise ShellError(f"{one.path} is not UTF-8 and cannot be put back") from None

@@ -6,9 +6,8 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from reconciler.errors import ShellError
-from reconciler.shell.git.checkout.edited import files_being_edited
-from reconciler.shell.git.checkout.kept_edits import KeptEdit
-from reconciler.shell.git.checkout.mended_index import MendedIndexes, mend_indexes
+from reconciler.shell.git.checkout.checkouts import files_being_edited
+from reconciler.shell.git.checkout.moves import KeptEdit, MendedIndexes, mend_indexes
 from reconciler.shell.git.checkout.worktree import advance, advance_together, has_checkouts
 from reconciler.shell.git.publish import BranchMove
 from reconciler.shell.git.recovery import recover

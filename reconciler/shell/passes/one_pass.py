@@ -1,4 +1,8 @@
-"""One pass for real: read, decide, commit, move the branch; again if it moved meanwhile."""
+"""One pass for real: read, decide, commit, move the branch; again if it moved meanwhile.
+
+The clock must be later than the last pass: a short wait may do, else the pass reports it. Commits
+of passes that a branch lacks are written again: they can be computed once more.
+"""
 
 import contextlib
 import random
@@ -6,40 +10,48 @@ import time
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
+from itertools import takewhile
 from typing import NamedTuple
 
-from reconciler.core.changes import Outcome
-from reconciler.core.memo import Memo
-from reconciler.core.reconcile import reconcile
-from reconciler.core.same_world import carried_over
+from reconciler.audit.history.revisions import Commit, UnreadableRevision, pass_of
+from reconciler.audit.replay import Replay
+from reconciler.core.changes import Outcome, carried_over
+from reconciler.core.reconcile import Memo, reconcile
+from reconciler.core.record import last_pass
 from reconciler.delivery.settings import decode_delivery
-from reconciler.errors import ReconcilerError
+from reconciler.errors import ReconcilerError, ShellError
+from reconciler.model.moments import format_moment
 from reconciler.model.settings import settings_in
 from reconciler.model.world import World
-from reconciler.shell.clock import Clock
-from reconciler.shell.git.errors import (
+from reconciler.shell.git.command import (
     GitError,
     LostRace,
     RemoteMisconfigured,
     RemoteRefused,
     RemoteUnreachable,
 )
-from reconciler.shell.git.identity import CommitIdentity
+from reconciler.shell.git.commits import write_commit
+from reconciler.shell.git.history import list_range
+from reconciler.shell.git.objects import lost, lost_objects
+from reconciler.shell.git.repository import CommitIdentity, Repository
 from reconciler.shell.passes.branch_delivery import BranchDelivered, BranchDelivery
 from reconciler.shell.passes.branches import Branch
-from reconciler.shell.passes.clock_behind import later, moment_of_pass
-from reconciler.shell.passes.contest import Contest
-from reconciler.shell.passes.lost_passes import write_lost_again
-from reconciler.shell.passes.pass_commit import commit_pass, editors_of
-from reconciler.shell.passes.pass_report import PassReport
-from reconciler.shell.passes.step_times import StepTimes
+from reconciler.shell.passes.pass_report import (
+    Contest,
+    PassReport,
+    StepTimes,
+    commit_pass,
+    editors_of,
+)
 from reconciler.shell.passes.trust import RefusedCommit, unfetched_commit
 from reconciler.shell.passes.turns import PassDropped
-from reconciler.shell.processes.freed_memory import give_back
-from reconciler.shell.reading.kept.settled_commits import SettledCommits
+from reconciler.shell.processes.limits import give_back
 from reconciler.shell.reading.load import Loader
+from reconciler.shell.reading.revisions import GitRevisions
+from reconciler.shell.reading.settled_commits import SettledCommits
 from reconciler.shell.reading.sources import Heads, ServedBranches
+from reconciler.shell.resources import Clock
 from reconciler.shell.work.divided_pass import decide_divided
 
 MOST_DECISIONS = 6  # of one pass; several writers on one branch settle in two or three rounds
@@ -396,3 +408,105 @@ class Passes:
     def _busy(self, taken: AbstractSet[str], heads: Heads) -> frozenset[str]:
         """Return the files that stay: those that a person edits, and all while commits wait."""
         return frozenset(taken) if heads.tip else self.branch.busy(taken, at=heads.inputs)
+
+
+SHORT_WAIT = timedelta(seconds=5)  # a clock this far behind is waited for
+LONG_WAIT = timedelta(minutes=5)  # a clock further behind than this needs a person
+
+
+class ClockBehind(ShellError):
+    """The clock is not later than the last pass, by more than is worth waiting for."""
+
+
+def later(world: World, at: datetime) -> datetime:
+    """Return a moment that a person chose, if it is later than the last pass."""
+    last = last_pass(world.outputs)
+    if last is not None and at <= last.at:
+        raise ClockBehind(
+            f"{format_moment(at)} is not later than the last pass at {format_moment(last.at)}"
+        )
+    return at
+
+
+def behind(last: datetime, now: datetime) -> str:
+    """Return how far the clock is behind, and who must act."""
+    seconds = int((last - now).total_seconds())
+    gap = f"the clock says {format_moment(now)}, the last pass was at {format_moment(last)}"
+    if last - now > LONG_WAIT:
+        return (
+            f"{gap}: {seconds} s ahead. Set the clock right, or restore `lastPassAt` in the "
+            "reconciler.yaml of the outputs"
+        )
+    return f"{gap}; nothing is committed for {seconds} s, until the clock has caught up"
+
+
+def moment_of_pass(world: World, clock: Clock, pause: Callable[[float], None]) -> datetime:
+    """Return the clock's moment, waiting shortly until it is later than the last pass.
+
+    Args:
+        world: What the pass looks at.
+        clock: Where `now` comes from.
+        pause: Waits for a number of seconds.
+
+    Raises:
+        ClockBehind: It will not be later within a short wait.
+    """
+    last = last_pass(world.outputs)
+    now = clock.now()
+    if last is None or now > last.at:
+        return now
+    if last.at - now > SHORT_WAIT:
+        raise ClockBehind(behind(last.at, now))
+    while now <= last.at:
+        pause((last.at - now).total_seconds() + 1 if now < last.at else 0.05)
+        now = clock.now()
+    return now
+
+
+MOST = 100  # ours: commits without some of their objects, one after the other
+AUTHOR = CommitIdentity("reconciler", "reconciler@localhost")
+
+
+def write_lost_again(repository: Repository, loader: Loader, branch: str) -> bool:
+    """Write what a branch needs of the commits of passes, and return whether anything was lost.
+
+    The same inputs at the same moment give the same files, so what was lost has the same ids.
+
+    Args:
+        repository: Where the branch is.
+        loader: Loads the worlds that the passes have seen.
+        branch: Name without `refs/heads/`.
+
+    Raises:
+        LostObjects: Something else is lost; a person must bring it back.
+        GitError: Git failed.
+    """
+    head = repository.find(branch)
+    if head is None or not lost_objects(repository, head):
+        return False
+    line = list_range(repository, head)[:MOST]
+    broken = list(takewhile(lambda commit: lost_objects(repository, commit), line))
+    revisions = GitRevisions(repository, loader)
+    for commit in reversed(broken):
+        _write_again(revisions, revisions.commit_at(commit))
+    if left := lost_objects(repository, head):
+        raise lost(repository, branch, head, left)
+    return True
+
+
+def _write_again(revisions: GitRevisions, commit: Commit) -> None:
+    """Compute the pass of a commit once more, and write its files; nothing names that commit."""
+    repository, read = revisions.repository, pass_of(commit)
+    if read is None or not lost_objects(repository, commit.revision):
+        return
+    found = Replay(revisions).run_again(commit)
+    if isinstance(found, UnreadableRevision) or not found.outcome.files:
+        return
+    write_commit(
+        repository,
+        found.outcome.files,
+        parent=commit.parent,
+        message=f"Write {commit.revision} again",
+        at=read.at,
+        author=AUTHOR,
+    )

@@ -1,16 +1,208 @@
-"""What one pass did, for whoever tells it."""
+"""What one pass did, and the commit in which it says so.
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from datetime import datetime
+The commit has a message, the files, and whose edits it answers. A pass takes all user commits
+together and decides from files alone. Which of them caused which move is read from the log, by what
+each edited, for people who read `git log`; nothing that is decided or proven looks at it. The pass
+itself cannot know why a rebalancer runs again, since one without a record is one that never ran: so
+the log answers, too, who took the record away, such as by a revert.
 
-from reconciler.core.changes import Outcome
-from reconciler.model.world import World
-from reconciler.shell.git.checkout.kept_edits import KeptEdit
-from reconciler.shell.passes.branch_delivery import BranchDelivered
-from reconciler.shell.passes.contest import Contested
+The contest is a guard against loops: another bot that undoes what passes write, again and again. It
+is memory, not state: a process that was just started begins to count anew, so the worst is a few
+more commits. Nothing that a pass decides depends on it.
+
+Observers get a summary, as little as they ask for, so that a worker can send it. Steps are timed:
+fetch, load, schedule, commit, push.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+
+from reconciler.core.changes import CausingCommit, Outcome, WriteFile
+from reconciler.core.message import MOST_COMMITS, commit_message, files_behind, is_told
+from reconciler.core.record import last_pass
+from reconciler.core.rounds import next_world
+from reconciler.manifests.paths import FAULTS, RECORD, blob_id, folder_of, output_path
+from reconciler.model.decision import Decision
+from reconciler.model.fields import mapping
+from reconciler.model.moments import add, earliest
+from reconciler.model.settings import settings_in
+from reconciler.model.world import Fault, Trace, World
+from reconciler.rebalance.rebalancer_files import decode_record
+from reconciler.rebalance.schedule_trigger import decode_trigger_status
+from reconciler.rebalance.target import REBALANCE_KINDS
+from reconciler.shell.git.checkout.moves import KeptEdit
+from reconciler.shell.git.command import GitError
+from reconciler.shell.git.commits import EarlierCommit, write_commit
+from reconciler.shell.git.history import CommitRecord, read_commits, read_history, read_removal
+from reconciler.shell.git.objects import changed_files
+from reconciler.shell.git.repository import CommitIdentity, Repository
+from reconciler.shell.git.signing import CommitSigning
+from reconciler.shell.passes.branch_delivery import BranchDelivered, put_back
 from reconciler.shell.passes.trust import RefusedCommit
 from reconciler.shell.reading.sources import Heads, Sources
+from reconciler.version import __version__
+
+
+def causing_commits(
+    repository: Repository, head: str, world: World, decisions: Iterable[Decision]
+) -> tuple[CausingCommit, ...]:
+    """Return which of the commits since the last pass caused which moves, the oldest first.
+
+    Args:
+        repository: Where the commits are.
+        head: Full hex id of the newest of them.
+        world: That the pass looked at.
+        decisions: What the pass decided.
+
+    Returns:
+        Empty where one commit is all there is, where there are very many, and where the history
+        does not reach back.
+    """
+    moved = [one for one in decisions if is_told(one)]
+    last = last_pass(world.outputs)
+    if not moved or last is None or not world.edited:
+        return ()
+    try:
+        commits = _by_people(repository, last.revision, head)
+        if len(commits) <= 1:  # `Reconciled-From` names it
+            return ()
+        edits = {one.revision: _edited(repository, one) for one in commits}
+    except GitError:
+        return ()
+    files = [(decision.subject, files_behind(decision, world)) for decision in moved]
+    found = (_causing(commit, edits[commit.revision], files) for commit in commits)
+    return tuple(one for one in found if one.moved)
+
+
+def _causing(
+    commit: CommitRecord, edited: frozenset[str], files: Iterable[tuple[str, frozenset[str]]]
+) -> CausingCommit:
+    """Return what a commit moved by its edits, given the files behind each move."""
+    moved = {subject for subject, paths in files if not edited.isdisjoint(paths)}
+    return CausingCommit(commit.revision, commit.author.name, tuple(sorted(moved)))
+
+
+def _by_people(repository: Repository, last: str, head: str) -> list[CommitRecord]:
+    """Return the commits between two that no pass made, the oldest first; none if too many."""
+    commits = _line(repository, last, head)
+    if commits is None:
+        limit = f"--max-count={MOST_COMMITS + 1}"
+        listed = repository.git.line("rev-list", "--first-parent", limit, head, f"^{last}").split()
+        if len(listed) > MOST_COMMITS:
+            return []
+        commits = list(read_commits(repository, listed))
+    found = (one for one in reversed(commits) if OUR_TRAILER not in dict(one.trailers))
+    return [one for one in found if one.parents]
+
+
+def _line(repository: Repository, last: str, head: str) -> list[CommitRecord] | None:
+    """Return the commits that lead from one to another by first parents, the newest first.
+
+    Asked commit by commit, since that starts no process of git; `None` if the one is not met soon.
+    """
+    found: list[CommitRecord] = []
+    revision = head
+    while revision != last and len(found) <= MOST_COMMITS:
+        commits = list(read_commits(repository, [revision]))
+        if not commits or not commits[0].parents:
+            return None
+        found += commits
+        revision = commits[0].parents[0]
+    return found if revision == last else None
+
+
+def _edited(repository: Repository, commit: CommitRecord) -> frozenset[str]:
+    """Return the files that a commit changed; of a merge what it brought."""
+    parent, prefix = commit.parents[0], repository.prefix
+    changes = changed_files(repository, parent, commit.revision, prefix=prefix)
+    return frozenset(change.path for change in changes)
+
+
+OUR_TRAILER = "Reconciled-From"
+
+
+def find_reruns(
+    repository: Repository, outputs: str, world: World, outcome: Outcome
+) -> list[tuple[str, str]]:
+    """Return who runs again, as `Kind name`, and who removed the record before a commit of outputs.
+
+    A record that a pass removed itself, since the manifest was gone, is none to tell of.
+    """
+    written = {change.path for change in outcome.changes if isinstance(change, WriteFile)}
+    found = []
+    for key in sorted(m.key for kind in world.known.removable for m in world.of_kind(*kind)):
+        path = output_path(world.output_root, key)
+        if path not in written or path in world.present:
+            continue
+        removal = read_removal(repository, outputs, path)
+        if removal is not None and OUR_TRAILER not in dict(removal.trailers):
+            found.append((f"{key.kind} {key.name}", str(removal.author)))
+    return found
+
+
+MOST_UNDONE = 4  # times within the hour; a person who reverts twice is none to hold against
+HOUR = timedelta(hours=1)
+REMEMBERED = 10_000  # files of the passes of an hour
+
+
+@dataclass(frozen=True, slots=True)
+class Contested:
+    """Files that others undo again and again, sorted, and when they are written again."""
+
+    paths: tuple[str, ...]
+    until: datetime
+
+
+@dataclass(slots=True, eq=False)
+class Contest:
+    """What passes wrote within the hour, and how often that was undone."""
+
+    _written: dict[str, tuple[str | None, datetime]] = field(default_factory=dict)
+    _undone: dict[str, tuple[datetime, ...]] = field(default_factory=dict)
+
+    def fought_over(self, world: World, outcome: Outcome, now: datetime) -> Contested | None:
+        """Return the files of an outcome that were undone too often, if it is about no others.
+
+        Anything else that is decided is published at once, with them.
+        """
+        alone = {output_path(world.output_root, key) for key in (RECORD, FAULTS)}
+        paths = sorted({change.path for change in outcome.files} - alone)
+        moments = [self._within_hour(path, now) for path in paths]
+        if not paths or any(len(one) < MOST_UNDONE for one in moments):
+            return None
+        return Contested(tuple(paths), max(add(one[-MOST_UNDONE], HOUR) for one in moments))
+
+    def wrote(self, world: World, outcome: Outcome, now: datetime) -> None:
+        """Remember what a pass published."""
+        for change in outcome.files[-REMEMBERED:]:
+            if self._is_undone(change.path, world):
+                self._undone[change.path] = (*self._within_hour(change.path, now), now)
+            blob = None
+            if isinstance(change, WriteFile):
+                blob = blob_id(change.content.encode(), like=world.revision)
+            self._written.pop(change.path, None)
+            self._written[change.path] = (blob, now)
+        self._forget(now)
+
+    def _is_undone(self, path: str, world: World) -> bool:
+        """Return whether somebody changed a file after a pass wrote it."""
+        present = world.present.get(path) or world.delivered.get(path)
+        return path in self._written and self._written[path][0] != present
+
+    def _within_hour(self, path: str, now: datetime) -> tuple[datetime, ...]:
+        """Return when a file was written again, since somebody had undone it."""
+        return tuple(one for one in self._undone.get(path, ()) if add(one, HOUR) > now)
+
+    def _forget(self, now: datetime) -> None:
+        """Forget what is older than an hour, and the oldest of very much."""
+        old = [path for path, (_, at) in self._written.items() if add(at, HOUR) <= now]
+        for path in [*old, *list(self._written)[: max(0, len(self._written) - REMEMBERED)]]:
+            self._written.pop(path, None)
+            self._undone.pop(path, None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,3 +260,208 @@ class PassReport:
             return self.heads._replace(outputs=self.commit, tip=self.commit)
         inputs = self.heads.inputs if self.world.apart else self.commit
         return self.heads._replace(inputs=inputs, outputs=self.commit)
+
+
+REBALANCER_STATES = ("pending", "finished", "recurring")  # what recurs never finishes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PassSummary:
+    """What one pass did, without the world that it looked at; see `PassReport` and `Outcome`.
+
+    Attributes:
+        now: Moment of the pass.
+        heads: Where the branches were that it read.
+        left: Where it left them.
+        revision: Full hex id of the commit of people that it decided about.
+        commit: Full hex id of what it committed, `None` for nothing.
+        changed: How many files that commit writes and deletes.
+        decisions: What moved and why, and what could not be placed, sorted by key.
+        faults: What a person must edit, sorted.
+        traces: Of the unforeseen exceptions among them.
+        warnings: What a person should know, one sentence each.
+        allow: The digest that lets removals go that are held, `""` if none are.
+        recheck_at: The next moment at which time alone could change the answer.
+        waiting: The files of which something is over, and that a person is editing.
+        races: How often the branch moved meanwhile.
+        editors: The outputs whose decision was edited by hand, and who did it.
+        contested: What is not written for now, since others undo it again and again.
+        beside: The other branches that were delivered to, or could not be.
+        refused: The commits that are not accepted.
+        kept: The files of checkouts that are not as it wrote them.
+        mended: Of which checkouts the index was mended, a sentence each.
+        steps: What each step took, in seconds.
+        rebalancers: How many rebalancers and triggers are in each state after it.
+        suspended: Whether the configuration suspends everything.
+        feedback_branch: The branch that clusters report on, `""` for none of their own.
+        worker: Who computed it, `""` for this process.
+    """
+
+    now: datetime
+    heads: Heads
+    left: Heads
+    revision: str
+    commit: str | None
+    changed: int
+    decisions: tuple[Decision, ...]
+    faults: tuple[Fault, ...]
+    traces: tuple[Trace, ...]
+    warnings: tuple[str, ...]
+    allow: str
+    recheck_at: datetime | None
+    waiting: frozenset[str]
+    races: int
+    editors: tuple[tuple[str, str], ...]
+    contested: Contested | None
+    beside: tuple[BranchDelivered, ...]
+    refused: tuple[RefusedCommit, ...]
+    kept: tuple[KeptEdit, ...]
+    mended: tuple[str, ...]
+    steps: Mapping[str, float]
+    rebalancers: Mapping[str, int]
+    suspended: bool
+    feedback_branch: str
+    worker: str = ""
+
+    @property
+    def due_at(self) -> datetime | None:
+        """When a pass is due though nothing moves, `None` if no such moment is known."""
+        contested = self.contested
+        return earliest(self.recheck_at, None if contested is None else contested.until)
+
+
+def summary_of(report: PassReport) -> PassSummary:
+    """Return what is told of a pass."""
+    world, outcome = report.world, report.outcome
+    settings = settings_in(world)
+    return PassSummary(
+        now=report.now,
+        heads=report.heads,
+        left=report.left,
+        revision=world.revision,
+        commit=report.commit,
+        changed=len(outcome.files),
+        decisions=outcome.decisions,
+        faults=outcome.faults,
+        traces=outcome.traces,
+        warnings=outcome.warnings,
+        allow=outcome.allow,
+        recheck_at=outcome.recheck_at,
+        waiting=report.waiting,
+        races=report.races,
+        editors=report.editors,
+        contested=report.contested,
+        beside=report.beside,
+        refused=report.refused,
+        kept=report.kept,
+        mended=report.mended,
+        steps=report.steps,
+        rebalancers=_rebalancer_states(_rebalancers_after(world, outcome)),
+        suspended=settings.suspend,
+        feedback_branch=settings.feedback_branch,
+    )
+
+
+def _rebalancers_after(world: World, outcome: Outcome) -> World:
+    """Return the world as a pass leaves it, as far as rebalancers and triggers matter."""
+    ours = f"{world.output_root}/"
+    folders = tuple(f"{ours}{folder_of(one.group, one.kind)}/" for one in REBALANCE_KINDS)
+    about = [
+        change
+        for change in outcome.changes
+        if change.path.startswith(folders) or not change.path.startswith(ours)
+    ]
+    return next_world(world, replace(outcome, changes=tuple(about), delivered=()))
+
+
+def _rebalancer_states(world: World) -> Counter[str]:
+    """Return how many rebalancers and triggers there are in each state."""
+    found: Counter[str] = Counter()
+    for kind in REBALANCE_KINDS:
+        for manifest in world.of_kind(kind.group, kind.kind):
+            output = world.outputs.get(manifest.key)
+            record = output.body if output is not None else {}
+            is_done = decode_trigger_status(record).succeeded
+            over = decode_record(record).finish_time or is_done
+            once = "finished" if over else "pending"
+            recurs = "schedule" in mapping(manifest.body, "spec")
+            found["recurring" if recurs else once] += 1
+    return found
+
+
+def commit_pass(
+    report: PassReport,
+    repository: Repository,
+    author: CommitIdentity,
+    signing: CommitSigning | None,
+    lost: PassReport | None = None,
+) -> str:
+    """Write the commit of a pass, and return its full hex id; no branch moves.
+
+    Args:
+        report: What was decided.
+        repository: Where it is written.
+        author: Who commits.
+        signing: With what it is signed, `None` for not at all.
+        lost: The same decision as it was committed on other heads and lost a race.
+    """
+    world, outcome, heads = report.world, report.outcome, report.heads
+    message = commit_message(
+        outcome,
+        world,
+        now=report.now,
+        version=__version__,
+        editors=report.editors,
+        reruns=find_reruns(repository, report.outputs, world, outcome),
+        over="" if world.apart else heads.tip or "",
+        outputs=heads.outputs or "" if heads.tip else "",
+        caused=causing_commits(repository, heads.inputs, world, outcome.decisions),
+    )
+    return write_commit(
+        repository,
+        (*outcome.files, *put_back(repository, heads, world, outcome)),
+        parent=heads.parent,
+        message=message,
+        at=report.now,
+        author=author,
+        signing=signing,
+        earlier=None if lost is None else _earlier(lost),
+    )
+
+
+def _earlier(lost: PassReport) -> EarlierCommit | None:
+    """Return the commit that lost a race, unless it put back what others did to our folders."""
+    revision, parent = lost.commit, lost.heads.parent
+    if revision is None or parent is None or lost.heads.tip is not None:
+        return None
+    folder = lost.world.output_root
+    return EarlierCommit(
+        revision=revision, parent=parent, changes=lost.outcome.files, folder=folder
+    )
+
+
+def editors_of(report: PassReport, repository: Repository) -> Iterator[tuple[str, str]]:
+    """Yield the outputs that were edited by hand, each with who did it, as the history tells."""
+    for key in report.outcome.edited:
+        path = report.world.outputs[key].origin.path
+        commits = [*read_history(repository, report.outputs, limit=1, path=path)]
+        yield str(key), str(commits[0].author) if commits else "someone"
+
+
+STEPS = ("fetch", "load", "schedule", "commit", "push")
+
+
+class StepTimes:
+    """Adds up the seconds of each step; one that is done again counts again."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        """Count the block as so much of a step, one of `STEPS`."""
+        began = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - began

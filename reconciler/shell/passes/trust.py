@@ -1,35 +1,185 @@
 """Which commits of a branch are decided from: those that allowed keys signed, one after the other.
 
 A branch is followed along first parents from the commit that was accepted last. That one is kept in
-a reference of our own, outside of every tree, one for each root; where there is none, the operator
-names a commit that is trusted as it is, or else the whole line must be signed. A commit that no
-allowed key has signed, one of our own that was signed for another place, and all that come after
-it, wait: passes go on at the last one that was accepted.
+a reference of our own, outside of every tree and branch, one for each root, beside the first commit
+that waits there; where there is none, the operator names a commit that is trusted as it is, or else
+the whole line must be signed. A commit that no allowed key has signed, one of our own that was
+signed for another place, and all that come after it, wait: passes go on at the last one that was
+accepted.
+
+A commit that our key signs must name branch, root and purpose, and differ from its parent only in
+what that purpose writes: the output root, the folders of delivery, and documents of rebalancers
+that are finished. Otherwise it is out of its place.
 
 Whoever can push chooses what there is to judge, so each look has limits: git walks the new commits
-for a second of a processor at most, and it is told their sizes before it is asked whose they are.
+for a second of a processor at most, and it gets their sizes before it is asked whose they are.
 """
 
 import contextlib
-from collections.abc import Mapping, Sequence
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from itertools import accumulate
 from typing import NamedTuple
 
-from reconciler.audit.history.revisions import OUTPUTS
-from reconciler.audit.short_id import short_id
-from reconciler.core.commit_purpose import Purpose
+from reconciler.audit.history.revisions import COMMIT_ID, FROM, OUTPUTS
+from reconciler.audit.proof import misplacement, said_purpose
+from reconciler.core.message import CommitPurpose, Purpose
+from reconciler.core.rebalances import loses_demands_only
+from reconciler.delivery.settings import decode_delivery, destinations_in, roots_of
 from reconciler.errors import ShellError
-from reconciler.manifests.text.limits import MAX_READ_BYTES
-from reconciler.model.repository_layout import RepositoryLayout
-from reconciler.shell.git.errors import GitError, GitKilled
-from reconciler.shell.git.history import CommitRecord, read_commit, read_commits
-from reconciler.shell.git.objects import object_sizes
+from reconciler.manifests.paths import DELIVERY, output_path
+from reconciler.manifests.text.raw import MAX_READ_BYTES, Oversized
+from reconciler.manifests.text.reader import read
+from reconciler.model.identity import RepositoryLayout
+from reconciler.model.settings import CONFIGURATION_PATH, decode_settings
+from reconciler.model.text import short_id
+from reconciler.model.world import is_at_or_below
+from reconciler.shell.git.command import GitError, GitKilled
+from reconciler.shell.git.history import (
+    CommitRecord,
+    changes_of,
+    is_ancestor,
+    list_range,
+    read_commit,
+    read_commits,
+)
+from reconciler.shell.git.objects import ChangedFile, object_sizes, read_blobs, read_file
 from reconciler.shell.git.repository import Repository, check_branch, check_commit
-from reconciler.shell.git.revisions import is_ancestor, list_range
-from reconciler.shell.git.signatures import AllowedKeys, Signature, read_signatures
-from reconciler.shell.passes.commit_places import CommitPlaces
-from reconciler.shell.passes.kept_commits import ACCEPTED, Kept, list_kept, reference_of
+from reconciler.shell.git.signing import AllowedKeys, Signature, read_signatures
+
+DELIVERED = f"{DELIVERY.name}.yaml"
+"""What a branch of delivery says of itself."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitPlaces:
+    """Finds commits that are out of their place.
+
+    Attributes:
+        repository: Where they are, and the root that is served.
+        layout: Where passes write in that root.
+        own: Fingerprint of the key of the daemon.
+    """
+
+    repository: Repository
+    layout: RepositoryLayout
+    own: str
+
+    def find_misplaced(
+        self, signed: Sequence[Signature], *, branch: str, purpose: Purpose
+    ) -> Mapping[str, str]:
+        """Return why commits do not count on a branch, for those that do not.
+
+        Args:
+            signed: The commits; those whose signature does not count are left out.
+            branch: Where they stand.
+            purpose: What commits of ours do there.
+        """
+        ours = {one.revision: one.key == self.own for one in signed if not one.problem}
+        found: dict[str, str] = {}
+        written: list[CommitRecord] = []
+        for record in read_commits(self.repository, ours):
+            own = ours[record.revision]
+            if record.unread:
+                found[record.revision] = "its message is too long to be read"
+                continue
+            why = misplacement(record.trailers, branch=branch, purpose=purpose, ours=own)
+            if why:
+                found[record.revision] = why
+            elif own:
+                written.append(record)
+        changes = changes_of(self.repository, written) if written else {}
+        for record in written:
+            why = self._beyond(record, changes.get(record.revision, ()))
+            if why:
+                found[record.revision] = why
+        return found
+
+    def is_of_root(self, record: CommitRecord) -> bool:
+        """Return whether a commit says that it is for the root that is served."""
+        said = said_purpose(record.trailers)
+        return said is not None and said.root == self.repository.prefix
+
+    def _beyond(self, commit: CommitRecord, changes: Sequence[ChangedFile]) -> str:
+        """Return how a commit of ours is more than it says, `""` if it is not."""
+        said = said_purpose(commit.trailers)
+        if said is None or said.purpose is Purpose.REPORTS:
+            return ""  # of a branch of reports nothing but reports are read
+        if len(commit.parents) > 1:
+            return "it is a merge by the daemon's key, which merges nothing"
+        path = next(self._strays(commit, said, changes), None)
+        return "" if path is None else f"it changes {path!r}, which {said.purpose} do not"
+
+    def _strays(
+        self, commit: CommitRecord, said: CommitPurpose, changes: Sequence[ChangedFile]
+    ) -> Iterator[str]:
+        """Yield the paths that a commit of ours has no business with."""
+        if said.root != self.repository.prefix:
+            yield from (one.path for one in changes if not self._is_of(said.root, one.path))
+            return
+        own = self._own_path(said.purpose)
+        rest = [one for one in changes if not is_at_or_below(one.path, own)]
+        delivered = [*self._delivered_to(commit, said.purpose)] if rest else []
+        for change in rest:
+            if any(is_at_or_below(change.path, root) for root in delivered):
+                continue
+            if said.purpose is not Purpose.DECISIONS or not self._is_removal(change):
+                yield change.path
+
+    def _is_of(self, root: str, path: str) -> bool:
+        """Return whether a file is another root's, and not of the one that is served."""
+        ours = self.repository.prefix
+        return _is_below(path, root) and (_is_below(root, ours) or not _is_below(path, ours))
+
+    def _own_path(self, purpose: Purpose) -> str:
+        """Return where a purpose writes whatever is configured, from the top."""
+        delivery = purpose is Purpose.DELIVERY
+        return self.repository.from_top(DELIVERED if delivery else self.layout.output_root)
+
+    def _delivered_to(self, commit: CommitRecord, purpose: Purpose) -> Iterator[str]:
+        """Yield the folders that are delivered to before or after a commit, from the top.
+
+        A pass owns those, too, that its inputs configure and that wait for a person's word.
+        """
+        delivery = purpose is Purpose.DELIVERY
+        record = DELIVERED if delivery else output_path(self.layout.output_root, DELIVERY)
+        for revision in (commit.revision, *commit.parents):
+            content = read_file(self.repository, revision, self.repository.from_top(record))
+            for document in read(content or b"", record).documents:
+                roots = filter(None, roots_of(destinations_in(document.body)))
+                yield from map(self.repository.from_top, roots)
+        inputs = dict(commit.trailers).get(FROM, "")
+        named = purpose is Purpose.DECISIONS and COMMIT_ID.fullmatch(inputs) is not None
+        if named and is_ancestor(self.repository, inputs, inputs):  # it is here
+            yield from self._configured(inputs)
+
+    def _configured(self, inputs: str) -> Iterator[str]:
+        """Yield the folders of delivery that the configuration of a commit names, from the top."""
+        place = self.repository.from_top(CONFIGURATION_PATH)
+        content = read_file(self.repository, inputs, place)
+        for document in read(content or b"", CONFIGURATION_PATH).documents:
+            configured = decode_delivery(decode_settings(document.body)).on("")
+            roots = filter(None, roots_of(configured.destinations))
+            yield from map(self.repository.from_top, roots)
+
+    def _is_removal(self, change: ChangedFile) -> bool:
+        """Return whether a file of people lost finished rebalancers, and nothing else."""
+        before, after = change.before, change.after
+        if before is None or not before.is_file or not (after is None or after.is_file):
+            return False
+        wanted = [one.blob for one in (before, after) if one is not None]
+        texts = [content for _, content in read_blobs(self.repository, wanted)]
+        if any(isinstance(one, Oversized) for one in texts):
+            return False
+        known = [one for one in texts if isinstance(one, bytes)]
+        return loses_demands_only(known[0], known[1] if after else None, change.path)
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return not folder or is_at_or_below(path, folder)
+
 
 SIGN_IT = "sign it by an allowed key, or name it with --trust-from once it is reviewed"
 TAKE_IT_OFF = "take it off the branch, or name it with --trust-from once it is reviewed"
@@ -387,3 +537,40 @@ class Trust:
         large = object_sizes(self.repository, [revision])[0] > MAX_READ_BYTES
         author = UNKNOWN if large else str(read_commit(self.repository, revision).author)
         return RefusedCommit(branch, revision, author, problem, waiting)
+
+
+OURS = "refs/reconciler/"
+ACCEPTED = f"{OURS}accepted/"
+"""Where the commit is kept that was accepted last for the top of a repository, by branch."""
+
+
+DIGITS = 16
+
+
+class Kept(StrEnum):
+    """What is kept of a branch."""
+
+    ACCEPTED = "accepted"
+    WAITING = "waiting"
+
+
+def reference_of(repository: Repository, kept: Kept, branch: str) -> str:
+    """Return where a commit of a branch is kept for a root."""
+    return f"{_folder(repository, kept)}{check_branch(branch)}"
+
+
+def list_kept(repository: Repository, kept: Kept) -> Mapping[str, str]:
+    """Return the commits that are kept for a root, by the name of the branch."""
+    folder = _folder(repository, kept)
+    listed = repository.git.output("for-each-ref", "--format=%(objectname) %(refname)", folder)
+    lines = listed.decode(errors="surrogateescape").splitlines()
+    pairs = (line.split(" ", 1) for line in lines)
+    return {name.removeprefix(folder): commit for commit, name in pairs}
+
+
+def _folder(repository: Repository, kept: Kept) -> str:
+    """Return the folder of the references of a root: the top or, by a digest, a folder."""
+    if not repository.prefix:
+        return f"{OURS}{kept}/"
+    root = repository.prefix.encode(errors="surrogateescape")
+    return f"{OURS}{kept}-below/{hashlib.sha256(root).hexdigest()[:DIGITS]}/"

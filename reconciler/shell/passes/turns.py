@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from reconciler.shell.git.errors import GitError
-from reconciler.shell.processes.held_signals import LONGEST_UNANSWERED_SECONDS
+from reconciler.shell.git.command import GitError
+from reconciler.shell.processes.signals import LONGEST_UNANSWERED_SECONDS
 
 
 class PassDropped(Exception):

@@ -15,10 +15,9 @@ from pathlib import Path
 from reconciler.core.changes import DeleteFile, WriteFile
 from reconciler.errors import UsageError
 from reconciler.shell.git.checkout.worktree import advance
+from reconciler.shell.git.command import LostRace
 from reconciler.shell.git.commits import check_path, write_commit
-from reconciler.shell.git.errors import LostRace
-from reconciler.shell.git.identity import CommitIdentity
-from reconciler.shell.git.repository import Repository, check_branch
+from reconciler.shell.git.repository import CommitIdentity, Repository, check_branch
 
 NEW_FILE_MODE = 0o644
 DRAFTS = "reconciler-drafts"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reconciler.errors import ShellError, UsageError
-from reconciler.model.known_kinds import Kind
+from reconciler.model.kinds import Kind
 from reconciler.shell.git.command import stop
 
 PASSED_ON = re.compile(

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from reconciler.core.dialects import KINDS
-from reconciler.core.inputs.file_head import DocumentHead, FileHead, is_misplaced, key_in
-from reconciler.manifests.feedback import is_feedback
-from reconciler.manifests.scope import CRD
+from reconciler.core.inputs.stored import DocumentHead, FileHead, is_misplaced, key_in
+from reconciler.manifests.identity import CRD
+from reconciler.manifests.paths import is_feedback
 from reconciler.model.identity import ObjectKey
-from reconciler.model.known_kinds import Kind
+from reconciler.model.kinds import Kind
 from reconciler.model.settings import CONFIGURATION
 
 CONTROLS = frozenset({CRD, CONFIGURATION, *KINDS.owned})

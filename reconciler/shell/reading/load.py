@@ -1,48 +1,72 @@
-"""From a commit to a World: which files there are, what they hold, and what held before.
+"""From a commit to a World: which files there are, what they contain, and their last good versions.
 
-What a commit changed is told by git, and patched into what was known, so a warm load costs that.
+Git says what a commit changed, and that is patched into what was known, so a warm load costs only
+the change. The state tree is read from one commit to the next: all outputs, or those that one
+object reads. The files below the folders of delivery follow from those before by what differs. A
+loaded world is kept with what was asked for, so that the same question gets the same world.
+
+The load stops before a repository of a newer format: what is written there may not mean what it
+seems.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import NamedTuple
 
 from reconciler.core.dialects import KINDS
 from reconciler.core.inputs.admissions import ADMISSIONS
-from reconciler.core.inputs.document_rules import Rules
-from reconciler.core.inputs.file_validation import FileValidation
-from reconciler.core.inputs.input_files import input_files
-from reconciler.core.inputs.input_index import InputIndex, follow_inputs, index_inputs
-from reconciler.core.inputs.past_versions import with_past
-from reconciler.core.inputs.projected_clusters import with_earlier_projected
-from reconciler.core.inputs.world_composition import compose, configuration_of
-from reconciler.core.record import LastPass, last_pass
-from reconciler.core.state import StateTree
-from reconciler.delivery.destinations import roots_of
-from reconciler.delivery.record import recorded
-from reconciler.delivery.settings import Destination, decode_delivery
-from reconciler.manifests.paths import RECORD, output_path
+from reconciler.core.inputs.index import InputIndex, follow_inputs, index_inputs, input_files
+from reconciler.core.inputs.last_known_good import with_past
+from reconciler.core.inputs.validation import FileValidation, Rules
+from reconciler.core.inputs.world import compose, configuration_of, with_earlier_projected
+from reconciler.core.record import LastPass, last_pass, newer_format
+from reconciler.core.state import StateTree, blocks_of, check_ours, follow_state, read_state
+from reconciler.delivery.settings import Destination, decode_delivery, recorded, roots_of
+from reconciler.errors import ShellError
+from reconciler.manifests.paths import RECORD, is_escaped, output_path
 from reconciler.manifests.schemas.schema import Schemas
-from reconciler.model.repository_layout import RepositoryLayout
+from reconciler.manifests.text.raw import Oversized
+from reconciler.manifests.text.reader import read
+from reconciler.model.identity import RepositoryLayout
+from reconciler.model.remembered import Versioned, differing_keys, patched
 from reconciler.model.settings import CONFIGURATION_PATH, Settings, decode_settings
 from reconciler.model.world import World
-from reconciler.schedule.capacity.settings import protects
-from reconciler.shell.git.errors import GitError
+from reconciler.schedule.capacity import protects
+from reconciler.shell.git.command import GitError
 from reconciler.shell.git.objects import TreeEntry
 from reconciler.shell.reading.commit_part import CommitPart
-from reconciler.shell.reading.delivered_files import DeliveredFiles
-from reconciler.shell.reading.document_cache import INPUTS, OUTPUTS, DocumentCache
-from reconciler.shell.reading.earlier_files import EarlierFiles
-from reconciler.shell.reading.edited_inputs import EditedInputs
-from reconciler.shell.reading.format_guard import FormatGuard
-from reconciler.shell.reading.good_versions import GoodVersions, with_scopes
-from reconciler.shell.reading.listings import Listings
-from reconciler.shell.reading.loaded_world import AskedFiles, LoadedWorld
-from reconciler.shell.reading.reported_trees import ReportedTrees, Reports, SourcesOf, paired
-from reconciler.shell.reading.state_reader import StateReader
+from reconciler.shell.reading.earlier import EarlierFiles, EditedInputs, GoodVersions, with_scopes
+from reconciler.shell.reading.tables import INPUTS, OUTPUTS, DocumentCache
 from reconciler.shell.reading.tree_cache import Below, Choice, Track, TreeCache, untracked
-from reconciler.shell.reading.trees import Trees
+from reconciler.shell.reading.trees import (
+    Listings,
+    ReportedTrees,
+    Reports,
+    SourcesOf,
+    Trees,
+    paired,
+)
 from reconciler.shell.work.validators import FileValidators, file_validators
+from reconciler.version import __version__
+
+
+class AskedFiles(NamedTuple):
+    """The commits of inputs and outputs, which outputs, and which of both, `None` for all."""
+
+    revision: str
+    outputs: str
+    choice: Choice
+    part: CommitPart | None
+
+
+class LoadedWorld(NamedTuple):
+    """A world, what was asked for, and the branch that clusters report on, `""` for none."""
+
+    asked: AskedFiles
+    branch: str
+    world: World
+
 
 Entries = Mapping[str, TreeEntry]
 """Path to entry of the files of a commit."""
@@ -301,3 +325,110 @@ class Loader:
     def version(self, path: str, blob: str) -> FileValidation:
         """Return what a version of an input file holds."""
         return self._inputs.version(path, blob, FileValidators(self._rules))
+
+
+class StateReader:
+    """Reads what stands below the output root; a following commit costs what differs."""
+
+    def __init__(self, cache: TreeCache, listings: Listings, root: str) -> None:
+        """Remember where to read, and the output root."""
+        self._cache = cache
+        self._listings = listings
+        self._root = root
+        self._state: StateTree | None = None
+        self._choice: Choice | None = None
+
+    @property
+    def files(self) -> Iterable[FileValidation]:
+        """What the chosen files hold at the commit that was asked for last."""
+        return self._cache.files
+
+    def follow(self, revision: str, choice: Choice, by: FileValidators) -> StateTree:
+        """Go on to a commit, and return the chosen outputs.
+
+        Raises:
+            UsageError: The output root is a folder of people's manifests.
+        """
+        move = self._cache.follow(revision, choice, by)
+        self._cache.keep(())
+        listing = self._listings.listing(revision)
+        blocks = blocks_of(listing.links | listing.others, self._root, KINDS)
+        if self._state is None or choice != self._choice:
+            self._state = read_state(move.files.values(), self._root, KINDS, blocks)
+        else:
+            self._state = follow_state(self._state, move, self._root, KINDS, blocks)
+        self._choice = choice
+        check_ours(self._state, self._root)
+        return self._state
+
+    def forget(self) -> None:
+        """Begin anew: what is known may lag behind its files."""
+        self._state = None
+
+
+FEW = 1000  # versions of two files
+
+
+class NewerFormat(ShellError):
+    """A repository has a format that this release does not know; a newer one may take it."""
+
+
+@dataclass(slots=True, eq=False)
+class FormatGuard:
+    """Looks at the documents that say which format a repository has, each version once."""
+
+    trees: Trees
+    _good: set[str] = field(default_factory=set)
+
+    def check(self, path: str, entry: TreeEntry | None) -> None:
+        """Refuse a newer format; what cannot be read is told elsewhere.
+
+        Raises:
+            NewerFormat: The file has one.
+        """
+        if entry is None or not entry.is_file or entry.blob in self._good:
+            return
+        for _, content in self.trees.blobs([entry.blob]):
+            if isinstance(content, Oversized):
+                continue
+            for document in read(content, path).documents:
+                if found := newer_format(document.body):
+                    raise NewerFormat(
+                        f"{path} has {found} ({__version__}); upgrade the reconciler, and "
+                        "nothing is decided until then, see docs/upgrade.md"
+                    )
+        if len(self._good) >= FEW:
+            self._good.clear()
+        self._good.add(entry.blob)
+
+
+class DeliveredFiles:
+    """The files of delivery in one commit after the other, as path to blob id."""
+
+    def __init__(self, branch: str = "") -> None:
+        """Begin without having seen a commit of a branch; `""` is the one that is served.
+
+        Files of another one are told as git does: `BRANCH:PATH`.
+        """
+        self._prefix = f"{branch}:" if branch else ""
+        self._roots: frozenset[str] = frozenset()
+        self._listed: Mapping[str, TreeEntry] = {}
+        self._files: Mapping[str, str] = Versioned()
+
+    def follow(self, listed: Mapping[str, TreeEntry], roots: frozenset[str]) -> Mapping[str, str]:
+        """Return the files below some folders, given all files of a commit."""
+        if roots != self._roots:
+            self._roots, self._listed, self._files = roots, {}, Versioned()
+        if roots:
+            prefix, below = self._prefix, tuple(f"{root}/" for root in roots)
+            told = {path: f"{prefix}{path}" for path in differing_keys(listed, self._listed)}
+            mine = {
+                path: name
+                for path, name in told.items()
+                if name.startswith(below) and not is_escaped(path)
+            }
+            came = {name: listed[path].blob for path, name in mine.items() if path in listed}
+            gone = [name for path, name in mine.items() if path not in listed]
+            self._files = patched(self._files, came, gone)
+            self._listed = listed
+        return self._files

@@ -4,21 +4,20 @@ import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from reconciler.core.asked.affected_objects import SettledWorld
-from reconciler.model.repository_layout import RepositoryLayout
+from reconciler.core.asked import SettledWorld
+from reconciler.model.identity import RepositoryLayout
 from reconciler.model.world import World
-from reconciler.shell.git.checkout.snapshot import take_files
+from reconciler.shell.git.history import resolve_revision
 from reconciler.shell.git.repository import Repository
-from reconciler.shell.git.revisions import resolve_revision
-from reconciler.shell.git.scratch import merge_trees, scratch
-from reconciler.shell.reading.document_cache import DocumentCache
-from reconciler.shell.reading.kept.settled_commits import SettledCommits
+from reconciler.shell.git.scratch import merge_trees, scratch, take_files
 from reconciler.shell.reading.load import Loader
+from reconciler.shell.reading.settled_commits import SettledCommits
 from reconciler.shell.reading.sources import finding_sources
+from reconciler.shell.reading.tables import DocumentCache
 from reconciler.shell.reading.tree_cache import Track, untracked
 from reconciler.shell.reading.trees import GitTrees
 from reconciler.shell.resources import load_schemas
-from reconciler.shell.work.workers import processors
+from reconciler.shell.work.executors import processors
 
 FILES = "the files of this checkout"
 SERVED = ("refs/heads/main", "refs/remotes/origin/main", "refs/remotes/origin/HEAD")

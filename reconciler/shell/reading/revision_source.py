@@ -6,16 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from reconciler.core.inputs.document_rules import Rules
+from reconciler.core.inputs.validation import Rules
 from reconciler.errors import UsageError
-from reconciler.manifests.file_names import is_manifest_name, shown_path
-from reconciler.manifests.selection import matches_any
-from reconciler.manifests.text.limits import Oversized
-from reconciler.model.repository_layout import RepositoryLayout
+from reconciler.manifests.paths import is_manifest_name, matches_any, shown_path
+from reconciler.manifests.text.raw import Oversized
+from reconciler.model.identity import RepositoryLayout
+from reconciler.shell.git.history import resolve_revision
 from reconciler.shell.git.objects import TreeEntry, read_blobs
 from reconciler.shell.git.repository import Repository
-from reconciler.shell.git.revisions import resolve_revision
-from reconciler.shell.reading.manifest_source import FoundManifests, chosen_by, skipped_as
+from reconciler.shell.reading.checked import FoundManifests, chosen_by, skipped_as
 from reconciler.shell.reading.trees import GitTrees
 
 

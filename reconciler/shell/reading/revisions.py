@@ -5,22 +5,23 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from reconciler.audit.history.revisions import Commit, FileChange, UnreadableRevision
-from reconciler.core.asked.own_outputs import OwnOutputs
+from reconciler.core.own_outputs import OwnOutputs
 from reconciler.errors import ReconcilerError
-from reconciler.manifests.text.limits import Oversized
-from reconciler.model.repository_layout import RepositoryLayout
+from reconciler.manifests.text.raw import Oversized
+from reconciler.model.identity import RepositoryLayout
 from reconciler.model.world import World
-from reconciler.shell.git.changed_paths import ChangedPaths
-from reconciler.shell.git.history import CommitRecord, read_commits
-from reconciler.shell.git.objects import REGULAR, ChangedFile, changed_files, read_blobs
-from reconciler.shell.git.repository import EMPTY_TREES, Repository
-from reconciler.shell.git.revisions import (
+from reconciler.shell.git.history import (
+    ChangedPaths,
+    CommitRecord,
     changes_of,
     check_whole,
     is_ancestor,
     list_brought,
     list_range,
+    read_commits,
 )
+from reconciler.shell.git.objects import REGULAR, ChangedFile, changed_files, read_blobs
+from reconciler.shell.git.repository import EMPTY_TREES, Repository
 from reconciler.shell.reading.load import Loader
 from reconciler.shell.reading.sources import finding_sources
 from reconciler.shell.reading.trees import GitTrees

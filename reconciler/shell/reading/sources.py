@@ -1,26 +1,31 @@
-"""Which commits a world is made from: outputs and reports may have branches of their own."""
+"""Which commits a world is made from: outputs and reports may have branches of their own.
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+The files on the other branches that are delivered to are read here for those who only look.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from reconciler.audit.history.revisions import FROM
-from reconciler.core.commit_purpose import CommitPurpose, Purpose
+from reconciler.core.message import CommitPurpose, Purpose
+from reconciler.delivery.settings import decode_delivery, roots_of
 from reconciler.errors import ShellError, UsageError
-from reconciler.model.repository_layout import RepositoryLayout
+from reconciler.manifests.paths import DELIVERY
+from reconciler.model.identity import RepositoryLayout
+from reconciler.model.settings import settings_in
 from reconciler.model.world import World
-from reconciler.shell.git.errors import LostRace
-from reconciler.shell.git.history import read_commits
+from reconciler.shell.git.command import LostRace
+from reconciler.shell.git.history import is_ancestor, list_range, read_commits
 from reconciler.shell.git.publish import BranchMove
 from reconciler.shell.git.repository import COMMIT_ID, EMPTY_TREES, Repository, check_branch
-from reconciler.shell.git.revisions import is_ancestor, list_range
 from reconciler.shell.git.signing import CommitSigning, SigningKey
-from reconciler.shell.reading.load import Loader
-from reconciler.shell.reading.reported_trees import SourcesOf
+from reconciler.shell.reading.load import DeliveredFiles, Loader
+from reconciler.shell.reading.trees import GitTrees, Listing, Listings, SourcesOf
 
 if TYPE_CHECKING:
-    from reconciler.shell.git.checkout.kept_edits import KeptEdit
+    from reconciler.shell.git.checkout.moves import KeptEdit
     from reconciler.shell.passes.branches import Branch
     from reconciler.shell.passes.trust import Trust
 
@@ -317,3 +322,49 @@ def inputs_named(trailers: tuple[tuple[str, str], ...]) -> str | None:
 def _inputs_along(repository: Repository, line: list[str]) -> Iterator[str | None]:
     """Yield for each commit of outputs the inputs that it names, `None` for a person's."""
     return (inputs_named(commit.trailers) for commit in read_commits(repository, line))
+
+
+def branch_files(repository: Repository, world: World) -> dict[str, Mapping[str, str]]:
+    """Return path to blob id of what is delivered, by branch, as the branches are now.
+
+    A branch is the one of this repository, or else the one of its origin; one that is in neither
+    is left out.
+    """
+    delivery = decode_delivery(settings_in(world))
+    found = {}
+    for name in delivery.branches:
+        head = repository.find_fetched(name)
+        if head is not None:
+            listed = Listings(GitTrees(repository), DELIVERY.name).entries(head)
+            roots = frozenset(roots_of(delivery.on(name).destinations))
+            found[name] = DeliveredFiles(name).follow(listed, roots)
+    return found
+
+
+def on_branch(
+    world: World,
+    name: str,
+    listings: Listings,
+    head: str | None,
+    files: DeliveredFiles,
+    roots: Collection[str],
+) -> World:
+    """Return a world with what stands below the folders of delivery on another branch.
+
+    Args:
+        world: What is delivered there.
+        name: The branch.
+        listings: Those of its commits.
+        head: Full hex id of the commit that it is at, `None` if there is no such branch.
+        files: Its delivered files, followed.
+        roots: The folders, as `BRANCH:PATH`.
+    """
+    prefix = f"{name}:"
+    plain = frozenset(root.removeprefix(prefix) for root in roots)
+    listings.watch(plain)
+    listing = Listing({}, frozenset(), frozenset()) if head is None else listings.listing(head)
+    return replace(
+        world,
+        delivered=files.follow(listing.files, frozenset(roots)),
+        obstacles=frozenset(f"{prefix}{path}" for path in listing.in_the_way(plain)),
+    )

@@ -4,19 +4,17 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
-from reconciler.core.asked.own_outputs import OwnOutputs
 from reconciler.core.dialects import KINDS
-from reconciler.core.inputs.file_validation import FileValidation
-from reconciler.core.inputs.input_files import InputFiles
-from reconciler.core.inputs.stored_validation import needs_text
-from reconciler.core.inputs.tree_change import TreeChange, change_between
-from reconciler.manifests.file_names import is_escaped
-from reconciler.model.known_kinds import Kind
-from reconciler.model.versioned import Versioned, patched
+from reconciler.core.inputs.index import InputFiles, TreeChange, change_between
+from reconciler.core.inputs.stored import needs_text
+from reconciler.core.inputs.validation import FileValidation
+from reconciler.core.own_outputs import OwnOutputs
+from reconciler.manifests.paths import is_escaped
+from reconciler.model.kinds import Kind
+from reconciler.model.remembered import Versioned, patched
 from reconciler.shell.reading.commit_part import NamedFiles
-from reconciler.shell.reading.document_cache import DocumentCache
-from reconciler.shell.reading.listings import Listings
-from reconciler.shell.reading.trees import Trees
+from reconciler.shell.reading.tables import DocumentCache
+from reconciler.shell.reading.trees import Listings, Trees
 from reconciler.shell.work.validators import FileValidators
 
 T = TypeVar("T")

@@ -11,8 +11,7 @@ import prometheus_client as prometheus
 from reconciler.audit.previews.placement_moves import parts_between
 from reconciler.core.message import is_told
 from reconciler.shell.daemon.events import DaemonEvent, PassFailed, PassFinished
-from reconciler.shell.passes.pass_summary import REBALANCER_STATES, PassSummary
-from reconciler.shell.passes.step_times import STEPS
+from reconciler.shell.passes.pass_report import REBALANCER_STATES, STEPS, PassSummary
 from reconciler.version import __version__
 
 PREFIX = "reconciler"

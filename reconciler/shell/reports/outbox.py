@@ -17,10 +17,10 @@ from urllib.parse import urlsplit
 import httpx
 import structlog
 
-from reconciler.audit.printable import printable
 from reconciler.errors import UsageError
-from reconciler.shell.git.masking import mask_of
-from reconciler.shell.processes.background import Background
+from reconciler.model.text import printable
+from reconciler.shell.git.command import mask_of
+from reconciler.shell.processes.signals import Background
 from reconciler.version import __version__
 
 ROOM = 256  # requests that wait

@@ -12,18 +12,17 @@ from datetime import datetime
 
 import structlog
 
-from reconciler.audit.previews.permission import permission_text, permitted_file
-from reconciler.audit.printable import printable
+from reconciler.audit.previews.wording import permission_text, permitted_file
 from reconciler.errors import ReconcilerError, ShellError
 from reconciler.manifests.paths import blob_id
 from reconciler.model.settings import CONFIGURATION_PATH
+from reconciler.model.text import printable
 from reconciler.model.world import World
 from reconciler.shell.daemon.events import DaemonEvent, PassFinished
 from reconciler.shell.git.objects import read_file
 from reconciler.shell.git.repository import Repository
-from reconciler.shell.processes.background import Background
-from reconciler.shell.reports.merge_requests import ForgeLimit, MergeRequests, Proposal
-from reconciler.shell.reports.open_requests import MergeRequest
+from reconciler.shell.processes.signals import Background
+from reconciler.shell.reports.forges import ForgeLimit, MergeRequest, MergeRequests, Proposal
 from reconciler.shell.reports.outbox import LONGEST_ASKED_SECONDS
 
 PREFIX = "reconciler-allow-"

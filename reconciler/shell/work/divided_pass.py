@@ -6,13 +6,17 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from reconciler.core.changes import Outcome
-from reconciler.core.divided.joined_outcomes import join_outcomes
-from reconciler.core.divided.pieces import divide, is_divisible
+from reconciler.core.divided import divide, is_divisible, join_outcomes
 from reconciler.core.reconcile import reconcile
 from reconciler.errors import ShellError
 from reconciler.model.world import World
-from reconciler.shell.work.executors import Workers, results_of
-from reconciler.shell.work.workers import may_start_processes, processors, start_pool
+from reconciler.shell.work.executors import (
+    Workers,
+    may_start_processes,
+    processors,
+    results_of,
+    start_pool,
+)
 
 ENOUGH = 2_000  # inputs for each process, which takes half a second to begin
 

@@ -16,8 +16,8 @@ from typing import Protocol, TypeVar
 import structlog
 
 from reconciler.errors import ReconcilerError, ShellError
-from reconciler.model.message_text import shown
-from reconciler.shell.processes.held_signals import LONGEST_UNANSWERED_SECONDS
+from reconciler.model.text import shown
+from reconciler.shell.processes.signals import LONGEST_UNANSWERED_SECONDS
 from reconciler.shell.work.held_roots import RootPlace
 
 R = TypeVar("R")

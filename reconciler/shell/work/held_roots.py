@@ -3,18 +3,25 @@
 A piece says which root, and never how to get at it: credentials and keys are the worker's own.
 Nothing here is needed for a right answer. A worker that has never seen a root loads it; one that
 still has a root of long ago finds by its branch what has changed.
+
+Of several processes that are alike, each claims a folder: the first that no other one uses.
 """
 
+import fcntl
+import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import count
+from pathlib import Path
 
-from reconciler.model.repository_layout import RepositoryLayout
+from reconciler.model.identity import RepositoryLayout
 from reconciler.shell.daemon.events import PassFailure, failure_of
-from reconciler.shell.git.identity import CommitIdentity
+from reconciler.shell.git.repository import CommitIdentity
 from reconciler.shell.passes.one_pass import Passes
-from reconciler.shell.passes.pass_summary import PassSummary, summary_of
+from reconciler.shell.passes.pass_report import PassSummary, summary_of
 from reconciler.shell.work.divided_pass import PROCESSES, Hands, decide_divided
 
 
@@ -198,3 +205,33 @@ def held_roots() -> tuple[RootPlace, ...]:
 def end_session(session: str, *, forget: bool) -> frozenset[RootPlace]:
     """See `HeldRoots.end`."""
     return HELD.end(session, forget=forget)
+
+
+@contextmanager
+def claimed_folder(beside: Path) -> Iterator[Path]:
+    """Claim a folder for as long as this process lives; only if the block fails it is given back.
+
+    The least number that is free is taken, so that a process that is started again finds what the
+    one before it had. A lock ends with its process, however that ends.
+
+    Args:
+        beside: What it is called, but for the number; its parent is made.
+
+    Yields:
+        The folder, which need not be there yet.
+    """
+    beside.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    for number in count(1):
+        place = beside.with_name(f"{beside.stem}-{number}{beside.suffix}")
+        descriptor = os.open(place.with_suffix(".lock"), os.O_CREAT | os.O_RDWR, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            continue
+        try:
+            yield place
+        except BaseException:
+            os.close(descriptor)
+            raise
+        return

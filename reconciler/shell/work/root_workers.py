@@ -1,33 +1,32 @@
-"""Passes of roots by workers: which worker has which root, and what becomes of one that is gone.
+"""Passes of roots by workers: which worker has which root, and what becomes of a lost pass.
 
-A pass is handed to the worker that has the root's memory. If that one is gone, the pass is lost,
-and its daemon tries again as it does after any failure: then another worker loads the root. The
-branch moved or it did not; either way nothing is lost and nothing done twice.
+A pass is handed to the worker that has the root's memory, and a root stays with its worker, unless
+that worker has too many. If the worker is gone, the pass is lost, and its daemon tries again as it
+does after any failure: then another worker loads the root. The branch moved or it did not; either
+way nothing is lost and nothing done twice. This process watches the branch, and reports.
 """
 
 import math
 import threading
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, wait
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeVar
 
 from reconciler.errors import ReconcilerError, ShellError
-from reconciler.model.message_text import shown
+from reconciler.model.text import shown
+from reconciler.model.world import World
 from reconciler.shell.daemon.events import FailedElsewhere, PassFailure
-from reconciler.shell.passes.pass_summary import PassSummary
+from reconciler.shell.passes.one_pass import Passes
+from reconciler.shell.passes.pass_report import PassSummary
 from reconciler.shell.passes.turns import PassDropped
-from reconciler.shell.processes.background import Background
-from reconciler.shell.processes.held_signals import LONGEST_UNANSWERED_SECONDS
-from reconciler.shell.work.fit_workers import (
-    LOOK_SECONDS,
-    CheckWorker,
-    FitWorkers,
-    WorkerCalls,
-)
+from reconciler.shell.processes.signals import LONGEST_UNANSWERED_SECONDS, Background
+from reconciler.shell.work.fit_workers import LOOK_SECONDS, CheckWorker, FitWorkers, WorkerCalls
 from reconciler.shell.work.held_roots import (
     OpenRoot,
     RootPiece,
@@ -37,7 +36,51 @@ from reconciler.shell.work.held_roots import (
     rest_root,
     run_root,
 )
-from reconciler.shell.work.root_shares import RootShares
+
+
+class RootShares:
+    """The workers of the roots of one daemon.
+
+    Args:
+        roots: Names of the roots.
+        present: Who has which already.
+    """
+
+    def __init__(self, roots: Collection[str], present: Mapping[str, str]) -> None:
+        self._count = len(roots)
+        self._workers = {root: present[root] for root in roots if root in present}
+
+    def worker_of(self, root: str) -> str:
+        """Return who has a root, `""` if nobody has."""
+        return self._workers.get(root, "")
+
+    def roots_of(self, worker: str) -> frozenset[str]:
+        """Return the roots that a worker has."""
+        return frozenset(root for root, one in self._workers.items() if one == worker)
+
+    def take(self, root: str, workers: Sequence[str]) -> str:
+        """Return who computes for a root now, and has it from now on.
+
+        A root stays with its worker while that one is there and has no more than its share, which
+        is the number of roots by that of workers, rounded up. Else it goes to the one with the
+        fewest, the lesser address first. So a worker that comes back gets some of them, each once.
+
+        Args:
+            root: The root.
+            workers: Who is there, at least one.
+
+        >>> shares = RootShares(("x", "y", "z"), {"x": "a", "y": "a", "z": "a"})
+        >>> shares.take("x", ["a", "b"]), shares.take("y", ["a", "b"]), shares.take("z", ["a", "b"])
+        ('b', 'a', 'a')
+        """
+        counts = Counter(dict.fromkeys(workers, 0))
+        counts.update(one for one in self._workers.values() if one in counts)
+        present, share = self._workers.get(root, ""), -(-self._count // len(workers))
+        if present not in counts or counts[present] > share:
+            present = min(workers, key=lambda worker: (counts[worker], worker))
+        self._workers[root] = present
+        return present
+
 
 R = TypeVar("R")
 
@@ -236,3 +279,41 @@ def _gone(worker: str) -> ShellError:
     """Return what is told where a worker is not there any more."""
     who = f"the Dask worker {shown(worker)}" if worker else "the Dask worker"
     return ShellError(f"{who} that had this root is gone; another one takes it")
+
+
+@dataclass(frozen=True, slots=True)
+class RunByWorkers:
+    """Has workers compute the passes of one root.
+
+    Attributes:
+        workers: Who computes.
+        root: Its name.
+    """
+
+    workers: RootWorkers
+    root: str
+
+    def run(
+        self, passes: Passes, waiting: Callable[[], None], /, *, due: bool
+    ) -> tuple[PassSummary, Callable[[], World]]:
+        """Have a pass computed; what it left is fetched, for the page and whoever else reads here.
+
+        What counts as left is what this process knows to be so: a worker that has seen other
+        commits, since somebody pushed meanwhile, is asked again.
+        """
+        branches = passes.branches
+        heads = (branches.known if due else branches).heads()
+        passes.began(heads.inputs)
+        summary = self.workers.run(self.root, waiting, due=due)
+        read = summary.heads
+        if read._replace(reports=None) != heads:
+            summary = replace(summary, left=heads._replace(reports=read.reports))
+        if summary.commit is not None:
+            with suppress(ShellError):  # the next look tells it
+                branches.heads()
+        return summary, partial(branches.load, passes.loader, read)
+
+    def rest(self, passes: Passes, /) -> bool:
+        """Look after the repository here, and have the worker do so there."""
+        passes.branch.maintain()
+        return self.workers.rest(self.root)

@@ -6,10 +6,9 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from reconciler.core.inputs.document_rules import Rules
-from reconciler.core.inputs.file_validation import FileValidation, validate_file
-from reconciler.manifests.text.limits import Oversized
-from reconciler.shell.work.workers import start_helpers
+from reconciler.core.inputs.validation import FileValidation, Rules, validate_file
+from reconciler.manifests.text.raw import Oversized
+from reconciler.shell.work.executors import start_helpers
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection

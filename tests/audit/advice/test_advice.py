@@ -4,17 +4,13 @@ from typing import Any
 
 import pytest
 
-from reconciler.audit.advice.advice import Advice
-from reconciler.audit.advice.adviser import advise
-from reconciler.audit.advice.choice import WhyNot
-from reconciler.audit.advice.gains import Goal
-from reconciler.audit.advice.request import AdviceRequest, ScoreFamily
-from reconciler.audit.advice.weighing import Weighing
+from reconciler.audit.advice import Advice, advise
 from reconciler.audit.fleet.placed import placed_on
+from reconciler.audit.gains import AdviceRequest, Goal, ScoreFamily, Weighing, WhyNot
 from reconciler.audit.previews.edits import put
-from reconciler.core.next_world import next_world
 from reconciler.core.reconcile import reconcile
-from reconciler.dialects.scores.reports import ScoreName
+from reconciler.core.rounds import next_world
+from reconciler.dialects.scores import ScoreName
 from tests.builders import (
     DYNAMIC,
     after,

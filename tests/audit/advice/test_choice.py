@@ -4,8 +4,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from reconciler.audit.advice.choice import Candidate, WhyNot, beyond, choose
-from reconciler.audit.advice.gains import Change, Gain, Goal
+from reconciler.audit.gains import Candidate, Change, Gain, Goal, WhyNot, beyond, choose
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.rebalance.target import Reference
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import assume, event, given
 from hypothesis import strategies as st
 
-from reconciler.audit.advice.gains import Change, Gain, Goal, gains_of, may_gain, points_of
-from reconciler.dialects.placement_wishes import SpreadWish
+from reconciler.audit.gains import Change, Gain, Goal, gains_of, may_gain, points_of
+from reconciler.dialects.view import SpreadWish
 from reconciler.model.decision import Placed
 from reconciler.model.identity import ClusterName
 from reconciler.rebalance.target import AffinityPlace, PresentPlace

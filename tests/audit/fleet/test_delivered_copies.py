@@ -1,9 +1,8 @@
 """What clusters have of a decision: delivered, reported, waiting for what."""
 
-from reconciler.audit.fleet.copy_counts import count_copies
-from reconciler.audit.fleet.copy_wording import files_text, report_text
-from reconciler.audit.fleet.delivered_copies import CopiesOf, DeliveredCopy
-from reconciler.dialects.ocm.manifestworkreplicaset.set_record import decode_record
+from reconciler.audit.fleet.copies import CopiesOf, DeliveredCopy
+from reconciler.audit.fleet.copy_counts import count_copies, files_text, report_text
+from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import decode_record
 from reconciler.model.identity import ObjectKey
 from tests.builders import (
     NOW,

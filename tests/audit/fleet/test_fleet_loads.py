@@ -5,11 +5,10 @@ from datetime import timedelta
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reconciler.audit.fleet.fleet_loads import FleetLoads
-from reconciler.audit.fleet.usage import Usage, usage_of
+from reconciler.audit.fleet.usage import FleetLoads, Usage, usage_of
 from reconciler.core.reconcile import reconcile
 from reconciler.model.identity import ObjectKey
-from reconciler.model.keyed_cache import AnswerCache
+from reconciler.model.remembered import AnswerCache
 from reconciler.model.world import World
 from tests.bounded import examples
 from tests.builders import Body, cluster, configmap, deployment, policy

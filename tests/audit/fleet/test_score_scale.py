@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.audit.fleet.score_scale import as_they_are, free_shares, scaled
-from reconciler.audit.fleet.usage import usage_of
+from reconciler.audit.fleet.usage import as_they_are, free_shares, scaled, usage_of
 from tests.builders import cluster, cluster_status
 from tests.stories import story
 

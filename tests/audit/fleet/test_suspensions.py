@@ -3,7 +3,7 @@
 import pytest
 
 from reconciler.audit.fleet.suspensions import Suspensions, suspenders_of
-from reconciler.manifests.suspension import SUSPEND
+from reconciler.manifests.admission import SUSPEND
 from tests.builders import Body, cluster, configuration, deployment, policy, rebalancer, target
 from tests.stories import story
 

@@ -4,12 +4,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from reconciler.audit.history.commit_moves import ObjectMoves, differences
-from reconciler.audit.history.moves_over_time import (
+from reconciler.audit.history.moves import (
     ClusterMoves,
     CommitMoves,
+    ObjectMoves,
     cluster_over_time,
     commit_moves,
+    differences,
     moves_by_hour,
     object_over_time,
 )

@@ -1,10 +1,15 @@
 """What a merge does to the files of clusters, as its preview tells it."""
 
-from reconciler.audit.previews.as_markdown import preview_markdown
 from reconciler.audit.previews.preview import Preview, preview
-from reconciler.audit.previews.wording import DELIVERED, Heading, delivered_text, title
+from reconciler.audit.previews.wording import (
+    DELIVERED,
+    Heading,
+    delivered_text,
+    preview_markdown,
+    title,
+)
 from reconciler.model.world import World
-from reconciler.page.plan import plan_page
+from reconciler.page.timeline import plan_page
 from tests.builders import Body, after, cluster, configuration, deployment, policy
 from tests.stories import Story, story
 

@@ -8,12 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reconciler.audit.previews.foresight import Coming, foresee
-from reconciler.audit.previews.look_ahead import look_ahead
+from reconciler.audit.previews.preview import look_ahead
 from reconciler.audit.previews.wording import coming_text
-from reconciler.core.asked.next_passes import MOMENTS
+from reconciler.core.asked import MOMENTS
 from reconciler.core.changes import Outcome
-from reconciler.core.memo import Memo
-from reconciler.core.reconcile import reconcile
+from reconciler.core.reconcile import Memo, reconcile
 from reconciler.model.decision import Placed
 from reconciler.model.identity import ObjectKey
 from reconciler.model.world import World
@@ -269,7 +268,7 @@ def test_a_plan_never_goes_back_in_time(monkeypatch: pytest.MonkeyPatch) -> None
         moments.append(now)
         return reconcile(world, now, memo=memo)
 
-    for module in ("foresight", "look_ahead"):
+    for module in ("foresight", "preview"):
         monkeypatch.setattr(f"reconciler.audit.previews.{module}.reconcile", noted)
     told = tolerated()
     base = told.world()

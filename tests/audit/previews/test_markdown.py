@@ -5,11 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from reconciler.audit.previews.as_markdown import LIMIT_BYTES, MARKER, preview_markdown
 from reconciler.audit.previews.placement_moves import moves_of
 from reconciler.audit.previews.preview import Counts, Kind, Preview, PreviewEntry
-from reconciler.audit.previews.wording import Heading
-from reconciler.dialects.merge_warning import Warned
+from reconciler.audit.previews.wording import LIMIT_BYTES, MARKER, Heading, preview_markdown
+from reconciler.dialects.view import Warned
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.world import Fault
 from tests.builders import NOW

@@ -13,8 +13,7 @@ from reconciler.audit.previews.placement_moves import PlacementMove, moves_of
 from reconciler.audit.previews.preview import Kind, Preview, preview
 from reconciler.core.reconcile import reconcile
 from reconciler.model.decision import Decision
-from reconciler.model.identity import ObjectKey
-from reconciler.model.repository_layout import RepositoryLayout
+from reconciler.model.identity import ObjectKey, RepositoryLayout
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.git.scratch import MergeConflict
 from reconciler.shell.passes.branches import LocalBranch

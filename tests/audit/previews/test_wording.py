@@ -5,8 +5,8 @@ from datetime import timedelta
 
 import pytest
 
+from reconciler.audit.previews.foresight import moved_words, step_words, waited_step
 from reconciler.audit.previews.preview import Counts, Preview
-from reconciler.audit.previews.step_words import moved_words, step_words, waited_step
 from reconciler.audit.previews.wording import footer
 from reconciler.model.decision import Cause, CauseKind, Decision, Placed
 from reconciler.model.identity import ClusterName, ObjectKey

@@ -6,11 +6,10 @@ from itertools import product
 from pathlib import Path
 
 from reconciler.audit.history.revisions import pass_of
-from reconciler.audit.proofs.replay import Replay, Run
-from reconciler.core.memo import Memo
-from reconciler.core.reconcile import reconcile
+from reconciler.audit.replay import Replay, Run
+from reconciler.core.reconcile import Memo, reconcile
 from reconciler.library.subject import subject_at
-from reconciler.model.repository_layout import RepositoryLayout
+from reconciler.model.identity import RepositoryLayout
 from reconciler.shell.reading.revisions import GitRevisions
 from tests.cli.history import told_fleet
 from tests.core.test_memo_law import entries

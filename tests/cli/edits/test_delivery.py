@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.cli.edits.delivery import Delivery
+from reconciler.cli.delivery import Delivery
 from reconciler.shell.git.repository import Repository
 from tests.shell.fleet import new_fleet
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from reconciler.cli.objects.columns import columns_of
+from reconciler.cli.tables import columns_of
 
 
 @pytest.mark.parametrize(

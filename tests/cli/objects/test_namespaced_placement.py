@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.audit.fleet.copy_wording import NO_TRANSPORT
+from reconciler.audit.fleet.copy_counts import NO_TRANSPORT
 from tests.cli.history import answer, answer_json
 from tests.shell.fleet import new_fleet, run_pass
 from tests.shell.repositories import Checkout

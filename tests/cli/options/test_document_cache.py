@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.shell.reading.document_cache import FEW, NAME
+from reconciler.shell.reading.tables import FEW, NAME
 from tests.builders import deployment, path_of, policy, text
 from tests.shell.fleet import reconciler
 from tests.shell.repositories import Checkout, new_checkout

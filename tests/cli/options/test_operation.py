@@ -10,8 +10,8 @@ import httpx
 import pytest
 
 from reconciler.cli.main import run
-from reconciler.shell.git.masking import forms_of
-from reconciler.shell.http.connection_places import MOST_CONNECTIONS
+from reconciler.shell.git.command import forms_of
+from reconciler.shell.http.listener import MOST_CONNECTIONS
 from tests.shell.daemon.test_run_remote import clone, push_patiently
 from tests.shell.fleet import (
     EXAMPLE,

@@ -8,8 +8,8 @@ import click
 import pytest
 
 from reconciler.cli.main import cli, run
-from reconciler.cli.options.settings import read_settings
-from reconciler.cli.verbs.run import command
+from reconciler.cli.settings import read_settings
+from reconciler.cli.verbs.run import run_command
 from reconciler.errors import UsageError
 from tests.shell.daemon.test_roots import ask
 from tests.shell.fleet import ROOT, eventually, new_fleet, running
@@ -20,7 +20,7 @@ def settings_of(tmp_path: Path, text: str) -> dict[str, object]:
     """Return how a file is read."""
     file = tmp_path / "settings.yaml"
     file.write_text(text)
-    return read_settings(click.Context(command, info_name="run"), file)
+    return read_settings(click.Context(run_command, info_name="run"), file)
 
 
 def test_options_stand_in_the_file_by_their_names(tmp_path: Path) -> None:
@@ -61,7 +61,7 @@ def test_what_is_given_or_in_the_environment_counts_instead(
     monkeypatch.setenv("RECONCILER_MIRROR", "environment")
 
     above = cli.make_context("reconciler", [], resilient_parsing=True)
-    context = command.make_context(
+    context = run_command.make_context(
         "run", ["--settings", str(file), "--branch", "given"], parent=above, obj=tmp_path
     )
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.audit.previews.foresight import Coming
-from reconciler.cli.printing.coming import coming_lines
+from reconciler.cli.printing import coming_lines
 from reconciler.model.identity import ObjectKey
 from tests.cli.history import FAILED, answer, answer_json, told_fleet
 from tests.shell.fleet import EXAMPLE, new_fleet, run_pass

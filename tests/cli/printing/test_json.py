@@ -259,4 +259,4 @@ def test_one_file_prints_answers() -> None:
     files = sorted((ROOT / "reconciler/cli").rglob("*.py"))
     printing = [path.name for path in files if "echo(json.dumps(" in path.read_text("utf-8")]
 
-    assert ["get_output.py", "print_json.py", "rendered.py"] == printing
+    assert ["get_output.py", "printing.py", "render.py"] == printing

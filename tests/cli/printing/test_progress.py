@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from reconciler.cli.printing import progress
+from reconciler.cli import progress
 from tests.cli.history import told_fleet
 from tests.cli.printing.test_terminal import read_all
 from tests.shell.fleet import process_environment, reconciler
@@ -15,7 +15,7 @@ from tests.shell.repositories import Checkout
 
 AT_ONCE = (
     "import runpy\n"
-    "from reconciler.cli.printing import progress\n"
+    "from reconciler.cli import progress\n"
     "progress.AFTER_SECONDS = {after}\n"
     "runpy.run_module('reconciler', run_name='__main__')\n"
 )

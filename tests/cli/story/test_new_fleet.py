@@ -12,13 +12,13 @@ import click
 import pytest
 from ruamel.yaml import YAML
 
+from reconciler.cli.fleet_choice import APIS, CI, DELIVERIES, FORGES
+from reconciler.cli.init import api_by_file
 from reconciler.cli.main import run
-from reconciler.cli.story.fleet_choice import APIS, CI, DELIVERIES, FORGES
-from reconciler.cli.story.fleet_files import api_by_file
-from reconciler.cli.verbs.init import command
+from reconciler.cli.verbs.begin import init_command
 from reconciler.core.dialects import DIALECTS
 from reconciler.delivery.settings import DEFAULT_PATHS
-from reconciler.manifests.file_names import is_manifest_name
+from reconciler.manifests.paths import is_manifest_name
 from reconciler.shell.resources import example_files
 from tests.shell.fleet import process_environment
 from tests.shell.repositories import git, new_checkout
@@ -253,7 +253,9 @@ def test_a_second_time_writes_nothing(tmp_path: Path, capsys: Capsys) -> None:
 
 def test_every_option_is_documented_with_its_words() -> None:
     """The words that can be chosen are those of the table."""
-    chosen = {one.name: one.type for one in command.params if isinstance(one.type, click.Choice)}
+    chosen = {
+        one.name: one.type for one in init_command.params if isinstance(one.type, click.Choice)
+    }
 
     assert {"apis": [*APIS], "ci": [*CI], "delivery": [*DELIVERIES]} == {
         name: [*kind.choices] for name, kind in chosen.items()

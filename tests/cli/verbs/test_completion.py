@@ -9,9 +9,9 @@ import pytest
 from click.shell_completion import get_completion_class
 
 from reconciler.cli.main import cli, run
-from reconciler.cli.verbs.completion import VARIABLE
+from reconciler.cli.verbs.beside import VARIABLE
 from reconciler.shell.reading.load import Loader
-from reconciler.shell.reading.part_reader import PartReader
+from reconciler.shell.reading.parts import PartReader
 from tests.builders import deployment, path_of, text
 from tests.cli.history import told_fleet
 from tests.shell.fleet import process_environment

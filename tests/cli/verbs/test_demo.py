@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
-from reconciler.cli.main import run
-from reconciler.cli.verb_groups import VERBS
+from reconciler.cli.main import VERBS, run
 from tests.shell.fleet import ROOT, new_fleet, reconciler
 
 GOLDEN = ROOT / "fixtures" / "demo" / "story.txt"

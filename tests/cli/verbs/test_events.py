@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.cli.objects.event_reader import EventReader
-from reconciler.model.repository_layout import RepositoryLayout
+from reconciler.cli.event_reader import EventReader
+from reconciler.model.identity import RepositoryLayout
 from reconciler.shell.reading.revisions import GitRevisions
 from tests.cli.history import SHOP, answer, answer_json, told_fleet
 from tests.cli.printing.test_terminal import ESCAPE, on_terminal

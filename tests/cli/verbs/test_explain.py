@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.cli.objects.api_kinds import read_kinds
+from reconciler.cli.kinds import read_kinds
 from tests.cli.history import answer
 from tests.shell.repositories import Checkout
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.cli.objects.columns import columns_of
+from reconciler.cli.tables import columns_of
 from reconciler.manifests.columns import Row
 from reconciler.manifests.text.reader import read
 from reconciler.model.moments import parse_moment

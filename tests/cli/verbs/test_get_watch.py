@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.cli.objects.asked_kinds import asked_kinds, present_kinds
-from reconciler.cli.objects.get_watch import Watch
-from reconciler.cli.objects.query import Query
+from reconciler.cli.get_watch import Watch
+from reconciler.cli.kinds import asked_kinds, kinds_present
+from reconciler.cli.selection import Query
 from reconciler.library.fleet import open_repository
-from reconciler.shell.clock import SystemClock
+from reconciler.shell.resources import SystemClock
 from tests.shell.fleet import EXAMPLE, PATIENCE_SECONDS, new_fleet, process_environment, run_pass
 from tests.shell.repositories import NOW, Checkout
 
@@ -131,7 +131,7 @@ def test_what_is_assumed_by_then_is_no_line_of_its_own(
     run_pass(fleet.folder, 0)
     loaded = open_repository(fleet.folder)
     before = loaded.world()
-    asked = asked_kinds(before.known, present_kinds(before), ("rb",))
+    asked = asked_kinds(before.known, kinds_present(before), ("rb",))
     watch = Watch(loaded.repository, loaded.revisions.loader, "main", asked, QUERY, events=False)
     monkeypatch.setattr(SystemClock, "now", lambda _: NOW)
     watch._show(before, None)

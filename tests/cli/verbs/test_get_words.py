@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.cli.objects.asked_kinds import kind_among, present_kinds
-from reconciler.dialects.karmada.view.categories import CATEGORIES
-from reconciler.rebalance.kinds import TRIGGER
+from reconciler.cli.kinds import kind_among, kinds_present
+from reconciler.dialects.karmada.view.answers import CATEGORIES
+from reconciler.rebalance.target import TRIGGER
 from tests.builders import Body, cluster
 from tests.cli.history import answer, told_fleet
 from tests.shell.repositories import Checkout, new_checkout
@@ -322,7 +322,7 @@ def test_a_short_name_of_several_apis_means_the_one_in_use(
     """Before there is any object of that kind."""
     world = story(*clusters).world()
 
-    assert (group, "ResourceBinding") == kind_among(world.known, present_kinds(world), "rb")
+    assert (group, "ResourceBinding") == kind_among(world.known, kinds_present(world), "rb")
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.cli.options.remote_access import CREDENTIAL
-from reconciler.cli.verbs.import_ import command as import_command
-from reconciler.cli.verbs.run import command as run_command
+from reconciler.cli.options import CREDENTIAL
+from reconciler.cli.verbs.begin import import_command
+from reconciler.cli.verbs.run import run_command
 from reconciler.shell.git.repository import Repository
-from reconciler.shell.git.signatures import AllowedKeys, read_signatures
+from reconciler.shell.git.signing import AllowedKeys, read_signatures
 from tests.cli.history import answer
 from tests.cli.verbs.test_import import BY_ADA, CLUSTER, Capsys, export
 from tests.shell.keys import allowing, new_ssh_key

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.cli.printing.pass_report import MOST_DECISIONS
+from reconciler.cli.reconcile import MOST_DECISIONS
 from tests.builders import cluster, deployment, path_of, policy, text
 from tests.shell.fleet import reconciler
 from tests.shell.repositories import Checkout, new_checkout

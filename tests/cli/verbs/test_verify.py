@@ -166,7 +166,7 @@ def test_another_version_is_not_accused(
 ) -> None:
     """Where another version decided otherwise this is said; where it decided the same, proven."""
     with monkeypatch.context() as patch:
-        for module in ("core.reconcile", "shell.passes.pass_commit"):
+        for module in ("core.reconcile", "shell.passes.pass_report"):
             patch.setattr(f"reconciler.{module}.__version__", "0.0.9")
         fleet = told_fleet(tmp_path / "fleet")
 

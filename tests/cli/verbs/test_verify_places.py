@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.audit.proofs.commit_place import UNSAID
+from reconciler.audit.proof import UNSAID
 from tests.cli.options.test_trust import answer, first_pass, keys
 from tests.shell.fleet import new_fleet
 from tests.shell.keys import SshKey, commit_signed

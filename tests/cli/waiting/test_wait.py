@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.cli.waiting.awaited_state import parse_awaited
+from reconciler.cli.wait import parse_awaited
 from reconciler.errors import UserError
 from tests.cli.history import SCALED, answer
 from tests.shell.fleet import EXAMPLE, PATIENCE_SECONDS, new_fleet, process_environment, run_pass

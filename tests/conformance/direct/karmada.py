@@ -6,18 +6,16 @@ from datetime import UTC, datetime, timedelta
 from typing import cast
 
 from reconciler.dialects.karmada.api.binding import decode_binding
-from reconciler.dialects.karmada.api.clusters import (
+from reconciler.dialects.karmada.api.cluster import (
     Members,
     TargetCluster,
     decode_cluster,
     members_of,
 )
-from reconciler.dialects.karmada.eviction.graceful_eviction import assess_tasks
-from reconciler.dialects.karmada.eviction.taint_manager import Action, Leaving, evict
-from reconciler.dialects.karmada.scheduler.estimate import estimates
-from reconciler.dialects.karmada.scheduler.failure import Failure
-from reconciler.dialects.karmada.scheduler.schedule import schedule
-from reconciler.dialects.karmada.scheduler.schedule_result import Attempt, ScheduleVerdict
+from reconciler.dialects.karmada.eviction import Action, Leaving, assess_tasks, evict
+from reconciler.dialects.karmada.scheduler.plugins import Failure
+from reconciler.dialects.karmada.scheduler.room import estimates
+from reconciler.dialects.karmada.scheduler.schedule import Attempt, ScheduleVerdict, schedule
 from reconciler.model.moments import parse_moment
 from tests.conformance.compare import first_difference
 from tests.conformance.judgements import NOT_COMPARED, forgives

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import cast
 
 from reconciler.core.inputs.admissions import ADMISSIONS, UPDATES
-from reconciler.dialects.karmada.api.cluster_models import mutated_cluster
-from reconciler.dialects.karmada.api.defaults import admitted
-from reconciler.dialects.karmada.api.override_defaults import mutated_override
-from reconciler.dialects.karmada.api.taint_policy_admission import refuse_taint_policy
+from reconciler.dialects.karmada.api.admission import refuse_taint_policy
+from reconciler.dialects.karmada.api.cluster_admission import mutated_cluster
+from reconciler.dialects.karmada.api.override_admission import mutated_override
+from reconciler.dialects.karmada.api.policy import admitted
 from reconciler.manifests.schemas.schema import Judged
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import group_of

@@ -3,10 +3,14 @@
 from collections.abc import Mapping
 from typing import cast
 
-from reconciler.dialects.karmada.api.policies import CLAIMED_BY
-from reconciler.dialects.karmada.binding.render_namespace import render_namespace
-from reconciler.dialects.karmada.detector.namespace_sync import is_synced
-from reconciler.dialects.karmada.detector.propagation import NAMESPACES, Propagation, skipped_apis
+from reconciler.dialects.karmada.api.policy import CLAIMED_BY
+from reconciler.dialects.karmada.binding.works import render_namespace
+from reconciler.dialects.karmada.detector.propagation import (
+    NAMESPACES,
+    Propagation,
+    is_synced,
+    skipped_apis,
+)
 from reconciler.dialects.renderer import ClusterWork
 from reconciler.errors import UserError
 from reconciler.model.fields import mapping, text

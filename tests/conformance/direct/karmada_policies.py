@@ -5,12 +5,10 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import cast
 
 from reconciler.dialects.karmada.api.admission import refuse_policy
-from reconciler.dialects.karmada.api.custom_kinds import UPSTREAM_ONLY
-from reconciler.dialects.karmada.api.defaults import mutated
-from reconciler.dialects.karmada.api.policies import decode_policy, template_of
-from reconciler.dialects.karmada.api.work.binding_spec import encode_spec
-from reconciler.dialects.karmada.detector.binding_draft import draft_binding
-from reconciler.dialects.karmada.detector.claim_marks import claimant
+from reconciler.dialects.karmada.api.binding_spec import encode_spec
+from reconciler.dialects.karmada.api.policy import decode_policy, mutated, template_of
+from reconciler.dialects.karmada.api.workload import UPSTREAM_ONLY
+from reconciler.dialects.karmada.detector.binding_draft import claimant, draft_binding
 from reconciler.errors import UserError
 from reconciler.model.identity import ObjectKey
 from reconciler.shell.resources import load_schemas

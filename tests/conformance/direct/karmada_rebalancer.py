@@ -8,7 +8,7 @@ from reconciler.dialects.karmada.detector.binding_draft import binding_key
 from reconciler.manifests.admission import Admitted
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import format_moment, parse_moment
-from reconciler.rebalance.rebalancer_spec import decode_rebalancer
+from reconciler.rebalance.rebalancer_files import decode_rebalancer
 from reconciler.rebalance.target import MetDemand, Reference, Target
 from reconciler.rebalance.workload_rebalancer import RebalancerStep, advance
 from tests.builders import FoundBy, manifest

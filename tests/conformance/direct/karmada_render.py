@@ -3,20 +3,24 @@
 from collections.abc import Mapping
 from typing import cast
 
-from reconciler.dialects.karmada.api.clusters import decode_cluster, members_of
-from reconciler.dialects.karmada.api.custom_kinds import UPSTREAM_ONLY
-from reconciler.dialects.karmada.api.work.binding_spec import decode_spec
-from reconciler.dialects.karmada.binding.merged_targets import kept_clusters, merged_targets
-from reconciler.dialects.karmada.binding.render import RenderedBinding, Rendering, render_binding
-from reconciler.dialects.karmada.binding.work_marks import name_of
-from reconciler.dialects.karmada.overridemanager.override_policy import (
+from reconciler.dialects.karmada.api.binding_spec import decode_spec
+from reconciler.dialects.karmada.api.cluster import decode_cluster, members_of
+from reconciler.dialects.karmada.api.workload import UPSTREAM_ONLY
+from reconciler.dialects.karmada.binding.works import (
+    RenderedBinding,
+    Rendering,
+    kept_clusters,
+    merged_targets,
+    name_of,
+    render_binding,
+)
+from reconciler.dialects.karmada.overridemanager.overrides import (
     OverridePolicies,
     decode_override_policy,
     index_overrides,
 )
 from reconciler.dialects.renderer import ClusterWork, NotRendered
-from reconciler.model.content import at
-from reconciler.model.fields import mapping, text
+from reconciler.model.fields import at, mapping, text
 from reconciler.model.identity import ClusterName, ObjectKey, Origin, group_of
 from reconciler.model.world import Manifest
 from tests.conformance.compare import first_difference

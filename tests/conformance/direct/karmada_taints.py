@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from reconciler.dialects.karmada.api.clusters import decode_cluster, members_of
-from reconciler.dialects.karmada.taints.by_condition import taints_by_condition
-from reconciler.dialects.karmada.taints.by_policy import (
+from reconciler.dialects.karmada.api.cluster import decode_cluster, members_of
+from reconciler.dialects.karmada.api.cluster_taints import (
     TaintPolicy,
     decode_taint_policy,
+    taints_by_condition,
     taints_by_policies,
 )
 from tests.builders import Body

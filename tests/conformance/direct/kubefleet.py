@@ -5,14 +5,11 @@ from collections.abc import Mapping, Sequence
 from typing import cast
 
 from reconciler.dialects.kubefleet.api.binding import Binding, decode_binding
-from reconciler.dialects.kubefleet.api.clusters import decode_member, members_of
-from reconciler.dialects.kubefleet.api.policy_snapshot import (
-    PolicySnapshotStatus,
-    encode_policy_status,
-)
-from reconciler.dialects.kubefleet.scheduler.failure import UpstreamCrash
+from reconciler.dialects.kubefleet.api.member import decode_member, members_of
+from reconciler.dialects.kubefleet.api.names import UpstreamCrash
+from reconciler.dialects.kubefleet.api.snapshots import PolicySnapshotStatus, encode_policy_status
 from reconciler.dialects.kubefleet.scheduler.schedule import Scheduled, schedule
-from reconciler.dialects.kubefleet.snapshots.policy_snapshot import decode_snapshot
+from reconciler.dialects.kubefleet.snapshots.policy_snapshots import decode_snapshot
 from reconciler.model.moments import parse_moment
 from tests.conformance.compare import first_difference
 from tests.conformance.direct.kubefleet_cycle import run_cycle

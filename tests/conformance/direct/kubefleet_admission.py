@@ -6,28 +6,21 @@ from typing import cast
 
 from reconciler.core.dialects import KINDS
 from reconciler.core.inputs.admissions import ADMISSIONS
-from reconciler.core.inputs.document_rules import Rules
-from reconciler.core.inputs.file_validation import validate_file
-from reconciler.dialects.kubefleet.api.defaults import mutated, with_defaults
-from reconciler.dialects.kubefleet.api.disruption_admission import (
+from reconciler.core.inputs.validation import Rules, validate_file
+from reconciler.dialects.kubefleet.api.admission import refuse_old_edit, refuse_transition
+from reconciler.dialects.kubefleet.api.override_admission import (
     refuse_budget_for,
     refuse_eviction,
-    refuse_other_eviction,
-)
-from reconciler.dialects.kubefleet.api.immutable_fields import (
-    refuse_change,
-    refuse_departure,
-    with_kept_fields,
-)
-from reconciler.dialects.kubefleet.api.override_admission import (
     refuse_many,
+    refuse_other_eviction,
     refuse_other_placement,
     refuse_taken,
 )
-from reconciler.dialects.kubefleet.api.placement import decode_placement
-from reconciler.dialects.kubefleet.api.updates.update_admission import (
-    refuse_old_edit,
-    refuse_transition,
+from reconciler.dialects.kubefleet.api.placement import decode_placement, mutated, with_defaults
+from reconciler.dialects.kubefleet.drift_repair import (
+    refuse_change,
+    refuse_departure,
+    with_kept_fields,
 )
 from reconciler.errors import Misconfigured
 from reconciler.manifests.schemas.violations import Violation

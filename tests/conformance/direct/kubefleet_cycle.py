@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from reconciler.dialects.kubefleet.api.binding import Binding
-from reconciler.dialects.kubefleet.api.clusters import Members
+from reconciler.dialects.kubefleet.api.member import Members
 from reconciler.dialects.kubefleet.scheduler.schedule import Scheduled, _begin, _cycle
-from reconciler.dialects.kubefleet.snapshots.policy_snapshot import Snapshot
+from reconciler.dialects.kubefleet.snapshots.policy_snapshots import Snapshot
 
 
 def run_cycle(

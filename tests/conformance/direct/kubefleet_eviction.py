@@ -5,8 +5,8 @@ from typing import cast
 
 from reconciler.dialects.kubefleet.api.binding import Binding, decode_binding
 from reconciler.dialects.kubefleet.api.placement import decode_placement
-from reconciler.dialects.kubefleet.eviction.judgement import Judgement, is_over, judge
-from reconciler.model.conditions import set_condition
+from reconciler.dialects.kubefleet.eviction import Judgement, is_over, judge
+from reconciler.model.cluster import set_condition
 from reconciler.model.fields import bodies, mapping, number
 from tests.conformance.compare import first_difference
 from tests.conformance.direct.kubefleet import check_schedule

@@ -4,27 +4,25 @@ from collections.abc import Container, Iterable, Mapping
 from typing import cast
 
 from reconciler.dialects.kubefleet.api.binding import decode_binding
-from reconciler.dialects.kubefleet.overrider.matching import (
-    overrides_of_cluster,
-    overrides_of_placement,
-    snapshots_of,
-)
-from reconciler.dialects.kubefleet.overrider.override import (
+from reconciler.dialects.kubefleet.api.names import UnexpectedBehavior
+from reconciler.dialects.kubefleet.api.snapshots import is_latest
+from reconciler.dialects.kubefleet.overrides import (
     MemberLabels,
     Override,
     OverrideTarget,
     decode_override,
+    overrides_of_cluster,
+    overrides_of_placement,
+    snapshots_of,
 )
-from reconciler.dialects.kubefleet.scheduler.failure import UnexpectedBehavior
-from reconciler.dialects.kubefleet.snapshots.propagated_resources import ENVELOPES
-from reconciler.dialects.kubefleet.snapshots.revision import is_latest
-from reconciler.dialects.kubefleet.workgenerator.envelopes import targets_of
-from reconciler.dialects.kubefleet.workgenerator.render import (
+from reconciler.dialects.kubefleet.snapshots.resource_snapshots import snapshot_group
+from reconciler.dialects.kubefleet.snapshots.selection import ENVELOPES
+from reconciler.dialects.kubefleet.workgenerator.content import targets_of
+from reconciler.dialects.kubefleet.workgenerator.renderer import (
     MemberRendering,
     is_rendered,
     render_binding,
 )
-from reconciler.dialects.kubefleet.workgenerator.snapshot_group import snapshot_group
 from reconciler.dialects.renderer import ClusterWork
 from reconciler.errors import UserError
 from reconciler.model.fields import bodies, mapping, strings, text

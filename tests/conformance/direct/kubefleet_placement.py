@@ -7,22 +7,19 @@ from typing import cast
 
 from reconciler.core.dialects import KINDS
 from reconciler.dialects.kubefleet.api.binding import Binding, decode_binding
-from reconciler.dialects.kubefleet.api.clusters import decode_member, members_of
-from reconciler.dialects.kubefleet.api.kinds import PlacementKinds, kinds_in
+from reconciler.dialects.kubefleet.api.member import decode_member, members_of
+from reconciler.dialects.kubefleet.api.names import PlacementKinds, UnexpectedBehavior, kinds_in
 from reconciler.dialects.kubefleet.api.placement import Placement, decode_placement
-from reconciler.dialects.kubefleet.scheduler.failure import UnexpectedBehavior
+from reconciler.dialects.kubefleet.api.snapshots import Owner
 from reconciler.dialects.kubefleet.scheduler.schedule import schedule
-from reconciler.dialects.kubefleet.snapshots.policy_snapshot import decode_snapshot
-from reconciler.dialects.kubefleet.snapshots.policy_snapshots import snapshot_policy
-from reconciler.dialects.kubefleet.snapshots.resource_chunks import Resource
-from reconciler.dialects.kubefleet.snapshots.resource_selection import (
-    SelectedResources,
-    select_resources,
+from reconciler.dialects.kubefleet.snapshots.policy_snapshots import (
+    decode_snapshot,
+    snapshot_policy,
 )
-from reconciler.dialects.kubefleet.snapshots.resource_snapshots import snapshot_resources
-from reconciler.dialects.kubefleet.snapshots.revision import Owner
+from reconciler.dialects.kubefleet.snapshots.resource_snapshots import Resource, snapshot_resources
+from reconciler.dialects.kubefleet.snapshots.selection import SelectedResources, select_resources
 from reconciler.errors import UserError
-from reconciler.model.known_kinds import KnownKinds
+from reconciler.model.kinds import KnownKinds
 from reconciler.model.moments import parse_moment
 from tests.conformance.compare import first_difference
 from tests.conformance.direct.kubefleet import described_binding, failure, snapshot_status

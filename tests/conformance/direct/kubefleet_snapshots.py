@@ -5,16 +5,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import cast
 
-from reconciler.dialects.kubefleet.api.gojson import go_json
-from reconciler.dialects.kubefleet.snapshots.policy_snapshots import snapshot_policy
-from reconciler.dialects.kubefleet.snapshots.resource_chunks import Resource
-from reconciler.dialects.kubefleet.snapshots.resource_snapshots import Pace, snapshot_resources
-from reconciler.dialects.kubefleet.snapshots.revision import (
+from reconciler.dialects.kubefleet.api.names import go_json
+from reconciler.dialects.kubefleet.api.snapshots import (
     Owner,
     SnapshotRevisions,
     annotations_of,
     is_latest,
     marked,
+)
+from reconciler.dialects.kubefleet.snapshots.policy_snapshots import snapshot_policy
+from reconciler.dialects.kubefleet.snapshots.resource_snapshots import (
+    Pace,
+    Resource,
+    snapshot_resources,
 )
 from reconciler.model.moments import parse_moment
 from tests.conformance.compare import first_difference

@@ -7,47 +7,51 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from reconciler.dialects.kubefleet.api.binding import Binding, decode_binding, encode_binding
-from reconciler.dialects.kubefleet.api.kinds import kinds_in
-from reconciler.dialects.kubefleet.api.names import NUMBER_OF_SNAPSHOTS, PARENT, RESOURCE_HASH
+from reconciler.dialects.kubefleet.api.names import (
+    NUMBER_OF_SNAPSHOTS,
+    PARENT,
+    RESOURCE_HASH,
+    as_count,
+    kinds_in,
+)
 from reconciler.dialects.kubefleet.api.placement import decode_placement
-from reconciler.dialects.kubefleet.api.updates.approval_request import (
-    ApprovalRequest,
-    decode_request,
-    encode_spec,
-)
-from reconciler.dialects.kubefleet.api.updates.update_run import (
-    LISTS,
-    RunStatus,
-    decode_run,
-    decode_run_status,
-    encode_run_status,
-)
-from reconciler.dialects.kubefleet.overrider.matching import (
-    overrides_of_cluster,
-    overrides_of_placement,
-    snapshots_of,
-)
-from reconciler.dialects.kubefleet.overrider.override import (
-    MemberLabels,
-    Override,
-    decode_override,
-)
-from reconciler.dialects.kubefleet.scheduler.failure import as_count
-from reconciler.dialects.kubefleet.snapshots.resource_chunks import Resource
-from reconciler.dialects.kubefleet.snapshots.resource_selection import select_resources
-from reconciler.dialects.kubefleet.snapshots.resource_snapshots import snapshot_resources
-from reconciler.dialects.kubefleet.snapshots.revision import (
+from reconciler.dialects.kubefleet.api.snapshots import (
     Owner,
     SnapshotRevisions,
     annotations_of,
     is_latest,
 )
-from reconciler.dialects.kubefleet.updaterun.failure import UNEXPECTED
-from reconciler.dialects.kubefleet.updaterun.marks import INITIALIZED, SUCCEEDED, status_of
-from reconciler.dialects.kubefleet.updaterun.round_progress import Waits
-from reconciler.dialects.kubefleet.updaterun.run_draft import OverridesOf, RunView
-from reconciler.dialects.kubefleet.updaterun.run_round import RunRound, run_round
-from reconciler.dialects.kubefleet.workgenerator.envelopes import targets_of
+from reconciler.dialects.kubefleet.api.updates import (
+    LISTS,
+    ApprovalRequest,
+    RunStatus,
+    decode_request,
+    decode_run,
+    decode_run_status,
+    encode_run_status,
+    encode_spec,
+)
+from reconciler.dialects.kubefleet.overrides import (
+    MemberLabels,
+    Override,
+    decode_override,
+    overrides_of_cluster,
+    overrides_of_placement,
+    snapshots_of,
+)
+from reconciler.dialects.kubefleet.snapshots.resource_snapshots import Resource, snapshot_resources
+from reconciler.dialects.kubefleet.snapshots.selection import select_resources
+from reconciler.dialects.kubefleet.updaterun.cycle import RunRound, run_round
+from reconciler.dialects.kubefleet.updaterun.runs import (
+    INITIALIZED,
+    SUCCEEDED,
+    UNEXPECTED,
+    OverridesOf,
+    RunView,
+    Waits,
+    condition_status,
+)
+from reconciler.dialects.kubefleet.workgenerator.content import targets_of
 from reconciler.errors import UserError
 from reconciler.model.fields import bodies, mapping, number, strings, text
 from reconciler.model.identity import ClusterName, ObjectKey
@@ -394,13 +398,13 @@ def _writes_of_run(
 ) -> Iterator[tuple[str, str, str]]:
     """Yield the writes of the run's status: once initialized, and once moved."""
     conditions = before.conditions
-    was, now = (status_of(c, INITIALIZED) for c in (conditions, found.status.conditions))
+    was, now = (condition_status(c, INITIALIZED) for c in (conditions, found.status.conditions))
     write = (place[0], place[2], "update-status")
     if was != now:
         yield write
-    over = status_of(conditions, SUCCEEDED) or now != "True"
+    over = condition_status(conditions, SUCCEEDED) or now != "True"
     failed = found.error and found.status is before
-    moved = view.run.state != "Initialize" or status_of(found.status.conditions, SUCCEEDED)
+    moved = view.run.state != "Initialize" or condition_status(found.status.conditions, SUCCEEDED)
     if not over and not failed and moved:
         yield write
 

@@ -4,14 +4,25 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import cast
 
-from reconciler.dialects.ocm.api.cluster_sets import SetBinding, decode_set, decode_set_binding
-from reconciler.dialects.ocm.api.clusters import Members, decode_cluster, members_of
-from reconciler.dialects.ocm.api.placement import decode_placement
-from reconciler.dialects.ocm.api.placement_decision import DecisionObject, decode_decision
-from reconciler.dialects.ocm.decisions.placement_decisions import decided_by
-from reconciler.dialects.ocm.decisions.sync import Hub, SyncVerdict, judge
-from reconciler.dialects.ocm.scheduler.schedule import Code, ScheduleResult, Status
-from reconciler.dialects.scores.reports import decode_report
+from reconciler.dialects.ocm.api.cluster import (
+    Members,
+    SetBinding,
+    decode_cluster,
+    decode_set,
+    decode_set_binding,
+    members_of,
+)
+from reconciler.dialects.ocm.api.placement import DecisionObject, decode_decision, decode_placement
+from reconciler.dialects.ocm.scheduler.schedule import (
+    Code,
+    Hub,
+    ScheduleResult,
+    Status,
+    SyncVerdict,
+    decided_by,
+    judge,
+)
+from reconciler.dialects.scores import decode_report
 from reconciler.errors import UserError
 from reconciler.model.identity import ClusterName
 from reconciler.model.moments import parse_instant

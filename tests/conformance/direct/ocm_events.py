@@ -9,8 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import cast
 
-from reconciler.core.memo import Memo
-from reconciler.core.reconcile import reconcile
+from reconciler.core.reconcile import Memo, reconcile
 from reconciler.dialects.ocm.memory import OcmMemory
 from reconciler.dialects.ocm.plan import Ocm
 from reconciler.manifests.paths import output_path

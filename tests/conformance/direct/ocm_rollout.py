@@ -3,14 +3,16 @@
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from reconciler.dialects.ocm.rollout.cluster_status import ClusterRollout, RolloutStatus
-from reconciler.dialects.ocm.rollout.decision_groups import ClusterGroups, GroupKey
-from reconciler.dialects.ocm.rollout.rollout import roll_out
-from reconciler.dialects.ocm.rollout.strategy import (
+from reconciler.dialects.ocm.rollout import (
     BLOCKS,
+    ClusterGroups,
+    ClusterRollout,
+    GroupKey,
     PlacementRollout,
+    RolloutStatus,
     RolloutType,
     decode_strategy,
+    roll_out,
 )
 from reconciler.errors import UserError
 from reconciler.manifests.durations import UNITS

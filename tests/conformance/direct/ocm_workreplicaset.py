@@ -3,25 +3,24 @@
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from reconciler.dialects.ocm.api.placement_decision import PLACEMENT_LABEL
-from reconciler.dialects.ocm.manifestworkreplicaset.decided_placement import decided_placement
-from reconciler.dialects.ocm.manifestworkreplicaset.lifecycle import look_at
-from reconciler.dialects.ocm.manifestworkreplicaset.manifest_work import decode_work
+from reconciler.dialects.ocm.api.placement import PLACEMENT_LABEL
 from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
     SET_LABEL,
     ReplicaSet,
     decode_replica_set,
+    decode_work,
 )
-from reconciler.dialects.ocm.manifestworkreplicaset.set_status import status_after
 from reconciler.dialects.ocm.manifestworkreplicaset.sync import (
     CreateWork,
     DeleteWork,
     ReplaceWork,
     SetFinalizers,
     SetOutcome,
+    decided_placement,
+    look_at,
+    status_after,
 )
-from reconciler.model.content import at
-from reconciler.model.fields import text
+from reconciler.model.fields import at, text
 from reconciler.model.moments import parse_moment
 from tests.conformance.compare import first_difference
 

@@ -5,8 +5,7 @@ from typing import cast
 
 from reconciler.dialects.ocm.workstatus.work_status import status_of_work
 from reconciler.errors import UserError
-from reconciler.model.content import at
-from reconciler.model.fields import text
+from reconciler.model.fields import at, text
 from reconciler.model.identity import group_of
 from tests.conformance.compare import first_difference
 

@@ -5,11 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from reconciler.dialects.kubefleet.api.binding import Binding
-from reconciler.dialects.kubefleet.api.defaults import ROLLING_UPDATE
 from reconciler.dialects.kubefleet.api.names import BOUND, SCHEDULED, UNSCHEDULED
-from reconciler.dialects.kubefleet.api.strategy import RolloutStrategy
-from reconciler.dialects.kubefleet.rollout.readiness import readiness_of
-from reconciler.dialects.kubefleet.rollout.rollout import Rollout
+from reconciler.dialects.kubefleet.api.placement import ROLLING_UPDATE, RolloutStrategy
+from reconciler.dialects.kubefleet.rollout.rollout import Rollout, readiness_of
 
 CLEANUP_WAIT = timedelta(seconds=5)  # rollout/controller.go: a binding of the cluster is leaving
 A_SECOND = timedelta(seconds=1)

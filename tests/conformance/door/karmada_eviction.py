@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import cast
 
-from reconciler.manifests.suspension import SUSPEND
+from reconciler.manifests.admission import SUSPEND
 from reconciler.model.moments import parse_moment
 from tests.builders import Body
 from tests.conformance.compare import first_difference

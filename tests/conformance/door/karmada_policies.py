@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import cast
 
-from reconciler.dialects.karmada.detector.claim_marks import claimant
+from reconciler.dialects.karmada.detector.binding_draft import claimant
 from tests.builders import NOW, Body, deployment
 from tests.conformance.compare import first_difference
 from tests.conformance.direct.karmada_policies import compare_binding, compare_claim, compare_fields

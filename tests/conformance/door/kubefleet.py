@@ -7,14 +7,14 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
-from reconciler.dialects.kubefleet.api.kinds import (
+from reconciler.dialects.kubefleet.api.names import (
     PlacementKinds,
     kinds_in,
     named_in,
     placement_key,
 )
 from reconciler.dialects.kubefleet.api.placement import decode_placement
-from reconciler.dialects.kubefleet.api.policy_snapshot import decode_policy_status
+from reconciler.dialects.kubefleet.api.snapshots import decode_policy_status
 from reconciler.dialects.kubefleet.snapshots.policy_snapshots import encoded_hash
 from reconciler.manifests.admission import admit
 from reconciler.model.moments import parse_moment

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
-from reconciler.dialects.kubefleet.api.kinds import PlacementKinds, kinds_in, placement_key
+from reconciler.dialects.kubefleet.api.names import PlacementKinds, kinds_in, placement_key
 from reconciler.manifests.admission import admit
 from reconciler.model.moments import parse_moment
 from tests.builders import NOW, Body

@@ -5,18 +5,16 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from reconciler.audit.fleet.placed import decision_on, owner_of
-from reconciler.core.asked.alone import AskedAlone
-from reconciler.core.asked.own_outputs import own_outputs
+from reconciler.core.asked import AskedAlone
 from reconciler.core.changes import Outcome
 from reconciler.core.dialects import PLACED
-from reconciler.core.next_world import next_world
+from reconciler.core.own_outputs import own_outputs
 from reconciler.core.reconcile import reconcile
-from reconciler.dialects.alone import DependsOnOthers
+from reconciler.core.rounds import next_world
+from reconciler.dialects.contract import DependsOnOthers
 from reconciler.model.body import Body
-from reconciler.model.decision import Decision
-from reconciler.model.explanation import Explanation
+from reconciler.model.decision import Decision, Explanation, Wait
 from reconciler.model.identity import ObjectKey
-from reconciler.model.wait import Wait
 from reconciler.model.world import Fault, Kinds, World
 
 DELIVERY = "delivery-"

@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 from reconciler.audit.fleet.copy_counts import CountedWorld, count_copies, is_final
 from reconciler.audit.previews.foresight import foresee
-from reconciler.audit.previews.look_ahead import look_ahead
-from reconciler.core.asked.affected_objects import SettledWorld, is_settled_after
-from reconciler.core.asked.next_passes import passes_since
+from reconciler.audit.previews.preview import look_ahead
+from reconciler.core.asked import SettledWorld, is_settled_after, passes_since
 from reconciler.core.reconcile import reconcile
 from reconciler.model.world import World
 from tests.builders import Body, cluster, configuration, deployment, policy, selector

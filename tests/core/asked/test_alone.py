@@ -9,9 +9,9 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 from reconciler.audit.previews.foresight import foresee, foresee_alone
-from reconciler.core.asked.alone import AskedAlone
+from reconciler.core.asked import AskedAlone
 from reconciler.core.reconcile import reconcile
-from reconciler.dialects.alone import DependsOnOthers, ObjectReader, Untold
+from reconciler.dialects.contract import DependsOnOthers, ObjectReader, Untold
 from reconciler.model.identity import ObjectKey
 from tests.builders import (
     Body,

@@ -7,8 +7,7 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 from reconciler.core.changes import Outcome
-from reconciler.core.divided.joined_outcomes import join_outcomes
-from reconciler.core.divided.pieces import divide, is_divisible
+from reconciler.core.divided import divide, is_divisible, join_outcomes
 from reconciler.core.reconcile import reconcile
 from reconciler.model.world import World
 from tests.builders import (

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from reconciler.core.dialects import KINDS
 from reconciler.core.reconcile import reconcile
-from reconciler.model.repository_layout import RepositoryLayout
+from reconciler.model.identity import RepositoryLayout
 from reconciler.model.world import World
 from reconciler.shell.git.repository import Repository
-from reconciler.shell.reading.document_cache import DocumentCache
 from reconciler.shell.reading.load import Loader
+from reconciler.shell.reading.tables import DocumentCache
 from reconciler.shell.reading.trees import GitTrees
 from reconciler.shell.resources import build_id, load_schemas
 from tests.bounded import examples

@@ -7,8 +7,7 @@ import pytest
 
 from reconciler.core.dialects import KINDS
 from reconciler.core.inputs.admissions import ADMISSIONS
-from reconciler.core.inputs.document_rules import Rules
-from reconciler.core.inputs.file_validation import FileValidation, validate_file
+from reconciler.core.inputs.validation import FileValidation, Rules, validate_file
 from reconciler.shell.resources import load_schemas
 from tests.builders import Body, deployment, metadata, policy, selector
 from tests.stories import story

@@ -10,14 +10,13 @@ from hypothesis import strategies as st
 
 from reconciler.core.dialects import KINDS
 from reconciler.core.reconcile import reconcile
-from reconciler.model.known_kinds import Kind
-from reconciler.model.repository_layout import RepositoryLayout
+from reconciler.model.identity import RepositoryLayout
+from reconciler.model.kinds import Kind
 from reconciler.model.world import Manifest, World
 from reconciler.shell.git.repository import Repository
-from reconciler.shell.reading.document_cache import DocumentCache
 from reconciler.shell.reading.load import Loader
-from reconciler.shell.reading.part_reader import PartReader
-from reconciler.shell.reading.present_keys import PresentKeys, keys_of, present_keys
+from reconciler.shell.reading.parts import PartReader, PresentKeys, keys_of, present_keys
+from reconciler.shell.reading.tables import DocumentCache
 from reconciler.shell.reading.trees import GitTrees
 from reconciler.shell.resources import load_schemas
 from tests.bounded import examples

@@ -6,11 +6,10 @@ from collections.abc import Mapping
 import pytest
 
 from reconciler.core.changes import Outcome
-from reconciler.core.inputs.projected_clusters import SWITCH_BRAKED
+from reconciler.core.inputs.world import SWITCH_BRAKED
 from reconciler.model.fields import mapping
 from reconciler.model.identity import ObjectKey
-from reconciler.projection.facts import ClusterReadiness
-from reconciler.projection.written_parts import condition
+from reconciler.projection.project import ClusterReadiness, condition
 from tests.builders import Body, cluster, configuration, deployment, policy
 from tests.stories import Story, story
 

@@ -9,13 +9,8 @@ import pytest
 
 from reconciler.core.dialects import KINDS
 from reconciler.core.inputs.admissions import ADMISSIONS
-from reconciler.core.inputs.document_rules import Rules
-from reconciler.core.inputs.file_validation import FileValidation, validate_file
-from reconciler.core.inputs.stored_validation import (
-    decode_validations,
-    encode_validation,
-    is_storable,
-)
+from reconciler.core.inputs.stored import decode_validations, encode_validation, is_storable
+from reconciler.core.inputs.validation import FileValidation, Rules, validate_file
 from reconciler.model.body import TOGETHER, Held, StoredBody, read_body
 from reconciler.shell.resources import load_schemas
 from tests.builders import configmap, deployment, policy, rebalancer, target, text

@@ -7,9 +7,9 @@ import pytest
 
 from reconciler.core.changes import Outcome
 from reconciler.core.message import commit_message
-from reconciler.core.rebalance_waits import waiting_since
-from reconciler.model.upstream_event import OutputChange
-from reconciler.rebalance.events import events_of
+from reconciler.core.reconcile import waiting_since
+from reconciler.model.decision import OutputChange
+from reconciler.rebalance.view import events_of
 from tests.builders import (
     NOTHING,
     NOW,

@@ -3,8 +3,8 @@
 import pytest
 
 from reconciler.dialects.karmada.api.admission import refuse_cluster, refuse_policy
-from reconciler.dialects.karmada.api.cluster_models import mutated_cluster
-from reconciler.dialects.karmada.api.defaults import mutated, with_defaults
+from reconciler.dialects.karmada.api.cluster_admission import mutated_cluster
+from reconciler.dialects.karmada.api.policy import mutated, with_defaults
 from reconciler.model.fields import mapping
 from reconciler.model.identity import ObjectKey
 from tests.builders import Body, cluster, groups, policy, taint

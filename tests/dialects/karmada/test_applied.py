@@ -4,12 +4,12 @@ import re
 
 import pytest
 
-from reconciler.dialects.karmada.api.applied_placement import (
+from reconciler.dialects.karmada.api.placement import (
     applied_placement,
+    decode_placement,
     placement_changed,
     read_applied,
 )
-from reconciler.dialects.karmada.api.placement import decode_placement
 from reconciler.errors import UserError
 
 TWO_GROUPS = {

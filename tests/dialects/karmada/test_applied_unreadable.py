@@ -2,7 +2,7 @@
 
 import pytest
 
-from reconciler.dialects.karmada.api.applied_placement import APPLIED_PLACEMENT
+from reconciler.dialects.karmada.api.placement import APPLIED_PLACEMENT
 from tests.builders import Body, cluster, policy, taint, text
 from tests.dialects.karmada.test_decide import ANYWHERE, on_a, tasks
 from tests.stories import BINDINGS, Story

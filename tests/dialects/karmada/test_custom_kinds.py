@@ -5,9 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.dialects.karmada.api.custom_kinds import BUILT_IN, VersionedKind, spelled
-from reconciler.dialects.karmada.api.interpreter import demand_of
-from reconciler.dialects.karmada.api.replica_requirements import ReplicaRequirements
+from reconciler.dialects.karmada.api.workload import (
+    BUILT_IN,
+    ReplicaRequirements,
+    VersionedKind,
+    demand_of,
+    spelled,
+)
 from reconciler.model.fields import mapping
 from tests.audit.test_references import told
 from tests.builders import DYNAMIC, Body, cluster, configuration, policy

@@ -2,8 +2,8 @@
 
 import pytest
 
-from reconciler.imports.counted_fields import report_of
-from reconciler.model.content import without
+from reconciler.imports.importers import report_of
+from reconciler.model.fields import without
 from tests.builders import (
     DYNAMIC,
     NOT_READY,

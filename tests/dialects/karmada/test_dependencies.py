@@ -5,7 +5,7 @@ from typing import cast
 
 import pytest
 
-from reconciler.dialects.karmada.detector.dependencies import dependencies_of
+from reconciler.dialects.karmada.detector.binding_draft import dependencies_of
 from reconciler.model.identity import ObjectKey
 from tests.builders import Body, cluster, configmap, deployment, metadata, policy, selector, taint
 from tests.stories import Story, story

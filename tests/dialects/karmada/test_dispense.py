@@ -5,7 +5,7 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.dialects.karmada.scheduler.dispense import dispense
+from reconciler.dialects.karmada.scheduler.divide import dispense
 
 WEIGHTS = st.lists(st.integers(0, 6) | st.integers(2**53 - 2, 2**53 + 2), max_size=12)
 

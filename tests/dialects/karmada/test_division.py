@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reconciler.dialects.karmada.api.binding import decode_binding
-from reconciler.dialects.karmada.api.clusters import decode_cluster, members_of
+from reconciler.dialects.karmada.api.cluster import decode_cluster, members_of
 from reconciler.dialects.karmada.scheduler.schedule import schedule
 from reconciler.model.moments import parse_moment
 from tests.dialects.karmada.division_oracle import Member, NotPlaced, Question, divided

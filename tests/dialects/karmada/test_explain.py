@@ -1,7 +1,7 @@
 """Why a binding is where it is: every cluster, every filter, every step."""
 
 from reconciler.core.reconcile import reconcile
-from reconciler.model.explanation import Explanation, ScorePart
+from reconciler.model.decision import Explanation, ScorePart
 from reconciler.model.identity import ObjectKey
 from tests.builders import (
     DYNAMIC,

@@ -6,13 +6,11 @@ from datetime import timedelta
 
 import pytest
 
-from reconciler.core.memo import Memo
-from reconciler.core.reconcile import reconcile
+from reconciler.core.reconcile import Memo, reconcile
 from reconciler.dialects.contract import RescheduleTrigger
-from reconciler.dialects.karmada import drafted_bindings
-from reconciler.dialects.karmada.decide import decide
+from reconciler.dialects.karmada import plan
+from reconciler.dialects.karmada.decide import Surroundings, decide
 from reconciler.dialects.karmada.detector.binding_draft import Draft
-from reconciler.dialects.karmada.surroundings import Surroundings
 from reconciler.dialects.object_pass import Part
 from reconciler.model.identity import ObjectKey
 from tests.builders import (
@@ -130,7 +128,7 @@ def test_only_what_a_change_concerns_is_decided(name: str, monkeypatch: pytest.M
         decided.add(draft.key)
         return decide(draft, demand, around)
 
-    monkeypatch.setattr(drafted_bindings, "decide", noted)
+    monkeypatch.setattr(plan, "decide", noted)
     warm = reconcile(world, told.now, memo=memo)
 
     assert replace(cold, explanations={}) == replace(warm, explanations={})
@@ -155,7 +153,7 @@ def test_a_pass_that_was_broken_off_leaves_nothing_half_done(
         return decide(draft, demand, around)
 
     with monkeypatch.context() as broken:
-        broken.setattr(drafted_bindings, "decide", spent)
+        broken.setattr(plan, "decide", spent)
         with pytest.raises(MemoryError):
             reconcile(world, told.now, memo=memo)
     cold = reconcile(world, told.now)

@@ -3,7 +3,7 @@
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from reconciler.dialects.karmada.scheduler.region_sets import Region, choose_regions
+from reconciler.dialects.karmada.scheduler.select import Region, choose_regions
 from tests.dialects.karmada.region_walk import RegionOf, walked
 
 REGIONS = st.lists(st.tuples(st.integers(1, 4), st.integers(-1, 3)), max_size=8).map(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from reconciler.dialects.karmada.api.policies import (
+from reconciler.dialects.karmada.api.policy import (
     Implicit,
     decode_policy,
     implicit_priority,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from reconciler.dialects.karmada.binding.prune import pruned
+from reconciler.dialects.karmada.binding.replicas import pruned
 from reconciler.errors import UserError
 from tests.builders import Body
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from reconciler.dialects.karmada.api.custom_kinds import BUILT_IN, UPSTREAM_ONLY, CustomKinds
-from reconciler.dialects.karmada.binding.revise_replicas import revised
+from reconciler.dialects.karmada.api.workload import BUILT_IN, UPSTREAM_ONLY, CustomKinds
+from reconciler.dialects.karmada.binding.replicas import revised
 from reconciler.errors import UserError
 from tests.builders import Body
 

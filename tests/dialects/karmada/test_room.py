@@ -1,7 +1,7 @@
 """How many replicas clusters have room for, where numbers are as large as they may be."""
 
-from reconciler.dialects.karmada.api.clusters import decode_cluster, members_of
-from reconciler.dialects.karmada.scheduler.estimate import estimates
+from reconciler.dialects.karmada.api.cluster import decode_cluster, members_of
+from reconciler.dialects.karmada.scheduler.room import estimates
 from reconciler.model.quantity import parse_quantity
 from tests.builders import cluster, cluster_status
 

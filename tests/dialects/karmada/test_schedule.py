@@ -5,10 +5,9 @@ from collections.abc import Mapping
 import pytest
 
 from reconciler.dialects.karmada.api.binding import decode_binding
-from reconciler.dialects.karmada.api.clusters import Members, decode_cluster, members_of
-from reconciler.dialects.karmada.scheduler.profile import PROFILE
-from reconciler.dialects.karmada.scheduler.schedule import schedule
-from reconciler.dialects.karmada.scheduler.schedule_result import ScheduleVerdict
+from reconciler.dialects.karmada.api.cluster import Members, decode_cluster, members_of
+from reconciler.dialects.karmada.scheduler.plugins import PROFILE
+from reconciler.dialects.karmada.scheduler.schedule import ScheduleVerdict, schedule
 from reconciler.model.moments import parse_moment
 from reconciler.schedule.framework import positions_of
 

@@ -5,8 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from reconciler.core.reconcile import reconcile
-from reconciler.model.decision import CauseKind
-from reconciler.model.explanation import Explanation
+from reconciler.model.decision import CauseKind, Explanation
 from reconciler.model.identity import ObjectKey
 from reconciler.model.world import Fault
 from tests.builders import (

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from reconciler.dialects.karmada.api.clusters import TargetCluster, decode_cluster, members_of
-from reconciler.dialects.karmada.scheduler.division import Division, DivisionStrategy
-from reconciler.dialects.karmada.scheduler.targets import targets_of
+from reconciler.dialects.karmada.api.cluster import TargetCluster, decode_cluster, members_of
+from reconciler.dialects.karmada.scheduler.divide import Division, DivisionStrategy
+from reconciler.dialects.karmada.scheduler.schedule import targets_of
 from reconciler.schedule.framework import mask_of
 from tests.fleet_inputs import cluster
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from reconciler.dialects.karmada.binding.work_names import work_name
+from reconciler.dialects.karmada.binding.works import work_name
 from tests.builders import Body, cluster, configmap, configuration, deployment, live, policy, text
 from tests.stories import Story, story
 

@@ -2,8 +2,7 @@
 
 import pytest
 
-from reconciler.dialects.karmada.api.interpreter import demand_of
-from reconciler.dialects.karmada.api.replica_requirements import ReplicaRequirements
+from reconciler.dialects.karmada.api.workload import ReplicaRequirements, demand_of
 from tests.builders import Body
 
 

@@ -5,7 +5,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reconciler.dialects.karmada.overridemanager.field_overrider import field_patches
+from reconciler.dialects.karmada.overridemanager.overriders import field_patches
 from reconciler.dialects.karmada.overridemanager.yaml_text import read_yaml, write_yaml
 from reconciler.errors import UserError
 from tests.bounded import examples

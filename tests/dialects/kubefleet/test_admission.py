@@ -5,8 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from reconciler.core.dialects import KINDS
-from reconciler.dialects.kubefleet.api.admission import refuse_placement
-from reconciler.dialects.kubefleet.api.member_admission import refuse_member
+from reconciler.dialects.kubefleet.api.admission import refuse_member, refuse_placement
 from tests.builders import Body, deployment
 from tests.dialects.kubefleet.fleet import condition, fixed, member, pick, placement, states
 from tests.stories import story

@@ -3,7 +3,7 @@
 import pytest
 
 from reconciler.dialects.kubefleet.api.binding import binding_name, binding_names
-from reconciler.dialects.kubefleet.scheduler.failure import UnexpectedBehavior
+from reconciler.dialects.kubefleet.api.names import UnexpectedBehavior
 
 CLUSTERS = ("alpha", "beta", "a-name-that-is-longer-than-the-room-it-has")
 

@@ -2,8 +2,7 @@
 
 import pytest
 
-from reconciler.dialects.kubefleet.api.defaults import mutated, with_defaults
-from reconciler.dialects.kubefleet.api.placement import decode_placement
+from reconciler.dialects.kubefleet.api.placement import decode_placement, mutated, with_defaults
 from reconciler.model.fields import mapping
 from tests.builders import Body, deployment
 from tests.dialects.kubefleet.fleet import fixed, member, pick, placement, states

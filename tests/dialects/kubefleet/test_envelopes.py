@@ -2,7 +2,7 @@
 
 import pytest
 
-from reconciler.dialects.kubefleet.workgenerator.envelopes import contents
+from reconciler.dialects.kubefleet.workgenerator.content import contents
 from reconciler.errors import UserError
 from reconciler.model.body import Body
 from reconciler.model.fields import mapping, text

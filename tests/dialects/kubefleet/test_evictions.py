@@ -5,8 +5,7 @@ from typing import cast
 
 import pytest
 
-from reconciler.core.memo import Memo
-from reconciler.core.reconcile import reconcile
+from reconciler.core.reconcile import Memo, reconcile
 from tests.builders import Body, configuration, deployment, text
 from tests.dialects.kubefleet.fleet import (
     GROUP,

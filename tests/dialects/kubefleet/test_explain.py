@@ -5,9 +5,8 @@ from datetime import timedelta
 import pytest
 
 from reconciler.core.reconcile import reconcile
-from reconciler.dialects.kubefleet.api.kinds import CLUSTER_SCOPED
-from reconciler.dialects.kubefleet.api.names import GROUP
-from reconciler.model.explanation import ClusterAnswer, ClusterVerdict, Explanation, ScorePart
+from reconciler.dialects.kubefleet.api.names import CLUSTER_SCOPED, GROUP
+from reconciler.model.decision import ClusterAnswer, ClusterVerdict, Explanation, ScorePart
 from reconciler.model.identity import ObjectKey
 from tests.builders import Body, deployment
 from tests.dialects.kubefleet.fleet import fixed, member, path_of_binding, pick, placement

@@ -5,7 +5,7 @@ from typing import cast
 
 import pytest
 
-from reconciler.dialects.kubefleet.snapshots.resource_chunks import SIZE_LIMIT, Resource, split
+from reconciler.dialects.kubefleet.snapshots.resource_snapshots import SIZE_LIMIT, Resource, split
 from tests.builders import Body, configmap
 from tests.dialects.kubefleet.fleet import GROUP, fixed, member, namespaced_placement, placement
 from tests.stories import Story, story

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from reconciler.core.reconcile import reconcile
 from reconciler.dialects.kubefleet.api.names import GROUP
-from reconciler.dialects.kubefleet.view.snapshot_rendering import snapshot_file
+from reconciler.dialects.kubefleet.view.files import snapshot_file
 from reconciler.manifests.text.emitter import encode
 from reconciler.model.identity import ObjectKey
 from tests.bounded import examples

@@ -7,7 +7,7 @@ from typing import cast
 import pytest
 
 from reconciler.audit.fleet.assumed_outputs import as_of
-from reconciler.dialects.kubefleet.api.kinds import placement_key
+from reconciler.dialects.kubefleet.api.names import placement_key
 from reconciler.dialects.kubefleet.dialect import KUBEFLEET
 from reconciler.dialects.kubefleet.view.answers import VIEW
 from reconciler.model.decision import CauseKind

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import cast
 
-from reconciler.dialects.kubefleet.view.assumed_status import assumed_bindings, assumed_placements
+from reconciler.dialects.kubefleet.view.files import assumed_bindings, assumed_placements
 from reconciler.model.fields import bodies, mapping
 from tests.builders import Body, configmap, configuration, deployment, metadata
 from tests.delivery.test_folders import FOLDERS

@@ -4,22 +4,18 @@ import re
 
 import pytest
 
-from reconciler.dialects.kubefleet.overrider.apply_overrides import (
-    apply_overrides,
-    with_variables,
-)
-from reconciler.dialects.kubefleet.overrider.matching import (
-    overrides_of_cluster,
-    overrides_of_placement,
-    target_of,
-)
-from reconciler.dialects.kubefleet.overrider.override import (
+from reconciler.dialects.kubefleet.api.names import UnexpectedBehavior
+from reconciler.dialects.kubefleet.overrides import (
     MemberLabels,
     Override,
     OverrideTarget,
+    apply_overrides,
     decode_override,
+    overrides_of_cluster,
+    overrides_of_placement,
+    target_of,
+    with_variables,
 )
-from reconciler.dialects.kubefleet.scheduler.failure import UnexpectedBehavior
 from reconciler.errors import UserError
 from reconciler.model.identity import ClusterName, ObjectKey
 from tests.builders import Body, configmap

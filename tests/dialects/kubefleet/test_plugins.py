@@ -7,19 +7,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.dialects.kubefleet.api.clusters import Members, decode_member, members_of
-from reconciler.dialects.kubefleet.api.policy import Policy, SpreadConstraint, decode_policy
-from reconciler.dialects.kubefleet.scheduler.eligibility import ELIGIBLE, assess, decode_agent
-from reconciler.dialects.kubefleet.scheduler.failure import UnexpectedBehavior
-from reconciler.dialects.kubefleet.scheduler.filter_affinity import reject_affinity
-from reconciler.dialects.kubefleet.scheduler.filter_namespace import reject_namespace
-from reconciler.dialects.kubefleet.scheduler.filter_taints import covers
-from reconciler.dialects.kubefleet.scheduler.rank import rank
-from reconciler.dialects.kubefleet.scheduler.request import Request
-from reconciler.dialects.kubefleet.scheduler.score_affinity import score_affinity
+from reconciler.dialects.kubefleet.api.member import (
+    ELIGIBLE,
+    Members,
+    assess,
+    decode_agent,
+    decode_member,
+    members_of,
+)
+from reconciler.dialects.kubefleet.api.names import UnexpectedBehavior
+from reconciler.dialects.kubefleet.api.placement import Policy, SpreadConstraint, decode_policy
+from reconciler.dialects.kubefleet.scheduler.picks import rank
+from reconciler.dialects.kubefleet.scheduler.plugins import (
+    Request,
+    covers,
+    reject_affinity,
+    reject_namespace,
+    score_affinity,
+)
 from reconciler.dialects.kubefleet.scheduler.topology import assess_topology
+from reconciler.model.cluster import Taint, TaintEffect, Toleration
 from reconciler.model.moments import earliest
-from reconciler.model.taints import Taint, TaintEffect, Toleration
 from reconciler.schedule.framework import NO_CLUSTERS, Mask, Rejection, positions_of, score_at
 from tests.builders import NOW, Body, text_of
 from tests.dialects.kubefleet.fleet import member

@@ -1,6 +1,6 @@
 """Clusters report the resources of a placement."""
 
-from reconciler.model.content import without
+from reconciler.model.fields import without
 from tests.builders import Body, configmap, deployment, live, metadata, text
 from tests.dialects.kubefleet.fleet import GROUP, condition, member, placement
 from tests.stories import Story, story

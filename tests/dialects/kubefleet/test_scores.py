@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from reconciler.dialects.kubefleet.plan import KubeFleet
-from reconciler.dialects.scores.reports import score_question
+from reconciler.dialects.scores import score_question
 from reconciler.model.decision import CauseKind
 from reconciler.model.identity import ObjectKey
 from reconciler.model.settings import settings_in

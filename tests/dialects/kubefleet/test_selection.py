@@ -6,8 +6,8 @@ from typing import cast
 import pytest
 
 from reconciler.core.dialects import KINDS
-from reconciler.dialects.kubefleet.snapshots.resource_selection import select_resources
-from reconciler.dialects.kubefleet.snapshots.stripped_resources import strip
+from reconciler.dialects.kubefleet.snapshots.resource_snapshots import strip
+from reconciler.dialects.kubefleet.snapshots.selection import select_resources
 from reconciler.errors import UserError
 from tests.builders import Body, configmap, deployment, metadata
 from tests.dialects.kubefleet.fleet import GROUP, PLACEMENT, member, pick, placement, targets

@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from reconciler.dialects.kubefleet.snapshots.resource_selection import select_resources
-from reconciler.dialects.kubefleet.snapshots.selection_table import (
+from reconciler.dialects.kubefleet.snapshots.selection import (
     PlacementQuestion,
     SelectionTable,
+    select_resources,
 )
 from reconciler.errors import UserError
 from reconciler.model.fields import bodies, mapping
-from reconciler.model.versioned import patched
+from reconciler.model.remembered import patched
 from reconciler.model.world import World
 from tests.builders import Body, manifest, metadata
 from tests.dialects.recorded_reads import overlook

@@ -2,8 +2,7 @@
 
 import pytest
 
-from reconciler.core.memo import Memo
-from reconciler.core.reconcile import reconcile
+from reconciler.core.reconcile import Memo, reconcile
 from tests.builders import Body, after, configmap, configuration, deployment, text
 from tests.dialects.kubefleet.fleet import (
     GROUP,

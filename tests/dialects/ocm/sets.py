@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from typing import cast
 
 from reconciler.audit.fleet.assumed_outputs import as_of
-from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import GROUP, KIND
-from reconciler.dialects.ocm.manifestworkreplicaset.set_record import (
+from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
+    KIND,
     TEMPLATE,
+    WORKS,
     decode_record,
     template_id,
     work_name,
@@ -16,8 +17,8 @@ from tests.builders import Body, text, text_of
 from tests.dialects.ocm.worlds import binding, cluster, cluster_set, placement
 from tests.stories import Story, story
 
-SHOP = ObjectKey(GROUP, KIND, "ns1", "shop")
-STATUS = f"status/manifestworkreplicasets.{GROUP}/ns1/shop.yaml"
+SHOP = ObjectKey(WORKS, KIND, "ns1", "shop")
+STATUS = f"status/manifestworkreplicasets.{WORKS}/ns1/shop.yaml"
 
 
 def settings_map(value: str = "1", name: str = "settings") -> Body:
@@ -32,7 +33,7 @@ def replica_set(
     """The set shop in the namespace ns1, of one ConfigMap unless others are given."""
     rollout = {} if strategy is None else {"rolloutStrategy": strategy}
     return {
-        "apiVersion": f"{GROUP}/v1alpha1",
+        "apiVersion": f"{WORKS}/v1alpha1",
         "kind": KIND,
         "metadata": {"name": "shop", "namespace": "ns1", "labels": {"team": "web"}},
         "spec": {
@@ -82,7 +83,7 @@ def report_of(name: str, wanted: Body, at: str, **conditions: str) -> Body:
 
 def _report(name: str, template: str, at: str, **conditions: str) -> Body:
     return {
-        "apiVersion": f"{GROUP}/v1",
+        "apiVersion": f"{WORKS}/v1",
         "kind": "ManifestWork",
         "metadata": {
             "name": _work_of(name),

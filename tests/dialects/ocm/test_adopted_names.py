@@ -1,6 +1,6 @@
 """A work of a set that came from a hub keeps its name as long as its cluster has one."""
 
-from reconciler.dialects.ocm.manifestworkreplicaset.set_record import (
+from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
     WorkRecord,
     decode_record,
     work_name,

@@ -4,10 +4,10 @@ import sys
 
 import pytest
 
-from reconciler.dialects.ocm.api.clusters import decode_cluster, members_of
-from reconciler.dialects.ocm.cel import budget as cel_budget
+from reconciler.dialects.ocm.api.cluster import decode_cluster, members_of
+from reconciler.dialects.ocm.cel import values as cel_budget
 from reconciler.dialects.ocm.cel.expression import compile_cel
-from reconciler.dialects.scores.reports import ScoreReport
+from reconciler.dialects.scores import ScoreReport
 from reconciler.errors import Misconfigured
 from reconciler.model.body import Body
 from reconciler.model.moments import parse_moment

@@ -3,13 +3,12 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reconciler.dialects.ocm.cel.budget import Meter
 from reconciler.dialects.ocm.cel.checker import check
 from reconciler.dialects.ocm.cel.evaluator import evaluate
 from reconciler.dialects.ocm.cel.library import STANDARD
 from reconciler.dialects.ocm.cel.syntax import BINARY, LOOPS, NoExpression, parse
 from reconciler.dialects.ocm.cel.types import DYN, OBJECT, Type, accepts
-from reconciler.dialects.ocm.cel.values import CelError, to_cel
+from reconciler.dialects.ocm.cel.values import CelError, Meter, to_cel
 from reconciler.errors import Misconfigured
 from tests.bounded import examples
 

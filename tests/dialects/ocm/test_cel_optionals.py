@@ -2,7 +2,7 @@
 
 import pytest
 
-from reconciler.dialects.ocm.cel import budget
+from reconciler.dialects.ocm.cel import values
 from reconciler.dialects.ocm.cel.expression import compile_cel
 from reconciler.errors import Misconfigured
 from tests.dialects.ocm.test_cel import matches, meaning
@@ -97,7 +97,7 @@ def test_wrong_optional_expression_is_misconfigured(expression: str, message: st
     with pytest.raises(Misconfigured) as found:
         matches(expression)
 
-    assert (message or budget.TOO_LARGE) in found.value.message
+    assert (message or values.TOO_LARGE) in found.value.message
 
 
 def test_placement_selects_by_a_field_that_may_be_absent() -> None:

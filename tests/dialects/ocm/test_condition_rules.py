@@ -2,7 +2,7 @@
 
 import pytest
 
-from reconciler.dialects.ocm.workstatus.condition_rules import evaluate_rules
+from reconciler.dialects.ocm.workstatus.work_status import evaluate_rules
 from reconciler.model.body import Body
 
 RESOURCE = {"apiVersion": "v1", "kind": "Widget", "status": {"phase": "Up", "flag": True}}

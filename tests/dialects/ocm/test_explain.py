@@ -6,7 +6,7 @@ from datetime import datetime
 from reconciler.core.changes import Outcome
 from reconciler.core.reconcile import reconcile
 from reconciler.model.body import Body
-from reconciler.model.explanation import ClusterAnswer, ClusterVerdict, Explanation, ScorePart
+from reconciler.model.decision import ClusterAnswer, ClusterVerdict, Explanation, ScorePart
 from reconciler.model.identity import ClusterName, ObjectKey
 from tests.dialects.ocm.worlds import (
     BY_SCORE,

@@ -4,10 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.dialects.ocm.api.clusters import Members, decode_cluster, members_of
-from reconciler.dialects.ocm.api.placement import decode_placement
-from reconciler.dialects.ocm.api.placement_decision import GROUP_INDEX_LABEL
-from reconciler.dialects.ocm.decisions.decision_groups import group, group_length
+from reconciler.dialects.ocm.api.cluster import Members, decode_cluster, members_of
+from reconciler.dialects.ocm.api.placement import GROUP_INDEX_LABEL, decode_placement
+from reconciler.dialects.ocm.scheduler.schedule import group, group_length
 from reconciler.errors import Misconfigured
 from reconciler.model.identity import ClusterName
 

@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reconciler.core.changes import DeleteFile, WriteFile
-from reconciler.core.memo import Memo
-from reconciler.core.reconcile import reconcile
+from reconciler.core.reconcile import Memo, reconcile
 from reconciler.model.body import Body
 from tests.bounded import examples
 from tests.dialects.ocm.test_laws import hubs

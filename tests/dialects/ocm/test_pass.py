@@ -5,8 +5,7 @@ from typing import Any, cast
 
 from reconciler.core.dialects import KINDS
 from reconciler.core.inputs.admissions import ADMISSIONS
-from reconciler.core.inputs.document_rules import Rules
-from reconciler.core.inputs.file_validation import validate_file
+from reconciler.core.inputs.validation import Rules, validate_file
 from reconciler.manifests.text.reader import read
 from reconciler.model.decision import CauseKind
 from tests.builders import text

@@ -5,7 +5,12 @@ from collections.abc import Mapping
 import pytest
 
 from reconciler.dialects.ocm.api.admission import OCM_ADMISSIONS
-from reconciler.dialects.ocm.api.placement import GROUP, AddOnScore, Coordinate, decode_placement
+from reconciler.dialects.ocm.api.placement import (
+    PLACEMENTS,
+    AddOnScore,
+    Coordinate,
+    decode_placement,
+)
 from tests.manifests.shipped_schemas import schemas
 
 METADATA = {"name": "p", "namespace": "n"}
@@ -65,7 +70,7 @@ def test_spelling_of_the_proposal(
 ) -> None:
     """Placement v1alpha1 passes its schema, and means what today's means."""
     body = {
-        "apiVersion": f"{GROUP}/v1alpha1",
+        "apiVersion": f"{PLACEMENTS}/v1alpha1",
         "kind": "Placement",
         "metadata": METADATA,
         "spec": {"prioritizerPolicy": {"configurations": [configuration]}},
@@ -80,7 +85,7 @@ def test_today_the_old_spelling_is_refused() -> None:
     """Placement v1beta1 has no type BuildIn; the sentence names what there is."""
     coordinate = {"type": "BuildIn", "builtIn": "Steady"}
     body = {
-        "apiVersion": f"{GROUP}/v1beta1",
+        "apiVersion": f"{PLACEMENTS}/v1beta1",
         "kind": "Placement",
         "metadata": METADATA,
         "spec": {"prioritizerPolicy": {"configurations": [{"scoreCoordinate": coordinate}]}},
@@ -123,4 +128,4 @@ def test_today_the_old_spelling_is_refused() -> None:
 )
 def test_admission(kind: str, body: Mapping[str, object], rules: list[str]) -> None:
     """What would crash upstream, or lose decisions, never takes effect."""
-    assert rules == [violation.rule for violation in OCM_ADMISSIONS[GROUP, kind](body)]
+    assert rules == [violation.rule for violation in OCM_ADMISSIONS[PLACEMENTS, kind](body)]

@@ -2,7 +2,7 @@
 
 from reconciler.core.message import commit_message
 from reconciler.manifests.text.reader import read
-from reconciler.model.explanation import ScorePart
+from reconciler.model.decision import ScorePart
 from reconciler.model.fields import mapping
 from tests.builders import NOTHING
 from tests.dialects.ocm.worlds import (

@@ -6,17 +6,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.dialects.ocm.api.clusters import Members, decode_cluster, members_of
-from reconciler.dialects.ocm.api.placement import AddOnScore, Placement, decode_placement
-from reconciler.dialects.ocm.api.placement_decision import DecisionObject
-from reconciler.dialects.ocm.decisions.placement_decisions import decided_by
-from reconciler.dialects.ocm.scheduler.request import Request
-from reconciler.dialects.ocm.scheduler.schedule import schedule
-from reconciler.dialects.ocm.scheduler.score_addon import ScoreAddOn
-from reconciler.dialects.ocm.scheduler.score_balance import score_balance
-from reconciler.dialects.ocm.scheduler.score_resource import ScoreAllocatable
-from reconciler.dialects.ocm.scheduler.weights import prioritizers_of
-from reconciler.dialects.scores.reports import ScoreReport
+from reconciler.dialects.ocm.api.cluster import Members, Request, decode_cluster, members_of
+from reconciler.dialects.ocm.api.placement import (
+    AddOnScore,
+    DecisionObject,
+    Placement,
+    decode_placement,
+)
+from reconciler.dialects.ocm.scheduler.plugins import (
+    ScoreAddOn,
+    ScoreAllocatable,
+    prioritizers_of,
+    score_balance,
+)
+from reconciler.dialects.ocm.scheduler.schedule import decided_by, schedule
+from reconciler.dialects.scores import ScoreReport
 from reconciler.errors import Misconfigured
 from reconciler.model.identity import ClusterName
 from reconciler.model.moments import parse_moment

@@ -4,15 +4,19 @@ from collections.abc import Sequence
 
 import pytest
 
-from reconciler.dialects.ocm.manifestworkreplicaset.lifecycle import FINALIZER, look_at
-from reconciler.dialects.ocm.manifestworkreplicaset.manifest_work import decode_work
 from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
-    GROUP,
-    PLACEMENT_LABEL,
     SET_LABEL,
+    SET_PLACEMENT_LABEL,
     decode_replica_set,
+    decode_work,
 )
-from reconciler.dialects.ocm.manifestworkreplicaset.sync import DeleteWork, SetFinalizers
+from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import WORKS as GROUP
+from reconciler.dialects.ocm.manifestworkreplicaset.sync import (
+    FINALIZER,
+    DeleteWork,
+    SetFinalizers,
+    look_at,
+)
 from reconciler.model.fields import mapping
 from tests.builders import Body
 from tests.dialects.ocm.sets import fleet, replica_set, templates
@@ -24,7 +28,7 @@ WORKS = [
             "metadata": {
                 "name": "w",
                 "namespace": name,
-                "labels": {SET_LABEL: "ns1.demo", PLACEMENT_LABEL: "gone"},
+                "labels": {SET_LABEL: "ns1.demo", SET_PLACEMENT_LABEL: "gone"},
             },
             "spec": {},
         }

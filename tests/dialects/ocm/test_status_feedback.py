@@ -2,9 +2,8 @@
 
 import pytest
 
-from reconciler.dialects.ocm.workstatus.go_values import go_json
-from reconciler.dialects.ocm.workstatus.kubernetes_path import TOO_DEEP, TOO_MANY
-from reconciler.dialects.ocm.workstatus.status_feedback import FeedbackValues, read_feedback
+from reconciler.dialects.ocm.workstatus.jsonpath import TOO_DEEP, TOO_MANY, go_json
+from reconciler.dialects.ocm.workstatus.work_status import FeedbackValues, read_feedback
 from reconciler.model.body import Body
 from reconciler.model.fields import mapping
 

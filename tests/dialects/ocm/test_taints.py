@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.dialects.ocm.scheduler.filter_taints import refuse_tolerations, tolerance
+from reconciler.dialects.ocm.scheduler.plugins import refuse_tolerations, tolerance
 from reconciler.errors import Misconfigured
+from reconciler.model.cluster import Taint, TaintEffect, Toleration
 from reconciler.model.moments import parse_moment
-from reconciler.model.taints import Taint, TaintEffect, Toleration
 
 NOW = parse_moment("2026-11-20T12:00:00Z")
 FOR_EVER = Toleration("k", "Exists")

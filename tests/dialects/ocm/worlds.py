@@ -7,8 +7,8 @@ from functools import lru_cache
 from reconciler.core.changes import DeleteFile, Outcome, WriteFile
 from reconciler.core.dialects import KINDS
 from reconciler.core.reconcile import reconcile
+from reconciler.manifests.identity import namespace_for
 from reconciler.manifests.paths import blob_id
-from reconciler.manifests.scope import namespace_for
 from reconciler.manifests.text.reader import read
 from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey, Origin, group_of

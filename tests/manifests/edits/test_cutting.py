@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.manifests.edits.document_removal import cut
+from reconciler.manifests.edits.documents import cut
 from reconciler.manifests.text.reader import read
 
 

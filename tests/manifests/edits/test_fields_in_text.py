@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.manifests.edits.fields_in_text import append_item, drop_field, set_field
+from reconciler.manifests.edits.fields import append_item, drop_field, set_field
 from reconciler.manifests.text.reader import read
 
 NOTE = ("metadata", "annotations", "reconciler.dev/suspend")

@@ -2,8 +2,7 @@
 
 import pytest
 
-from reconciler.manifests.text.emitter import encode
-from reconciler.manifests.text.filled import Filled, Known, encode_alike
+from reconciler.manifests.text.emitter import Filled, Known, encode, encode_alike
 from reconciler.model.body import Body
 
 PLACES = (("metadata", "labels", "id"), ("metadata", "annotations", "for"))

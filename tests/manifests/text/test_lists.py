@@ -6,8 +6,7 @@ import pytest
 
 from reconciler.core.dialects import KINDS
 from reconciler.core.inputs.admissions import ADMISSIONS
-from reconciler.core.inputs.document_rules import Rules
-from reconciler.core.inputs.file_validation import FileValidation, described, validate_file
+from reconciler.core.inputs.validation import FileValidation, Rules, described, validate_file
 from reconciler.shell.resources import load_schemas
 
 RULES = Rules(load_schemas(), ADMISSIONS, KINDS)

@@ -20,7 +20,7 @@ from reconciler.shell.daemon.events import (
 from reconciler.shell.daemon.serve_branch import Daemon
 from reconciler.shell.passes import one_pass as module
 from reconciler.shell.passes.one_pass import Passes
-from reconciler.shell.passes.step_times import STEPS
+from reconciler.shell.passes.pass_report import STEPS
 from tests.builders import cluster_policy, configuration, divided, metadata, text
 from tests.shell.fleet import EXAMPLE, Clock, decisions, load_world, new_fleet, new_passes, run_pass
 from tests.shell.guarded import DOWN
@@ -104,7 +104,7 @@ def test_an_object_that_stops_unforeseen_is_told_once(
     """The trace is logged when it comes up, and not again while it lasts."""
     fleet = new_fleet(tmp_path / "fleet")
     clock = Clock(NOW)
-    monkeypatch.setattr("reconciler.dialects.karmada.drafted_bindings.decide", lambda *_: 1 // 0)
+    monkeypatch.setattr("reconciler.dialects.karmada.plan.decide", lambda *_: 1 // 0)
 
     with capture_logs() as logs:
         served(fleet, clock, *scaled(fleet, clock, 3, 4, 5))

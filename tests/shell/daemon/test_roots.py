@@ -14,9 +14,8 @@ import pytest
 
 from reconciler.cli.main import run
 from reconciler.shell.daemon.events import DaemonEvent, Observer, PassBegun, PassFinished
-from reconciler.shell.daemon.roots import run_beside
 from reconciler.shell.daemon.serve_branch import Daemon
-from reconciler.shell.daemon.watch import Wakeups
+from reconciler.shell.daemon.watch import Wakeups, run_beside
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.passes.branches import LocalBranch
 from tests.shell.daemon.test_daemon import Steps

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from reconciler.cli.main import run
-from reconciler.model.repository_layout import RepositoryLayout
-from reconciler.shell.git.identity import CommitIdentity
+from reconciler.model.identity import RepositoryLayout
 from reconciler.shell.git.remotes.mirror import Mirror
+from reconciler.shell.git.repository import CommitIdentity
 from reconciler.shell.passes.branches import RemoteBranch
 from reconciler.shell.passes.one_pass import Passes
 from reconciler.shell.reading.load import Loader

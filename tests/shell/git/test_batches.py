@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.manifests.text.limits import MAX_READ_BYTES
+from reconciler.manifests.text.raw import MAX_READ_BYTES
 from reconciler.shell.git.history import read_commits
 from reconciler.shell.git.repository import Repository
 from tests.cli.history import answer

@@ -14,10 +14,9 @@ import pytest
 
 from reconciler.errors import ShellError
 from reconciler.shell.git.checkout import worktree
-from reconciler.shell.git.checkout.index import BEFORE, LockedIndex
-from reconciler.shell.git.checkout.mended_index import mend_indexes
+from reconciler.shell.git.checkout.moves import BEFORE, LockedIndex, mend_indexes
 from reconciler.shell.git.checkout.worktree import advance
-from reconciler.shell.git.errors import LostRace
+from reconciler.shell.git.command import LostRace
 from reconciler.shell.git.repository import Repository
 from tests.bounded import is_bounded
 from tests.shell.fleet import eventually

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.shell.git.changed_paths import FEW, GRAPH, MOST_KEPT, ChangedPaths
+from reconciler.shell.git.history import FEW, GRAPH, MOST_KEPT, ChangedPaths, list_range
 from reconciler.shell.git.repository import Repository
-from reconciler.shell.git.revisions import list_range
 from tests.shell.repositories import Checkout, new_checkout
 
 PATHS = ("a.yaml", "deep/b.yaml", "deep", "deep/ödd name.yaml", "none.yaml")

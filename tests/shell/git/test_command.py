@@ -10,8 +10,7 @@ from typing import Any, BinaryIO
 import pytest
 from git.cmd import Git as Runner
 
-from reconciler.shell.git.command import Git
-from reconciler.shell.git.errors import GitError, GitKilled
+from reconciler.shell.git.command import Git, GitError, GitKilled
 from tests.shell.repositories import new_checkout
 
 

@@ -7,16 +7,19 @@ from pathlib import Path
 import pytest
 
 from reconciler.core.changes import Change, DeleteFile, WriteFile
-from reconciler.shell.git.commits import EarlierCommit, check_path, write_commit
-from reconciler.shell.git.errors import GitError, LostRace, PathBlocked
+from reconciler.shell.git.command import GitError, LostRace, PathBlocked
+from reconciler.shell.git.commits import (
+    MANY,
+    EarlierCommit,
+    check_path,
+    remove_dead_imports,
+    write_commit,
+)
 from reconciler.shell.git.held_objects import new_folder
 from reconciler.shell.git.history import read_commit
-from reconciler.shell.git.identity import CommitIdentity
-from reconciler.shell.git.import_folder import remove_dead_imports
 from reconciler.shell.git.objects import list_files, read_file
-from reconciler.shell.git.own_packs import MANY
 from reconciler.shell.git.publish import publish
-from reconciler.shell.git.repository import Repository
+from reconciler.shell.git.repository import CommitIdentity, Repository
 from tests.shell.repositories import NOW, git, new_bare, new_checkout
 
 ROBOT = CommitIdentity("reconciler", "reconciler@example.com")
@@ -288,7 +291,7 @@ def test_a_folder_taken_before_it_is_locked_is_made_again(
             remove_dead_imports(repository)
         return made[-1]
 
-    monkeypatch.setattr("reconciler.shell.git.import_folder.new_folder", take_the_first)
+    monkeypatch.setattr("reconciler.shell.git.commits.new_folder", take_the_first)
     new = commit(repository, WriteFile("c.yaml", "c"), parent=head)
 
     assert 2 == len(made)

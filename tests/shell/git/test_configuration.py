@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.shell.git.checkout.configuration import may_configure
-from reconciler.shell.git.repository import Repository
+from reconciler.shell.git.repository import Repository, may_configure
 from tests.shell.repositories import new_checkout
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.shell.git.errors import GitError, RemoteMisconfigured
+from reconciler.shell.git.command import GitError, RemoteMisconfigured
 from reconciler.shell.git.remotes.mirror import Mirror
 
 

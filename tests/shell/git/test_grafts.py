@@ -2,9 +2,8 @@
 
 from pathlib import Path
 
-from reconciler.shell.git.history import read_history
+from reconciler.shell.git.history import is_ancestor, read_history
 from reconciler.shell.git.repository import Repository
-from reconciler.shell.git.revisions import is_ancestor
 from tests.shell.repositories import new_checkout
 
 

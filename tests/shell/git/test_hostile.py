@@ -10,10 +10,9 @@ import pytest
 from reconciler.core.changes import DeleteFile, WriteFile
 from reconciler.errors import UsageError
 from reconciler.shell.git.checkout.worktree import advance
+from reconciler.shell.git.command import GitError, RemoteMisconfigured
 from reconciler.shell.git.commits import write_commit
-from reconciler.shell.git.errors import GitError, RemoteMisconfigured
 from reconciler.shell.git.history import read_commit, read_removal
-from reconciler.shell.git.identity import CommitIdentity
 from reconciler.shell.git.objects import (
     changed_files,
     list_files,
@@ -21,7 +20,7 @@ from reconciler.shell.git.objects import (
     read_file,
 )
 from reconciler.shell.git.remotes.mirror import Mirror
-from reconciler.shell.git.repository import Repository
+from reconciler.shell.git.repository import CommitIdentity, Repository
 from tests.shell.repositories import NOW, Checkout, git, new_bare, new_checkout
 
 HOOKS = (

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.shell.git import kept
-from reconciler.shell.git.errors import GitError
+from reconciler.shell.git import repository as kept
+from reconciler.shell.git.command import GitError
 from reconciler.shell.git.objects import list_files, read_blobs
 from reconciler.shell.git.repository import Repository
 from tests.shell.counted import CommandLog

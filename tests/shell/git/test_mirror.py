@@ -17,9 +17,8 @@ import pytest
 
 from reconciler.core.changes import WriteFile
 from reconciler.errors import UsageError
-from reconciler.shell.git.command import Finished
-from reconciler.shell.git.commits import write_commit
-from reconciler.shell.git.errors import (
+from reconciler.shell.git.command import (
+    Finished,
     GitError,
     LostRace,
     MirrorBusy,
@@ -27,17 +26,17 @@ from reconciler.shell.git.errors import (
     RemoteRefused,
     RemoteUnreachable,
 )
-from reconciler.shell.git.identity import CommitIdentity
+from reconciler.shell.git.commits import write_commit
 from reconciler.shell.git.objects import list_files
 from reconciler.shell.git.remotes import mirror as module
-from reconciler.shell.git.remotes.answers import (
+from reconciler.shell.git.remotes.mirror import (
+    Mirror,
     answer_to_push,
     answer_to_transport,
     is_beyond_limits,
 )
-from reconciler.shell.git.remotes.mirror import Mirror
 from reconciler.shell.git.remotes.remote import parse_remote
-from reconciler.shell.git.repository import Repository
+from reconciler.shell.git.repository import CommitIdentity, Repository
 from reconciler.shell.processes.identity import this_process
 from tests.shell.counted import CommandLog
 from tests.shell.repositories import ENVIRONMENT, NOW, Checkout, git, new_bare

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.errors import UsageError
-from reconciler.shell.git.errors import MirrorBusy
+from reconciler.shell.git.command import MirrorBusy
 from reconciler.shell.git.remotes.mirror import Mirror
 from tests.shell.fleet import EXAMPLE, reconciler
 from tests.shell.repositories import git, new_bare

@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.manifests.text.limits import Oversized
-from reconciler.shell.git.errors import GitError
+from reconciler.manifests.text.raw import Oversized
+from reconciler.shell.git.command import GitError
 from reconciler.shell.git.history import read_commit, read_history
-from reconciler.shell.git.identity import CommitIdentity
 from reconciler.shell.git.objects import (
     ChangedFile,
     TreeEntry,
@@ -17,7 +16,7 @@ from reconciler.shell.git.objects import (
     read_blobs,
     read_file,
 )
-from reconciler.shell.git.repository import Repository
+from reconciler.shell.git.repository import CommitIdentity, Repository
 from tests.shell.repositories import git, new_checkout
 
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from reconciler.core.changes import DeleteFile, WriteFile
-from reconciler.shell.git.checkout.kept_edits import KeptEdit
+from reconciler.shell.git.checkout.moves import KeptEdit
 from reconciler.shell.git.checkout.worktree import advance
-from reconciler.shell.git.errors import CheckoutBusy
+from reconciler.shell.git.command import CheckoutBusy
 from reconciler.shell.git.repository import Repository
 from tests.shell.counted import CommandLog
 from tests.shell.git.test_worktree import commit, photograph

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.model.repository_layout import RepositoryLayout
-from reconciler.shell.git.checkout.edited import files_being_edited
+from reconciler.model.identity import RepositoryLayout
+from reconciler.shell.git.checkout.checkouts import files_being_edited
 from reconciler.shell.git.remotes.mirror import Mirror
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.passes.branches import Branch, LocalBranch, RemoteBranch

@@ -11,14 +11,13 @@ import pytest
 from reconciler.core.changes import Change, DeleteFile, WriteFile
 from reconciler.shell.git import journal
 from reconciler.shell.git.checkout import worktree
-from reconciler.shell.git.checkout.index import BEFORE
+from reconciler.shell.git.checkout.moves import BEFORE
+from reconciler.shell.git.command import CheckoutBusy, GitError
 from reconciler.shell.git.commits import write_commit
-from reconciler.shell.git.errors import CheckoutBusy, GitError
-from reconciler.shell.git.identity import CommitIdentity
 from reconciler.shell.git.journal import entries, held_entry, journalled
 from reconciler.shell.git.publish import publish
 from reconciler.shell.git.recovery import recover
-from reconciler.shell.git.repository import Repository
+from reconciler.shell.git.repository import CommitIdentity, Repository
 from reconciler.shell.processes import identity as processes
 from reconciler.shell.processes.identity import ProcessIdentity, this_process
 from tests.shell.left_behind import leave_behind

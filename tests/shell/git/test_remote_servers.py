@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from reconciler.errors import UsageError
-from reconciler.shell.git.errors import GitError, RemoteMisconfigured, RemoteUnreachable
-from reconciler.shell.git.remotes.access import Access
+from reconciler.shell.git.command import GitError, RemoteMisconfigured, RemoteUnreachable
 from reconciler.shell.git.remotes.mirror import Mirror
+from reconciler.shell.git.remotes.remote import Access
 from tests.shell.git.test_mirror import commit
 from tests.shell.remote_servers import (
     Certificate,

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from reconciler.errors import UsageError
+from reconciler.shell.git.history import find_roots
 from reconciler.shell.git.repository import Repository
-from reconciler.shell.git.root_folders import find_roots
 from tests.shell.repositories import new_checkout
 
 MARKED = ("teams/a", "teams/b", "teams/b/inner", "regions/eu/west", "x")

@@ -6,14 +6,21 @@ from pathlib import Path
 import pytest
 
 from reconciler.core.changes import WriteFile
-from reconciler.core.commit_purpose import CommitPurpose, Purpose
+from reconciler.core.message import CommitPurpose, Purpose
 from reconciler.errors import UsageError
 from reconciler.shell.git.commits import write_commit
 from reconciler.shell.git.history import read_commit
 from reconciler.shell.git.objects import list_files
 from reconciler.shell.git.repository import Repository
-from reconciler.shell.git.signatures import AllowedKeys, Signature, read_signatures
-from reconciler.shell.git.signing import CommitSigning, KeyFormat, SigningKey, tried
+from reconciler.shell.git.signing import (
+    AllowedKeys,
+    CommitSigning,
+    KeyFormat,
+    Signature,
+    SigningKey,
+    read_signatures,
+    tried,
+)
 from tests.shell.fleet import DAEMON
 from tests.shell.keys import allowing, commit_signed, gpg_home, new_ssh_key, run
 from tests.shell.repositories import NOW, git, new_checkout

@@ -8,8 +8,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from reconciler.errors import UsageError
-from reconciler.shell.git.signatures import AllowedKeys
-from reconciler.shell.git.signing import KeyFormat, SigningKey, tried
+from reconciler.shell.git.signing import AllowedKeys, KeyFormat, SigningKey, tried
 from tests.shell.git.test_signing import opened, problems, written
 from tests.shell.keys import allowing, new_ssh_key, run
 from tests.shell.repositories import NOW

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from reconciler.shell.git.objects import list_files
-from reconciler.shell.git.remotes import upkeep as upkeep_module
+from reconciler.shell.git.remotes import mirror_folder as upkeep_module
 from reconciler.shell.git.remotes.mirror import Mirror
-from reconciler.shell.git.remotes.upkeep import EVERY_SECONDS, Upkeep
+from reconciler.shell.git.remotes.mirror_folder import EVERY_SECONDS, Upkeep
 from tests.shell.fleet import EXAMPLE, eventually, running
 from tests.shell.git.test_mirror import commit
 from tests.shell.repositories import Checkout, git, new_bare

@@ -14,17 +14,14 @@ from reconciler.core.changes import Change, DeleteFile, WriteFile
 from reconciler.shell.git import recovery
 from reconciler.shell.git.checkout import worktree
 from reconciler.shell.git.checkout.checkouts import find_checkouts
-from reconciler.shell.git.checkout.index import locked_index
-from reconciler.shell.git.checkout.merged_move import CheckoutMove, refusal_of_move
+from reconciler.shell.git.checkout.moves import CheckoutMove, locked_index, refusal_of_move
 from reconciler.shell.git.checkout.worktree import advance
-from reconciler.shell.git.command import Finished
+from reconciler.shell.git.command import CheckoutBusy, Finished, GitError, LostRace
 from reconciler.shell.git.commits import write_commit
-from reconciler.shell.git.errors import CheckoutBusy, GitError, LostRace
-from reconciler.shell.git.identity import CommitIdentity
 from reconciler.shell.git.journal import HeldEntry, journalled
 from reconciler.shell.git.publish import BranchMove, publish_together
 from reconciler.shell.git.recovery import recover
-from reconciler.shell.git.repository import Repository
+from reconciler.shell.git.repository import CommitIdentity, Repository
 from tests.shell.repositories import ENVIRONMENT, NOW, Checkout, git, new_bare, new_checkout
 
 ROOT = Path(__file__).parent.parent.parent.parent
@@ -556,7 +553,7 @@ def test_a_git_folder_elsewhere_is_no_hindrance(tmp_path: Path) -> None:
 KILLED = """
 import os, sys
 from pathlib import Path
-from reconciler.shell.git.checkout import index, worktree
+from reconciler.shell.git.checkout import moves, worktree
 from reconciler.shell.git.repository import Repository
 
 def die(*_, **__):
@@ -579,7 +576,7 @@ match sys.argv[1]:
     case "swapped": worktree.publish_together = then_die(worktree.publish_together)
     case "half": worktree._move = half
     case "moved": worktree._move = then_die(worktree._move)
-    case "installed": index.LockedIndex.install = then_die(index.LockedIndex.install)
+    case "installed": moves.LockedIndex.install = then_die(moves.LockedIndex.install)
 worktree.advance(Repository.open(Path.cwd()), "main", old=sys.argv[2], new=sys.argv[3])
 """
 

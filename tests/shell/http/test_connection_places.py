@@ -8,12 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.shell.http.connection_places import (
-    MOST_CONNECTIONS,
-    RESERVED,
-    SHARE,
-    ConnectionPlaces,
-)
+from reconciler.shell.http.listener import MOST_CONNECTIONS, RESERVED, SHARE, ConnectionPlaces
 from reconciler.shell.http.trusted_proxies import client_of
 from tests.cli.options.test_operation import port_in
 from tests.shell.fleet import eventually, new_fleet, running

@@ -15,10 +15,9 @@ from reconciler.shell.daemon.events import (
     PassFailed,
     PassFinished,
 )
-from reconciler.shell.git.errors import RemoteUnreachable
+from reconciler.shell.git.command import RemoteUnreachable
 from reconciler.shell.http.listener import Address, Listener, parse_address
-from reconciler.shell.passes.pass_report import PassReport
-from reconciler.shell.passes.pass_summary import summary_of
+from reconciler.shell.passes.pass_report import PassReport, summary_of
 from reconciler.shell.reading.sources import Heads
 from tests.shell.listening import MOMENT, SECRET, served
 

@@ -15,13 +15,12 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.manifests.text.limits import MAX_READ_BYTES
-from reconciler.shell.git.command import Finished, Git
-from reconciler.shell.git.errors import GitKilled
+from reconciler.manifests.text.raw import MAX_READ_BYTES
+from reconciler.shell.git.command import Finished, Git, GitKilled
 from reconciler.shell.git.history import CommitRecord, read_commits
 from reconciler.shell.git.objects import object_sizes
 from reconciler.shell.git.repository import Repository
-from reconciler.shell.git.signatures import AllowedKeys, Signature, read_signatures
+from reconciler.shell.git.signing import AllowedKeys, Signature, read_signatures
 from reconciler.shell.passes import trust
 from tests.shell.guarded import Guarded, new_guarded
 from tests.shell.keys import commit_signed, new_ssh_key

@@ -2,7 +2,7 @@
 
 from datetime import UTC
 
-from reconciler.shell.clock import Clock, SystemClock
+from reconciler.shell.resources import Clock, SystemClock
 from tests.shell.repositories import NOW, FixedClock
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.shell.passes.clock_behind import ClockBehind
+from reconciler.shell.passes.one_pass import ClockBehind
 from tests.shell.fleet import EXAMPLE, Clock, load_world, new_fleet, new_passes, passed_at, run_pass
 from tests.shell.repositories import NOW, Checkout
 

@@ -8,7 +8,7 @@ from structlog.testing import capture_logs
 from reconciler.core.changes import Outcome
 from reconciler.shell.daemon.serve_branch import Daemon
 from reconciler.shell.passes.one_pass import Passes
-from reconciler.shell.passes.pass_summary import summary_of
+from reconciler.shell.passes.pass_report import summary_of
 from reconciler.shell.reports.metrics import Metrics
 from tests.cli.history import SCALED, SHOP
 from tests.shell.daemon.test_daemon import Steps

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.shell.git.errors import LostRace
-from reconciler.shell.passes.clock_behind import ClockBehind
+from reconciler.shell.git.command import LostRace
+from reconciler.shell.passes.one_pass import ClockBehind
 from tests.builders import (
     after,
     cluster,

@@ -15,13 +15,13 @@ from reconciler.model.moments import format_moment
 from reconciler.model.world import World
 from reconciler.shell.daemon.events import DaemonEvent, PassFinished
 from reconciler.shell.daemon.serve_branch import Daemon
-from reconciler.shell.git.checkout.kept_edits import KeptEdit
-from reconciler.shell.git.errors import LostRace
+from reconciler.shell.git.checkout.moves import KeptEdit
+from reconciler.shell.git.command import LostRace
 from reconciler.shell.git.remotes.mirror import Mirror
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.passes.branches import LocalBranch, RemoteBranch
 from reconciler.shell.passes.one_pass import MOST_DECISIONS, Passes
-from reconciler.shell.passes.pass_commit import commit_pass
+from reconciler.shell.passes.pass_report import commit_pass
 from reconciler.shell.passes.turns import PassDropped
 from tests.builders import cluster, deployment, path_of, policy, rebalancer, text
 from tests.shell.counted import CommandLog

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.shell.git.checkout.worktree import advance_together
-from reconciler.shell.git.errors import GitError, LostRace
+from reconciler.shell.git.command import GitError, LostRace
 from reconciler.shell.git.journal import StepUnfinished, entries, journalled, read_entry
 from reconciler.shell.git.publish import BranchMove, publish_together
 from reconciler.shell.git.repository import Repository

@@ -12,13 +12,12 @@ from structlog.testing import capture_logs
 from reconciler.core.record import last_pass
 from reconciler.model.world import World
 from reconciler.shell.daemon.serve_branch import Daemon
-from reconciler.shell.git.errors import GitError
+from reconciler.shell.git.command import GitError
 from reconciler.shell.git.repository import Repository
-from reconciler.shell.git.signatures import AllowedKeys, Signature, read_signatures
+from reconciler.shell.git.signing import AllowedKeys, Signature, read_signatures
 from reconciler.shell.passes import trust
-from reconciler.shell.passes.kept_commits import ACCEPTED
-from reconciler.shell.passes.pass_commit import commit_pass
-from reconciler.shell.passes.trust import NothingTrusted, RefusedCommit
+from reconciler.shell.passes.pass_report import commit_pass
+from reconciler.shell.passes.trust import ACCEPTED, NothingTrusted, RefusedCommit
 from reconciler.shell.reports.metrics import Metrics
 from tests.shell.daemon.test_daemon import Steps, served_by
 from tests.shell.fleet import Clock, decisions, load_world

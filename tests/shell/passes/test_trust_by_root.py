@@ -8,12 +8,11 @@ from pathlib import Path
 import pytest
 
 from reconciler.cli.main import run
-from reconciler.shell.git.signatures import AllowedKeys
+from reconciler.shell.git.signing import AllowedKeys
 from reconciler.shell.passes.branch_delivery import BranchDelivery
 from reconciler.shell.passes.branches import LocalBranch
-from reconciler.shell.passes.kept_commits import ACCEPTED
 from reconciler.shell.passes.one_pass import Passes
-from reconciler.shell.passes.trust import Trust
+from reconciler.shell.passes.trust import ACCEPTED, Trust
 from tests.shell.daemon.test_roots import ROOTS, fleets
 from tests.shell.fleet import Clock, decisions, load_world, new_passes
 from tests.shell.guarded import DOWN, FRONTEND_OUTPUT

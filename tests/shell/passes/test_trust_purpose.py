@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.core.changes import Change, DeleteFile, WriteFile
-from reconciler.core.commit_purpose import CommitPurpose, Purpose
+from reconciler.core.message import CommitPurpose, Purpose
 from reconciler.shell.git.commits import write_commit
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.git.signing import CommitSigning

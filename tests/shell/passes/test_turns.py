@@ -11,11 +11,10 @@ from threading import Event
 import pytest
 
 from reconciler.shell.daemon.events import DaemonEvent, PassFailed, PassFinished
-from reconciler.shell.daemon.roots import run_beside
 from reconciler.shell.daemon.serve_branch import Daemon
-from reconciler.shell.daemon.watch import Wakeups
-from reconciler.shell.git.checkout.kept_edits import KeptEdit
-from reconciler.shell.git.errors import GitError, RemoteRefused
+from reconciler.shell.daemon.watch import Wakeups, run_beside
+from reconciler.shell.git.checkout.moves import KeptEdit
+from reconciler.shell.git.command import GitError, RemoteRefused
 from reconciler.shell.git.remotes.mirror import Mirror
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.passes.branches import LocalBranch, RemoteBranch

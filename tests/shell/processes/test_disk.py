@@ -11,7 +11,7 @@ import pytest
 
 from reconciler.cli.main import run
 from reconciler.shell.git.command import Finished, Git
-from reconciler.shell.processes.disk import refusal, refusal_of, user_named
+from reconciler.shell.processes.limits import refusal, refusal_of, user_named
 from tests.shell.fleet import eventually, new_fleet, reconciler, running
 
 FULL = 'the disk that holds "/f" is full; free some space and try again'

@@ -9,7 +9,7 @@ import pytest
 HOLDS_AND_FREES = """
 import ctypes
 from benchmarks.own_process import resident_megabytes
-from reconciler.shell.processes.freed_memory import give_back
+from reconciler.shell.processes.limits import give_back
 
 libc = ctypes.CDLL(None)
 libc.malloc.restype, libc.malloc.argtypes = ctypes.c_void_p, [ctypes.c_size_t]

@@ -2,7 +2,7 @@
 
 import os
 
-from reconciler.shell.processes.idle_lines import lines_of
+from reconciler.shell.processes.signals import lines_of
 
 
 def test_lines_come_whole_however_they_are_written() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.shell.reading.kept.entry_table import CHECK_BYTES
+from reconciler.shell.reading.tables import CHECK_BYTES
 
 
 def cut(place: Path) -> None:

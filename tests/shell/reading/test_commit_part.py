@@ -10,16 +10,13 @@ from pathlib import Path
 import pytest
 
 from reconciler.core.dialects import KINDS
-from reconciler.model.repository_layout import RepositoryLayout
+from reconciler.model.identity import RepositoryLayout
 from reconciler.model.world import World
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.reading.commit_part import Names
-from reconciler.shell.reading.document_cache import DocumentCache
-from reconciler.shell.reading.file_index import INDEX
-from reconciler.shell.reading.kept.entry_table import EntryTable
 from reconciler.shell.reading.load import Loader
-from reconciler.shell.reading.part_reader import PartReader
-from reconciler.shell.reading.present_keys import keys_of, present_keys
+from reconciler.shell.reading.parts import PartReader, keys_of, present_keys
+from reconciler.shell.reading.tables import INDEX, DocumentCache, EntryTable
 from reconciler.shell.reading.trees import GitTrees
 from reconciler.shell.resources import load_schemas
 from tests.builders import Body, configmap, deployment, path_of, text

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from reconciler.core.dialects import KINDS
-from reconciler.model.repository_layout import RepositoryLayout
+from reconciler.model.identity import RepositoryLayout
 from reconciler.model.world import World
 from reconciler.shell.git.repository import Repository
-from reconciler.shell.reading.document_cache import MOST_BYTES, NAME, DocumentCache
 from reconciler.shell.reading.load import Loader
+from reconciler.shell.reading.tables import MOST_DOCUMENT_BYTES, NAME, DocumentCache
 from reconciler.shell.reading.trees import GitTrees
 from reconciler.shell.resources import load_schemas
 from tests.builders import configmap, deployment, path_of, policy, text
@@ -37,7 +37,7 @@ def checkout(tmp_path: Path) -> Checkout:
 
 def documents_in(folder: Path, build: str = "this", **more: int) -> DocumentCache:
     """A cache that is asked about few files, too."""
-    bounds = {"few": 0, "most_bytes": MOST_BYTES, **more}
+    bounds = {"few": 0, "most_bytes": MOST_DOCUMENT_BYTES, **more}
     return DocumentCache(folder, lambda: build, KINDS, **bounds, stamp=lambda: build)
 
 
@@ -206,7 +206,7 @@ def test_saving_goes_by_pieces(
     checkout: Checkout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A daemon writes a little after each pass, and is told whether more is left."""
-    monkeypatch.setattr("reconciler.shell.reading.document_cache.PIECE", COUNT)
+    monkeypatch.setattr("reconciler.shell.reading.tables.PIECE", COUNT)
     documents = documents_in(tmp_path / "documents")
     load(checkout, documents)
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from reconciler.model.repository_layout import RepositoryLayout
+from reconciler.model.identity import RepositoryLayout
 from reconciler.model.world import World
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.reading.load import Loader

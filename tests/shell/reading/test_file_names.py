@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.core.inputs.input_files import InputFiles
-from reconciler.manifests.file_names import is_escaped, is_manifest_name, shown_path, stored_path
+from reconciler.core.inputs.index import InputFiles
+from reconciler.manifests.paths import is_escaped, is_manifest_name, shown_path, stored_path
 from tests.builders import cluster, deployment, groups, path_of, policy, text
 from tests.shell.fleet import (
     Clock,

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from reconciler.shell.reading.format_guard import NewerFormat
+from reconciler.shell.reading.load import NewerFormat
 from tests.shell.daemon.test_daemon import served
 from tests.shell.fleet import ROOT, Clock, load_world, new_fleet, new_passes, run_pass
 from tests.shell.repositories import NOW, Checkout, new_checkout

@@ -3,8 +3,8 @@
 import gc
 from pathlib import Path
 
-from reconciler.core.inputs.file_validation import FileValidation
-from reconciler.model.repository_layout import RepositoryLayout
+from reconciler.core.inputs.validation import FileValidation
+from reconciler.model.identity import RepositoryLayout
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.reading.load import Loader
 from reconciler.shell.reading.trees import GitTrees

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.model.repository_layout import RepositoryLayout
+from reconciler.model.identity import RepositoryLayout
 from reconciler.model.world import World
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.reading.load import Loader

@@ -7,7 +7,7 @@ from pathlib import Path
 from reconciler.model.decision import CauseKind
 from reconciler.shell.daemon.serve_branch import Daemon
 from reconciler.shell.git.history import read_commit
-from reconciler.shell.passes.pass_summary import REBALANCER_STATES
+from reconciler.shell.passes.pass_report import REBALANCER_STATES
 from reconciler.shell.reports.metrics import Metrics
 from tests.cli.history import SCALED
 from tests.shell.daemon.test_daemon import Steps

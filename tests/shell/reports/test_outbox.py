@@ -8,8 +8,8 @@ import httpx
 import pytest
 from structlog.testing import capture_logs
 
-from reconciler.cli.options.secret_files import read_secret
-from reconciler.shell.git.masking import HiddenTexts
+from reconciler.cli.operation import read_secret
+from reconciler.shell.git.command import HiddenTexts
 from reconciler.shell.renewed_secret import RenewedSecret
 from reconciler.shell.reports.forges import CommitStatus, StatusState, open_forge
 from reconciler.shell.reports.outbox import ATTEMPTS, ROOM, Outbox, OutgoingRequest, new_client

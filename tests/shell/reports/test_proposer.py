@@ -9,15 +9,13 @@ import httpx
 import pytest
 from structlog.testing import capture_logs
 
-from reconciler.audit.previews.permission import permitted_file
+from reconciler.audit.previews.wording import permitted_file
 from reconciler.cli.main import run
 from reconciler.model.settings import decode_settings
 from reconciler.shell.daemon.events import PassFinished
-from reconciler.shell.git.masking import mask_of
-from reconciler.shell.passes.pass_report import PassReport
-from reconciler.shell.passes.pass_summary import summary_of
-from reconciler.shell.reports.forges import open_forge
-from reconciler.shell.reports.merge_requests import MergeRequests
+from reconciler.shell.git.command import mask_of
+from reconciler.shell.passes.pass_report import PassReport, summary_of
+from reconciler.shell.reports.forges import MergeRequests, open_forge
 from reconciler.shell.reports.proposer import Proposer
 from tests.builders import cluster, cluster_policy, deployment, text
 from tests.shell.fake_forge import TOKEN, FakeForge, forge_server

@@ -10,13 +10,11 @@ import pytest
 from reconciler.core.reconcile import reconcile
 from reconciler.shell.daemon.events import Observer
 from reconciler.shell.daemon.serve_branch import Daemon
-from reconciler.shell.git.errors import RemoteUnreachable
-from reconciler.shell.git.masking import mask_of
+from reconciler.shell.git.command import RemoteUnreachable, mask_of
 from reconciler.shell.passes import one_pass as module
-from reconciler.shell.reports.event_reporter import EventReporter
 from reconciler.shell.reports.forges import CommitStatus, StatusState
 from reconciler.shell.reports.outbox import OutgoingRequest
-from reconciler.shell.reports.status_reporter import StatusReporter
+from reconciler.shell.reports.reporters import EventReporter, StatusReporter
 from tests.shell.daemon.test_daemon import Steps
 from tests.shell.fleet import EXAMPLE, Clock, new_fleet, new_passes
 from tests.shell.receivers import Received

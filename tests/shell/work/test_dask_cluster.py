@@ -15,11 +15,10 @@ import pytest
 
 from reconciler.errors import ShellError, UsageError
 from reconciler.shell.resources import package_digest
-from reconciler.shell.work import dask_cluster
-from reconciler.shell.work.dask_cluster import open_cluster
+from reconciler.shell.work import dask as dask_cluster
+from reconciler.shell.work.dask import open_cluster
 from reconciler.shell.work.executors import results_of
-from reconciler.shell.work.proofs import prove_stretch
-from reconciler.shell.work.sent_history import Stretch, cut_stretch
+from reconciler.shell.work.proofs import Stretch, cut_stretch, prove_stretch
 from reconciler.version import __version__
 from tests.cli.history import answer, told_fleet
 from tests.shell.dask_processes import OTHER_BUILD, Cluster, cluster_in, new_tls_files

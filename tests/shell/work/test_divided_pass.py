@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.core.divided.pieces import divide
+from reconciler.core.divided import divide
 from reconciler.shell.passes.pass_report import PassReport
 from reconciler.shell.work.divided_pass import decide_divided
 from tests.builders import text

@@ -10,8 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from reconciler.shell.work.executors import AHEAD, Workers, results_of
-from reconciler.shell.work.workers import start_pool
+from reconciler.shell.work.executors import AHEAD, Workers, results_of, start_pool
 
 DEADLY = 5
 

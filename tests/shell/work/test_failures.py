@@ -4,10 +4,9 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
 
-from reconciler.audit.previews.resilience import assess, clusters_of
-from reconciler.shell.work.executors import Workers
+from reconciler.audit.previews.edits import assess, clusters_of
+from reconciler.shell.work.executors import Workers, start_pool
 from reconciler.shell.work.failures import LEAST, assess_all
-from reconciler.shell.work.workers import start_pool
 from tests.cli.history import told_fleet
 from tests.shell.fleet import load_world
 from tests.shell.repositories import NOW

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.cli.daemon.worker_root import check_worker
+from reconciler.cli.root_workers import check_worker
 from reconciler.errors import ShellError
-from reconciler.model.repository_layout import RepositoryLayout
+from reconciler.model.identity import RepositoryLayout
 from reconciler.shell.resources import package_digest
 from reconciler.shell.work import fit_workers
-from reconciler.shell.work.dask_cluster import NamedWorkers
+from reconciler.shell.work.dask import NamedWorkers
 from reconciler.shell.work.fit_workers import FitWorkers
 from reconciler.shell.work.held_roots import RootPlace
 from reconciler.version import __version__

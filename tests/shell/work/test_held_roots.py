@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.model.repository_layout import RepositoryLayout
+from reconciler.model.identity import RepositoryLayout
 from reconciler.shell.daemon.events import PassFailure
-from reconciler.shell.git.masking import mask_of
+from reconciler.shell.git.command import mask_of
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.passes.branches import LocalBranch
-from reconciler.shell.passes.pass_summary import PassSummary
+from reconciler.shell.passes.pass_report import PassSummary
 from reconciler.shell.work.held_roots import HeldRoots, OpenedRoot, RootPiece, RootPlace
 from tests.shell.daemon.test_roots import ROOTS, fleets
 from tests.shell.fleet import DAEMON, Clock, passes_of

@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 
 from reconciler.audit.history.revisions import Commit
-from reconciler.audit.proofs.proof import Proof, ProofState
-from reconciler.audit.proofs.proof_differences import ProofFinding
-from reconciler.cli.printing import history_proofs
-from reconciler.model.repository_layout import RepositoryLayout
-from reconciler.shell.work.proof_record import ProofRecord, open_record
+from reconciler.audit.proof import Proof, ProofFinding, ProofState
+from reconciler.cli import verify
+from reconciler.model.identity import RepositoryLayout
+from reconciler.shell.work.proofs import ProofRecord, open_record
 from tests.cli.history import SHOP, answer, told_fleet
 from tests.shell.repositories import Checkout, git
 
@@ -23,7 +22,7 @@ MOMENT = datetime(2026, 11, 20, tzinfo=UTC)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of records, which are kept of short histories, too."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(history_proofs, "FEW", 0)
+    monkeypatch.setattr(verify, "FEW", 0)
     return tmp_path / "cache/reconciler/proofs"
 
 
@@ -112,7 +111,7 @@ def test_each_root_has_its_own_record(file: Path) -> None:
 
 def test_other_code_has_its_own_record(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It might decide otherwise."""
-    monkeypatch.setattr("reconciler.shell.work.proof_record.package_digest", lambda: "other")
+    monkeypatch.setattr("reconciler.shell.work.proofs.package_digest", lambda: "other")
 
     assert [False] * 4 == recorded(file.parent)
 

@@ -8,14 +8,12 @@ from pathlib import Path
 import pytest
 
 from reconciler.audit.history.revisions import Commit
-from reconciler.audit.proofs.proof import Proof, ProofState
-from reconciler.model.repository_layout import RepositoryLayout
+from reconciler.audit.proof import Proof, ProofState
+from reconciler.model.identity import RepositoryLayout
 from reconciler.model.world import RULES
 from reconciler.shell.reading.revisions import GitRevisions
-from reconciler.shell.work.executors import Workers
-from reconciler.shell.work.proofs import Prover, prove_all, prove_stretch
-from reconciler.shell.work.sent_history import cut_stretch
-from reconciler.shell.work.workers import start_pool
+from reconciler.shell.work.executors import Workers, start_pool
+from reconciler.shell.work.proofs import Prover, cut_stretch, prove_all, prove_stretch
 from tests.cli.history import SHOP, told_fleet
 from tests.shell.fleet import EXAMPLE, MANIFESTS, new_fleet, run_pass
 from tests.shell.repositories import Checkout

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.shell.work.root_shares import RootShares
+from reconciler.shell.work.root_workers import RootShares
 
 ROOTS = tuple(f"r{number}" for number in range(20))
 WORKERS = ("a", "b", "c", "d")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.cli.main import run
-from reconciler.shell.work.dask_cluster import NamedWorkers
+from reconciler.shell.work.dask import NamedWorkers
 from reconciler.shell.work.held_roots import held_roots
 from tests.shell.daemon.test_roots import LATER, ROOTS
 from tests.shell.daemon.test_run_remote import clone

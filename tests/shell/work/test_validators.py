@@ -11,11 +11,10 @@ import pytest
 
 from reconciler.core.dialects import KINDS
 from reconciler.core.inputs.admissions import ADMISSIONS
-from reconciler.core.inputs.document_rules import Rules
-from reconciler.core.inputs.file_validation import FileValidation
+from reconciler.core.inputs.validation import FileValidation, Rules
 from reconciler.errors import ShellError
 from reconciler.manifests.schemas.violations import Violation
-from reconciler.manifests.text.limits import Oversized
+from reconciler.manifests.text.raw import Oversized
 from reconciler.model.body import Body
 from reconciler.shell.resources import load_schemas
 from reconciler.shell.work.validators import PIECE, File, file_validators

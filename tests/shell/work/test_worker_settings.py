@@ -9,12 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.cli.daemon.worker_root import open_root
+from reconciler.cli.root_workers import open_root
 from reconciler.errors import UsageError
-from reconciler.model.repository_layout import RepositoryLayout
-from reconciler.shell.git.masking import forms_of
-from reconciler.shell.work.held_roots import RootPlace
-from reconciler.shell.work.worker_folder import claimed_folder
+from reconciler.model.identity import RepositoryLayout
+from reconciler.shell.git.command import forms_of
+from reconciler.shell.work.held_roots import RootPlace, claimed_folder
 from tests.shell.fleet import DAEMON, eventually
 from tests.shell.keys import new_ssh_key
 from tests.shell.remote_servers import basic, new_certificate, web_server

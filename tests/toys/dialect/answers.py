@@ -2,15 +2,12 @@
 
 from collections.abc import Iterator
 
-from reconciler.dialects.cluster_report import ClusterReport
-from reconciler.dialects.draining import Draining
-from reconciler.dialects.tree_node import TreeNode, node_of, status_in
-from reconciler.dialects.view import View
+from reconciler.dialects.view import ClusterReport, Draining, TreeNode, View, node_of, status_in
 from reconciler.manifests.columns import NONE, ColumnTable, Row, status_of, taints
 from reconciler.model.body import Body
+from reconciler.model.decision import NORMAL, ObjectEvent, OutputChange, UpstreamEvent
 from reconciler.model.fields import bodies, mapping, strings, text
 from reconciler.model.identity import ObjectKey
-from reconciler.model.upstream_event import NORMAL, ObjectEvent, OutputChange, UpstreamEvent
 from reconciler.model.world import World
 from tests.toys.dialect.berth import on
 from tests.toys.dialect.dialect import BERTH, SITE

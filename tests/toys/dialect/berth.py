@@ -8,8 +8,15 @@ from reconciler.dialects.contract import RescheduleTrigger
 from reconciler.dialects.object_pass import Part
 from reconciler.manifests.admission import admit
 from reconciler.model.body import Body
-from reconciler.model.decision import Cause, CauseKind, Decision, Placed
-from reconciler.model.explanation import ClusterAnswer, ClusterVerdict, Explanation
+from reconciler.model.decision import (
+    Cause,
+    CauseKind,
+    ClusterAnswer,
+    ClusterVerdict,
+    Decision,
+    Explanation,
+    Placed,
+)
 from reconciler.model.fields import bodies, mapping, number, pairs_or_none, strings, text
 from reconciler.model.identity import ClusterName
 from reconciler.model.labels import LabelSelector, labels_of, matches

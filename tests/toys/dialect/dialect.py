@@ -7,7 +7,7 @@ from reconciler.dialects.contract import Dialect, DialectMemory
 from reconciler.dialects.importer import Importer
 from reconciler.dialects.renderer import Renderers
 from reconciler.manifests.schemas.violations import Admission
-from reconciler.model.known_kinds import ApiKind, Kind, KnownKinds, Writer
+from reconciler.model.kinds import ApiKind, Kind, KnownKinds, Writer
 
 if TYPE_CHECKING:
     from reconciler.dialects.view import View

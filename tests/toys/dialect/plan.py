@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from reconciler.dialects.contract import Plan, RescheduleTrigger
-from reconciler.dialects.object_boundary import FaultPlace, place_of, unforeseen
-from reconciler.dialects.object_pass import ObjectPass, Part
+from reconciler.dialects.object_pass import FaultPlace, ObjectPass, Part, place_of, unforeseen
 from reconciler.errors import UserError
+from reconciler.manifests.admission import is_suspended
 from reconciler.manifests.paths import is_frozen
-from reconciler.manifests.suspension import is_suspended
 from reconciler.model.body import Body
 from reconciler.model.decision import Cause, CauseKind, Decision
 from reconciler.model.identity import ObjectKey, group_of

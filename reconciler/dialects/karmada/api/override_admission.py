@@ -1,18 +1,18 @@
-"""What Karmada's validating webhooks refuse in override policies of both scopes."""
+"""What Karmada's webhooks refuse in override policies of both scopes, and what they fill in.
 
-from collections.abc import Iterator
+The mutating webhook knows OverridePolicy only; a ClusterOverridePolicy is stored as it is written.
+The rules for selectors apply to policies of any kind.
+"""
 
-from reconciler.dialects.karmada.api.cluster_metadata import MOST_ANNOTATIONS
-from reconciler.dialects.karmada.api.override_defaults import mutated_override
-from reconciler.dialects.karmada.api.selector_admission import (
-    refuse_field_selector,
-    refuse_selector_namespaces,
-)
+from collections.abc import Iterator, Mapping
+
+from reconciler.dialects.karmada.api.cluster_admission import MOST_ANNOTATIONS
+from reconciler.manifests.identity import DEFAULT_NAMESPACE
 from reconciler.manifests.schemas.violations import Violation
 from reconciler.model.body import Body
-from reconciler.model.fields import bodies, mapping, text
+from reconciler.model.fields import bodies, mapping, mapping_or_none, text
 from reconciler.model.labels import is_label_key, is_label_value
-from reconciler.model.message_text import shown
+from reconciler.model.text import shown
 
 COUNTED = (
     "plaintext",
@@ -40,7 +40,7 @@ def refuse_override_policy(body: Body) -> tuple[Violation, ...]:
         *refuse_field_selector(mapping(spec, "targetCluster"), "/spec/targetCluster"),
         *_exclusive(spec),
         *refuse_selector_namespaces(body, spec),
-        *(one for position, rule in enumerate(rules) for one in _rule(rule, position)),
+        *(one for position, rule in enumerate(rules) for one in _check_rule(rule, position)),
     )
 
 
@@ -62,7 +62,7 @@ def _exclusive(spec: Body) -> Iterator[Violation]:
             )
 
 
-def _rule(rule: Body, position: int) -> Iterator[Violation]:
+def _check_rule(rule: Body, position: int) -> Iterator[Violation]:
     """Yield what is wrong with one rule.
 
     Source: karmada@f8fdd02 pkg/util/validation/validation.go `ValidateOverrideRules`.
@@ -139,3 +139,124 @@ def _in_text(change: Body, at: str) -> Iterator[Violation]:
             if operator == "remove" and has:
                 message = "`value` must not be given where `operator` is remove"
                 yield Violation(f"{where}/value", "override-value", message, "no value")
+
+
+CHANGES: Mapping[str, Body] = {
+    "plaintext": {"path": "", "operator": "", "value": None},
+    "imageOverrider": {"component": "", "operator": ""},
+    "commandOverrider": {"containerName": "", "operator": ""},
+    "argsOverrider": {"containerName": "", "operator": ""},
+    "labelsOverrider": {"operator": ""},
+    "annotationsOverrider": {"operator": ""},
+    "fieldOverrider": {"fieldPath": ""},
+}
+"""The lists of changes, and what Go writes in their items where a field is absent."""
+
+_IN_TEXT: Body = {"subPath": "", "operator": "", "value": None}
+
+
+def mutated_override(body: Body) -> Body:
+    """Return the spec of an OverridePolicy as the webhook stores it: with the own namespace.
+
+    The webhook reads it into a Go value and writes it again, so empty lists vanish, and texts that
+    are absent become empty.
+
+    Source: karmada@f8fdd02 pkg/webhook/overridepolicy/mutating.go `Handle`, and the `json` tags of
+    pkg/apis/policy/v1alpha1/override_types.go.
+    """
+    spec = mapping(body, "spec")
+    own = text(mapping(body, "metadata"), "namespace") or DEFAULT_NAMESPACE
+    lists = {
+        "resourceSelectors": [_selector(one, own) for one in bodies(spec, "resourceSelectors")],
+        "overrideRules": [_default_rule(rule) for rule in bodies(spec, "overrideRules")],
+    }
+    written: dict[str, object] = {name: found for name, found in lists.items() if found}
+    target = mapping_or_none(spec, "targetCluster")
+    if target is not None:
+        written["targetCluster"] = _target(target)
+    return {**written, "overriders": _overriders(mapping(spec, "overriders"))}
+
+
+def _selector(selector: Body, own: str) -> Body:
+    told = {name: one for name, one in selector.items() if one not in (None, "")}
+    return {"apiVersion": "", "kind": "", "namespace": own, **told}
+
+
+def _default_rule(rule: Body) -> Body:
+    target = mapping_or_none(rule, "targetCluster")
+    clusters = {} if target is None else {"targetCluster": _target(target)}
+    return {**clusters, "overriders": _overriders(mapping(rule, "overriders"))}
+
+
+def _target(target: Body) -> Body:
+    """Return a selector of clusters without empty lists."""
+    return {name: one for name, one in target.items() if one not in (None, [])}
+
+
+def _overriders(overriders: Body) -> Body:
+    lists = {
+        name: [_change(name, one) for one in bodies(overriders, name)]
+        for name in CHANGES
+        if name in overriders
+    }
+    return {name: found for name, found in lists.items() if found}
+
+
+def _change(name: str, change: Body) -> Body:
+    """Return one change as Go writes it."""
+    optional = ("value",) if name in ("imageOverrider", "commandOverrider", "argsOverrider") else ()
+    told = {
+        field: one
+        for field, one in change.items()
+        if not (field in (*optional, "json", "yaml", "predicate") and one in (None, "", []))
+    }
+    for field in ("json", "yaml"):
+        if field in told and name == "fieldOverrider":
+            told[field] = [{**_IN_TEXT, **one} for one in bodies(told, field)]
+    predicate = mapping_or_none(told, "predicate")
+    if predicate is not None:
+        told["predicate"] = {"path": "", **predicate}
+    return {**CHANGES[name], **told}
+
+
+FIELD_KEYS = ("provider", "region", "zone")
+FIELD_OPERATORS = ("In", "NotIn")
+NAMESPACED = ("OverridePolicy", "PropagationPolicy")
+
+
+def refuse_field_selector(affinity: Body, at: str) -> Iterator[Violation]:
+    """Yield what is wrong with a selector of clusters by their fields, of which they have three.
+
+    Source: karmada@f8fdd02 pkg/util/validation/validation.go `ValidatePolicyFieldSelector`.
+    """
+    expressions = bodies(mapping(affinity, "fieldSelector"), "matchExpressions")
+    for position, expression in enumerate(expressions):
+        where = f"{at}/fieldSelector/matchExpressions/{position}"
+        for name, known in (("key", FIELD_KEYS), ("operator", FIELD_OPERATORS)):
+            if text(expression, name) not in known:
+                yield Violation(
+                    f"{where}/{name}",
+                    f"policy-field-{name}",
+                    f"{shown(text(expression, name))} must be one of {', '.join(known)}",
+                    ", ".join(known),
+                )
+
+
+def refuse_selector_namespaces(body: Body, spec: Body) -> Iterator[Violation]:
+    """Yield the selectors of a namespaced policy that name another namespace than its own.
+
+    Source: karmada@f8fdd02 pkg/webhook/propagationpolicy/validating.go `Handle`, and
+    pkg/webhook/overridepolicy/validating.go.
+    """
+    if body.get("kind") not in NAMESPACED:
+        return
+    own = text(mapping(body, "metadata"), "namespace") or DEFAULT_NAMESPACE
+    for position, selector in enumerate(bodies(spec, "resourceSelectors")):
+        namespace = text(selector, "namespace")
+        if namespace not in ("", own):
+            yield Violation(
+                f"/spec/resourceSelectors/{position}/namespace",
+                "policy-selector-namespace",
+                f"the namespace {shown(namespace)} must be the policy's own",
+                own,
+            )

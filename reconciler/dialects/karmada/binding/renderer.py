@@ -1,79 +1,74 @@
-"""What Karmada's bindings, and the Namespaces and quotas beside them, put onto clusters."""
+"""What Karmada's bindings, and the Namespaces and quotas beside them, put onto clusters.
+
+Each rendering names what it asks beside the binding and its workload; comparing the answers of two
+worlds shows what must be rendered again. Override policies are asked for by namespace and kind:
+those of the object's namespace, and those of the whole fleet. A cluster-scoped one may move an
+object to where others mean it; then the object depends on all of them.
+
+In a direct purge a workload leaves a cluster at once: its old copy goes before a new one comes.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
 
-from reconciler.dialects.cluster_reads import named
-from reconciler.dialects.copy_reports import CopyReports, CopyTable
-from reconciler.dialects.karmada.api.cluster_models import mutated_cluster
-from reconciler.dialects.karmada.api.clusters import (
+from reconciler.dialects.inventory import CopyReports, CopyTable
+from reconciler.dialects.karmada.api.binding import BINDINGS, decode_metadata, decode_status
+from reconciler.dialects.karmada.api.binding_spec import BindingSpec, decode_spec, requests_of
+from reconciler.dialects.karmada.api.cluster import (
     MemberCluster,
     Members,
+    TargetCluster,
     decode_cluster,
     members_of,
 )
-from reconciler.dialects.karmada.api.custom_kinds import decode_custom_kinds
-from reconciler.dialects.karmada.api.groups import CLUSTER
-from reconciler.dialects.karmada.api.interpreter import demand_of
+from reconciler.dialects.karmada.api.cluster_admission import mutated_cluster
+from reconciler.dialects.karmada.api.names import CLUSTER, POLICY_GROUP, decode_failover
 from reconciler.dialects.karmada.api.placement import is_divided
-from reconciler.dialects.karmada.api.policies import template_of
-from reconciler.dialects.karmada.api.quota.quota import QUOTA, Quota, decode_quota
-from reconciler.dialects.karmada.api.settings import decode_failover
-from reconciler.dialects.karmada.api.work.binding_metadata import (
-    BINDINGS,
-    decode_metadata,
-)
-from reconciler.dialects.karmada.api.work.binding_spec import (
-    BindingSpec,
-    decode_spec,
-    requests_of,
-)
-from reconciler.dialects.karmada.api.work.binding_status import decode_status
-from reconciler.dialects.karmada.api.work.hub_marks import HubMarks, decode_marks, permanent_id
-from reconciler.dialects.karmada.api.work.work_spec import keeps_objects
-from reconciler.dialects.karmada.binding.direct_purge import held_back
-from reconciler.dialects.karmada.binding.merged_targets import (
+from reconciler.dialects.karmada.api.policy import CLUSTER_WIDE, NAMESPACED, template_of
+from reconciler.dialects.karmada.api.quota import QUOTA, Quota, decode_quota
+from reconciler.dialects.karmada.api.work import HubMarks, decode_marks, keeps_objects, permanent_id
+from reconciler.dialects.karmada.api.workload import decode_custom_kinds, demand_of
+from reconciler.dialects.karmada.binding.replicas import replicas_path
+from reconciler.dialects.karmada.binding.works import (
+    RenderedBinding,
+    Rendering,
+    claimed,
     kept_clusters,
     leaving_targets,
     merged_targets,
+    render_binding,
+    render_namespace,
 )
-from reconciler.dialects.karmada.binding.render import RenderedBinding, Rendering, render_binding
-from reconciler.dialects.karmada.binding.render_namespace import render_namespace
-from reconciler.dialects.karmada.binding.render_reads import (
-    OVERRIDES,
-    binding_reads,
-    changed,
-    namespace_reads,
-    policy_read,
+from reconciler.dialects.karmada.detector.binding_draft import binding_key, claim_of, claimant
+from reconciler.dialects.karmada.detector.propagation import (
+    Propagation,
+    decode_propagation,
+    is_synced,
 )
-from reconciler.dialects.karmada.binding.revise_replicas import replicas_path
-from reconciler.dialects.karmada.binding.work_marks import claimed
-from reconciler.dialects.karmada.detector.binding_draft import binding_key
-from reconciler.dialects.karmada.detector.claim_marks import claim_of, claimant
-from reconciler.dialects.karmada.detector.namespace_sync import is_synced
-from reconciler.dialects.karmada.detector.propagation import Propagation, decode_propagation
-from reconciler.dialects.karmada.federatedresourcequota.render_quota import assigned, render_quota
-from reconciler.dialects.karmada.overridemanager.override_policy import (
+from reconciler.dialects.karmada.overridemanager.overrides import (
     OverridePolicies,
     OverridePolicy,
+    OverrideRule,
     decode_override_policy,
     index_overrides,
+    rules_for,
 )
-from reconciler.dialects.karmada.scheduler.failure import refused_before
+from reconciler.dialects.karmada.quotas import assigned, render_quota
+from reconciler.dialects.karmada.scheduler.plugins import refused_before
+from reconciler.dialects.reads import FLEET, NAMES, Question, Reads
+from reconciler.dialects.reads import cluster_named as named
 from reconciler.dialects.renderer import Affected, ClusterWork, NotRendered, Reach, Rendered
 from reconciler.errors import UserError
 from reconciler.model.body import Body
-from reconciler.model.content import at
-from reconciler.model.fields import mapping, text
-from reconciler.model.identity import ClusterName, ObjectKey, uid_of
-from reconciler.model.keyed_cache import AnswerCache
-from reconciler.model.known_kinds import Kind
+from reconciler.model.fields import at, bodies, mapping, text
+from reconciler.model.identity import ClusterName, ObjectKey, group_of, uid_of
+from reconciler.model.kinds import Kind
 from reconciler.model.labels import NAMESPACE_NAME
-from reconciler.model.resources import decode_resources
+from reconciler.model.quantity import decode_resources
+from reconciler.model.remembered import AnswerCache, differing_keys
 from reconciler.model.settings import Settings
-from reconciler.model.versioned import differing_keys
 from reconciler.model.world import WRITES_ASSUMED, Manifest, World
 
 NAMESPACE: Kind = ("", "Namespace")
@@ -394,3 +389,178 @@ def _view(manifest: Manifest, *, declared: bool) -> MemberCluster | None:
         return decode_cluster({**manifest.body, "spec": spec}, declared=declared)
     except UserError:
         return None
+
+
+OVERRIDES: tuple[Kind, ...] = (
+    (POLICY_GROUP, "ClusterOverridePolicy"),
+    (POLICY_GROUP, "OverridePolicy"),
+)
+POLICIES: tuple[Kind, ...] = ((POLICY_GROUP, CLUSTER_WIDE), (POLICY_GROUP, NAMESPACED))
+ALL_OVERRIDES: Question = ("overrides",)
+REPORTS: Reads = frozenset({("reports",)})
+"""What a binding asks that waits for a cluster to report a copy no longer."""
+ELSEWHERE = ("/spec/", "/data/", "/metadata/labels", "/metadata/annotations")
+"""Where changes leave an object the kind and the namespace that it has."""
+
+
+def _meant(namespace: str, kind: Kind) -> Question:
+    """Return the question which override policies mean a kind in a namespace, `""` for any."""
+    return "overrides", namespace, *kind
+
+
+def policy_read(policy: ObjectKey) -> Question:
+    """Return the question what a policy asks of copies."""
+    return "policy", policy.kind, policy.namespace, policy.name
+
+
+ANY_KIND: Kind = ("", "")
+
+
+def binding_reads(
+    key: ObjectKey, body: Body, clusters: Iterable[ClusterName], overrides: OverridePolicies
+) -> Reads:
+    """Return what the rendering of a workload asks.
+
+    Args:
+        key: Of the workload.
+        body: It.
+        clusters: Where it goes.
+        overrides: All override policies.
+    """
+    return frozenset((*_overrides_read(key, body, overrides), *map(named, clusters)))
+
+
+def namespace_reads(key: ObjectKey, body: Body, overrides: OverridePolicies) -> Reads:
+    """Return what the rendering of a Namespace asks, which goes to every cluster."""
+    chosen = any(rule.target is not None for _, rule in rules_for(overrides.cluster_wide, body))
+    fleet = (FLEET,) if chosen else ()
+    return frozenset((*_overrides_read(key, body, overrides), NAMES, *fleet))
+
+
+def _overrides_read(key: ObjectKey, body: Body, overrides: OverridePolicies) -> Iterator[Question]:
+    for namespace in {"", key.namespace}:
+        yield _meant(namespace, key[:2])
+        yield _meant(namespace, ANY_KIND)
+    if any(_may_move(rule) for _, rule in rules_for(overrides.cluster_wide, body)):
+        yield ALL_OVERRIDES
+
+
+def _may_move(rule: OverrideRule) -> bool:
+    """Return whether a rule may give an object another kind or namespace."""
+    plain = (text(one, "path") for one in bodies(rule.overriders, "plaintext"))
+    fields = (text(one, "fieldPath") for one in bodies(rule.overriders, "fieldOverrider"))
+    return any(not path.startswith(ELSEWHERE) for path in (*plain, *fields))
+
+
+def changed(before: World, now: World) -> Iterator[Question]:
+    """Yield the questions that two worlds answer otherwise."""
+    if now.feedback is not before.feedback:
+        yield from REPORTS
+    for kind in OVERRIDES:
+        for one in _differing(before, now, kind):
+            yield ALL_OVERRIDES
+            yield from _means(decode_override_policy(one))
+    for kind in POLICIES:
+        yield from (policy_read(one.key) for one in _differing(before, now, kind))
+    for then, since in _pairs(before, now, CLUSTER):
+        if then is None or since is None:
+            yield NAMES
+        elif _asked(then) == _asked(since):
+            continue
+        yield FLEET
+        yield from (named(one.key.name) for one in (then, since) if one is not None)
+
+
+def _means(policy: OverridePolicy) -> Iterator[Question]:
+    """Yield the questions that an override policy answers."""
+    if not policy.selectors:
+        yield _meant(policy.key.namespace, ANY_KIND)
+    for one in policy.selectors:
+        named_kind = (group_of(one.api_version), one.kind) if one.kind else ANY_KIND
+        yield _meant(one.namespace, named_kind)
+
+
+def _differing(before: World, now: World, kind: Kind) -> Iterator[Manifest]:
+    """Yield the objects of a kind that differ, as they were and as they are."""
+    for pair in _pairs(before, now, kind):
+        yield from (one for one in pair if one is not None)
+
+
+def _pairs(
+    before: World, now: World, kind: Kind
+) -> Iterator[tuple[Manifest | None, Manifest | None]]:
+    """Yield the objects of a kind that differ, each as it was and as it is."""
+    if before.of_kind(*kind) is now.of_kind(*kind):
+        return
+    then = {one.key: one for one in before.of_kind(*kind)}
+    for since in now.of_kind(*kind):
+        was = then.pop(since.key, None)
+        if was is not since:
+            yield was, since
+    yield from ((gone, None) for gone in then.values())
+
+
+def _asked(cluster: Manifest) -> list[object]:
+    """Return what overrides ask of a cluster."""
+    spec = at(cluster.body, "spec")
+    fields = ("provider", "region", "zones", "zone")
+    return [at(cluster.body, "metadata").get("labels"), *(spec.get(one) for one in fields)]
+
+
+def _purged(binding: BindingSpec) -> frozenset[ClusterName]:
+    """Return the clusters that a workload leaves at once, and is not on for others."""
+    return frozenset(task.from_cluster for task in binding.tasks if task.directly).difference(
+        binding.held_on
+    )
+
+
+def old_copies(binding: BindingSpec, copies: CopyReports) -> tuple[ClusterName, ...]:
+    """Return the clusters that a workload leaves at once and that still report it, by name."""
+    key = binding.resource.key
+    return tuple(name for name in sorted(_purged(binding)) if copies.of(key, name) is not None)
+
+
+def newcomers(
+    binding: BindingSpec, targets: Iterable[TargetCluster], copies: CopyReports
+) -> frozenset[ClusterName]:
+    """Return the targets that get nothing yet: others still report what they are to lose first.
+
+    Targets that report a copy of their own run beside the old one as before. The wait ends with
+    the eviction, at the latest.
+
+    Unlike upstream: there a Work is looked at, which is gone when its finalizer is; here what the
+    cluster reports. Upstream updates no copy meanwhile, here those that run are.
+
+    Source: karmada@f8fdd02 pkg/controllers/binding/resource_binding_controller.go
+    `checkDirectPurgeOrphanWorks`.
+    """
+    if not old_copies(binding, copies):
+        return frozenset()
+    key = binding.resource.key
+    return frozenset(target.name for target in targets if copies.of(key, target.name) is None)
+
+
+def held_back(
+    binding: BindingSpec,
+    targets: Iterable[TargetCluster],
+    rendered: Rendered,
+    copies: Callable[[], CopyReports],
+) -> Rendered:
+    """Return what clusters get of a binding once the newcomers among them are left out.
+
+    Args:
+        binding: As it was decided.
+        targets: Its clusters.
+        rendered: What they get.
+        copies: Returns what all clusters report; it is asked only where a purge is direct.
+    """
+    if not _purged(binding):
+        return rendered
+    waiting = newcomers(binding, targets, copies())
+    return replace(
+        rendered,
+        works=tuple(one for one in rendered.works if one.cluster not in waiting),
+        failed=tuple(one for one in rendered.failed if one.cluster not in waiting),
+        kept=rendered.kept | waiting,
+        reads=REPORTS,
+    )

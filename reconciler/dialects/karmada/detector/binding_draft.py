@@ -1,21 +1,25 @@
-"""The binding of a workload: what a policy says of a template, kept beside what was decided."""
+"""The draft of a binding: what a policy wants of a workload, beside what was decided before.
 
-from collections.abc import Mapping, Sequence
+A label and annotations mark the policy that claims the binding. Dependencies are the Secrets,
+ConfigMaps and other objects that the pods of a workload mention.
+
+Source: karmada@f8fdd02 pkg/detector/claim.go; the claim stands on the binding here, since a
+person's file is never rewritten. What is delivered has it, as upstream's template does.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from reconciler.dialects.karmada.api.custom_kinds import BUILT_IN, CustomKinds
-from reconciler.dialects.karmada.api.groups import WORK_GROUP
-from reconciler.dialects.karmada.api.interpreter import demand_of
-from reconciler.dialects.karmada.api.placement import Placement, decode_placement
-from reconciler.dialects.karmada.api.policies import Policy, Template
-from reconciler.dialects.karmada.api.replica_requirements import ReplicaRequirements
-from reconciler.dialects.karmada.api.work.binding_metadata import (
+from reconciler.dialects.karmada.api.binding import (
     BINDING,
     CLUSTER_BINDING,
     BindingMetadata,
+    BindingStatus,
+    decode_marks,
     decode_metadata,
+    decode_status,
 )
-from reconciler.dialects.karmada.api.work.binding_spec import (
+from reconciler.dialects.karmada.api.binding_spec import (
     NO_REFERENCE,
     BindingSnapshot,
     BindingSpec,
@@ -24,18 +28,24 @@ from reconciler.dialects.karmada.api.work.binding_spec import (
     encode_priority,
     with_scheduling,
 )
-from reconciler.dialects.karmada.api.work.binding_status import BindingStatus, decode_status
-from reconciler.dialects.karmada.api.work.hub_marks import kept_ids
-from reconciler.dialects.karmada.detector.claim_marks import (
-    claim_annotations,
-    claim_labels,
+from reconciler.dialects.karmada.api.names import INGRESS, POLICY_GROUP, WORK_GROUP
+from reconciler.dialects.karmada.api.placement import Placement, decode_placement
+from reconciler.dialects.karmada.api.policy import NAMESPACED, Policy, Template
+from reconciler.dialects.karmada.api.work import kept_ids
+from reconciler.dialects.karmada.api.workload import (
+    BUILT_IN,
+    CustomKinds,
+    ReplicaRequirements,
+    demand_of,
 )
 from reconciler.errors import UserError
-from reconciler.manifests.names import built_name
 from reconciler.model.body import Body
+from reconciler.model.fields import at, mappings_of
 from reconciler.model.identity import ObjectKey, uid_of
+from reconciler.model.labels import is_label_value
+from reconciler.model.text import built_name
 
-GROUP = WORK_GROUP
+BINDINGS = WORK_GROUP
 
 TEMPLATE_DIGEST = "reconciler.dev/template-digest"
 """Annotation, under Lazy policies only: the workload that the binding last followed."""
@@ -181,7 +191,7 @@ def binding_key(template: ObjectKey) -> ObjectKey:
     wanted = f"{template.name.replace(':', '.')}-{template.kind}".lower()
     # Unlike upstream: a name that its API server would refuse is mended.
     name = built_name(wanted, f"{template.kind}.{template.group} {template.name}")
-    return ObjectKey(GROUP, kind, template.namespace, name)
+    return ObjectKey(BINDINGS, kind, template.namespace, name)
 
 
 def claimed_spec(
@@ -262,3 +272,179 @@ def owner_references(template: Template, uid: str) -> Sequence[Body]:
             "blockOwnerDeletion": True,
         }
     ]
+
+
+POLICY_NAMESPACE = "propagationpolicy.karmada.io/namespace"
+POLICY_NAME = "propagationpolicy.karmada.io/name"
+POLICY_ID = "propagationpolicy.karmada.io/permanent-id"
+CLUSTER_POLICY_NAME = "clusterpropagationpolicy.karmada.io/name"
+CLUSTER_POLICY_ID = "clusterpropagationpolicy.karmada.io/permanent-id"
+
+
+def claimant(binding: Body | None) -> ObjectKey | None:
+    """Return the policy that a binding belongs to, `None` if to none."""
+    return None if binding is None else claimant_of(decode_marks(binding))
+
+
+def claimant_of(metadata: BindingMetadata) -> ObjectKey | None:
+    """Return the policy that a binding of this metadata belongs to, `None` if to none."""
+    namespace, name = metadata.note(POLICY_NAMESPACE), metadata.note(POLICY_NAME)
+    if namespace and name and metadata.label(POLICY_ID):
+        return ObjectKey(POLICY_GROUP, NAMESPACED, namespace, name)
+    name = metadata.note(CLUSTER_POLICY_NAME)
+    if name and metadata.label(CLUSTER_POLICY_ID):
+        return ObjectKey(POLICY_GROUP, "ClusterPropagationPolicy", "", name)
+    return None
+
+
+def claim_labels(policy: Policy | None, metadata: BindingMetadata) -> dict[str, str]:
+    """Return the labels that a claim puts on a binding.
+
+    A policy that claimed it before keeps the id that it has there, which may be one of a hub.
+
+    Args:
+        policy: Who claims it.
+        metadata: Of the binding as it stood.
+    """
+    if policy is None:
+        return {}
+    label = POLICY_ID if policy.key.kind == NAMESPACED else CLUSTER_POLICY_ID
+    known = metadata.label(label) if claimant_of(metadata) == policy.key else ""
+    return {label: known if known and is_label_value(known) else uid_of(policy.key)}
+
+
+def claim_annotations(policy: Policy | None) -> dict[str, str]:
+    """Return the annotations that a claim puts on a binding."""
+    if policy is None:
+        return {}
+    if policy.key.kind == NAMESPACED:
+        return {POLICY_NAMESPACE: policy.key.namespace, POLICY_NAME: policy.key.name}
+    return {CLUSTER_POLICY_NAME: policy.key.name}
+
+
+def claim_of(metadata: BindingMetadata) -> tuple[Mapping[str, str], Mapping[str, str]]:
+    """Return the labels and annotations by which a binding says who claims it.
+
+    Source: karmada@f8fdd02 pkg/detector/claim.go `AddPPClaimMetadata`, `AddCPPClaimMetadata`; they
+    put both onto the template.
+    """
+    labels = {name: metadata.label(name) for name in (POLICY_ID, CLUSTER_POLICY_ID)}
+    notes = (POLICY_NAMESPACE, POLICY_NAME, CLUSTER_POLICY_NAME)
+    annotations = {name: metadata.note(name) for name in notes}
+    return (
+        {name: value for name, value in labels.items() if value},
+        {name: value for name, value in annotations.items() if value},
+    )
+
+
+SECRET = "Secret"  # noqa: S105  # a kind, no secret
+CONFIG_MAP = "ConfigMap"
+CLAIM = "PersistentVolumeClaim"
+SERVICE_ACCOUNT = "ServiceAccount"
+
+VOLUME_SECRETS: Mapping[str, tuple[str, ...]] = {
+    "azureFile": ("secretName",),
+    "cephfs": ("secretRef", "name"),
+    "cinder": ("secretRef", "name"),
+    "csi": ("nodePublishSecretRef", "name"),
+    "flexVolume": ("secretRef", "name"),
+    "iscsi": ("secretRef", "name"),
+    "rbd": ("secretRef", "name"),
+    "scaleIO": ("secretRef", "name"),
+    "secret": ("secretName",),
+    "storageos": ("secretRef", "name"),
+}
+"""Kind of volume to the field that names its Secret."""
+
+
+def dependencies_of(workload: ObjectKey, api_version: str, body: Body) -> tuple[ObjectKey, ...]:
+    """Return the objects that a workload's pods refer to, in its own namespace, sorted.
+
+    Content that is not as Kubernetes would have it is passed over, as it is for replicas.
+
+    Source: karmada@f8fdd02 pkg/resourceinterpreter/default/native/dependencies.go
+    `getAllDefaultDependenciesInterpreter`, pkg/util/helper/dependency.go
+    `GetDependenciesFromPodTemplate`.
+    """
+    find = _FINDERS.get((api_version, workload.kind))
+    if find is None:
+        return ()
+    found = {ObjectKey("", kind, workload.namespace, name) for kind, name in find(body) if name}
+    return tuple(sorted(found))
+
+
+def _of_template(body: Body) -> Iterator[tuple[str, str]]:
+    return _of_pod_spec(at(body, "spec", "template", "spec"))
+
+
+def _of_stateful_set(body: Body) -> Iterator[tuple[str, str]]:
+    """Leave out the claims that the set makes itself from its templates."""
+    own = {
+        _text(at(item, "metadata"), "name")
+        for item in mappings_of(at(body, "spec").get("volumeClaimTemplates"))
+    }
+    return ((kind, name) for kind, name in _of_template(body) if kind != CLAIM or name not in own)
+
+
+def _of_cron_job(body: Body) -> Iterator[tuple[str, str]]:
+    return _of_pod_spec(at(body, "spec", "jobTemplate", "spec", "template", "spec"))
+
+
+def _of_pod(body: Body) -> Iterator[tuple[str, str]]:
+    return _of_pod_spec(at(body, "spec"))
+
+
+def _of_ingress(body: Body) -> Iterator[tuple[str, str]]:
+    return (
+        (SECRET, _text(entry, "secretName")) for entry in mappings_of(at(body, "spec").get("tls"))
+    )
+
+
+_FINDERS: Mapping[tuple[str, str], Callable[[Body], Iterable[tuple[str, str]]]] = {
+    ("apps/v1", "Deployment"): _of_template,
+    ("apps/v1", "DaemonSet"): _of_template,
+    ("apps/v1", "StatefulSet"): _of_stateful_set,
+    ("batch/v1", "CronJob"): _of_cron_job,
+    ("batch/v1", "Job"): _of_template,
+    INGRESS: _of_ingress,
+    ("v1", "Pod"): _of_pod,
+}
+
+
+def _of_pod_spec(pod: Body) -> Iterator[tuple[str, str]]:
+    """Yield kind and name of all that a pod refers to; a name may be empty."""
+    for secret in mappings_of(pod.get("imagePullSecrets")):
+        yield SECRET, _text(secret, "name")
+    account = _text(pod, "serviceAccountName")
+    if account != "default":
+        yield SERVICE_ACCOUNT, account
+    for field in ("initContainers", "containers", "ephemeralContainers"):
+        for container in mappings_of(pod.get(field)):
+            yield from _of_container(container)
+    for volume in mappings_of(pod.get("volumes")):
+        yield from _of_volume(volume)
+
+
+def _of_container(container: Body) -> Iterator[tuple[str, str]]:
+    for variable in mappings_of(container.get("env")):
+        yield SECRET, _text(at(variable, "valueFrom", "secretKeyRef"), "name")
+        yield CONFIG_MAP, _text(at(variable, "valueFrom", "configMapKeyRef"), "name")
+    for source in mappings_of(container.get("envFrom")):
+        yield SECRET, _text(at(source, "secretRef"), "name")
+        yield CONFIG_MAP, _text(at(source, "configMapRef"), "name")
+
+
+def _of_volume(volume: Body) -> Iterator[tuple[str, str]]:
+    for kind, path in VOLUME_SECRETS.items():
+        yield SECRET, _text(at(volume, kind, *path[:-1]), path[-1])
+    yield CONFIG_MAP, _text(at(volume, "configMap"), "name")
+    yield CLAIM, _text(at(volume, "persistentVolumeClaim"), "claimName")
+    for source in mappings_of(at(volume, "projected").get("sources")):
+        yield SECRET, _text(at(source, "secret"), "name")
+        yield CONFIG_MAP, _text(at(source, "configMap"), "name")
+
+
+def _text(body: Body, field: str) -> str:
+    """Return a text, `""` for anything else."""
+    value = body.get(field)
+    return value if isinstance(value, str) else ""

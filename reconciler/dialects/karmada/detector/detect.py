@@ -1,29 +1,519 @@
-"""Which workloads have a binding, and what their policies want of it; nothing is decided here."""
+"""Which workloads have a binding, and what their policies want of it; nothing is decided here.
 
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+A round begins with what changed since the last one: only the workloads that this affects are
+claimed again, and a table keeps the claims of all others. What is remembered between rounds and
+passes only saves work. Objects that claimed workloads need get bindings, too, which are where those
+workloads are.
+
+The claim of one workload reads its own document and the binding of its name; whatever else it asks
+is recorded. It asks for the policies that select any workload of its kind. One that selects the
+workload by name announces itself by that name, and one that claims the binding counts only while it
+selects the workload.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field, replace
+from functools import partial
+from operator import attrgetter
 from types import MappingProxyType
+from typing import NamedTuple, TypeVar
 
-from reconciler.dialects.karmada.api.binding import workload_key
-from reconciler.dialects.karmada.api.work.binding_metadata import BINDING, CLUSTER_BINDING
-from reconciler.dialects.karmada.detector.affected import (
-    ClaimChanges,
-    Seen,
-    affected_workloads,
+from reconciler.dialects.karmada.api.binding import BINDING, CLUSTER_BINDING, workload_key
+from reconciler.dialects.karmada.api.binding_spec import BindingSnapshot, BindingSpec, decode_spec
+from reconciler.dialects.karmada.api.policy import (
+    Policy,
+    ResourceSelector,
+    Template,
+    closeness,
+    template_of,
 )
-from reconciler.dialects.karmada.detector.binding_draft import GROUP, Draft, binding_key
-from reconciler.dialects.karmada.detector.claim_memory import ClaimMemory
-from reconciler.dialects.karmada.detector.claim_reads import ClaimReads
-from reconciler.dialects.karmada.detector.claim_table import ClaimTable, WorkloadClaim
-from reconciler.dialects.karmada.detector.claim_workload import claim_workload
-from reconciler.dialects.karmada.detector.known_policies import priority_classes_in
-from reconciler.dialects.karmada.detector.options import DetectorOptions
-from reconciler.dialects.karmada.detector.policy_faults import name_fault, waiting_fault
-from reconciler.dialects.object_boundary import Failed
-from reconciler.dialects.read_index import Question
+from reconciler.dialects.karmada.detector.binding_draft import BINDINGS as GROUP
+from reconciler.dialects.karmada.detector.binding_draft import (
+    Draft,
+    Requiring,
+    binding_key,
+    claimant,
+    dependencies_of,
+    draft_binding,
+)
+from reconciler.dialects.karmada.detector.policies import (
+    KnownPolicies,
+    Policies,
+    name_fault,
+    priority_classes_in,
+    refused_fault,
+    waiting_fault,
+)
+from reconciler.dialects.karmada.detector.propagation import DetectorOptions
+from reconciler.dialects.object_pass import Failed, FaultPlace, attempt, place_of
+from reconciler.dialects.reads import (
+    Followed,
+    FollowedEntry,
+    KeyIndex,
+    Question,
+    ReadIndex,
+    Reads,
+    ReadTable,
+)
+from reconciler.manifests.paths import is_frozen
 from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey
-from reconciler.model.world import Fault, Manifest, World
+from reconciler.model.remembered import AnswerCache, Versioned, forget, same
+from reconciler.model.world import Fault, Frozen, Manifest, World
+
+
+class WorkloadClaim(NamedTuple):
+    """What one workload came to.
+
+    Attributes:
+        workload: Its key.
+        template: The workload, `None` if it cannot be decoded.
+        binding: The key of its binding.
+        present: The binding as the round found it, `None` if there was none.
+        policy: Who claims it, `None` if no one does.
+        under: What the draft depends on besides.
+        draft: Its binding as it is wanted, `None` if it has none.
+        needs: What it needs beside itself, if that follows it.
+        reads: What it asked of policies, beside those that select its name.
+        kept: Whether the binding stays as it is since it could not be drafted.
+        never: Whether it is never propagated.
+        fault: Why it cannot have a binding of its name, `None` if it can.
+        failed: What stopped it, `None` if nothing did.
+    """
+
+    workload: ObjectKey
+    template: Template | None
+    binding: ObjectKey
+    present: Body | None = None
+    policy: Policy | None = None
+    under: tuple[object, ...] = ()
+    draft: Draft | None = None
+    needs: tuple[ObjectKey, ...] = ()
+    reads: Reads = frozenset()
+    kept: bool = False
+    never: bool = False
+    fault: Fault | None = None
+    failed: Failed | None = None
+
+    def is_of(self, template: Template, present: Body | None) -> bool:
+        """Return whether it is that of a workload and a binding; a disputed name is asked anew."""
+        return self.template is template and self.present is present and self.fault is None
+
+    def is_drawn_from(
+        self,
+        template: Template,
+        policy: Policy | None,
+        present: Body | None,
+        under: tuple[object, ...],
+    ) -> bool:
+        """Return whether its draft was drawn from these very objects."""
+        drawn = (self.template, self.policy, self.present, *self.under)
+        return self.draft is not None and same(drawn, (template, policy, present, *under))
+
+
+@dataclass(slots=True, eq=False)
+class ClaimTable:
+    """The claims of all workloads, and what follows from them; it is changed in place.
+
+    A workload whose claim failed is looked at in each round.
+
+    Attributes:
+        drafts: By key of the binding.
+        required: Those of the drafts that others require.
+        needs: Binding to what its workload needs beside itself.
+        kept: The bindings that stay as they are.
+        never: The bindings of what is never propagated.
+        faults: By key of the workload.
+        failed: By key of the workload.
+    """
+
+    drafts: Versioned[ObjectKey, Draft] = field(default_factory=Versioned)
+    required: dict[ObjectKey, Draft] = field(default_factory=dict)
+    needs: dict[ObjectKey, tuple[ObjectKey, ...]] = field(default_factory=dict)
+    kept: dict[ObjectKey, Body] = field(default_factory=dict)
+    never: set[ObjectKey] = field(default_factory=set)
+    faults: dict[ObjectKey, Fault] = field(default_factory=dict)
+    failed: dict[ObjectKey, Failed] = field(default_factory=dict)
+    _claims: ReadTable[WorkloadClaim] = field(default_factory=ReadTable)
+    _wanting: KeyIndex[ObjectKey, ObjectKey] = field(default_factory=KeyIndex)
+    _by_name: KeyIndex[tuple[str, str, str], ObjectKey] = field(default_factory=KeyIndex)
+    _naming: ReadIndex[ObjectKey] = field(default_factory=ReadIndex)
+
+    @property
+    def named(self) -> frozenset[Question]:
+        """The clusters that bindings name; the very same set while it does not change."""
+        return self._naming.questions
+
+    def names_of(self, binding: ObjectKey) -> frozenset[Question]:
+        """Return the clusters that a binding names; most bindings share a few sets."""
+        return self._naming.reads(binding)
+
+    def find(self, workload: ObjectKey) -> WorkloadClaim | None:
+        """Return what a workload came to last, `None` if it is not known."""
+        return self._claims.latest(workload)
+
+    def affected(
+        self, changed: Iterable[Question], own: Iterable[ObjectKey]
+    ) -> AbstractSet[ObjectKey]:
+        """Begin a round, and return the workloads to look at; see `ReadTable.affected`."""
+        return self._claims.affected(changed, own)
+
+    def replace(self, gone: Collection[ObjectKey], came: Iterable[WorkloadClaim]) -> None:
+        """Put claims in the place of those of some workloads."""
+        drafts: dict[ObjectKey, Draft] = {}
+        dropped = [key for workload in gone if (key := self._drop(workload)) is not None]
+        for claim in came:
+            self._put(claim)
+            if claim.draft is not None:
+                drafts[claim.binding] = claim.draft
+        self.drafts = self.drafts.patched(drafts, dropped)
+
+    def wanting(self, binding: ObjectKey) -> AbstractSet[ObjectKey]:
+        """Return the workloads that want a binding; of several only one can have it."""
+        return self._wanting.of(binding)
+
+    def selected_by(self, policy: Policy) -> Iterator[ObjectKey]:
+        """Yield the workloads that a policy selects, of those that asked for such policies."""
+        for selector in policy.selectors:
+            named = (selector.api_version, selector.kind, selector.name)
+            every = asked_by(selector, policy.key)
+            for key in self._by_name.of(named) if selector.name else self._claims.asking(every):
+                claim, space = self.find(key), policy.key.namespace
+                if claim is None or claim.template is None or space not in ("", key.namespace):
+                    continue
+                if closeness(selector, claim.template):
+                    yield key
+
+    def shared(self, reads: Reads) -> Reads:
+        """Return what was asked, the same object for workloads that asked the same."""
+        return self._claims.shared(reads)
+
+    def _put(self, claim: WorkloadClaim) -> None:
+        """Add a claim to every index."""
+        workload, binding = claim.workload, claim.binding
+        self._claims.settle(workload, claim, claim.reads, None)
+        self._wanting.put(workload, (binding,))
+        self._by_name.put(workload, _names(claim))
+        if claim.kept and claim.present is not None:
+            self.kept[binding] = claim.present
+        if claim.never:
+            self.never.add(binding)
+        if claim.fault is not None:
+            self.faults[workload] = claim.fault
+        if claim.failed is not None:
+            self.failed[workload] = claim.failed
+            self._claims.unsettle((workload,))
+        if claim.draft is not None:
+            self._naming.put(binding, claim.draft.spec.named)
+            if claim.needs:
+                self.needs[binding] = claim.needs
+            if claim.draft.spec.required_by:
+                self.required[binding] = claim.draft
+
+    def _drop(self, workload: ObjectKey) -> ObjectKey | None:
+        """Take the claim of a workload out of every index, and return the binding that it had."""
+        claim = self.find(workload)
+        self._claims.drop_all((workload,))
+        if claim is None:
+            return None
+        self._wanting.drop(workload, (claim.binding,))
+        self._by_name.drop(workload, _names(claim))
+        self.faults.pop(workload, None)
+        self.failed.pop(workload, None)
+        self.kept.pop(claim.binding, None)
+        self.never.discard(claim.binding)
+        if claim.draft is None:
+            return None
+        self._naming.drop(claim.binding)
+        self.needs.pop(claim.binding, None)
+        self.required.pop(claim.binding, None)
+        return claim.binding
+
+
+def _names(claim: WorkloadClaim) -> tuple[tuple[str, str, str], ...]:
+    """Return what a selector that gives the name of a workload finds it by."""
+    if claim.template is None:
+        return ()
+    return ((claim.template.api_version, claim.workload.kind, claim.workload.name),)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """What the claims of a round were drawn from, beside workloads and bindings.
+
+    Attributes:
+        frozen: Of its world.
+        policies: All policies.
+        priorities: Name to value of the PriorityClasses.
+        options: What the configuration says.
+        gone: The bindings that no workload had.
+    """
+
+    frozen: Frozen
+    policies: Policies
+    priorities: Mapping[str, int]
+    options: DetectorOptions
+    gone: frozenset[ObjectKey] = frozenset()
+
+    def draws_as(self, other: "Seen") -> bool:
+        """Return whether a workload and a binding come to the same in both rounds."""
+        return self.policies is other.policies and self._is_told_as(other)
+
+    def may_follow(self, before: "Seen") -> bool:
+        """Return whether only workloads, bindings and policies that can be decoded changed."""
+        decoded = not (self.policies.failed or before.policies.failed)
+        stays = self.frozen is before.frozen or self.frozen == before.frozen
+        return stays and self._is_told_as(before) and (decoded or self.policies is before.policies)
+
+    def priority_of(self, policy: Policy | None) -> int | None:
+        """Return the value of the PriorityClass that a policy names, `None` if there is none."""
+        name = None if policy is None else policy.priority_class
+        return None if name is None else self.priorities.get(name)
+
+    def _is_told_as(self, other: "Seen") -> bool:
+        return same((self.priorities, self.options), (other.priorities, other.options))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimChanges:
+    """What differs between two rounds.
+
+    Attributes:
+        inputs: The keys of such documents that people wrote.
+        bindings: Those of such outputs.
+        policies: The policies.
+    """
+
+    inputs: AbstractSet[ObjectKey]
+    bindings: AbstractSet[ObjectKey]
+    policies: Iterable[FollowedEntry[ObjectKey, Policy]]
+
+
+@dataclass(slots=True, eq=False)
+class ClaimSources:
+    """What claims are drawn from, as the last round had it; it is changed in place."""
+
+    _inputs: Followed[ObjectKey, Manifest] = field(default_factory=Followed)
+    _outputs: Followed[ObjectKey, Manifest] = field(default_factory=Followed)
+    _policies: Followed[ObjectKey, Policy] = field(default_factory=Followed)
+
+    def follow(self, world: World, policies: Policies) -> ClaimChanges:
+        """Go on to a world, and return what differs from the one before."""
+        outputs = self._outputs.keys(world.outputs)
+        return ClaimChanges(
+            inputs={*self._inputs.keys(world.inputs)},
+            bindings={key for key in outputs if key.group == GROUP},
+            policies=self._policies.follow(policies.by_key),
+        )
+
+
+def affected_workloads(table: ClaimTable, changes: ClaimChanges) -> AbstractSet[ObjectKey]:
+    """Return the workloads that may come to something else.
+
+    These are a workload that changed, or whose binding did; what a policy that changed selected or
+    selects now, be it to claim it or to keep others from it; and what could not be dealt with
+    before. What is no workload, and changed, is among them.
+
+    Args:
+        table: What the workloads came to before.
+        changes: What differs since.
+    """
+    own = set(changes.inputs)
+    for key in changes.bindings:
+        own |= table.wanting(key)
+    for _, before, now in changes.policies:
+        for policy in (before, now):
+            if policy is not None:
+                own.update(table.selected_by(policy))
+    return table.affected((), own)
+
+
+def of_kind(api_version: str, kind: str, namespace: str) -> Question:
+    """Return the question of the policies of a namespace, `""` for all, that select a kind."""
+    return "policies", api_version, kind, namespace
+
+
+def asked_by(selector: ResourceSelector, policy: ObjectKey) -> Question:
+    """Return the question to which a selector belongs that gives no name."""
+    return of_kind(selector.api_version, selector.kind, policy.namespace)
+
+
+class ClaimReads:
+    """The documents and policies of a round, as the claim of one workload asks for them.
+
+    Attributes:
+        key: Of the workload.
+        reads: What was asked of others.
+    """
+
+    def __init__(self, key: ObjectKey, world: World, policies: Policies) -> None:
+        """Begin with no question asked."""
+        self.key, self.reads = key, set[Question]()
+        self._world, self._policies = world, policies
+
+    @property
+    def workload(self) -> Manifest | None:
+        """The workload, `None` if there is none that could be propagated."""
+        return None if self.key.group in self._world.known.groups else self._own
+
+    @property
+    def place(self) -> FaultPlace:
+        """Where a fault of the workload stands."""
+        return place_of(self._world.inputs[self.key])
+
+    def binding(self, key: ObjectKey) -> Body | None:
+        """Return its binding, `None` if there is none."""
+        output = self._world.outputs.get(key)
+        return None if output is None else output.body
+
+    def is_frozen(self, key: ObjectKey) -> bool:
+        """Return whether its binding cannot be read."""
+        return is_frozen(self._world, key)
+
+    def failed_policy(self, held: ObjectKey | None) -> Failed | None:
+        """Return why the policy that holds its binding cannot be decoded, `None` if it can."""
+        return None if held is None else self._policies.failed.get(held)
+
+    def claim(
+        self, template: Template, held: ObjectKey | None, *, preempting: bool
+    ) -> Policy | None:
+        """Return the policy that it belongs to; see `Policies.claim`."""
+        for namespace in {template.key.namespace, ""}:
+            self.reads.add(of_kind(template.api_version, template.key.kind, namespace))
+        return self._policies.claim(template, held, preempting=preempting)
+
+    def path(self, key: ObjectKey) -> str:
+        """Return the path of the workload, or of the policy that claims it."""
+        return self._world.inputs[key].origin.path
+
+    @property
+    def _own(self) -> Manifest | None:
+        return self._world.inputs.get(self.key)
+
+
+def claim_workload(
+    reads: ClaimReads,
+    seen: Seen,
+    before: WorkloadClaim | None,
+    *,
+    is_owned: bool,
+    stays: WorkloadClaim | None = None,
+) -> WorkloadClaim | None:
+    """Return what a workload comes to, `None` if it has nothing to do with bindings.
+
+    Args:
+        reads: Says what is there, and records what is asked.
+        seen: What all claims depend on.
+        before: What it came to before.
+        is_owned: Whether another workload has the binding of its name.
+        stays: The same where all policies and options are as they were then.
+    """
+    manifest, binding = reads.workload, binding_key(reads.key)
+    if manifest is None or reads.is_frozen(binding):
+        return None
+    present = None if is_owned else reads.binding(binding)
+    drawn = None if before is None else before.template
+    if drawn is None or drawn.body is not manifest.body:
+        template = attempt(partial(template_of, manifest), lambda: reads.place)
+        if isinstance(template, Failed):
+            return WorkloadClaim(
+                workload=reads.key, template=None, binding=binding, present=present, kept=True,
+                failed=template,
+            )  # fmt: skip
+        drawn = template
+    if stays is not None and stays.is_of(drawn, present):
+        return stays
+    return _claim(reads, seen, drawn, present, before)
+
+
+def _claim(
+    reads: ClaimReads,
+    seen: Seen,
+    template: Template,
+    present: Body | None,
+    before: WorkloadClaim | None,
+) -> WorkloadClaim:
+    """Return what a workload that can be decoded comes to."""
+    key = template.key
+    claim = partial(
+        WorkloadClaim,
+        workload=key,
+        template=template,
+        binding=binding_key(key),
+        present=present,
+    )
+    held = claimant(present)
+    if reads.failed_policy(held) is not None:
+        return claim(kept=True)
+    if not seen.options.propagation.allows(template) and not _is_required(present):
+        return claim(never=True)
+    elect = partial(reads.claim, template, held, preempting=seen.options.preempting)
+    policy = attempt(elect, lambda: reads.place)
+    if isinstance(policy, Failed):
+        return claim(kept=True, failed=policy)
+    if policy is None and present is None:
+        return claim()
+    refused = None if policy is None else partial(refused_fault, reads.path, policy, template)
+    under = (seen.priority_of(policy), seen.options.custom_kinds)
+    if before is not None and before.is_drawn_from(template, policy, present, under):
+        return before
+    drawn = attempt(
+        partial(_drafted, seen, template, policy, present), lambda: reads.place, refused
+    )
+    if isinstance(drawn, Failed):
+        return claim(kept=True, failed=drawn)
+    needs = _needs(template) if drawn.spec.propagate_deps else ()
+    return claim(policy=policy, under=under, draft=drawn, needs=needs)
+
+
+def _drafted(seen: Seen, template: Template, policy: Policy | None, present: Body | None) -> Draft:
+    """Return the binding of a workload before its round.
+
+    Raises:
+        UserError: See `draft_binding`.
+    """
+    return draft_binding(template, policy, present, seen.priorities, seen.options.custom_kinds)
+
+
+def _needs(template: Template) -> tuple[ObjectKey, ...]:
+    """Return what a workload needs beside itself."""
+    return dependencies_of(template.key, template.api_version, template.body)
+
+
+def _is_required(binding: Body | None) -> bool:
+    """Return whether others need what a binding places, so that no policy is asked."""
+    return binding is not None and bool(decode_spec(binding).required_by)
+
+
+@dataclass(slots=True, eq=False)
+class ClaimMemory:
+    """Tables by what they answer.
+
+    Attributes:
+        policies: All policies, indexed.
+        priorities: Values of the PriorityClasses, under one name.
+        table: What each workload came to.
+        drawn_from: The documents and policies that these were drawn from.
+        seen: What else they were drawn from, `None` before the first round.
+        drafts: Binding of an object that only others need.
+        attached: Binding with those who require it.
+        snapshots: What a required binding knows of the one that requires it.
+    """
+
+    policies: KnownPolicies = field(default_factory=KnownPolicies)
+    priorities: AnswerCache[None, Mapping[str, int]] = field(default_factory=AnswerCache)
+    table: ClaimTable = field(default_factory=ClaimTable)
+    drawn_from: ClaimSources = field(default_factory=ClaimSources)
+    seen: Seen | None = None
+    drafts: AnswerCache[ObjectKey, Draft] = field(default_factory=AnswerCache)
+    attached: AnswerCache[ObjectKey, Draft] = field(default_factory=AnswerCache)
+    snapshots: AnswerCache[ObjectKey, Requiring] = field(default_factory=AnswerCache)
+
+    def forget(self) -> None:
+        """Drop what the last two passes did not ask for."""
+        forget(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,3 +668,130 @@ def _is_bound(binding: Manifest | None, workload: ObjectKey) -> bool:
         return False
     bound = workload_key(binding.body)
     return (*bound[:2], bound.name) == (workload.group, workload.kind, workload.name)
+
+
+Value = TypeVar("Value", str, bool)
+Needed = Mapping[ObjectKey, Draft]
+"""The bindings of all that workloads need, by key; some of them have a policy of their own."""
+
+
+def needed_bindings(
+    claims: Claims, world: World, memory: ClaimMemory, failed: list[Failed]
+) -> Needed:
+    """Return the bindings of the objects that are needed, or were until now.
+
+    An object that is not in the repository, or whose binding cannot be read, is left alone; what
+    fails is added to `failed`.
+    """
+    found = dict(claims.required)
+    for needs in claims.needs.values():
+        for need in needs:
+            key = binding_key(need)
+            if need not in world.inputs or is_frozen(world, key) or key in claims.kept:
+                continue
+            known, manifest = claims.drafts.get(key), world.inputs[need]
+            if known is not None:
+                found[key] = known
+                continue
+            draw = partial(_unclaimed, manifest)
+            recall = partial(memory.drafts.recall, need, (manifest.body,), draw)
+            drawn = attempt(recall, partial(place_of, manifest))
+            if isinstance(drawn, Failed):
+                failed.append(drawn)
+            else:
+                found[key] = drawn
+    return {key: found[key] for key in sorted(found)}
+
+
+def _unclaimed(manifest: Manifest) -> Draft:
+    """Return the binding of an object that is there for others only."""
+    return draft_binding(template_of(manifest), None, None, {})
+
+
+def attach(
+    claims: Claims,
+    needed: Needed,
+    standing: Callable[[ObjectKey], Body | None],
+    present: Callable[[ObjectKey], Body | None],
+    memory: ClaimMemory,
+) -> Needed:
+    """Return the needed bindings with those who require them, by name.
+
+    One that is required no longer, and that no policy claims, is left out: it goes. A workload that
+    is scheduled nowhere requires nothing, unless it did before it lost its clusters.
+
+    Args:
+        claims: Says who needs what.
+        needed: The bindings of what is needed.
+        standing: Returns a binding as decided in this round, `None` if there is none.
+        present: Returns a binding as the round before left it, `None` if there was none.
+        memory: What earlier rounds found.
+
+    Source: karmada@f8fdd02 pkg/dependenciesdistributor/dependencies_distributor.go
+    `syncScheduleResultToAttachedBindings`, `createOrUpdateAttachedBinding`, and the predicate of
+    `SetupWithManager`, which drops a binding that was nowhere and is nowhere.
+    """
+    required: dict[ObjectKey, list[Requiring]] = defaultdict(list)
+    for key in sorted(claims.needs):
+        body = standing(key)
+        if body is not None:
+            taken = memory.snapshots.recall(key, (body,), partial(_requiring, key, body))
+            for need in claims.needs[key]:
+                attached = binding_key(need)
+                snapshot = taken.taken
+                if snapshot.clusters or _is_known(snapshot, present(attached)):
+                    required[attached].append(taken)
+    return {
+        key: memory.attached.recall(
+            key, (draft, *required[key]), partial(_attached, draft, required[key])
+        )
+        for key, draft in needed.items()
+        if required[key] or _has_policy(draft)
+    }
+
+
+def _is_known(snapshot: BindingSnapshot, attached: Body | None) -> bool:
+    """Return whether an attached binding knows already that another one requires it."""
+    required_by = () if attached is None else decode_spec(attached).required_by
+    return any(one[:2] == snapshot[:2] for one in required_by)
+
+
+def _attached(draft: Draft, required: list[Requiring]) -> Draft:
+    """Return a binding that knows who requires it, and the object that it is about.
+
+    One without a policy takes of those who require it how conflicts are resolved, and whether its
+    copies outlive it: where they differ, it overwrites, and they do.
+
+    Source: karmada@f8fdd02 pkg/dependenciesdistributor/dependencies_distributor.go
+    `buildAttachedBinding`, `createOrUpdateAttachedBinding`.
+    """
+    own = draft.spec
+    if not _has_policy(draft):
+        own = BindingSpec(
+            resource=draft.resource,
+            conflict_resolution=_first("Overwrite", (one.conflict_resolution for one in required)),
+            preserve_resources_on_deletion=_first(True, (one.preserves for one in required)),
+        )
+    return draft._replace(spec=own._replace(required_by=tuple(one.taken for one in required)))
+
+
+def _first(wins: Value, values: Iterable[Value | None]) -> Value | None:
+    """Return the value that wins if any is it, else the first that is one at all."""
+    found = [one for one in values if one is not None]
+    return wins if wins in found else next(iter(found), None)
+
+
+def _has_policy(draft: Draft) -> bool:
+    """Return whether a binding is there for a policy's sake, even if that policy is gone by now."""
+    return draft.policy is not None or draft.spec.placement is not None
+
+
+def _requiring(key: ObjectKey, binding: Body) -> Requiring:
+    """Return what an attached binding takes of one that requires it."""
+    spec = decode_spec(binding)
+    clusters = tuple(sorted(spec.clusters, key=attrgetter("name")))
+    return Requiring(
+        BindingSnapshot(key.namespace, key.name, clusters),
+        spec.conflict_resolution,
+        spec.preserve_resources_on_deletion,
+    )

@@ -1,13 +1,20 @@
-"""What Karmada never propagates, whatever a policy selects: its own APIs, some namespaces."""
+"""What Karmada never propagates, and which Namespaces go to every cluster by themselves.
+
+Whatever a policy selects, Karmada's own APIs and some namespaces stay out. A Namespace goes to
+every cluster before anything is propagated into it. The configuration has options for both, and for
+how workloads get their bindings.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from reconciler.dialects.karmada.api.policies import Template
-from reconciler.dialects.karmada.api.work.execution_space import EXECUTION
+from reconciler.dialects.karmada.api.names import EXECUTION, may_preempt
+from reconciler.dialects.karmada.api.policy import Template
+from reconciler.dialects.karmada.api.workload import BUILT_IN, CustomKinds, decode_custom_kinds
 from reconciler.errors import Misconfigured
-from reconciler.model.fields import strings, text
+from reconciler.model.body import Body
+from reconciler.model.fields import mapping, strings, text
 from reconciler.model.identity import group_of
 from reconciler.model.settings import CONFIGURATION_PATH, Settings
 
@@ -141,3 +148,51 @@ def _is_hit(pattern: str, namespace: str) -> bool:
     import re2  # type: ignore[import-untyped]  # noqa: PLC0415  # only where something is placed
 
     return bool(re2.search(f"^{pattern}$", namespace))
+
+
+SKIP = "namespace.karmada.io/skip-auto-propagation"
+DEFAULT = "default"
+
+
+def is_synced(namespace: Body, propagation: Propagation) -> bool:
+    """Return whether a Namespace goes to every cluster, ready or not, tainted or not.
+
+    Not those that every cluster has (`default`), that Karmada reserves, that are skipped or being
+    deleted, or that a label says stay here.
+
+    Source: karmada@f8fdd02 pkg/controllers/namespace/namespace_sync_controller.go `Reconcile`,
+    `namespaceShouldBeSynced`.
+    """
+    metadata = mapping(namespace, "metadata")
+    name, labels = str(metadata.get("name", "")), mapping(metadata, "labels")
+    if metadata.get("deletionTimestamp") or str(labels.get(SKIP, "")).lower() == "true":
+        return False
+    return name != DEFAULT and propagation.has_namespace(name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DetectorOptions:
+    """Options of the detector.
+
+    Attributes:
+        propagation: Which workloads a policy may claim at all.
+        custom_kinds: Where custom kinds keep their replicas.
+        preempting: Whether policies may take workloads over.
+    """
+
+    propagation: Propagation = BY_DEFAULT
+    custom_kinds: CustomKinds = BUILT_IN
+    preempting: bool = False
+
+
+def decode_detector_options(settings: Settings) -> DetectorOptions:
+    """Return the options, with defaults for what is absent.
+
+    Raises:
+        Misconfigured: See `decode_propagation`.
+    """
+    return DetectorOptions(
+        propagation=decode_propagation(settings),
+        custom_kinds=decode_custom_kinds(settings),
+        preempting=may_preempt(settings),
+    )

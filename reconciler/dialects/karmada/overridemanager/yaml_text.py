@@ -14,9 +14,9 @@ from functools import cmp_to_key
 from typing import Any
 
 from reconciler.errors import UserError
-from reconciler.manifests.text.events import NextEvent, events_in
-from reconciler.manifests.text.limits import MAX_DEPTH, MAX_NODES
-from reconciler.model.float_text import float_text
+from reconciler.manifests.text.raw import MAX_DEPTH, MAX_NODES
+from reconciler.manifests.text.reader import NextEvent, events_in
+from reconciler.model.text import float_text
 
 WIDTH = 80
 MERGE = "<<"

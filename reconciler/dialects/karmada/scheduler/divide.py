@@ -1,31 +1,219 @@
-"""Division of replicas among the selected clusters."""
+"""Division of replicas among the selected clusters.
 
-from collections.abc import Sequence
+The strategy of the placement decides by what: by static weights that a policy names, by room, or by
+a score that add-ons report, which takes the place of room. How a division begins depends on what
+the clusters already run. Replicas are handed out by weight, only among the clusters that can get
+any. The steps are recorded with the result.
+"""
+
+from bisect import bisect_right
+from collections.abc import Collection, Sequence
 from datetime import datetime
+from enum import StrEnum
 from itertools import repeat
+from operator import neg
+from typing import NamedTuple
 
-from reconciler.dialects.karmada.api.clusters import Members
-from reconciler.dialects.karmada.api.placement import Placement, ReplicaScheduling
-from reconciler.dialects.karmada.scheduler.dispense import Shares, dispense
-from reconciler.dialects.karmada.scheduler.divide_by_score import divide_by_score
-from reconciler.dialects.karmada.scheduler.division import (
-    FAILED,
-    Division,
-    DivisionStep,
-    DivisionStrategy,
-    Mode,
-    merge_shares,
-    start_of,
-    strategy_of,
-    unchanged,
+from reconciler.dialects.karmada.api.cluster import Members
+from reconciler.dialects.karmada.api.placement import (
+    AGGREGATED,
+    DIVIDED,
+    WEIGHTED,
+    Placement,
+    ReplicaScheduling,
+    StaticWeight,
 )
-from reconciler.dialects.karmada.scheduler.estimate import wrap32
-from reconciler.dialects.karmada.scheduler.failure import Failure, scheduler_error, unschedulable
-from reconciler.dialects.karmada.scheduler.rank import Ranking
-from reconciler.dialects.karmada.scheduler.request import Request
-from reconciler.dialects.karmada.scheduler.static_weights import static_weights
-from reconciler.schedule.framework import mask_of
+from reconciler.dialects.karmada.scheduler.plugins import (
+    Failure,
+    Request,
+    scheduler_error,
+    unschedulable,
+)
+from reconciler.dialects.karmada.scheduler.room import wrap32
+from reconciler.dialects.karmada.scheduler.select import Ranking
+from reconciler.dialects.scores import Reported, read_score
+from reconciler.schedule.apportion import allot, breaks_ties_descending, least_weight
+from reconciler.schedule.columns import places_of
+from reconciler.schedule.fleet import remember
+from reconciler.schedule.framework import NO_CLUSTERS, Mask, mask_of
 from reconciler.schedule.gosort import sort_descending
+
+Shares = list[tuple[int, int]]
+"""Position and replicas, in upstream's order."""
+
+
+def dispense(
+    replicas: int,
+    parties: Sequence[int],
+    weights: Sequence[int],
+    uid: str,
+    *,
+    ordered: bool = False,
+) -> Shares:
+    """Hand out replicas by weight; the clusters that may get some, by name.
+
+    Where the weights are `ordered`, the greatest first, those that come too late are not looked at.
+
+    Source: karmada@f8fdd02 pkg/util/helper/webstermethod.go `AllocateWebsterSeats`: of fewer than
+    none, none are handed out.
+    """
+    replicas = max(0, replicas)
+    least = least_weight(replicas, weights)
+    descending = breaks_ties_descending(uid)
+    if ordered:
+        found = _in_time(replicas, parties, weights, least, descending=descending)
+    else:
+        found = [party for party in zip(parties, weights, strict=True) if party[1] >= least]
+    found.sort()
+    seats = allot(replicas, [weight for _, weight in found], descending=descending)
+    return [(position, seat) for (position, _), seat in zip(found, seats, strict=True)]
+
+
+def _in_time(
+    replicas: int,
+    parties: Sequence[int],
+    weights: Sequence[int],
+    least: int,
+    *,
+    descending: bool,
+) -> Shares:
+    """Return the clusters that can get a replica before none is left, each with its weight.
+
+    Whoever weighs more than the least gets one first; of those with the least weight only as many
+    can as replicas are left then, and ties say which.
+    """
+    greater = bisect_right(weights, -least - 1, key=neg)
+    equal = sorted(parties[greater : bisect_right(weights, -least, key=neg)])
+    left = max(0, replicas - greater)
+    first = equal[max(0, len(equal) - left) :] if descending else equal[:left]
+    return [*zip(parties[:greater], weights[:greater], strict=True), *zip(first, repeat(least))]
+
+
+class DivisionStrategy(StrEnum):
+    """How replicas are divided, by upstream's names; the first and `ScoreWeight` are ours."""
+
+    NON_WORKLOAD = "NonWorkload"
+    DUPLICATED = "Duplicated"
+    STATIC_WEIGHT = "StaticWeight"
+    SCORE_WEIGHT = "ScoreWeight"
+    DYNAMIC_WEIGHT = "DynamicWeight"
+    AGGREGATED = "Aggregated"
+
+
+class Mode(StrEnum):
+    """What the present result has to do with the next one."""
+
+    FRESH = "Fresh"
+    SCALE_UP = "ScaleUp"
+    SCALE_DOWN = "ScaleDown"
+    UNCHANGED = "Unchanged"
+
+
+class DivisionStep(NamedTuple):
+    """One division, for `why`: of all selected clusters, or of one overflow group.
+
+    `target` is what was to be handed out, `room` what the clusters could take (`None` where room
+    does not matter), `parties` the positions of those that took part, `weights` what each counted.
+    """
+
+    tier: int
+    mode: Mode
+    target: int
+    room: int | None
+    parties: Sequence[int] = ()
+    weights: Sequence[int] = ()
+
+
+class Division(NamedTuple):
+    """The result, and the steps that led to it; where nothing is divided there are none.
+
+    `each` is what every cluster of the shares gets, `None` where they may differ. `clusters` are
+    those of the shares where that is known without looking at them.
+    """
+
+    strategy: DivisionStrategy
+    shares: Shares
+    steps: tuple[DivisionStep, ...] = ()
+    each: int | None = None
+    clusters: Sequence[int] = ()
+
+
+def strategy_of(placement: Placement) -> DivisionStrategy | None:
+    """Return how a placement divides replicas, `None` if it does not say.
+
+    Source: karmada@f8fdd02 pkg/scheduler/core/assignment.go `newAssignState`.
+    """
+    scheduling = placement.replica_scheduling
+    if scheduling is None or placement.duplicated:
+        return DivisionStrategy.DUPLICATED
+    if scheduling.type != DIVIDED:
+        return None
+    if scheduling.preference == AGGREGATED:
+        return DivisionStrategy.AGGREGATED
+    if scheduling.preference != WEIGHTED:
+        return None
+    if placement.weighing_score is not None:
+        return DivisionStrategy.SCORE_WEIGHT
+    dynamic = scheduling.weights is not None and scheduling.weights.dynamic_weight
+    return DivisionStrategy.DYNAMIC_WEIGHT if dynamic else DivisionStrategy.STATIC_WEIGHT
+
+
+FAILED = {
+    Mode.FRESH: "failed to do fresh scale",
+    Mode.SCALE_UP: "failed to scale up",
+    Mode.SCALE_DOWN: "failed to scale down",
+}
+"""What upstream says of a division that gives no result."""
+
+
+class Start(NamedTuple):
+    """How a division begins: what is to be handed out, and what each cluster holds beside that.
+
+    Where fewer replicas are wanted `present` is what they are handed out by; `held` is what stays.
+    """
+
+    mode: Mode
+    target: int
+    held: Shares
+    present: Shares
+
+
+def start_of(request: Request, clusters: Collection[int], wanted: int) -> Start:
+    """Return how a division keeps to what is held, unless a reschedule was asked for.
+
+    Source: karmada@f8fdd02 pkg/scheduler/core/assignment.go `assignByDynamicStrategy`.
+    """
+    among = set(clusters) if request.held else ()
+    held = [share for share in request.held if share[0] in among]
+    assigned = wrap32(sum(replicas for _, replicas in held))
+    if request.binding.reschedule_required:
+        return Start(Mode.FRESH, wanted, [], held)
+    if assigned > wanted:
+        return Start(Mode.SCALE_DOWN, wanted, [], held)
+    if assigned < wanted:
+        return Start(Mode.SCALE_UP, wanted - assigned, held, held)
+    return Start(Mode.UNCHANGED, 0, held, held)
+
+
+def unchanged(strategy: DivisionStrategy, held: Shares) -> Division:
+    """Return that what is held adds up already."""
+    step = DivisionStep(tier=0, mode=Mode.UNCHANGED, target=0, room=0)
+    return Division(strategy, held, (step,))
+
+
+def merge_shares(held: Shares, added: Shares, parties: Sequence[int]) -> Shares:
+    """Add to what is held: first the clusters that took part, by name, then the others.
+
+    Unlike upstream: the others keep the order of spec.clusters; upstream's is that of a Go map.
+
+    Source: karmada@f8fdd02 pkg/util/binding.go `MergeTargetClusters`.
+    """
+    if not held:
+        return added
+    left, shares = dict(held), dict(added)
+    for position in left.keys() & set(parties):
+        shares[position] = shares.get(position, 0) + left.pop(position)
+    return sorted(shares.items()) + list(left.items())
 
 
 def divide(
@@ -216,3 +404,83 @@ def _shortest_prefix(
         if room >= target:
             break
     return [i for i, _ in kept], [replicas for _, replicas in kept]
+
+
+STRATEGY = DivisionStrategy.SCORE_WEIGHT
+
+
+def divide_by_score(
+    request: Request,
+    members: Members,
+    clusters: Sequence[int],
+    now: datetime,
+    *,
+    wanted: int,
+) -> Division | Failure:
+    """Divide among some clusters by their scores, keeping to what they hold as by room.
+
+    Unlike upstream: a cluster weighs what a score says, nothing where that is below 0; its room
+    is not asked. Where fewer replicas are wanted, what is held decides, and no score.
+
+    Source: ours, after karmada@f8fdd02 pkg/scheduler/core/assignment.go `assignByDynamicStrategy`.
+    """
+    mode, target, held, present = start_of(request, clusters, wanted)
+    if mode is Mode.UNCHANGED:
+        return unchanged(STRATEGY, held)
+    if mode is Mode.SCALE_DOWN:
+        weights = dict(present)
+    else:
+        reported = scores_asked(request.placement, members, now)
+        values = () if reported is None else reported.values
+        weights = {i: max(0, int(values[i])) for i in clusters}
+    if target and not any(weights.values()):
+        name = request.placement.weighing_score
+        return unschedulable(f"no cluster has a score {name} above 0").within(FAILED[mode])
+    parties, counts = list(weights), list(weights.values())
+    made = DivisionStep(
+        tier=0, mode=mode, target=target, room=None, parties=parties, weights=counts
+    )
+    shares = dispense(target, parties, counts, request.binding.uid)
+    return Division(STRATEGY, merge_shares(held, shares, parties), (made,))
+
+
+def scores_asked(placement: Placement, members: Members, now: datetime) -> Reported | None:
+    """Return the score of each cluster that a placement weighs by, `None` if it weighs by none."""
+    name = placement.weighing_score
+    return None if name is None else read_score(name, members.fleet.names, members.scores, now)
+
+
+VOTES_LIMIT = 128  # ours: as many times 5,000 clusters take about 10 MB
+
+
+def static_weights(
+    rules: tuple[StaticWeight, ...], selected: Mask, members: Members
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return who takes part and the weight of each: the greatest of the rules that mean it.
+
+    The greatest weights come first.
+    Clusters without a positive weight are left out; if all are, each weighs 1.
+
+    Source: karmada@f8fdd02 pkg/scheduler/core/util.go `getStaticWeightInfoList`.
+    """
+    question = rules, selected
+    return remember(members.votes, question, lambda: _votes(*question, members), limit=VOTES_LIMIT)
+
+
+def _votes(
+    rules: Sequence[StaticWeight], selected: Mask, members: Members
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    parties: list[int] = []
+    weights: list[int] = []
+    left = selected
+    for rule in sorted(rules, key=lambda rule: rule.weight, reverse=True):
+        if rule.weight <= 0 or left == NO_CLUSTERS:
+            break
+        meant = Mask(members.matching(rule.target) & left)
+        left = Mask(left & ~meant)
+        parties += places_of(meant)
+        weights += [rule.weight] * meant.bit_count()
+    if not parties:
+        parties = places_of(selected)
+        weights = [1] * len(parties)
+    return tuple(parties), tuple(weights)

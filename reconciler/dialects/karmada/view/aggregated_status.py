@@ -1,29 +1,38 @@
 """What clusters report of a binding: aggregatedStatus, and the FullyApplied condition.
 
 A cluster that never reported counts as applied and healthy a while after it was chosen; the moments
-at which clusters were chosen stand in an annotation of the binding. That is not written: decisions
-count with it, and `assumed_status.py` says it to whoever reads the file. What a file says already,
-as older rules wrote it, stays there while it holds, so that no file is written for it alone.
+at which clusters were chosen stand in an annotation of the binding. The assumption is not written:
+decisions count with it, and `assumed_in` adds it for whoever reads the file. It reads nothing but
+the file. A cluster with an entry there reported, or an older version of ours wrote what it assumed;
+what older rules wrote stays while it holds, so that no file is written for it alone.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 from types import MappingProxyType
 from typing import NamedTuple
 
-from reconciler.dialects.karmada.api.cluster_reports import Reports
-from reconciler.dialects.karmada.api.work.binding_metadata import BindingMetadata
-from reconciler.dialects.karmada.api.work.binding_status import (
+from reconciler.dialects.karmada.api.binding import (
     AggregatedStatusItem,
+    BindingMetadata,
     BindingStatus,
     assumed_item,
+    decode_metadata,
+    decode_status,
+    encode_status,
 )
-from reconciler.manifests.annotation_json import read_moments, write_note
-from reconciler.model.availability import Assumption, Silence, assume
-from reconciler.model.conditions import Condition, set_condition
-from reconciler.model.health import Health
-from reconciler.model.moments import earliest, format_moment, parse_moment, stamp
+from reconciler.dialects.karmada.api.binding_spec import decode_spec
+from reconciler.dialects.karmada.api.work import BindingReports as Reports
+from reconciler.errors import UserError
+from reconciler.manifests.admission import read_moments, write_note
+from reconciler.model.body import Body
+from reconciler.model.cluster import Condition, set_condition
+from reconciler.model.fields import text
+from reconciler.model.health import Assumption, Health, Silence, assume
+from reconciler.model.moments import add, earliest, format_moment, parse_moment, span, stamp
+from reconciler.model.settings import settings_in
+from reconciler.model.world import Manifest, World
 
 PLACED_AT = "reconciler.dev/placed-at"
 FULLY_APPLIED = "FullyApplied"
@@ -115,7 +124,7 @@ def assumed_among(
 
     Args:
         silent: Cluster to the moment at which it was chosen, as written.
-        after_seconds: See `model/availability.py`.
+        after_seconds: See `model/health.py`.
         now: Aware UTC.
     """
     found = {at: _assumed(at, after_seconds, now) for at in {*silent.values()}}
@@ -180,3 +189,46 @@ def with_feedback(status: BindingStatus, feedback: Feedback, now: datetime) -> B
         condition = NOWHERE
     conditions = set_condition(status.conditions or (), condition, at=stamp(now))
     return status._replace(conditions=conditions, reports=reports)
+
+
+def assumed_in(world: World, now: datetime, /) -> Callable[[Manifest], Body]:
+    """Return what says how bindings are by now; one of which nothing is assumed stays the same."""
+    seconds = settings_in(world).assume_after_seconds
+
+    def of(manifest: Manifest) -> Body:
+        try:
+            return manifest.body if seconds is None else _as_of(manifest.body, seconds, now)
+        except UserError:  # a person made it unreadable, and it is shown as it stands
+            return manifest.body
+
+    return of
+
+
+def _as_of(body: Body, seconds: int, now: datetime) -> Body:
+    """Return a binding with what is assumed of its silent clusters."""
+    spec, status = decode_spec(body), decode_status(body)
+    names = sorted(spec.held_on)
+    items = {item.cluster: item for item in status.aggregated}
+    chosen = read_moments(decode_metadata(body).note(PLACED_AT))
+    silent = {name: chosen[name] for name in names if name in chosen and name not in items}
+    assumed, _ = assumed_among(silent, seconds, now)
+    if not assumed:
+        return body
+    items |= {name: assumed_item(name) for name in assumed}
+    condition = fully_applied(names, items, assumed, seconds)
+    since = format_moment(
+        add(max(parse_moment(silent[name]) for name in assumed), span(seconds=seconds))
+    )
+    found = status._replace(
+        conditions=set_condition(
+            status.conditions or (), condition, at=max(since, _changed_at(status))
+        ),
+        reports=[items[name].body for name in names if name in items],
+    )
+    return {**body, "status": encode_status(found)}
+
+
+def _changed_at(status: BindingStatus) -> str:
+    """Return when the condition of the file came to be, `""` without one."""
+    found = (one for one in status.conditions or () if one.get("type") == FULLY_APPLIED)
+    return next((text(one, "lastTransitionTime") for one in found), "")

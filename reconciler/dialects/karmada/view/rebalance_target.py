@@ -2,34 +2,30 @@
 
 from functools import partial
 
-from reconciler.dialects.cluster_inventory import ClusterInventory
+from reconciler.dialects.inventory import ClusterInventory
 from reconciler.dialects.karmada.api.binding import Binding, binding_of
-from reconciler.dialects.karmada.api.cluster_reports import Reports
-from reconciler.dialects.karmada.api.clusters import MemberCluster
-from reconciler.dialects.karmada.api.defaults import DEFAULT_SCHEDULER
-from reconciler.dialects.karmada.api.work.binding_spec import placed_on
-from reconciler.dialects.karmada.detector.binding_draft import Draft
-from reconciler.dialects.karmada.detector.claim_marks import claimant
+from reconciler.dialects.karmada.api.binding_spec import placed_on
+from reconciler.dialects.karmada.api.cluster import MemberCluster
+from reconciler.dialects.karmada.api.policy import DEFAULT_SCHEDULER
+from reconciler.dialects.karmada.api.work import BindingReports
+from reconciler.dialects.karmada.decide import Surroundings
+from reconciler.dialects.karmada.detector.binding_draft import Draft, claimant
 from reconciler.dialects.karmada.detector.detect import Claims
-from reconciler.dialects.karmada.scheduler.batched_moves import (
+from reconciler.dialects.karmada.scheduler.reschedule import (
+    asked_afresh,
     is_divisible,
+    is_reschedulable,
+    known_problem,
     moves_afresh,
     moves_left,
     read_goal,
-)
-from reconciler.dialects.karmada.scheduler.reschedule_requests import (
-    asked_afresh,
-    is_reschedulable,
-    known_problem,
     scheduler_of,
 )
 from reconciler.dialects.karmada.scheduler.schedule import schedule
-from reconciler.dialects.karmada.surroundings import Surroundings
-from reconciler.dialects.karmada.view.placed import affinity_place
+from reconciler.dialects.karmada.view.answers import affinity_place
 from reconciler.errors import UserError
-from reconciler.manifests.paths import is_frozen, output_path
-from reconciler.manifests.places import doubt_about, fault_place, with_place
-from reconciler.manifests.suspension import SUSPEND, is_suspended
+from reconciler.manifests.admission import SUSPEND, is_suspended
+from reconciler.manifests.paths import doubt_about, fault_place, is_frozen, output_path, with_place
 from reconciler.model.identity import ObjectKey
 from reconciler.model.world import World
 from reconciler.rebalance.target import (
@@ -191,5 +187,5 @@ def _unscheduled(draft: Draft, world: World, workload: ObjectKey) -> str:
 
 def _has_arrived(draft: Draft, binding: Binding, around: Surroundings) -> bool:
     """Return whether every cluster reports all replicas that a binding gives it, and healthy."""
-    reports = Reports(draft.spec.resource.key, around.copies)
+    reports = BindingReports(draft.spec.resource.key, around.copies)
     return all(reports.covers(name, count) for name, count in binding.clusters)

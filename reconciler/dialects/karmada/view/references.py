@@ -1,56 +1,289 @@
-"""What policies refer to."""
+"""What policies, override policies and quotas refer to, and what of it leads nowhere.
 
-from collections.abc import Iterator, Sequence
+The workloads of a repository are indexed once, as selectors find them. Reported are selectors and
+names of clusters that find nothing, policies between which only a name decides, which people rarely
+mean, and state rules that preserve nothing; of custom kinds also scripts, which are not executed,
+and replicas that cannot be found. The usage of quotas is read from their status files.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 
-from reconciler.dialects.karmada.api.custom_kinds import CustomKinds, VersionedKind
-from reconciler.dialects.karmada.api.groups import POLICY_GROUP, SCHEDULING_GROUP
-from reconciler.dialects.karmada.api.policies import (
+from reconciler.dialects.karmada.api.binding_spec import DIRECTLY, preserving
+from reconciler.dialects.karmada.api.cluster_taints import TAINT_POLICY
+from reconciler.dialects.karmada.api.names import (
+    CONFIG_GROUP,
+    POLICY_GROUP,
+    SCHEDULING_GROUP,
+    STATE_PRESERVATION,
+    Failover,
+    decode_failover,
+    enforces_quotas,
+)
+from reconciler.dialects.karmada.api.placement import is_divided
+from reconciler.dialects.karmada.api.policy import (
     CLUSTER_WIDE,
-    GROUP,
     NAMESPACED,
+    Implicit,
     Policy,
     ResourceSelector,
+    Template,
     decode_policy,
+    decode_selector,
+    template_of,
 )
-from reconciler.dialects.karmada.api.settings import decode_failover
-from reconciler.dialects.karmada.api.work.work_spec import asked_by_policy
-from reconciler.dialects.karmada.binding.asked import asked_by_workload
-from reconciler.dialects.karmada.detector.binding_draft import binding_key
-from reconciler.dialects.karmada.detector.dependencies import dependencies_of
-from reconciler.dialects.karmada.detector.options import decode_detector_options
-from reconciler.dialects.karmada.detector.propagation import Propagation
-from reconciler.dialects.karmada.taints.by_policy import TAINT_POLICY
-from reconciler.dialects.karmada.view.custom_kind_references import (
-    divides,
-    scripted_kinds,
-    scripts,
-    uncountable,
-    undivided,
+from reconciler.dialects.karmada.api.policy import POLICIES as GROUP
+from reconciler.dialects.karmada.api.quota import (
+    QUOTA,
+    decode_assigned,
+    decode_quota,
+    decode_quota_status,
+    is_enforced,
 )
-from reconciler.dialects.karmada.view.meant_clusters import (
+from reconciler.dialects.karmada.api.work import asked_by_policy
+from reconciler.dialects.karmada.api.workload import (
+    CustomKinds,
+    Uncountable,
+    VersionedKind,
+    is_interpreted,
+    replicas_of,
+    spelled,
+)
+from reconciler.dialects.karmada.binding.works import asked_by_workload
+from reconciler.dialects.karmada.detector.binding_draft import binding_key, dependencies_of
+from reconciler.dialects.karmada.detector.policies import COUNTED, OVERRIDES
+from reconciler.dialects.karmada.detector.propagation import Propagation, decode_detector_options
+from reconciler.dialects.karmada.eviction import unreadable_path
+from reconciler.dialects.karmada.view.cluster_references import (
+    KnownClusters,
     doubts_of_affinity,
     doubts_of_clusters,
+    doubts_of_name,
     known_clusters,
 )
-from reconciler.dialects.karmada.view.override_references import dangling_in_overrides
-from reconciler.dialects.karmada.view.policy_overlap import brought_by_policies, overlapping
-from reconciler.dialects.karmada.view.quotas import dangling_in_quotas, idle_limits
-from reconciler.dialects.karmada.view.selected_templates import Templates, index_templates
-from reconciler.dialects.karmada.view.state_references import preserved_in_vain
-from reconciler.dialects.karmada.view.weighing import doubts_of_weight
+from reconciler.dialects.karmada.view.record import doubts_of_weight
 from reconciler.dialects.renderer import Instructed
-from reconciler.dialects.scores.references import extended_scores
-from reconciler.manifests.built_in import PRIORITIES, is_built_in
-from reconciler.manifests.doubtful_selectors import doubts_of_selector, selector_at
+from reconciler.dialects.scores import extended_scores
+from reconciler.dialects.view import LimitedResource, QuotaUsage
+from reconciler.manifests.identity import KUBERNETES, PRIORITIES, is_built_in
 from reconciler.manifests.paths import output_path
-from reconciler.manifests.references import Dangling, Known, proposal
-from reconciler.manifests.text.limits import MAX_VIOLATIONS
-from reconciler.model.enumeration import enumerated
-from reconciler.model.fields import bodies, mapping, strings, text
+from reconciler.manifests.references import Brought, Dangling, Known, proposal
+from reconciler.manifests.schemas.violations import pointer_of
+from reconciler.manifests.selectors import LabelIndex, Labelled, doubts_of_selector, selector_at
+from reconciler.manifests.text.raw import MAX_VIOLATIONS
+from reconciler.model.body import Body
+from reconciler.model.fields import at, bodies, mapping, mapping_or_none, strings, text
 from reconciler.model.identity import ObjectKey, group_of
-from reconciler.model.message_text import shown
+from reconciler.model.labels import LabelSelector
+from reconciler.model.quantity import Quantity, parse_quantity
 from reconciler.model.settings import settings_in
+from reconciler.model.text import enumerated, shown
+from reconciler.model.world import Manifest, World
+
+CUSTOMIZATION = "ResourceInterpreterCustomization"
+COUNTS = ("replicas", "parallelism")
+"""Fields of a spec by which a kind shows that it has replicas."""
+
+
+def scripts(known: Known, custom: CustomKinds) -> Iterator[Dangling]:
+    """Yield each ResourceInterpreterCustomization, which is read as far as it names a kind.
+
+    Not one whose kind has a row of the repository's own: then somebody has thought of it.
+    """
+    for manifest in known.of_kind(CONFIG_GROUP, CUSTOMIZATION):
+        named = _target(manifest)
+        if named is not None and custom.is_configured(*named):
+            continue
+        field, message, expected = "/kind", "its scripts are never executed", "no such manifest"
+        if named is not None and _counts(manifest):
+            field = "/spec/customizations/replicaResource"
+            message = f"its script is never executed; {_found(named, custom)}"
+            expected = _row(named)
+        yield Dangling(manifest.key, field, "interpreter-script", message, expected)
+
+
+def scripted_kinds(known: Known) -> frozenset[VersionedKind]:
+    """Return the kinds of which a script of the repository says where their replicas are."""
+    manifests = known.of_kind(CONFIG_GROUP, CUSTOMIZATION)
+    named = (_target(manifest) for manifest in manifests if _counts(manifest))
+    return frozenset(kind for kind in named if kind is not None)
+
+
+def uncountable(
+    by_kind: Mapping[tuple[str, str], Mapping[str, tuple[Template, ...]]], custom: CustomKinds
+) -> Iterator[Dangling]:
+    """Yield the workloads whose replicas are no number where their kind has them."""
+    for kind, row in custom.rows.items():
+        for templates in by_kind.get(kind, {}).values():
+            for template in templates:
+                try:
+                    replicas_of(row, template.body)
+                except Uncountable as error:
+                    yield Dangling(
+                        template.key, error.field, "workload-replicas", error.message, COUNTED
+                    )
+
+
+def undivided(
+    policy: Policy,
+    position: int,
+    template: Template,
+    custom: CustomKinds,
+    scripted: frozenset[VersionedKind],
+) -> Iterator[Dangling]:
+    """Yield a policy that divides a workload whose replicas cannot be found."""
+    named = VersionedKind(template.api_version, template.key.kind)
+    if (
+        template.key[:2] in KUBERNETES
+        or is_interpreted(*named, custom)
+        or not (named in scripted or _looks_replicated(template.body))
+    ):
+        return
+    yield Dangling(
+        policy.key,
+        f"/spec/resourceSelectors/{position}",
+        "policy-kind-undivided",
+        f"{_found(named, custom)}, so {shown(template.key.name)} goes whole to each cluster",
+        _row(named),
+    )
+
+
+def divides(policy: Policy) -> bool:
+    """Return whether a policy divides replicas among clusters."""
+    return is_divided(policy.copied.placement)
+
+
+def _looks_replicated(body: Body) -> bool:
+    """Return whether a workload has a number where many kinds have their replicas."""
+    return any(isinstance(at(body, "spec").get(field), int) for field in COUNTS)
+
+
+def _target(customization: Manifest) -> VersionedKind | None:
+    """Return the kind that a customization is for, `None` if it names none; no schema judged it."""
+    target = at(customization.body, "spec", "target")
+    api_version, kind = target.get("apiVersion"), target.get("kind")
+    if not (isinstance(api_version, str) and isinstance(kind, str) and api_version and kind):
+        return None
+    return VersionedKind(api_version, kind)
+
+
+def _counts(customization: Manifest) -> bool:
+    """Return whether a script says where the replicas are."""
+    return "replicaResource" in at(customization.body, "spec", "customizations")
+
+
+def _found(named: VersionedKind, custom: CustomKinds) -> str:
+    """Return where the replicas of a kind are found."""
+    row, kind = custom.row(*named), shown(named.kind)
+    if row is not None:
+        return f"the replicas of a {kind} are at {spelled(row.replicas)}"
+    if is_interpreted(*named, custom):
+        return f"a {kind} is read as upstream reads it without the script"
+    return f"it is not known where a {kind} has its replicas"
+
+
+def _row(named: VersionedKind) -> str:
+    """Return the row that a kind needs, or that says something else of it."""
+    return (
+        "where it is not so, a row under spec.karmada.interpreters of reconciler.yaml:"
+        f" {{apiVersion: {shown(named.api_version)}, kind: {shown(named.kind)},"
+        " specReplicasPath: .spec.replicas,"
+        " podTemplatePath: .spec.template}"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class OfKind:
+    """The workloads of one API version and kind, by name and by label.
+
+    Attributes:
+        by_name: Name to all of that name.
+        by_place: Namespace to those in it by their labels; `""` to all of them.
+    """
+
+    by_name: Mapping[str, tuple[Template, ...]]
+    by_place: Mapping[str, LabelIndex[Template]]
+
+    def candidates(self, policy: ObjectKey, selector: ResourceSelector) -> Iterable[Template]:
+        """Return what has the name, or the labels, of a selector; its namespace is to be asked.
+
+        As `closeness` judges: a name makes the labels irrelevant.
+        """
+        if selector.name:
+            return self.by_name.get(selector.name, ())
+        return self.at(policy.namespace or selector.namespace, selector.labels)
+
+    def at(self, place: str, labels: LabelSelector | None) -> Iterable[Template]:
+        """Return what a label selector selects in a namespace; `""` is anywhere."""
+        found = self.by_place.get(place)
+        return () if found is None else found.selected(labels)
+
+
+@dataclass(frozen=True, slots=True)
+class Templates:
+    """The workloads by API version and kind, and among those by name and label."""
+
+    by_kind: Mapping[tuple[str, str], OfKind]
+
+    @property
+    def by_name(self) -> Mapping[tuple[str, str], Mapping[str, tuple[Template, ...]]]:
+        """The workloads by API version and kind, and among those by name."""
+        return {kind: found.by_name for kind, found in self.by_kind.items()}
+
+    def matching(self, policy: ObjectKey, selector: ResourceSelector) -> Iterator[Template]:
+        """Yield what one selector of a policy, or of an override policy, selects."""
+        of_kind = self.by_kind.get((selector.api_version, selector.kind))
+        for template in () if of_kind is None else of_kind.candidates(policy, selector):
+            namespace = template.key.namespace
+            if policy.namespace in ("", namespace) and selector.namespace in ("", namespace):
+                yield template
+
+    def elsewhere(self, selector: ResourceSelector) -> Iterator[Template]:
+        """Yield what a selector would select in any namespace."""
+        of_kind = self.by_kind.get((selector.api_version, selector.kind))
+        if of_kind is None:
+            return
+        found = of_kind.by_name.get(selector.name, ()) if selector.name else None
+        yield from of_kind.at("", selector.labels) if found is None else found
+
+    def names(self, policy: ObjectKey, selector: ResourceSelector) -> frozenset[str]:
+        """Return the names of all of a kind in the namespace of a policy."""
+        of_kind = self.by_kind.get((selector.api_version, selector.kind))
+        found = () if of_kind is None else of_kind.at(policy.namespace or selector.namespace, None)
+        return frozenset(one.key.name for one in found)
+
+    def beside(self, policy: ObjectKey, selector: ResourceSelector) -> Labelled | None:
+        """Return all of a kind that a policy could select by labels, `None` if there is nothing."""
+        of_kind = self.by_kind.get((selector.api_version, selector.kind))
+        if of_kind is None:
+            return None
+        labels = [one.labels for one in of_kind.at(policy.namespace or selector.namespace, None)]
+        return Labelled.of(selector.kind, labels) if labels else None
+
+
+def index_templates(known: Known) -> Templates:
+    """Index the workloads."""
+    found: dict[tuple[str, str], dict[str, list[Template]]] = defaultdict(lambda: defaultdict(list))
+    for key, manifest in known.world.inputs.items():
+        if key.group not in known.world.known.groups:
+            template = template_of(manifest)
+            found[template.api_version, key.kind][key.name].append(template)
+    return Templates({kind: _indexed(by_name) for kind, by_name in found.items()})
+
+
+def _indexed(by_name: Mapping[str, Sequence[Template]]) -> OfKind:
+    """Index the workloads of a kind."""
+    by_place: dict[str, list[tuple[Mapping[str, str], Template]]] = defaultdict(list)
+    for template in (one for templates in by_name.values() for one in templates):
+        for place in {"", template.key.namespace}:
+            by_place[place].append((template.labels, template))
+    return OfKind(
+        {name: tuple(templates) for name, templates in by_name.items()},
+        {place: LabelIndex(templates) for place, templates in by_place.items()},
+    )
+
 
 MOST_NAMED = 5
 AMOUNT = {True: "has", False: "have"}
@@ -71,7 +304,7 @@ def dangling_in_karmada(known: Known) -> Iterator[Dangling]:
         policies = [decode_policy(one, known.keys) for one in known.of_kind(GROUP, kind)]
         every += policies
         for policy in policies:
-            yield from _selected(policy, known, templates)
+            yield from _selected_by_policy(policy, known, templates)
             yield from _propagated(policy, templates, options.propagation)
             yield from _divided(policy, templates, options.custom_kinds, scripted)
             yield from islice(doubts_of_clusters(policy, meant), MAX_VIOLATIONS)
@@ -142,7 +375,7 @@ def _needs_of(policy: Policy, templates: Templates, known: Known) -> set[ObjectK
     return found & known.world.inputs.keys()
 
 
-def _selected(policy: Policy, known: Known, templates: Templates) -> Iterator[Dangling]:
+def _selected_by_policy(policy: Policy, known: Known, templates: Templates) -> Iterator[Dangling]:
     """Yield the policy if it selects nothing, else the names in it that name nothing."""
     empty = [
         position
@@ -331,3 +564,209 @@ def instructed_by_karmada(known: Known) -> Iterator[Instructed]:
     if asking:
         placed = {one.object for one in brought_by_policies(known)}
         yield from (one for one in asking if one.by in placed)
+
+
+def dangling_in_overrides(
+    known: Known, templates: Templates, clusters: KnownClusters
+) -> Iterator[Dangling]:
+    """Yield what override policies are for, and is not there: workloads and clusters."""
+    for _, kind in OVERRIDES:
+        for manifest in known.of_kind(GROUP, kind):
+            spec = mapping(manifest.body, "spec")
+            for position, written in enumerate(bodies(spec, "resourceSelectors")):
+                selector = decode_selector(written, manifest.key)
+                yield from _selected_by_override(manifest.key, position, selector, known, templates)
+            for pointer, target in _targets(spec):
+                yield from doubts_of_affinity(manifest.key, target, pointer, clusters)
+
+
+def _targets(spec: Body) -> Iterator[tuple[str, Body]]:
+    """Yield what names clusters, with its JSON pointer."""
+    for position, rule in enumerate(bodies(spec, "overrideRules")):
+        target = mapping_or_none(rule, "targetCluster")
+        if target is not None:
+            yield f"/spec/overrideRules/{position}/targetCluster", target
+    target = mapping_or_none(spec, "targetCluster")
+    if target is not None:
+        yield "/spec/targetCluster", target
+
+
+def _selected_by_override(
+    key: ObjectKey, position: int, selector: ResourceSelector, known: Known, templates: Templates
+) -> Iterator[Dangling]:
+    """Yield a selector that selects no workload."""
+    kind = (group_of(selector.api_version), selector.kind)
+    found = any(True for _ in templates.matching(key, selector))
+    if found or kind in known.unclear or not selector.kind:
+        return
+    at = f"/spec/resourceSelectors/{position}"
+    if selector.name:
+        names = templates.names(key, selector)
+        message = f"no {selector.kind} {shown(selector.name)} is there to be changed"
+        expected = proposal(selector.name, names, selector.kind)
+        yield Dangling(key, f"{at}/name", "override-selects-nothing", message, expected)
+        return
+    message = f"the selector finds no {selector.kind} of this repository"
+    yield Dangling(key, at, "override-selects-nothing", message, "workloads that are there")
+
+
+Claim = tuple[Policy, Implicit]
+
+
+def overlapping(policies: Iterable[Policy], templates: Templates) -> Iterator[Dangling]:
+    """Yield each policy that loses a workload to another one of its scope by name alone, once.
+
+    Args:
+        policies: All of one scope.
+        templates: The workloads.
+
+    Source: karmada@f8fdd02 pkg/detector/policy.go `getHighestPriorityPropagationPolicy`.
+    """
+    claims: dict[ObjectKey, list[Claim]] = defaultdict(list)
+    for policy in policies:
+        nearest: dict[ObjectKey, Implicit] = {}
+        for selector in () if policy.deleting else policy.selectors:
+            near = _near(selector)
+            for one in templates.matching(policy.key, selector):
+                nearest[one.key] = max(near, nearest.get(one.key, Implicit.NO_MATCH))
+        for key, near in nearest.items():
+            claims[key].append((policy, near))
+    told: set[ObjectKey] = set()
+    for key, claiming in sorted(claims.items()) if _some_overlap(claims) else ():
+        for winner, loser in _by_name(claiming):
+            if loser.key not in told:
+                told.add(loser.key)
+                yield _overlap(key, winner, loser)
+
+
+def _some_overlap(claims: Mapping[ObjectKey, Sequence[Claim]]) -> bool:
+    return any(len(one) > 1 for one in claims.values())
+
+
+def _near(selector: ResourceSelector) -> Implicit:
+    """Return how closely a selector names what it selects."""
+    if selector.name:
+        return Implicit.NAME
+    return Implicit.ALL if selector.labels is None else Implicit.LABELS
+
+
+def _by_name(claims: Sequence[Claim]) -> Iterator[tuple[Policy, Policy]]:
+    """Yield the winner with each policy that has its priority and selects as closely."""
+    winner, near = min(claims, key=lambda one: (-one[0].priority, -one[1], one[0].key.name))
+    for policy, close in claims:
+        if policy is not winner and (policy.priority, close) == (winner.priority, near):
+            yield winner, policy
+
+
+def _overlap(workload: ObjectKey, winner: Policy, loser: Policy) -> Dangling:
+    scope = f"{workload.namespace}/" if workload.namespace else ""
+    return Dangling(
+        loser.key,
+        "/spec/resourceSelectors",
+        "policy-overlap",
+        f"{workload.kind} {scope}{workload.name} is selected by {winner.key.name}, "
+        "too, which takes it: neither has the greater priority nor the closer selector, so the "
+        "lesser name decides",
+        "another priority, or selectors that do not meet",
+    )
+
+
+def brought_by_policies(known: Known) -> Iterator[Brought]:
+    """Yield what policies select, whichever of them takes it in the end."""
+    templates = index_templates(known)
+    for kind in (NAMESPACED, CLUSTER_WIDE):
+        for policy in (decode_policy(one, known.keys) for one in known.of_kind(GROUP, kind)):
+            for position, selector in enumerate(policy.selectors):
+                at = f"/spec/resourceSelectors/{position}"
+                for one in templates.matching(policy.key, selector):
+                    yield Brought(policy.key, at, one.key)
+
+
+STATE_PRESERVATION_RULE = "policy-state-preservation"
+
+
+def preserved_in_vain(policy: Policy, failover: Failover) -> Iterator[Dangling]:
+    """Yield why no label of a policy would be carried on, and the rules that find nothing.
+
+    Source: karmada@f8fdd02 pkg/controllers/binding/common.go `injectReservedLabelState`.
+    """
+    key = policy.key
+    for name, purge_mode, rules in preserving(policy.copied.failover):
+        at = f"/spec/failover/{name}"
+        if not failover.state_preservation:
+            message = f"nothing is preserved while `{STATE_PRESERVATION}` is off in reconciler.yaml"
+            expected = f"{STATE_PRESERVATION}: true"
+            yield Dangling(
+                key, f"{at}/statePreservation", STATE_PRESERVATION_RULE, message, expected
+            )
+            continue
+        if purge_mode != DIRECTLY:
+            message = "labels are carried only where the old copy goes before the new one comes"
+            yield Dangling(
+                key, f"{at}/purgeMode", STATE_PRESERVATION_RULE, message, f"purgeMode: {DIRECTLY}"
+            )
+        for position, rule in enumerate(rules):
+            if why := unreadable_path(rule.json_path):
+                where = f"{at}/statePreservation/rules/{position}/jsonPath"
+                message = f"{shown(rule.json_path)} {why}, so that nothing would fail over"
+                yield Dangling(
+                    key, where, STATE_PRESERVATION_RULE, message, "such as {.readyReplicas}"
+                )
+
+
+def quotas_in(world: World) -> Iterator[QuotaUsage]:
+    """Yield every quota, by key; of one that no pass has seen yet nothing is used."""
+    refuses = enforces_quotas(settings_in(world))
+    for manifest in world.of_kind(*QUOTA):
+        quota, record = decode_quota(manifest), world.outputs.get(manifest.key)
+        used = {} if record is None else decode_quota_status(record.body).used
+        resources = tuple(
+            LimitedResource(
+                name=name,
+                used=parse_quantity(used[name]) if name in used else Quantity(0),
+                limit=quota.overall[name],
+                written=quota.limits[name],
+            )
+            for name in sorted(quota.overall)
+        )
+        yield QuotaUsage(key=quota.key, refuses=refuses, resources=resources)
+
+
+def idle_limits(known: Known) -> Iterator[Dangling]:
+    """Yield the limits that refuse nothing where quotas are enforced, and that no cluster has."""
+    if not enforces_quotas(settings_in(known.world)):
+        return
+    for manifest in known.of_kind(*QUOTA):
+        quota = decode_quota(manifest)
+        assigned = {name for hard in quota.assignments.values() for name in hard}
+        for name in sorted(quota.overall.keys() - assigned):
+            if not is_enforced(name):
+                yield Dangling(
+                    manifest.key,
+                    f"/spec/overall{pointer_of([name])}",
+                    "quota-not-enforced",
+                    f"the limit of {shown(name)} refuses nothing, since no replica asks for it",
+                    _enforced_instead(name),
+                )
+
+
+def _enforced_instead(name: str) -> str:
+    """Return the name that is compared, or what else limits it."""
+    plain = name.removeprefix("requests.")
+    if plain != name and is_enforced(plain) and plain != "storage":
+        return f"{plain}, as containers request it"
+    return "a ResourceQuota in each cluster, such as `staticAssignments` gives it"
+
+
+def dangling_in_quotas(known: Known, clusters: KnownClusters) -> Iterator[Dangling]:
+    """Yield the names in static assignments that no cluster has."""
+    for manifest in known.of_kind(*QUOTA):
+        names = enumerate(decode_assigned(mapping(manifest.body, "spec")))
+        found = (
+            one
+            for position, name in names
+            for one in doubts_of_name(
+                manifest.key, name, f"/spec/staticAssignments/{position}/clusterName", clusters
+            )
+        )
+        yield from islice(found, MAX_VIOLATIONS)

@@ -3,24 +3,23 @@
 from collections import defaultdict
 from collections.abc import Iterator
 
-from reconciler.dialects.karmada.api.custom_kinds import decode_custom_kinds
-from reconciler.dialects.karmada.api.interpreter import is_interpreted
-from reconciler.dialects.karmada.api.policies import CLUSTER_WIDE, GROUP, NAMESPACED
-from reconciler.dialects.karmada.api.work.binding_metadata import decode_metadata
-from reconciler.dialects.karmada.api.work.binding_spec import decode_spec
-from reconciler.dialects.karmada.detector.binding_draft import binding_key
-from reconciler.dialects.karmada.detector.claim_marks import claimant
-from reconciler.dialects.karmada.scheduler.batched_moves import MOVING_TO, read_goal
-from reconciler.dialects.merge_warning import MergeEffects, Warned
+from reconciler.dialects.karmada.api.binding import decode_metadata
+from reconciler.dialects.karmada.api.binding_spec import decode_spec
+from reconciler.dialects.karmada.api.policy import CLUSTER_WIDE, NAMESPACED
+from reconciler.dialects.karmada.api.policy import POLICIES as GROUP
+from reconciler.dialects.karmada.api.workload import decode_custom_kinds, is_interpreted
+from reconciler.dialects.karmada.detector.binding_draft import binding_key, claimant
+from reconciler.dialects.karmada.scheduler.reschedule import MOVING_TO, read_goal
+from reconciler.dialects.view import MergeEffects, Warned
 from reconciler.manifests.paths import output_path
 from reconciler.manifests.text.reader import read
 from reconciler.model.decision import CauseKind
-from reconciler.model.enumeration import enumerated
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.settings import settings_in
+from reconciler.model.text import enumerated
 from reconciler.model.world import Manifest
-from reconciler.rebalance.kinds import REBALANCER
+from reconciler.rebalance.target import REBALANCER
 
 CLAIM = "propagationpolicy.karmada.io/name:"  # of a cluster policy, too: it ends in this
 POLICIES = (NAMESPACED, CLUSTER_WIDE)

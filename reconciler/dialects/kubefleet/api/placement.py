@@ -1,19 +1,216 @@
-"""A placement of either scope: its policy with defaults, its strategy, its limits."""
+"""A placement of either scope: its policy with defaults, its strategy, its limits.
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+The API server and the mutating webhook of KubeFleet fill in a placement before it is read. Its
+policy says which clusters it wants, and is decoded from its snapshot; its strategy says how fast
+changes may reach the clusters, how they are applied there, and what must not happen to objects on
+clusters.
 
-from reconciler.dialects.kubefleet.api.defaults import mutated
-from reconciler.dialects.kubefleet.api.names import PARENT, RESOURCE_HASH
-from reconciler.dialects.kubefleet.api.policy import PICK_ALL, PICK_FIXED, PICK_N
-from reconciler.dialects.kubefleet.api.strategy import (
-    EXTERNAL,
-    RolloutStrategy,
-    decode_strategy,
-)
-from reconciler.dialects.kubefleet.snapshots.revision import annotations_of, is_latest, labels_of
+Unlike upstream: `score.reconciler.dev/<resource>.<score>` in a `propertySorter` sorts by that score
+of each cluster, where the configuration says `scores.extend: true`. Such names mean nothing to a
+hub; elsewhere it is a property that no cluster has.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from reconciler.dialects.kubefleet.api.names import PARENT, RESOURCE_HASH, as_integer
+from reconciler.dialects.kubefleet.api.snapshots import annotations_of, is_latest, labels_of
+from reconciler.dialects.renderer import Instruction
+from reconciler.dialects.scores import ScoreName
 from reconciler.model import fields
 from reconciler.model.body import Body
+from reconciler.model.cluster import Toleration, decode_toleration
+from reconciler.model.fields import bodies, flag_or_none, mapping, mapping_or_none, text
+from reconciler.model.labels import LabelSelector, decode_label_selector
+
+PICK_ALL = "PickAll"
+PICK_N = "PickN"
+PICK_FIXED = "PickFixed"
+DEFAULT_MAX_SKEW = 1  # kubefleet@e160c1c pkg/utils/defaulter/placement.go DefaultMaxSkewValue
+SCHEDULE_ANYWAY = "ScheduleAnyway"
+
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+
+
+@dataclass(frozen=True, slots=True)
+class PropertyRequirement:
+    """An expression on one property; upstream accepts exactly one value."""
+
+    name: str
+    operator: str
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PropertySorter:
+    """Rank clusters by a property, `Ascending` or `Descending`."""
+
+    name: str
+    sort_order: str
+
+
+@dataclass(frozen=True, slots=True)
+class SelectorTerm:
+    """Clusters by labels and properties. `labels` of `None` fits all."""
+
+    labels: LabelSelector | None = None
+    properties: tuple[PropertyRequirement, ...] = ()
+    sorter: PropertySorter | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Preference:
+    """A term that earns a cluster up to `weight`, which may be negative."""
+
+    weight: int
+    term: SelectorTerm
+
+
+@dataclass(frozen=True, slots=True)
+class SpreadConstraint:
+    """How evenly clusters are picked over the values of a label; `None` counts as 1."""
+
+    topology_key: str
+    max_skew: int | None
+    when_unsatisfiable: str
+
+    @property
+    def is_soft(self) -> bool:
+        """Whether a violation only costs score."""
+        return self.when_unsatisfiable == SCHEDULE_ANYWAY
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """What a placement wants; equal policies are equal questions. Absent lists are empty."""
+
+    placement_type: str = PICK_ALL
+    cluster_names: tuple[str, ...] = ()
+    required: tuple[SelectorTerm, ...] = ()
+    preferred: tuple[Preference, ...] = ()
+    constraints: tuple[SpreadConstraint, ...] = ()
+    tolerations: tuple[Toleration, ...] = ()
+
+
+def decode_policy(body: Body | None) -> Policy:
+    """Return the policy that a snapshot holds; none at all means PickAll.
+
+    Args:
+        body: `spec.policy` as it stands in the snapshot, where defaults were applied already.
+
+    Raises:
+        UserError: A field has the wrong type.
+
+    Source: kubefleet@e160c1c apis/placement/v1beta1/clusterresourceplacement_types.go
+    `PlacementPolicy`.
+    """
+    if body is None:
+        return Policy()
+    affinity = fields.mapping(fields.mapping(body, "affinity"), "clusterAffinity")
+    terms = fields.bodies(fields.mapping(affinity, REQUIRED), "clusterSelectorTerms")
+    return Policy(
+        placement_type=fields.text(body, "placementType"),
+        cluster_names=fields.strings(body, "clusterNames"),
+        required=tuple(map(_term, terms)),
+        preferred=tuple(map(_preference, fields.bodies(affinity, PREFERRED))),
+        constraints=tuple(map(_constraint, fields.bodies(body, "topologySpreadConstraints"))),
+        tolerations=tuple(map(decode_toleration, fields.bodies(body, "tolerations"))),
+    )
+
+
+def _term(body: Body) -> SelectorTerm:
+    labels = fields.mapping_or_none(body, "labelSelector")
+    expressions = fields.bodies(fields.mapping(body, "propertySelector"), "matchExpressions")
+    sorter = fields.mapping_or_none(body, "propertySorter")
+    return SelectorTerm(
+        labels=None if labels is None else decode_label_selector(labels),
+        properties=tuple(
+            PropertyRequirement(
+                name=fields.text(item, "name"),
+                operator=fields.text(item, "operator"),
+                values=fields.strings(item, "values"),
+            )
+            for item in expressions
+        ),
+        sorter=None
+        if sorter is None
+        else PropertySorter(fields.text(sorter, "name"), fields.text(sorter, "sortOrder")),
+    )
+
+
+def _preference(body: Body) -> Preference:
+    return Preference(fields.number(body, "weight"), _term(fields.mapping(body, "preference")))
+
+
+def _constraint(body: Body) -> SpreadConstraint:
+    return SpreadConstraint(
+        topology_key=fields.text(body, "topologyKey"),
+        max_skew=fields.number_or_none(body, "maxSkew"),
+        when_unsatisfiable=fields.text(body, "whenUnsatisfiable"),
+    )
+
+
+EXTERNAL = "External"
+"""The type of a strategy that leaves the rollout to staged update runs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RolloutStrategy:
+    """Limits of a rolling update; shares are numbers or percentages, as written."""
+
+    type: str
+    max_unavailable: int | str
+    max_surge: int | str
+    period_seconds: int
+    apply: Body
+
+
+def decode_strategy(body: Body) -> RolloutStrategy:
+    """Return the strategy of a placement.
+
+    Args:
+        body: `spec.strategy` with its defaults.
+
+    Raises:
+        UserError: A field has the wrong type.
+
+    Source: kubefleet@e160c1c apis/placement/v1beta1/clusterresourceplacement_types.go
+    `RolloutStrategy`.
+    """
+    rolling = fields.mapping(body, "rollingUpdate")
+    return RolloutStrategy(
+        type=fields.text(body, "type"),
+        max_unavailable=_share(rolling, "maxUnavailable"),
+        max_surge=_share(rolling, "maxSurge"),
+        period_seconds=fields.number(rolling, "unavailablePeriodSeconds"),
+        apply=fields.mapping(body, "applyStrategy"),
+    )
+
+
+def waits_for_runs(placement: Body) -> bool:
+    """Return whether a placement is rolled out by runs only, given its manifest."""
+    strategy = fields.mapping(fields.mapping(placement, "spec"), "strategy")
+    return fields.text(strategy, "type") == EXTERNAL
+
+
+def _share(body: Body, field: str) -> int | str:
+    value = body.get(field)
+    return value if isinstance(value, int | str) else DEFAULT_SHARE
+
+
+def share_of(share: int | str, total: int) -> int:
+    """Return a number, or a percentage of the total rounded up; what is neither counts as 0.
+
+    >>> share_of(2, 10), share_of("25%", 10), share_of("many", 10)
+    (2, 3, 0)
+
+    Source: k8s.io/apimachinery pkg/util/intstr/intstr.go `GetScaledValueFromIntOrPercent`.
+    """
+    if isinstance(share, int):
+        return share
+    percent = as_integer(share.removesuffix("%")) if share.endswith("%") else None
+    return 0 if percent is None else -(-percent * total // 100)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,3 +304,265 @@ def latest_master(snapshots: Iterable[Body], placement: str) -> str | None:
         if owned and is_latest(body) and annotations_of(body).get(RESOURCE_HASH):
             return fields.text(fields.mapping(body, "metadata"), "name")
     return None
+
+
+ROLLING_UPDATE = "RollingUpdate"
+SERVER_SIDE_APPLY = "ServerSideApply"
+DEFAULT_HISTORY = 10  # defaulter/placement.go DefaultRevisionHistoryLimitValue
+DEFAULT_SHARE = "25%"  # defaulter/placement.go DefaultMaxUnavailableValue, DefaultMaxSurgeValue
+DEFAULT_PERIOD_SECONDS = 60  # defaulter/placement.go DefaultUnavailablePeriodSeconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Type:
+    """A type of the API: an object, or the items of a list.
+
+    Attributes:
+        defaults: What the CRD fills in where a field is missing.
+        zeros: What Go writes where a field is missing, since it always writes the field.
+        written: Other fields that Go writes though they are empty.
+        parts: Types of its fields; any other field that is a mapping holds data of users.
+    """
+
+    defaults: Body = field(default_factory=dict)
+    zeros: Body = field(default_factory=dict)
+    written: frozenset[str] = frozenset()
+    parts: Mapping[str, "_Type"] = field(default_factory=dict)
+
+
+_LABELS = _Type(parts={"matchExpressions": _Type(zeros={"key": "", "operator": ""})})
+_PROPERTIES = _Type(
+    written=frozenset({"matchExpressions"}),
+    parts={"matchExpressions": _Type(written=frozenset({"name", "operator", "values"}))},
+)
+_TERM = _Type(
+    parts={
+        "labelSelector": _LABELS,
+        "propertySelector": _PROPERTIES,
+        "propertySorter": _Type(written=frozenset({"name", "sortOrder"})),
+    }
+)
+_CLUSTER_AFFINITY = _Type(
+    parts={
+        "requiredDuringSchedulingIgnoredDuringExecution": _Type(
+            written=frozenset({"clusterSelectorTerms"}), parts={"clusterSelectorTerms": _TERM}
+        ),
+        "preferredDuringSchedulingIgnoredDuringExecution": _Type(
+            zeros={"weight": 0, "preference": {}}, parts={"preference": _TERM}
+        ),
+    }
+)
+_POLICY = _Type(
+    defaults={"placementType": PICK_ALL},
+    parts={
+        "affinity": _Type(parts={"clusterAffinity": _CLUSTER_AFFINITY}),
+        "topologySpreadConstraints": _Type(
+            defaults={"maxSkew": DEFAULT_MAX_SKEW, "whenUnsatisfiable": "DoNotSchedule"},
+            zeros={"topologyKey": ""},
+        ),
+        "tolerations": _Type(defaults={"operator": "Equal"}),
+    },
+)
+_STRATEGY = _Type(
+    defaults={"type": ROLLING_UPDATE},
+    parts={
+        "rollingUpdate": _Type(
+            defaults={
+                "maxUnavailable": DEFAULT_SHARE,
+                "maxSurge": DEFAULT_SHARE,
+                "unavailablePeriodSeconds": DEFAULT_PERIOD_SECONDS,
+            }
+        ),
+        "applyStrategy": _Type(
+            defaults={
+                "type": "ClientSideApply",
+                "comparisonOption": "PartialComparison",
+                "whenToApply": "Always",
+                "whenToTakeOver": "Always",
+            },
+            parts={"serverSideApplyConfig": _Type(zeros={"force": False})},
+        ),
+        "deleteStrategy": _Type(defaults={"propagationPolicy": "Delete"}),
+        "reportBackStrategy": _Type(
+            defaults={"type": "Disabled"}, written=frozenset({"destination"})
+        ),
+    },
+)
+_SPEC = _Type(
+    defaults={
+        "revisionHistoryLimit": DEFAULT_HISTORY,
+        "statusReportingScope": "ClusterScopeOnly",
+    },
+    written=frozenset({"resourceSelectors"}),
+    parts={
+        "resourceSelectors": _Type(
+            defaults={"selectionScope": "NamespaceWithResources"},
+            zeros={"group": "", "version": "", "kind": ""},
+            parts={"labelSelector": _LABELS},
+        ),
+        "policy": _POLICY,
+        "strategy": _STRATEGY,
+    },
+)
+
+
+def with_defaults(spec: Body) -> Body:
+    """Return a placement's spec with the defaults of its CRD; a default needs its parent.
+
+    Source: kubefleet@e160c1c apis/placement/v1beta1/clusterresourceplacement_types.go, the
+    `+kubebuilder:default` markers.
+    """
+    return _defaulted(spec, _SPEC)
+
+
+def mutated(spec: Body) -> Body:
+    """Return a placement's spec as the mutating webhook leaves it.
+
+    The webhook reads the object into a Go value and writes it again. So empty lists and texts
+    vanish, and scalars that are missing get their zero value.
+
+    Args:
+        spec: As written, or with defaults.
+
+    Source: kubefleet@e160c1c pkg/utils/defaulter/placement.go `SetPlacementDefaults`, and the
+    `json` tags of apis/placement/v1beta1/clusterresourceplacement_types.go.
+    """
+    written = _rewritten(with_defaults(spec), _SPEC)
+    strategy = {"applyStrategy": {}, **_defaulted(mapping(written, "strategy"), _STRATEGY)}
+    if strategy["type"] == ROLLING_UPDATE:
+        strategy = {"rollingUpdate": {}, **strategy}
+    policy = mapping(written, "policy")
+    filled = with_defaults({**written, "policy": policy, "strategy": strategy})
+    return {**filled, "strategy": _with_apply_config(mapping(filled, "strategy"))}
+
+
+def _with_apply_config(strategy: Body) -> Body:
+    """Return a strategy whose server-side apply says whether it forces.
+
+    Source: kubefleet@e160c1c pkg/utils/defaulter/placement.go `SetDefaultsApplyStrategy`.
+    """
+    apply = mapping(strategy, "applyStrategy")
+    if text(apply, "type") != SERVER_SIDE_APPLY:
+        return strategy
+    config = mapping_or_none(apply, "serverSideApplyConfig")
+    config = {"force": False} if config is None else config
+    return {**strategy, "applyStrategy": {**apply, "serverSideApplyConfig": config}}
+
+
+def _defaulted(body: Body, kind: _Type) -> dict[str, object]:
+    """Return an object with the defaults of its type; null is as good as missing."""
+    told = {name: one for name, one in body.items() if one is not None}
+    return {
+        name: _each(one, kind.parts[name], _defaulted) if name in kind.parts else one
+        for name, one in {**kind.defaults, **told}.items()
+    }
+
+
+def _rewritten(body: Body, kind: _Type) -> dict[str, object]:
+    """Return an object as Go writes it after reading it."""
+    kept = {
+        name: one
+        for name, one in body.items()
+        if name in kind.written or name in kind.zeros or not _is_empty(one, name in kind.parts)
+    }
+    return {
+        name: _each(one, kind.parts[name], _rewritten) if name in kind.parts else one
+        for name, one in {**kind.zeros, **kept}.items()
+    }
+
+
+def _each(value: object, kind: _Type, rule: Callable[[Body, _Type], object]) -> object:
+    """Apply a rule to an object, or to each item of a list; what is neither stays as it is."""
+    if isinstance(value, Mapping):
+        return rule(value, kind)
+    if isinstance(value, list | tuple):
+        return [rule(one, kind) if isinstance(one, Mapping) else one for one in value]
+    return value
+
+
+def _is_empty(value: object, is_part: bool) -> bool:  # noqa: FBT001  # a fact of the field
+    """Return whether Go leaves a field out: a pointer to an empty object stays."""
+    return value in ("", [], None) or (value == {} and not is_part)
+
+
+PREFIX = "score.reconciler.dev/"
+TERMS = f"/spec/policy/affinity/clusterAffinity/{PREFERRED}"
+
+
+def score_in(name: str) -> ScoreName | None:
+    """Return the score that a property stands for, `None` if it is one of upstream's.
+
+    The score is what follows the last dot: names of resources may have some.
+
+    >>> score_in("score.reconciler.dev/usage.cpu"), score_in("example.com/rank")
+    (ScoreName(resource='usage', score='cpu'), None)
+    """
+    resource, dot, score = name.removeprefix(PREFIX).rpartition(".")
+    return ScoreName(resource, score) if dot and name.startswith(PREFIX) else None
+
+
+def scores_of(policy: Policy) -> frozenset[ScoreName]:
+    """Return the scores that a policy ranks clusters by."""
+    sorters = (one.term.sorter for one in policy.preferred if policy.placement_type == PICK_N)
+    found = (score_in(sorter.name) for sorter in sorters if sorter is not None)
+    return frozenset(one for one in found if one is not None)
+
+
+def written_scores(placement: Body) -> Iterator[tuple[str, str, ScoreName]]:
+    """Yield where a placement names scores to sort by, how they are written, and which they are."""
+    policy = mapping(mapping(placement, "spec"), "policy")
+    affinity = mapping(mapping(policy, "affinity"), "clusterAffinity")
+    for position, term in enumerate(bodies(affinity, PREFERRED)):
+        written = text(mapping(mapping(term, "preference"), "propertySorter"), "name")
+        name = score_in(written)
+        if name is not None:
+            yield f"{TERMS}/{position}/preference/propertySorter/name", written, name
+
+
+STRATEGY = "/spec/strategy"
+
+
+def abandons(placement: Body) -> bool:
+    """Return whether what is on clusters is to outlive a placement."""
+    strategy = mapping(mapping(mapping(placement, "spec"), "strategy"), "deleteStrategy")
+    return text(strategy, "propagationPolicy") == "Abandon"
+
+
+def asked_by_strategy(apply: Body, *, abandons: bool) -> frozenset[Instruction]:
+    """Return what is asked of all objects of a placement.
+
+    Args:
+        apply: How resources are applied.
+        abandons: Whether they are to outlive the placement.
+    """
+    found = {instruction for _, instruction in asked_by_apply(apply)}
+    return frozenset({*found, Instruction.ABANDON} if abandons else found)
+
+
+def asked_by_apply(apply: Body) -> Iterator[tuple[str, Instruction]]:
+    """Yield what is asked of how resources are applied, each with its JSON pointer below that.
+
+    Source: kubefleet@e160c1c apis/placement/v1/clusterresourceplacement_types.go `ApplyStrategy`.
+    """
+    kind = text(apply, "type")
+    if kind == "ReportDiff":
+        yield "/type", Instruction.REPORT_DIFF
+    elif kind == "ServerSideApply" and not _is_forced(apply):
+        yield "/type", Instruction.UNFORCED
+    if text(apply, "whenToTakeOver") in {"Never", "IfNoDiff"}:
+        yield "/whenToTakeOver", Instruction.TAKE_OVER
+    if text(apply, "whenToApply") == "IfNotDrifted":
+        yield "/whenToApply", Instruction.DRIFTED
+
+
+def _is_forced(apply: Body) -> bool:
+    return flag_or_none(mapping(apply, "serverSideApplyConfig"), "force") is True
+
+
+def asked_by_placement(placement: Body) -> Iterator[tuple[str, Instruction]]:
+    """Yield what a placement asks as it is written, each with its JSON pointer."""
+    strategy = mapping(mapping(placement, "spec"), "strategy")
+    for pointer, instruction in asked_by_apply(mapping(strategy, "applyStrategy")):
+        yield f"{STRATEGY}/applyStrategy{pointer}", instruction
+    if abandons(placement):
+        yield f"{STRATEGY}/deleteStrategy/propagationPolicy", Instruction.ABANDON

@@ -1,30 +1,168 @@
 """What is known of a binding's cluster: what it reports, or what is assumed of its silence.
 
+Clusters report Works of a placement, or the resources themselves. What overrides make of these on a
+cluster is in the binding, too.
+
 The moment at which the present resources were rolled out stands in an annotation of the binding.
 Rollouts and evictions count with what is assumed; it is not written, but told to whoever reads the
 file. What a file says already, as older rules wrote it, stays there while it holds.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 
+from reconciler.dialects.inventory import CopyReports
 from reconciler.dialects.kubefleet.api.binding import Binding
-from reconciler.dialects.kubefleet.api.names import BOUND, UNSCHEDULED
-from reconciler.dialects.kubefleet.rollout.availability_reports import AvailabilityReports
-from reconciler.dialects.kubefleet.rollout.overridden import (
-    OverriddenResources,
-    prepared_conditions,
-)
-from reconciler.dialects.kubefleet.rollout.rollout import ROLLOUT_STARTED
-from reconciler.dialects.kubefleet.view.status_conditions import (
+from reconciler.dialects.kubefleet.api.names import AVAILABLE, BOUND, UNSCHEDULED
+from reconciler.dialects.kubefleet.api.snapshots import resource_key
+from reconciler.dialects.kubefleet.rollout.rollout import (
+    APPLIED,
+    NO_OVERRIDE,
     OVERRIDDEN,
+    ROLLOUT_STARTED,
     STAGES,
+    SYNCED,
+    SYNCHRONIZED,
     reported,
 )
-from reconciler.model.availability import ASSUMED, assume
+from reconciler.dialects.kubefleet.rollout.works import work_conditions, work_problems
+from reconciler.dialects.kubefleet.snapshots.resource_snapshots import Resource
 from reconciler.model.body import Body
-from reconciler.model.conditions import Condition, set_condition
+from reconciler.model.cluster import Condition, set_condition
+from reconciler.model.fields import mapping
+from reconciler.model.health import ASSUMED, NEVER, Health, Silence, assume, is_judged
+from reconciler.model.identity import ObjectKey
+from reconciler.model.kinds import CopyReport
 from reconciler.model.moments import format_moment, is_moment, parse_moment, stamp
+from reconciler.model.world import Manifest
+
+FAILED = "OverriddenFailed"
+SUCCEEDED = ("OverriddenSucceeded", "Successfully applied the override rules on the resources")
+
+
+@dataclass(frozen=True, slots=True)
+class OverriddenResources:
+    """What overrides make of the resources of a binding.
+
+    Attributes:
+        lists: Which are in force, as a binding's spec lists them; empty without any.
+        failure: Why one of them does not fit, `""` if all do; nothing is delivered then.
+    """
+
+    lists: Body
+    failure: str = ""
+
+
+NOT_OVERRIDDEN = OverriddenResources({})
+Overriding = Callable[[Binding, Sequence[Body]], OverriddenResources]
+"""Returns what overrides make of a binding's resources, given its placement's snapshots."""
+
+
+def nothing_overridden(_binding: Binding, _snapshots: Sequence[Body]) -> OverriddenResources:
+    """Return that there is no override."""
+    return NOT_OVERRIDDEN
+
+
+def prepared_conditions(found: OverriddenResources, generation: int) -> Iterator[Condition]:
+    """Yield what a binding says until its cluster is asked: overridden, then synchronized.
+
+    Source: kubefleet@e160c1c pkg/controllers/workgenerator/controller.go `Reconcile`.
+    """
+    if found.failure:
+        yield Condition(OVERRIDDEN, "False", FAILED, found.failure, generation)
+        return
+    words = SUCCEEDED if found.lists else NO_OVERRIDE
+    yield Condition(OVERRIDDEN, "True", *words, generation)
+    yield Condition(SYNCHRONIZED, "True", *SYNCED, generation)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AvailabilityReports:
+    """Who reports what.
+
+    Attributes:
+        resources: The resources that the placement selects.
+        copies: What clusters say of each object.
+        works: The Works of the placement, by cluster.
+        overriding: Says what overrides make of the resources.
+        snapshots: The resource snapshots of the placement.
+        silence: How that of a cluster is taken which reports none of them.
+    """
+
+    resources: tuple[ObjectKey, ...] = ()
+    copies: CopyReports = field(default_factory=CopyReports, repr=False)
+    works: Mapping[str, Sequence[Body]] = field(default_factory=dict, repr=False)
+    overriding: Overriding = nothing_overridden
+    snapshots: Sequence[Body] = ()
+    silence: Silence = NEVER
+
+    def overridden(self, binding: Binding) -> OverriddenResources:
+        """Return what overrides make of a binding's resources."""
+        return self.overriding(binding, self.snapshots)
+
+    def problems(self, binding: Binding) -> Body:
+        """Return what the Works of a binding's cluster say of single resources."""
+        works = self.works.get(binding.target)
+        return work_problems(binding, works) if works else {}
+
+    def conditions(self, binding: Binding) -> tuple[Condition, ...]:
+        """Return what the cluster of a binding says of its stages, nothing if it is silent.
+
+        Its Works say it of everything that it was given; without any, what is said of single
+        resources counts. Where all of that is well and a resource is silent that should tell its
+        health, nothing is known of the whole yet.
+        """
+        works = self.works.get(binding.target)
+        if works:
+            return tuple(work_conditions(binding, works))
+        if not self.copies:
+            return ()
+        found = {key: self.copies.of(key, binding.target) for key in self.resources}
+        copies = [one for one in found.values() if one is not None]
+        told = tuple(_told(copies, binding)) if copies else ()
+        silent = any(one is None and is_judged(*key[:2]) for key, one in found.items())
+        return () if silent and all(one.status == "True" for one in told) else told
+
+
+def _told(copies: Iterable[CopyReport], binding: Binding) -> Iterator[Condition]:
+    """Yield what reports of single resources say: none may be unapplied, none unhealthy.
+
+    A kind without health counts as available, and what is not available yet not as failed. Of a
+    kind with health a report that lacks what says it does not count as available.
+
+    Source: kubefleet@e160c1c pkg/controllers/workapplier/availability_tracker.go
+    `trackInMemberClusterObjAvailabilityByGVR`, pkg/utils/condition/reason.go.
+    """
+    missing = [one for one in copies if not one.applied]
+    unhealthy = any(one.health is Health.UNHEALTHY or one.lacks_health for one in copies)
+    for stage in reported(binding.apply_strategy):
+        if stage == APPLIED and missing:
+            text = missing[0].message or "The cluster reports resources that are not applied"
+            yield Condition(stage, "False", "ApplyPending", text, binding.generation)
+            return
+        if stage == AVAILABLE and unhealthy:
+            text = "The cluster reports resources that are not healthy yet"
+            yield Condition(stage, "False", "ResourceNotAvailableYet", text, binding.generation)
+            return
+        reason = "AllWorkAreAvailable" if stage == AVAILABLE else "AllWorkHaveBeenApplied"
+        text = "The cluster reports the resources"
+        yield Condition(stage, "True", reason, text, binding.generation)
+
+
+def works_by_cluster(works: Iterable[Manifest]) -> dict[str, list[Body]]:
+    """Return Works by the cluster that reports them; those being deleted say nothing any more."""
+    found: dict[str, list[Body]] = {}
+    for one in works:
+        if mapping(one.body, "metadata").get("deletionTimestamp") is None:
+            found.setdefault(one.key.reporter, []).append(one.body)
+    return found
+
+
+def keys_of(resources: Iterable[Resource] | None) -> tuple[ObjectKey, ...]:
+    """Return the objects behind selected resources."""
+    return tuple(resource_key(resource.entry) for resource in resources or ())
+
 
 ROLLED_OUT_AT = "reconciler.dev/rolled-out-at"
 ROLLED_OUT = "reconciler.dev/rolled-out"

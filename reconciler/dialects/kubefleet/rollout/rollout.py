@@ -1,24 +1,36 @@
-"""The rollout: bindings reach the latest resources no faster than the strategy allows."""
+"""The rollout: bindings reach the latest resources no faster than the strategy allows.
+
+That depends on whether the resources of a binding run in its cluster: ready, failed, or not known
+yet.
+
+A placement passes stages in each cluster, and upstream has words for each. A stage is listed only
+if all before it are True; the first that is Unknown or False ends the list.
+
+Source: kubefleet@e160c1c pkg/utils/condition/condition.go and reason.go.
+"""
 
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from operator import attrgetter
 
 from reconciler.dialects.kubefleet.api.binding import Binding
-from reconciler.dialects.kubefleet.api.defaults import ROLLING_UPDATE
-from reconciler.dialects.kubefleet.api.names import BOUND, PREVIOUS_STATE, SCHEDULED, UNSCHEDULED
-from reconciler.dialects.kubefleet.api.strategy import RolloutStrategy, share_of
-from reconciler.dialects.kubefleet.rollout.readiness import (
-    can_be_ready,
-    has_failed,
-    has_started,
-    readiness_of,
+from reconciler.dialects.kubefleet.api.names import (
+    AVAILABLE,
+    BOUND,
+    DIFF_REPORTED,
+    PREVIOUS_STATE,
+    SCHEDULED,
+    UNSCHEDULED,
+    UnexpectedBehavior,
 )
-from reconciler.dialects.kubefleet.scheduler.failure import UnexpectedBehavior
-from reconciler.model.conditions import Condition, set_condition
-from reconciler.model.moments import earliest, span, stamp
+from reconciler.dialects.kubefleet.api.placement import ROLLING_UPDATE, RolloutStrategy, share_of
+from reconciler.model import fields
+from reconciler.model.body import Body
+from reconciler.model.cluster import Condition, set_condition
+from reconciler.model.moments import add, earliest, parse_moment, second_after, span, stamp
+from reconciler.model.text import enumerated
 
 ROLLOUT_STARTED = "RolloutStarted"
 _STARTED = ("True", "RolloutStarted")
@@ -262,3 +274,293 @@ def announcement(*, started: bool, generation: int) -> Condition:
 def _written(present: Rollout, bindings: Iterable[Binding]) -> Rollout:
     changed = {binding.name: binding for binding in bindings}
     return replace(present, bindings={**present.bindings, **changed})
+
+
+FAILING = ("Overridden", "WorkSynchronized", "Applied", AVAILABLE)
+UNTRACKABLE = frozenset({"NotAllWorkAreAvailabilityTrackable", "WorkNotTrackable"})
+IN_PROGRESS = frozenset(
+    {"OverriddenPending", "WorkNotSynchronizedYet", "ApplyPending", "ResourceNotAvailableYet"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Readiness:
+    """Whether a binding is ready; `until` says when time alone makes it so, if it does."""
+
+    ready: bool
+    until: datetime | None = None
+
+
+def readiness_of(binding: Binding, now: datetime, period: timedelta) -> Readiness:
+    """Return whether a binding counts as ready.
+
+    Resources whose availability cannot be tracked count as ready once they were applied for longer
+    than the period; exactly the period is not enough.
+
+    Source: kubefleet@e160c1c pkg/controllers/rollout/controller.go `isBindingReady`.
+    """
+    if _current(binding, DIFF_REPORTED, "True") is not None:
+        return Readiness(ready=True)
+    available = _current(binding, AVAILABLE, "True")
+    if available is None:
+        return Readiness(ready=False)
+    if fields.text(available, "reason") not in UNTRACKABLE:
+        return Readiness(ready=True)
+    since = parse_moment(fields.text(available, "lastTransitionTime"))
+    if since < add(now, -period):
+        return Readiness(ready=True)
+    return Readiness(ready=False, until=second_after(add(since, period)))
+
+
+def has_failed(binding: Binding) -> bool:
+    """Return whether something went wrong that is not merely in progress.
+
+    Source: kubefleet@e160c1c pkg/utils/binding/binding.go `HasBindingFailed`.
+    """
+    found = (_current(binding, kind, "False") for kind in FAILING)
+    return any(
+        item is not None and fields.text(item, "reason") not in IN_PROGRESS for item in found
+    )
+
+
+def can_be_ready(binding: Binding) -> bool:
+    """Return whether a binding may still become ready: it has not failed and reports no diff.
+
+    Source: kubefleet@e160c1c pkg/controllers/rollout/controller.go `pickBindingsToRoll`.
+    """
+    return not has_failed(binding) and _current(binding, DIFF_REPORTED) is None
+
+
+def is_available(binding: Binding) -> bool:
+    """Return whether the resources of a binding are known to be available in its cluster."""
+    return _current(binding, AVAILABLE, "True") is not None
+
+
+def reported_difference(binding: Binding, status: str) -> bool:
+    """Return whether it is told, with this status, how the cluster differs from the resources."""
+    return _current(binding, DIFF_REPORTED, status) is not None
+
+
+def _current(binding: Binding, kind: str, status: str | None = None) -> Body | None:
+    """Return a condition if it speaks of the binding's present generation, with this status."""
+    for item in binding.conditions:
+        if item.get("type") == kind:
+            fits = status is None or item.get("status") == status
+            fresh = fields.number(item, "observedGeneration") == binding.generation
+            return item if fits and fresh else None
+    return None
+
+
+def has_started(binding: Binding) -> bool:
+    """Return whether the rollout of the present generation was announced."""
+    return _current(binding, "RolloutStarted", "True") is not None
+
+
+def is_announced(binding: Binding) -> bool:
+    """Return whether the rollout of the present generation has begun, or was told to wait.
+
+    Source: kubefleet@e160c1c pkg/controllers/workgenerator/controller.go `Reconcile`.
+    """
+    return _current(binding, "RolloutStarted") is not None
+
+
+OVERRIDDEN = "Overridden"
+SYNCHRONIZED = "WorkSynchronized"
+APPLIED = "Applied"
+REPORT_DIFF = "ReportDiff"
+
+NO_OVERRIDE = ("NoOverrideSpecified", "No override rules are configured for the selected resources")
+SYNCED = ("AllWorkSynced", "All of the works are synchronized to the latest")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Words:
+    """Reason and text of one stage: for one cluster, and for the placement, by status."""
+
+    cluster: tuple[str, str]
+    unknown: tuple[str, str]
+    false: tuple[str, str]
+    true: tuple[str, str]
+
+
+_FAILED = "Failed to apply resources to {} cluster(s), please check the `failedPlacements` status"
+_FITTING = "The selected resources are successfully overridden in {} cluster(s)"
+_STILL = "There are still {} cluster(s) in the process of "
+_WORDS = {
+    ROLLOUT_STARTED: _Words(
+        cluster=(
+            "RolloutStartedUnknown",
+            "In the process of deciding whether to roll out the latest resources or not",
+        ),
+        unknown=(
+            "RolloutStartedUnknown",
+            _STILL + "deciding whether to roll out the latest resources or not",
+        ),
+        false=(
+            "RolloutNotStartedYet",
+            "The rollout is being blocked by the rollout strategy in {} cluster(s)",
+        ),
+        true=("RolloutStarted", "All {} cluster(s) start rolling out the latest resource"),
+    ),
+    OVERRIDDEN: _Words(
+        cluster=(
+            "OverriddenPending",
+            "In the process of overriding the selected resources if there is any override defined",
+        ),
+        unknown=(
+            "OverriddenPending",
+            _STILL + "overriding the selected resources if there is any override defined",
+        ),
+        false=("OverriddenFailed", "Failed to override resources in {} cluster(s)"),
+        true=NO_OVERRIDE,
+    ),
+    SYNCHRONIZED: _Words(
+        cluster=(
+            "WorkSynchronizedUnknown",
+            "In the process of creating or updating the work object(s) in the hub cluster",
+        ),
+        unknown=(
+            "WorkSynchronizedUnknown",
+            _STILL + "creating or updating the work object(s) in the hub cluster",
+        ),
+        false=(
+            "WorkNotSynchronizedYet",
+            "There are {} cluster(s) which have not finished creating or updating work(s) yet",
+        ),
+        true=(
+            "WorkSynchronized",
+            "Work(s) are successfully created or updated in {} target cluster(s)' namespaces",
+        ),
+    ),
+    APPLIED: _Words(
+        cluster=(
+            "ApplyPending",
+            "In the process of applying the resources on the member cluster",
+        ),
+        unknown=("ApplyPending", _STILL + "applying the resources on the member cluster"),
+        false=(
+            "ApplyFailed",
+            _FAILED,
+        ),
+        true=(
+            "ApplySucceeded",
+            "The selected resources are successfully applied to {} cluster(s)",
+        ),
+    ),
+    AVAILABLE: _Words(
+        cluster=(
+            "ResourceAvailableUnknown",
+            "The availability of the selected resources is unknown yet ",
+        ),
+        unknown=(
+            "ResourceAvailableUnknown",
+            _STILL + "checking the availability of the selected resources",
+        ),
+        false=(
+            "ResourceNotAvailableYet",
+            "The selected resources in {} cluster(s) are still not available yet",
+        ),
+        true=(
+            "ResourceAvailable",
+            "The selected resources in {} cluster(s) are available now",
+        ),
+    ),
+    DIFF_REPORTED: _Words(
+        cluster=(
+            "DiffReportingPending",
+            "Diff reporting has just started; its status is not yet to be known",
+        ),
+        unknown=(
+            "DiffReportingPending",
+            _STILL + "checking for configuration differences",
+        ),
+        false=(
+            "DiffReportingIncompleteOrFailed",
+            "Diff reporting in {} clusters is still in progress or has failed",
+        ),
+        true=(
+            "DiffReportingCompleted",
+            "Diff reporting in {} cluster(s) has been completed",
+        ),
+    ),
+}
+STAGES = tuple(_WORDS)
+NO_ROOM = "; it waits for room: "
+MOST_NAMED = 3
+
+
+def reported(apply_strategy: Body | None) -> tuple[str, ...]:
+    """Return what a cluster reports of resources that are applied in this way.
+
+    >>> reported(None), reported({"type": "ReportDiff"})
+    (('Applied', 'Available'), ('DiffReported',))
+    """
+    differs = apply_strategy is not None and apply_strategy.get("type") == REPORT_DIFF
+    return (DIFF_REPORTED,) if differs else (APPLIED, AVAILABLE)
+
+
+def stages_of(apply_strategy: Body | None) -> tuple[str, ...]:
+    """Return the stages in order.
+
+    Source: kubefleet@e160c1c pkg/controllers/placement/placement_status.go
+    `determineExpectedPlacementAndResourcePlacementStatusCondType`.
+    """
+    return (ROLLOUT_STARTED, OVERRIDDEN, SYNCHRONIZED, *reported(apply_strategy))
+
+
+def unknown_in_cluster(stage: str, generation: int) -> Condition:
+    """Return the condition of a cluster that did not tell yet."""
+    reason, text = _WORDS[stage].cluster
+    return Condition(stage, "Unknown", reason, text, generation)
+
+
+def overall_conditions(
+    kind: str,
+    stages: Iterable[str],
+    generation: int,
+    reached: Sequence[Mapping[str, str]],
+    *,
+    overridden: bool,
+    lacking: Mapping[str, str] | None = None,
+) -> Iterator[Condition]:
+    """Yield one condition a stage of a placement, as far as all clusters got; none without one.
+
+    Args:
+        kind: Of the placement.
+        stages: In order.
+        generation: Of the placement.
+        reached: The stages of each cluster with their status.
+        overridden: Whether overrides are in force in any of them.
+        lacking: The clusters that are not updated for lack of room, with what they lack.
+
+    Source: kubefleet@e160c1c pkg/controllers/placement/placement_status.go
+    `setPlacementConditions`.
+    """
+    for stage in stages if reached else ():
+        statuses = [known[stage] for known in reached if stage in known]
+        worst = next((s for s in ("Unknown", "False") if s in statuses), "True")
+        found = _of_placement(kind, stage, worst, statuses.count(worst), generation)
+        if overridden and (stage, worst) == (OVERRIDDEN, "True"):
+            text = _FITTING.format(len(statuses))
+            found = found._replace(reason="OverriddenSucceeded", message=text)
+        if lacking and (stage, worst) == (ROLLOUT_STARTED, "False"):
+            # Unlike upstream: room is not protected there, so nothing waits for it.
+            found = found._replace(message=f"{found.message}{waits_for_room(lacking)}")
+        yield found
+        if worst != "True":
+            return
+
+
+def waits_for_room(lacking: Mapping[str, str]) -> str:
+    """Return that clusters are not updated for lack of room, to follow the words of a condition."""
+    return NO_ROOM + enumerated((f"{name} {why}" for name, why in lacking.items()), MOST_NAMED)
+
+
+def _of_placement(kind: str, stage: str, status: str, count: int, generation: int) -> Condition:
+    """Return the condition of a placement of whose clusters so many are in this status.
+
+    Its type begins with the kind of the placement.
+    """
+    words = _WORDS[stage]
+    told = {"Unknown": words.unknown, "False": words.false}.get(status, words.true)
+    return Condition(f"{kind}{stage}", status, told[0], told[1].format(count), generation)

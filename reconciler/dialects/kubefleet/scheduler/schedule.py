@@ -1,4 +1,7 @@
-"""KubeFleet's scheduler: one cycle over the bindings of a placement, or as many as it takes."""
+"""KubeFleet's scheduler: one cycle over the bindings of a placement, or as many as it takes.
+
+How placements want to be spread, by their topologySpreadConstraints, is answered here, too.
+"""
 
 from bisect import insort
 from collections.abc import Iterable, Mapping
@@ -7,21 +10,41 @@ from datetime import datetime
 from operator import attrgetter
 
 from reconciler.dialects.kubefleet.api.binding import Binding, unscheduled
-from reconciler.dialects.kubefleet.api.clusters import Members
-from reconciler.dialects.kubefleet.api.names import PARENT, SCHEDULER_FINALIZER
-from reconciler.dialects.kubefleet.api.policy import PICK_ALL, PICK_FIXED, PICK_N
-from reconciler.dialects.kubefleet.api.policy_snapshot import PolicySnapshotStatus
-from reconciler.dialects.kubefleet.scheduler.binding_groups import Groups, classify, targets_of
-from reconciler.dialects.kubefleet.scheduler.failure import UnexpectedBehavior
-from reconciler.dialects.kubefleet.scheduler.pick_all import pick_all
-from reconciler.dialects.kubefleet.scheduler.pick_fixed import pick_fixed
-from reconciler.dialects.kubefleet.scheduler.pick_n import pick_n
-from reconciler.dialects.kubefleet.scheduler.picks import Pick, PickRecord, adopt
-from reconciler.dialects.kubefleet.scheduler.protected_room import PlacementRoom
-from reconciler.dialects.kubefleet.scheduler.request import Request
+from reconciler.dialects.kubefleet.api.member import Members, member_labels
+from reconciler.dialects.kubefleet.api.names import (
+    CLUSTER,
+    PARENT,
+    SCHEDULER_FINALIZER,
+    UnexpectedBehavior,
+)
+from reconciler.dialects.kubefleet.api.placement import (
+    DEFAULT_MAX_SKEW,
+    PICK_ALL,
+    PICK_FIXED,
+    PICK_N,
+    decode_placement,
+    decode_policy,
+)
+from reconciler.dialects.kubefleet.api.snapshots import PolicySnapshotStatus
+from reconciler.dialects.kubefleet.scheduler.picks import (
+    Groups,
+    Pick,
+    PickRecord,
+    adopt,
+    classify,
+    pick_all,
+    pick_fixed,
+    pick_n,
+    targets_of,
+)
+from reconciler.dialects.kubefleet.scheduler.plugins import PlacementRoom, Request
 from reconciler.dialects.kubefleet.scheduler.topology import assess_topology
-from reconciler.dialects.kubefleet.snapshots.policy_snapshot import Snapshot, report_status
+from reconciler.dialects.kubefleet.snapshots.policy_snapshots import Snapshot, report_status
+from reconciler.dialects.view import SpreadWish, SpreadWishes
+from reconciler.errors import UserError
+from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import stamp
+from reconciler.model.world import World
 from reconciler.schedule.framework import Mask
 
 _name = attrgetter("name")
@@ -241,3 +264,33 @@ def _report(done: Scheduled, snapshot: Snapshot, pick: Pick, now: datetime) -> S
     except UnexpectedBehavior as error:
         return replace(done, error=error)
     return done if status is None else replace(done, status=status)
+
+
+def spread_wishes(world: World) -> SpreadWishes:
+    """Return what says how placements want to be spread over the clusters of a world."""
+    labels = {one.key.name: member_labels(one.body) for one in world.of_kind(*CLUSTER)}
+    known: dict[str, dict[str, str]] = {}
+
+    def domains(label: str) -> dict[str, str]:
+        if label not in known:
+            known[label] = {n: found[label] for n, found in labels.items() if label in found}
+        return known[label]
+
+    def of_placement(key: ObjectKey) -> tuple[SpreadWish, ...]:
+        manifest = world.inputs.get(key)
+        if manifest is None:
+            return ()
+        try:
+            policy = decode_policy(decode_placement(manifest.body, key.namespace).policy)
+        except UserError:  # what cannot be decoded is a fault already
+            return ()
+        return tuple(
+            SpreadWish(
+                name=one.topology_key,
+                domain_of=domains(one.topology_key),
+                skew=DEFAULT_MAX_SKEW if one.max_skew is None else one.max_skew,
+            )
+            for one in policy.constraints
+        )
+
+    return of_placement

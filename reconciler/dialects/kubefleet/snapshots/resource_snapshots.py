@@ -1,6 +1,11 @@
-"""Resource snapshots: a new group of them whenever the selected resources change."""
+"""Resource snapshots: a new group of them whenever the selected resources change.
 
-from collections.abc import Iterable, Sequence
+What goes to other clusters of a resource is everything but what only its own cluster knows.
+Resources are packed into snapshots of limited size: a group is a master, and more where it has not
+room for all.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -14,14 +19,16 @@ from reconciler.dialects.kubefleet.api.names import (
     RESOURCE_HASH,
     RESOURCE_INDEX,
     SUBINDEX,
+    UnexpectedBehavior,
+    as_count,
+    as_integer,
 )
-from reconciler.dialects.kubefleet.api.resource_snapshot import encode_resources, hash_of_resources
-from reconciler.dialects.kubefleet.scheduler.failure import UnexpectedBehavior, as_count, as_integer
-from reconciler.dialects.kubefleet.snapshots.resource_chunks import Resource, split
-from reconciler.dialects.kubefleet.snapshots.revision import (
+from reconciler.dialects.kubefleet.api.snapshots import (
     Owner,
     SnapshotRevisions,
     annotations_of,
+    encode_resources,
+    hash_of_resources,
     index_of,
     is_latest,
     labels_of,
@@ -31,7 +38,37 @@ from reconciler.dialects.kubefleet.snapshots.revision import (
 )
 from reconciler.model import fields
 from reconciler.model.body import Body
+from reconciler.model.fields import mapping, text
 from reconciler.model.moments import add, format_moment, is_moment, parse_moment
+
+SIZE_LIMIT = 819_200  # resource_snapshot_resolver.go resourceSnapshotResourceSizeLimit, in bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """A selected resource: what a snapshot says of it, and its JSON, which only counts."""
+
+    entry: Body
+    content: str
+
+
+def split(resources: Sequence[Resource]) -> list[list[Resource]]:
+    """Pack resources in order into chunks of limited size; there is one chunk at least.
+
+    Source: kubefleet@e160c1c pkg/utils/controller/resource_snapshot_resolver.go
+    `SplitSelectedResources`.
+    """
+    chunks: list[list[Resource]] = [[]]
+    size = 0
+    for resource in resources:
+        length = len(resource.content.encode())
+        if chunks[-1] and size + length > SIZE_LIMIT:
+            chunks.append([])
+            size = 0
+        chunks[-1].append(resource)
+        size += length
+    return chunks
+
 
 FIRST = -1
 
@@ -268,3 +305,123 @@ def _snapshot(
         },
         "spec": encode_resources(resource.entry for resource in chunk),
     }
+
+
+_METADATA = (
+    "resourceVersion",
+    "generation",
+    "uid",
+    "selfLink",
+    "deletionTimestamp",
+    "managedFields",
+    "ownerReferences",
+    "creationTimestamp",
+)
+_ANNOTATIONS = (
+    "kubectl.kubernetes.io/last-applied-configuration",
+    "deployment.kubernetes.io/revision",
+)
+_CONTROLLER_LABELS = ("controller-uid", "batch.kubernetes.io/controller-uid")
+_HEADLESS = "None"
+
+
+def strip(body: Body) -> Body:
+    """Return a resource without what only its own cluster knows.
+
+    Source: kubefleet@e160c1c pkg/utils/controller/resource_selector_resolver.go
+    `generateRawContent`.
+    """
+    metadata = without(fields.mapping(body, "metadata"), *_METADATA)
+    annotations = fields.mapping_or_none(metadata, "annotations")
+    if annotations is not None:
+        metadata = without(metadata, "annotations")
+        kept = without(annotations, *_ANNOTATIONS)
+        if kept:
+            metadata = {**metadata, "annotations": kept}
+    stripped = {**without(body, "status"), "metadata": metadata}
+    identity = (body.get("apiVersion"), body.get("kind"))
+    spec = body.get("spec")
+    if identity == ("v1", "Service") and isinstance(spec, Mapping):
+        return {**stripped, "spec": _service(spec)}
+    if identity == ("batch/v1", "Job") and isinstance(spec, Mapping):
+        return {**stripped, "spec": _job(spec)}
+    return stripped
+
+
+def without(body: Body, *names: str) -> Body:
+    """Return a mapping without these keys.
+
+    >>> without({"a": 1, "b": 2}, "b", "c")
+    {'a': 1}
+    """
+    return {name: value for name, value in body.items() if name not in names}
+
+
+def _service(spec: Body) -> Body:
+    """Drop addresses and ports that the cluster gave; a headless service says so and keeps it."""
+    address = spec.get("clusterIP")
+    if isinstance(address, str) and address != _HEADLESS:
+        spec = without(spec, "clusterIP", "clusterIPs")
+    spec = without(spec, "healthCheckNodePort")
+    ports = spec.get("ports")
+    if isinstance(ports, list | tuple):
+        kept = [without(p, "nodePort") if isinstance(p, Mapping) else p for p in ports]
+        return {**spec, "ports": kept}
+    return spec
+
+
+def _job(spec: Body) -> Body:
+    """Drop the selector and labels that the cluster gave, unless a person manages them."""
+    if spec.get("manualSelector") is True:
+        return spec
+    for path in (("selector", "matchLabels"), ("template", "metadata", "labels")):
+        for label in _CONTROLLER_LABELS:
+            spec = _removed(spec, *path, label)
+    return _removed(spec, "template", "metadata", "creationTimestamp")
+
+
+def _removed(body: Body, name: str, *path: str) -> Body:
+    """Return a mapping without the field at a path."""
+    if not path:
+        return without(body, name)
+    below = body.get(name)
+    return {**body, name: _removed(below, *path)} if isinstance(below, Mapping) else body
+
+
+def snapshot_group(master: str, snapshots: Iterable[Body]) -> tuple[Body, ...]:
+    """Return the snapshots of the group of a master, which comes first, in their order.
+
+    Args:
+        master: Its name.
+        snapshots: All of the placement.
+
+    Raises:
+        UnexpectedBehavior: The master is missing, does not say how many there are, or there are
+            more or fewer of them.
+
+    Source: kubefleet@e160c1c pkg/utils/controller/resource_snapshot_resolver.go
+    `FetchAllResourceSnapshots`.
+    """
+    found = {text(mapping(one, "metadata"), "name"): one for one in snapshots}
+    if master not in found:
+        raise UnexpectedBehavior(f"the master resource snapshot {master} is not found")
+    first = found[master]
+    index = group_index(first)
+    others = [one for name, one in found.items() if name != master and group_index(one) == index]
+    count = as_count(annotations_of(first).get(NUMBER_OF_SNAPSHOTS), NUMBER_OF_SNAPSHOTS)
+    if count != len(others) + 1:
+        raise UnexpectedBehavior(
+            f"the resource snapshot {master} is one of {count}, there are {len(others) + 1}"
+        )
+    by_place = {as_count(subindex_of(one), SUBINDEX): one for one in others}
+    return (first, *(by_place[place] for place in sorted(by_place)))
+
+
+def group_index(snapshot: Body) -> str:
+    """Return the index of the group of a snapshot."""
+    return labels_of(snapshot).get(RESOURCE_INDEX, "")
+
+
+def subindex_of(snapshot: Body) -> str | None:
+    """Return the place of a snapshot in its group, `None` for the master."""
+    return annotations_of(snapshot).get(SUBINDEX)

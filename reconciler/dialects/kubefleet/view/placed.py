@@ -1,29 +1,43 @@
-"""Where placements are, by the bindings and snapshots that passes wrote."""
+"""Where placements are, by the bindings and snapshots of passes; and what MemberClusters report.
 
-from collections.abc import Iterator
+A MemberCluster is seen as it reports, and as it looks cordoned and unreachable. The categories of
+kinds are those that kubectl has of KubeFleet: `get fleet`.
+"""
 
-from reconciler.dialects.kubefleet.api.binding import state_of, target_of
-from reconciler.dialects.kubefleet.api.groups import RUNS
-from reconciler.dialects.kubefleet.api.kinds import (
+from collections.abc import Iterator, Mapping
+
+from reconciler.dialects.kubefleet.api.binding import decode_placement_status, state_of, target_of
+from reconciler.dialects.kubefleet.api.names import (
+    CLUSTER_GROUP,
     CLUSTER_SCOPED,
+    GROUP,
+    MEMBER_AGENT,
     NAMESPACED,
+    PARENT,
+    PLACEMENT_GROUP,
     PLACEMENTS,
     RESOURCE_SNAPSHOTS,
+    RUNS,
+    UNSCHEDULED,
     kinds_in,
     placement_key,
 )
-from reconciler.dialects.kubefleet.api.names import (
-    GROUP,
-    PARENT,
-    UNSCHEDULED,
+from reconciler.dialects.kubefleet.api.snapshots import decode_resources
+from reconciler.dialects.kubefleet.api.updates import readable_request
+from reconciler.dialects.kubefleet.crd_kinds import CRD_KINDS
+from reconciler.dialects.view import (
+    UNREACHED,
+    ClusterReport,
+    reported_status,
+    reported_trouble,
+    simulated_condition,
 )
-from reconciler.dialects.kubefleet.api.placement_status import decode_placement_status
-from reconciler.dialects.kubefleet.api.resource_snapshot import decode_resources
-from reconciler.dialects.kubefleet.api.updates.approval_request import readable_request
-from reconciler.manifests.identify import Identity, identify
+from reconciler.manifests.identity import Identity, identify
 from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ObjectKey
+from reconciler.model.kinds import Kind
+from reconciler.model.quantity import readable_resources
 from reconciler.model.world import Manifest, World
 
 
@@ -87,3 +101,57 @@ def may_carry(world: World, namespace: str) -> bool:
         for placement in world.of_kind(GROUP, CLUSTER_SCOPED.placement)
         for selector in bodies(mapping(placement.body, "spec"), "resourceSelectors")
     )
+
+
+CORDON: Body = {"key": "cordon-key", "value": "cordon-value", "effect": "NoSchedule"}
+"""Source: kubefleet@e160c1c tools/fleet/cmd/common/common.go CordonTaint."""
+
+TAINT_EFFECTS = ("NoSchedule",)
+"""Source: kubefleet@e160c1c apis/cluster/v1beta1/membercluster_types.go `Taint.Effect`."""
+
+
+def report_of(status: Body) -> ClusterReport:
+    """Return what a cluster reports; the health of its agent stands for its own.
+
+    Source: kubefleet@e160c1c reports `available`.
+    """
+    conditions = [
+        condition
+        for agent in bodies(status, "agentStatus")
+        if text(agent, "type") == MEMBER_AGENT
+        for condition in bodies(agent, "conditions")
+    ]
+    usage = mapping(status, "resourceUsage")
+    return ClusterReport(
+        ready=reported_status(conditions, "Healthy"),
+        capacity=readable_resources(mapping(usage, "allocatable")),
+        free=readable_resources(mapping(usage, "available")),
+        down=reported_trouble(conditions, "Healthy"),
+    )
+
+
+def unreachable(cluster: Body, moment: str) -> Body:
+    """Return a cluster whose agent is silent and unhealthy since a moment."""
+    status = mapping(cluster, "status")
+    agent = {
+        "type": MEMBER_AGENT,
+        "conditions": [
+            simulated_condition("Joined", "True", "it had joined", moment),
+            simulated_condition("Healthy", "False", UNREACHED, moment),
+        ],
+        "lastReceivedHeartbeat": moment,
+    }
+    others = [one for one in bodies(status, "agentStatus") if text(one, "type") != MEMBER_AGENT]
+    return {**cluster, "status": {**status, "agentStatus": [agent, *others]}}
+
+
+def _of(*groups: str) -> frozenset[Kind]:
+    return frozenset((group, kind) for group in groups for kind in CRD_KINDS[group])
+
+
+CATEGORIES: Mapping[str, frozenset[Kind]] = {
+    "fleet": _of(CLUSTER_GROUP, PLACEMENT_GROUP),
+    "fleet-cluster": _of(CLUSTER_GROUP),
+    "fleet-placement": _of(PLACEMENT_GROUP),
+}
+"""Source: kubefleet@e160c1c config/crd/bases `spec.names.categories`, alike in a group."""

@@ -1,27 +1,60 @@
-"""What placements of KubeFleet refer to."""
+"""What objects of KubeFleet refer to, and what they must not be beside other objects.
 
-from collections.abc import Iterator
+Placements and their selectors, overrides, budgets, evictions, staged update runs and approvals are
+asked; also for clusters that are meant and not there, and for what is tolerated in vain.
+"""
 
-from reconciler.dialects.kubefleet.api.clusters import member_labels
-from reconciler.dialects.kubefleet.api.groups import CLUSTER_GROUP, PLACEMENT_GROUP
-from reconciler.dialects.kubefleet.api.kinds import PLACEMENTS
-from reconciler.dialects.kubefleet.api.policy import PICK_FIXED
-from reconciler.dialects.kubefleet.api.score_property import written_scores
-from reconciler.dialects.kubefleet.view.judged_references import refused_beside_others
-from reconciler.dialects.kubefleet.view.meant_clusters import (
-    OVERRIDES,
-    doubts_of_override,
-    doubts_of_placement,
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+
+from reconciler.dialects.kubefleet.api.member import member_labels
+from reconciler.dialects.kubefleet.api.names import (
+    CLUSTER_GROUP,
+    GROUP,
+    PLACEMENT_GROUP,
+    PLACEMENTS,
+    SCOPES,
+    PlacementKinds,
 )
-from reconciler.dialects.kubefleet.view.update_references import doubts_of_updates
-from reconciler.dialects.scores.references import extended_scores
+from reconciler.dialects.kubefleet.api.override_admission import (
+    CLUSTER_SCOPED,
+    MOST_OVERRIDES,
+    NAMESPACED,
+    Resource,
+    decode_request,
+    refuse_budget_for,
+    refuse_eviction,
+    refuse_many,
+    refuse_taken,
+    resources_of,
+)
+from reconciler.dialects.kubefleet.api.placement import (
+    PICK_FIXED,
+    PREFERRED,
+    REQUIRED,
+    waits_for_runs,
+    written_scores,
+)
+from reconciler.dialects.kubefleet.api.snapshots import resource_key
+from reconciler.dialects.kubefleet.snapshots.selection import select_resources
+from reconciler.dialects.kubefleet.updaterun.cycle import refusal_of
+from reconciler.dialects.kubefleet.view.tree import begun_run, wait_for_run
+from reconciler.dialects.scores import extended_scores
 from reconciler.errors import UserError
-from reconciler.manifests.built_in import is_built_in
-from reconciler.manifests.doubtful_selectors import Labelled
-from reconciler.manifests.references import Dangling, Known, proposal
+from reconciler.manifests.identity import is_built_in
+from reconciler.manifests.references import Brought, Dangling, Known, proposal
+from reconciler.manifests.schemas.violations import Violation
+from reconciler.manifests.selectors import (
+    Labelled,
+    doubts_of_selector,
+    doubts_of_tolerations,
+    selector_at,
+)
+from reconciler.model.body import Body
+from reconciler.model.cluster import TaintEffect
 from reconciler.model.fields import bodies, mapping, strings, text
 from reconciler.model.identity import ObjectKey
-from reconciler.model.message_text import shown
+from reconciler.model.text import shown
 from reconciler.model.world import Manifest
 
 CLUSTER = "MemberCluster"
@@ -69,7 +102,7 @@ def dangling_in_kubefleet(known: Known) -> Iterator[Dangling]:
 
 def _selected(manifest: Manifest, known: Known) -> Iterator[Dangling]:
     """Yield a placement that selects nothing, or what cannot be selected."""
-    from reconciler.dialects.kubefleet.snapshots.resource_selection import select_resources  # noqa: PLC0415  # slow
+    from reconciler.dialects.kubefleet.snapshots.selection import select_resources  # noqa: PLC0415  # slow
 
     selectors = bodies(mapping(manifest.body, "spec"), "resourceSelectors")
     try:
@@ -90,3 +123,144 @@ def _selected(manifest: Manifest, known: Known) -> Iterator[Dangling]:
     message = "the placement selects no resource of this repository"
     expected = "resources that it selects"
     yield Dangling(manifest.key, SELECTORS, "placement-selects-nothing", message, expected)
+
+
+PLACEMENT = "ClusterResourcePlacement"
+
+
+def refused_beside_others(known: Known) -> Iterator[Dangling]:
+    """Yield what upstream's webhooks refuse once they have looked at other objects."""
+    for kind in (CLUSTER_SCOPED, NAMESPACED):
+        yield from _overrides(tuple(known.of_kind(PLACEMENT_GROUP, kind)))
+    placements = {one.key.name: one.body for one in known.of_kind(PLACEMENT_GROUP, PLACEMENT)}
+    for budget in known.of_kind(PLACEMENT_GROUP, f"{PLACEMENT}DisruptionBudget"):
+        placement = placements.get(budget.key.name)
+        if placement is not None:
+            yield from _told(budget.key, refuse_budget_for(budget.body, placement))
+    for eviction in known.of_kind(PLACEMENT_GROUP, f"{PLACEMENT}Eviction"):
+        name = decode_request(eviction.body).placement
+        if name in placements:
+            yield from _told(eviction.key, refuse_eviction(eviction.body, placements[name]))
+
+
+def _overrides(overrides: tuple[Manifest, ...]) -> Iterator[Dangling]:
+    """Yield which overrides of a kind are too many, and which want the same resource."""
+    wanted: dict[tuple[str, Resource], list[Manifest]] = defaultdict(list)
+    for one in overrides:
+        for resource in resources_of(one.body):
+            wanted[one.key.namespace, resource].append(one)
+    for position, one in enumerate(overrides):
+        if position >= MOST_OVERRIDES:
+            yield from _told(one.key, refuse_many(position))
+        rivals: Iterable[Body] = (
+            other.body
+            for resource in resources_of(one.body)
+            for other in wanted[one.key.namespace, resource]
+            if other is not one
+        )
+        yield from _told(one.key, refuse_taken(one.body, rivals))
+
+
+def _told(key: ObjectKey, violations: Iterable[Violation]) -> Iterator[Dangling]:
+    for one in violations:
+        yield Dangling(key, one.pointer, one.rule, one.message, one.expected)
+
+
+RULE = "placement-matches-nothing"
+OVERRIDES = ("ClusterResourceOverride", "ResourceOverride")
+EFFECTS = (TaintEffect.NO_SCHEDULE,)
+
+
+def doubts_of_placement(manifest: Manifest, labelled: Labelled | None) -> Iterator[Dangling]:
+    """Yield the terms of a placement that fit no cluster, and what it tolerates in vain."""
+    policy, key = mapping(mapping(manifest.body, "spec"), "policy"), manifest.key
+    for at, term in _terms(policy):
+        labels, place = selector_at(term, at)
+        yield from doubts_of_selector(key, labels, place, labelled, RULE)
+    tolerations = bodies(policy, "tolerations")
+    yield from doubts_of_tolerations(key, tolerations, "/spec/policy/tolerations", EFFECTS)
+
+
+def doubts_of_override(manifest: Manifest, labelled: Labelled | None) -> Iterator[Dangling]:
+    """Yield the terms of an override that fit no cluster."""
+    policy = mapping(mapping(manifest.body, "spec"), "policy")
+    for number, rule in enumerate(bodies(policy, "overrideRules")):
+        terms = bodies(mapping(rule, "clusterSelector"), "clusterSelectorTerms")
+        for position, term in enumerate(terms):
+            at = f"/spec/policy/overrideRules/{number}/clusterSelector/clusterSelectorTerms"
+            labels, place = selector_at(term, f"{at}/{position}")
+            yield from doubts_of_selector(manifest.key, labels, place, labelled, RULE)
+
+
+def _terms(policy: Body) -> Iterator[tuple[str, Body]]:
+    """Yield the required and the preferred terms, each with its JSON pointer."""
+    affinity = mapping(mapping(policy, "affinity"), "clusterAffinity")
+    root = "/spec/policy/affinity/clusterAffinity"
+    for position, term in enumerate(bodies(mapping(affinity, REQUIRED), "clusterSelectorTerms")):
+        yield f"{root}/{REQUIRED}/clusterSelectorTerms/{position}", term
+    for position, one in enumerate(bodies(affinity, PREFERRED)):
+        yield f"{root}/{PREFERRED}/{position}/preference", mapping(one, "preference")
+
+
+def doubts_of_updates(known: Known) -> Iterator[Dangling]:
+    """Yield runs without placement or strategy, placements without run, approvals of nothing."""
+    for kinds in SCOPES:
+        rolled = set()
+        for one in known.of_kind(GROUP, kinds.run):
+            rolled.add((one.key.namespace, text(mapping(one.body, "spec"), "placementName")))
+            yield from _of_run(one, kinds, known)
+        for one in known.of_kind(GROUP, kinds.placement):
+            if waits_for_runs(one.body) and (one.key.namespace, one.key.name) not in rolled:
+                message = f"the placement {wait_for_run(one.key.namespace)}; there is none"
+                expected = f"a {kinds.run}, or another strategy"
+                at = "/spec/strategy/type"
+                yield Dangling(one.key, at, "placement-run-missing", message, expected)
+        for one in known.of_kind(GROUP, kinds.approval_request):
+            yield from _of_approval(one, kinds, known)
+
+
+def _of_run(run: Manifest, kinds: PlacementKinds, known: Known) -> Iterator[Dangling]:
+    """Yield what a run names and is not there, unless it needs that no longer."""
+    if begun_run(known.world, run.key) is not None:
+        return
+    for field, kind in (
+        ("placementName", kinds.placement),
+        ("stagedRolloutStrategyName", kinds.update_strategy),
+    ):
+        name = text(mapping(run.body, "spec"), field)
+        names = known.names(GROUP, kind, run.key.namespace)
+        if name not in names:
+            message = f"no {kind} is named {shown(name)}, so the run fails for good"
+            expected = proposal(name, names, kind)
+            yield Dangling(run.key, f"/spec/{field}", "run-reference-unknown", message, expected)
+
+
+def _of_approval(one: Manifest, kinds: PlacementKinds, known: Known) -> Iterator[Dangling]:
+    """Yield an approval that counts for nothing, as far as the records of its run say."""
+    name = text(mapping(one.body, "spec"), "parentStageRollout")
+    run = ObjectKey(GROUP, kinds.run, one.key.namespace, name)
+    begun = begun_run(known.world, run)
+    if begun is None and run in known.keys:
+        return  # no pass has seen it yet
+    where, why = refusal_of(one, begun)
+    if why:
+        expected = "what reconciler approve writes, or no such file"
+        message = f"{one.key.name} approves nothing: {why}"
+        yield Dangling(one.key, where, "approval-ignored", message, expected)
+
+
+def brought_by_placements(known: Known) -> Iterator[Brought]:
+    """Yield what placements select; one whose selectors cannot be used selects nothing."""
+    world = known.world
+    for kind in sorted(PLACEMENTS):
+        for manifest in known.of_kind(GROUP, kind):
+            selectors = bodies(mapping(manifest.body, "spec"), "resourceSelectors")
+            space = manifest.key.namespace
+            try:
+                found = select_resources(selectors, world.inputs, {}, world.known, space)
+            except UserError:
+                continue
+            for resource in found.resources:
+                key = resource_key(resource.entry)
+                if key in world.inputs:
+                    yield Brought(manifest.key, SELECTORS, key)

@@ -1,43 +1,61 @@
-"""The status file of a placement: what was decided, cluster by cluster, and how far it is."""
+"""The status file of a placement: what was decided, cluster by cluster, and how far it is.
+
+Its lists say what it selects, and what is wrong on which cluster.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from reconciler.dialects.kubefleet.api.binding import Binding
-from reconciler.dialects.kubefleet.api.cluster_decision import ClusterDecision
-from reconciler.dialects.kubefleet.api.defaults import ROLLING_UPDATE
-from reconciler.dialects.kubefleet.api.kinds import kinds_in
-from reconciler.dialects.kubefleet.api.names import (
-    BOUND,
-    RESOURCE_HASH,
-    RESOURCE_INDEX,
-    SCHEDULED,
-    SCHEDULED_CONDITION,
-)
-from reconciler.dialects.kubefleet.api.placement import Placement
-from reconciler.dialects.kubefleet.api.placement_status import (
+from reconciler.dialects.kubefleet.api.binding import (
+    DIFFED,
+    DRIFTED,
+    FAILED,
+    OVERRIDES,
+    Binding,
     ClusterStatus,
     PlacementStatus,
     encode_placement_status,
 )
-from reconciler.dialects.kubefleet.api.policy import PICK_FIXED, PICK_N
-from reconciler.dialects.kubefleet.placement_cycle import ConvergedPlacement
-from reconciler.dialects.kubefleet.rollout.rollout import HELD_FOR_ROOM, ROLLOUT_STARTED, lacks_in
-from reconciler.dialects.kubefleet.snapshots.revision import annotations_of, is_latest, labels_of
-from reconciler.dialects.kubefleet.view.cluster_lists import (
-    applicable_overrides,
-    selected_resources,
-    told_problems,
+from reconciler.dialects.kubefleet.api.names import (
+    AVAILABLE,
+    BOUND,
+    DIFF_REPORTED,
+    RESOURCE_HASH,
+    RESOURCE_INDEX,
+    SCHEDULED,
+    SCHEDULED_CONDITION,
+    kinds_in,
 )
-from reconciler.dialects.kubefleet.view.status_conditions import (
+from reconciler.dialects.kubefleet.api.placement import (
+    PICK_FIXED,
+    PICK_N,
+    ROLLING_UPDATE,
+    Placement,
+)
+from reconciler.dialects.kubefleet.api.snapshots import (
+    ClusterDecision,
+    SnapshotEntry,
+    annotations_of,
+    decode_resources,
+    is_latest,
+    labels_of,
+)
+from reconciler.dialects.kubefleet.placement_cycle import ConvergedPlacement
+from reconciler.dialects.kubefleet.rollout.rollout import (
+    APPLIED,
+    HELD_FOR_ROOM,
+    ROLLOUT_STARTED,
+    lacks_in,
     overall_conditions,
     stages_of,
     unknown_in_cluster,
 )
+from reconciler.dialects.kubefleet.snapshots.resource_snapshots import group_index as index_of
+from reconciler.dialects.kubefleet.snapshots.resource_snapshots import subindex_of
 from reconciler.model import fields
 from reconciler.model.body import Body
-from reconciler.model.conditions import Condition, set_condition
+from reconciler.model.cluster import Condition, set_condition
 from reconciler.model.identity import ClusterName
 from reconciler.model.moments import stamp
 from reconciler.model.world import Manifest
@@ -282,3 +300,58 @@ def _status_of(binding: Binding, stage: str) -> tuple[str, str, str]:
             status = fields.text(item, "status") if current else ""
             return status, fields.text(item, "reason"), fields.text(item, "message")
     return "", "", ""
+
+
+def told_problems(binding: Binding | None, told: Sequence[Condition]) -> Body:
+    """Return the lists of a binding that its entry has.
+
+    What failed and differs is told only until all is applied and available, what drifted always.
+
+    Source: kubefleet@e160c1c pkg/controllers/placement/placement_status.go
+    `setResourcePlacementStatusBasedOnBinding`.
+    """
+    statuses = {condition.type: condition.status for condition in told}
+    runs = [statuses[stage] for stage in (APPLIED, AVAILABLE) if stage in statuses]
+    lists: set[str] = set()
+    if "True" in runs or "False" in runs:
+        lists.add(DRIFTED)
+    if "False" in runs:
+        lists |= {FAILED, DIFFED}
+    if statuses.get(DIFF_REPORTED) == "True":
+        lists.add(DIFFED)
+    problems = {} if binding is None else binding.problems
+    return {name: listed for name, listed in problems.items() if name in lists}
+
+
+def applicable_overrides(binding: Binding | None, told: Sequence[Condition]) -> Body:
+    """Return the overrides in force, as an entry lists them from when the rollout has started.
+
+    Source: kubefleet@e160c1c pkg/controllers/placement/placement_status.go
+    `setResourcePlacementStatusBasedOnBinding`.
+    """
+    started = (ROLLOUT_STARTED, "True") in ((one.type, one.status) for one in told)
+    found = binding.overrides if binding is not None and started else {}
+    return {name: found[own] for name, own in OVERRIDES.items() if own in found}
+
+
+def selected_resources(snapshots: Iterable[Body], index: str) -> list[Body]:
+    """Return what the resource snapshots of an index hold, as a placement's status lists it.
+
+    Source: kubefleet@e160c1c apis/placement/v1beta1/clusterresourceplacement_types.go
+    `ResourceIdentifier`.
+    """
+    group = [body for body in snapshots if index_of(body) == index]
+    ordered = sorted(group, key=lambda body: int(subindex_of(body) or "-1"))
+    return [_identity(entry) for body in ordered for entry in decode_resources(body)]
+
+
+def _identity(entry: SnapshotEntry) -> Body:
+    version = fields.text(entry.body, "apiVersion").rpartition("/")[2]
+    key = entry.key
+    return {
+        **({"group": key.group} if key.group else {}),
+        "version": version,
+        "kind": key.kind,
+        "name": key.name,
+        **({"namespace": key.namespace} if key.namespace else {}),
+    }

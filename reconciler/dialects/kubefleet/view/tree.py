@@ -1,21 +1,109 @@
-"""What hangs on a placement: snapshots, bindings, clusters, and the runs that roll it out."""
+"""What hangs on a placement: snapshots, bindings, clusters, copies, and the runs that roll it out.
 
-from collections.abc import Iterator
+For copies it says whether they are available, and whose turn comes first. For staged update runs it
+says how far they are, which placements wait for a run, what runs ask people for, and how people
+approve that.
 
-from reconciler.dialects.kubefleet.api.binding import resource_snapshot_of, state_of, target_of
-from reconciler.dialects.kubefleet.api.groups import STRATEGIES
-from reconciler.dialects.kubefleet.api.kinds import PLACEMENTS, kinds_in
+A MemberCluster is emptied by the taint of a cordon, and an eviction for each placement. An eviction
+is judged once, so budgets count; one that was blocked stays so, and another is made beside it.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from functools import partial
+
+from reconciler.dialects.kubefleet.api.binding import (
+    Binding,
+    decode_binding,
+    resource_snapshot_of,
+    state_of,
+    target_of,
+)
 from reconciler.dialects.kubefleet.api.names import (
+    API_VERSION,
+    AVAILABLE,
+    BOUND,
+    CLUSTER_SCOPED,
     GROUP,
     IS_LATEST,
     PARENT,
+    PLACEMENTS,
+    SCOPES,
+    STRATEGIES,
+    UNSCHEDULED,
+    kinds_in,
+    named_in,
+    placement_key,
 )
-from reconciler.dialects.kubefleet.api.updates.update_run import decode_run, readable_run_status
-from reconciler.dialects.kubefleet.view.placed import owner_of, placement_of
-from reconciler.dialects.kubefleet.view.run_progress import run_sentence
-from reconciler.dialects.tree_node import TreeNode, condition_facts, node_of, status_in
-from reconciler.model.fields import mapping, text
-from reconciler.model.identity import ObjectKey
+from reconciler.dialects.kubefleet.api.override_admission import (
+    EvictionRequest,
+    decode_request,
+    encode_request,
+    refuse_eviction,
+)
+from reconciler.dialects.kubefleet.api.placement import (
+    decode_placement,
+    decode_policy,
+    latest_master,
+    waits_for_runs,
+)
+from reconciler.dialects.kubefleet.api.updates import (
+    ACCEPTED,
+    APPROVED_CONDITION,
+    INITIALIZE,
+    ApprovalRequest,
+    RunStatus,
+    StageStatus,
+    UpdateRun,
+    decode_run,
+    encode_spec,
+    readable_request,
+    readable_run_status,
+)
+from reconciler.dialects.kubefleet.eviction import EVICTION, EXECUTED, is_over
+from reconciler.dialects.kubefleet.rollout.rollout import APPLIED
+from reconciler.dialects.kubefleet.updaterun.cycle import (
+    FIRST_GENERATION,
+    KnownRun,
+    RunStep,
+    ignored_approvals,
+    known_run,
+    owner_reference,
+    refusal_of,
+)
+from reconciler.dialects.kubefleet.updaterun.runs import (
+    INITIALIZED,
+    PROGRESSING,
+    REQUESTED,
+    STUCK,
+    SUCCEEDED,
+    found,
+)
+from reconciler.dialects.kubefleet.updaterun.runs import REQUEST_APPROVED as APPROVED
+from reconciler.dialects.kubefleet.updaterun.runs import condition_status as status_of
+from reconciler.dialects.kubefleet.view.placed import CORDON, clusters_in, owner_of, placement_of
+from reconciler.dialects.view import (
+    DRAINS,
+    FINE,
+    Approval,
+    Copies,
+    CopyStatus,
+    Draining,
+    Report,
+    TreeNode,
+    condition_facts,
+    node_of,
+    status_in,
+    tolerated_for_ever,
+    waits_for_health,
+)
+from reconciler.errors import UserError
+from reconciler.manifests.admission import is_suspended
+from reconciler.model.body import Body
+from reconciler.model.fields import bodies, mapping, number, text
+from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.model.moments import format_moment
 from reconciler.model.world import Manifest, World
 
 
@@ -94,3 +182,350 @@ def _fleet_binding(manifest: Manifest) -> TreeNode:
     body, status = manifest.body, mapping(manifest.body, "status")
     facts = {"state": state_of(body), **condition_facts(status, good={})}
     return node_of(manifest.key, facts, (TreeNode(None, target_of(body)),))
+
+
+EARLIER = "an earlier version"
+TURN = "its turn in the rollout"
+
+
+def copies_in(world: World, _now: datetime, /) -> Copies:
+    """Return what knows of the copies of placements."""
+    bindings: defaultdict[ObjectKey, list[Binding]] = defaultdict(list)
+    latest: defaultdict[ObjectKey, set[str]] = defaultdict(set)
+    for kinds in SCOPES:
+        for one in world.outputs_of_kind((GROUP, kinds.binding)):
+            owner = owner_of(one.key, one.body)
+            if owner is not None:
+                bindings[owner].append(decode_binding(one.body))
+        for one in world.outputs_of_kind((GROUP, kinds.resource_snapshot)):
+            labels = mapping(mapping(one.body, "metadata"), "labels")
+            owner = owner_of(one.key, one.body)
+            if owner is not None and text(labels, IS_LATEST) == "true":
+                latest[owner].add(one.key.name)
+
+    def of(key: ObjectKey) -> tuple[CopyStatus, ...]:
+        if key.group != GROUP or key.kind != kinds_in(key.namespace).placement:
+            return ()
+        found = sorted(bindings.get(key, ()), key=lambda one: (one.target, one.name))
+        return tuple(_copies(found, latest.get(key, set())))
+
+    return of
+
+
+def _copies(bindings: Sequence[Binding], latest: set[str]) -> Iterator[CopyStatus]:
+    """Yield the copies of a placement, by cluster."""
+    reports = {one.name: _report(one) for one in bindings}
+    awaited = [
+        one.target for one in bindings if one.state == BOUND and reports[one.name][0] not in FINE
+    ]
+    for one in bindings:
+        report, note = reports[one.name]
+        is_old = one.state == BOUND and one.resource_snapshot not in latest
+        waits = ""
+        if one.state == UNSCHEDULED:
+            waits = waits_for_health(awaited, "available")
+        elif one.state != BOUND or is_old:
+            waits = waits_for_health(awaited, "available") if awaited else TURN
+        yield CopyStatus(
+            cluster=one.target,
+            leaving=one.state == UNSCHEDULED,
+            report=report,
+            note="; ".join(filter(None, (note, EARLIER if is_old else ""))),
+            waits_for=waits,
+        )
+
+
+def _report(binding: Binding) -> tuple[Report, str]:
+    """Return what the conditions of a binding say of its present generation."""
+    conditions = {
+        text(one, "type"): one
+        for one in binding.conditions
+        if one.get("observedGeneration") == binding.generation
+    }
+    for kind in (APPLIED, AVAILABLE):
+        found = conditions.get(kind)
+        if found is not None and text(found, "status") == "False":
+            return Report.UNHEALTHY, text(found, "reason")
+    found = conditions.get(AVAILABLE)
+    if found is None or text(found, "status") != "True":
+        return (Report.REPORTED if APPLIED in conditions else Report.NONE), ""
+    assumed = text(found, "reason") == f"{AVAILABLE}Assumed"
+    return (Report.ASSUMED if assumed else Report.HEALTHY), ""
+
+
+def requests(world: World, cluster: ClusterName) -> Iterator[tuple[ObjectKey, Body]]:
+    """Yield an eviction for each placement on a cluster that no eviction asks to leave.
+
+    Source: kubefleet@e160c1c tools/fleet/cmd/draincluster/draincluster.go `drain`, which
+    names them at random.
+    """
+    waiting = {
+        decode_request(one.body).placement
+        for one in _evictions(world, cluster)
+        if not _is_over(world, one)
+    }
+    for placement in _placed_on(world, cluster):
+        if placement.name in waiting or _never_evicted(world, placement):
+            continue
+        name = base = f"drain-{cluster}-{placement.name}"
+        tries = 1
+        while ObjectKey(GROUP, EVICTION, "", name) in world.inputs:
+            tries += 1
+            name = f"{base}-{tries}"
+        body = {
+            "apiVersion": API_VERSION,
+            "kind": EVICTION,
+            "metadata": {"name": name, "annotations": {DRAINS: cluster}},
+            "spec": encode_request(EvictionRequest(placement.name, cluster)),
+        }
+        yield ObjectKey(GROUP, EVICTION, "", name), body
+
+
+def stays(world: World, key: ObjectKey, cluster: ClusterName) -> str:
+    """Return why a placement does not leave a drained cluster."""
+    if never := _never_evicted(world, key):
+        return never
+    for one in reversed(_evictions(world, cluster)):
+        if decode_request(one.body).placement == key.name and _is_over(world, one):
+            executed = _condition(world, one.key, EXECUTED)
+            if text(executed, "status") == "False":
+                return f"{one.key.name} did not evict it: {text(executed, 'message')}"
+    return ""
+
+
+def _never_evicted(world: World, placement: ObjectKey) -> str:
+    """Return why no eviction would take a placement away for good, `""` if one may."""
+    written = world.inputs.get(placement)
+    if written is None:
+        return "its placement is gone, and what it put there with it"
+    if placement.namespace:
+        return "evictions are for placements of no namespace"
+    asked = {"spec": encode_request(EvictionRequest(placement.name, ""))}
+    if refused := next(refuse_eviction(asked, written.body), None):
+        return refused.message.replace("`", "")
+    try:
+        policy = decode_policy(decode_placement(written.body).policy)
+    except UserError:
+        return "its placement cannot be read"
+    return tolerated_for_ever(policy.tolerations, CORDON)
+
+
+def _placed_on(world: World, cluster: ClusterName) -> list[ObjectKey]:
+    """Return the placements without a namespace that have a binding for a cluster, sorted."""
+    bindings = world.outputs_of_kind((GROUP, CLUSTER_SCOPED.binding))
+    here = (one for one in bindings if any(name == cluster for name, _ in clusters_in(one.body)))
+    owners = (owner_of(one.key, one.body) for one in here)
+    return sorted(placement_key("", one.name) for one in owners if one is not None)
+
+
+def _evictions(world: World, cluster: ClusterName) -> list[Manifest]:
+    """Return the evictions from a cluster, in the order of their names."""
+    every = world.of_kind(GROUP, EVICTION)
+    return [one for one in every if decode_request(one.body).cluster == cluster]
+
+
+def _is_over(world: World, eviction: Manifest) -> bool:
+    """Return whether an eviction was judged."""
+    written = world.outputs.get(eviction.key)
+    if written is None:
+        return False
+    conditions = bodies(mapping(written.body, "status"), "conditions")
+    return is_over(conditions, number(mapping(written.body, "metadata"), "generation"))
+
+
+def _condition(world: World, eviction: ObjectKey, kind: str) -> Body:
+    conditions = bodies(mapping(world.outputs[eviction].body, "status"), "conditions")
+    return next((one for one in conditions if text(one, "type") == kind), {})
+
+
+DRAINING = Draining(taint=CORDON, stays=stays, requests=requests, request_kind=(GROUP, EVICTION))
+
+
+TOLD = {STUCK, "UpdateRunStopped", "UpdateRunStopping"}
+"""Reasons whose message says it all."""
+
+
+def run_is_over(status: RunStatus) -> bool:
+    """Return whether a run will do nothing more."""
+    ended = status_of(status.conditions, SUCCEEDED)
+    return status_of(status.conditions, INITIALIZED) == "False" or ended in ("True", "False")
+
+
+def run_sentence(run: UpdateRun, status: RunStatus, until: datetime | None = None) -> str:
+    """Return how far a run is, a clause that its name precedes.
+
+    Args:
+        run: What it is asked to do.
+        status: How far it is.
+        until: When time alone takes it further, `None` if that is not known.
+    """
+    initialized, progressing, succeeded = (
+        found(status.conditions, kind) for kind in (INITIALIZED, PROGRESSING, SUCCEEDED)
+    )
+    for ended in (initialized, succeeded):
+        if ended.get("status") == "False":
+            return f"failed: {text(ended, 'message')}"
+    if succeeded:
+        return "has rolled out all stages"
+    if not initialized:
+        return "has not begun"
+    if run.state == INITIALIZE:
+        return "is initialized, and waits for `state: Run`"
+    if text(progressing, "reason") in TOLD:
+        return text(progressing, "message")
+    return _present(run, status.stages or (), until)
+
+
+def rollout_sentences(steps: Iterable[RunStep]) -> Iterator[str]:
+    """Yield how far the runs of a placement are, and what is said of them to no effect."""
+    for step in steps:
+        key = step.files.manifest.key
+        yield f"{key.kind} {key.name} {run_sentence(step.run, step.status, step.until)}."
+        if step.error:
+            yield f"It is tried again: {step.error}."
+        for approval, _, why in ignored_approvals(step):
+            yield f"{approval.origin.path} approves nothing: {why}."
+
+
+def _present(run: UpdateRun, stages: Sequence[StageStatus], until: datetime | None) -> str:
+    """Return what a run does in the stage that is not over yet."""
+    stage = next((one for one in stages if not status_of(one.conditions, SUCCEEDED)), None)
+    if stage is None:
+        return "takes away what is placed no longer"
+    asked = list(_asked(stage))
+    if asked:
+        return f"waits for an approval of {stage.name}: reconciler approve {run.name} {stage.name}"
+    done = sum(status_of(one.conditions, SUCCEEDED) == "True" for one in stage.clusters)
+    if done == len(stage.clusters):
+        then = "" if until is None else f" until {format_moment(until)}"
+        return f"waits after {stage.name}{then}"
+    return f"updates {stage.name}: {done} of {len(stage.clusters)} clusters are done"
+
+
+def _asked(stage: StageStatus) -> Iterator[str]:
+    """Yield the requests of a stage that wait for a person."""
+    for task in (*stage.before, *stage.after):
+        requested = status_of(task.conditions, REQUESTED) == "True"
+        if requested and status_of(task.conditions, APPROVED) != "True":
+            yield task.request
+
+
+def wait_for_run(namespace: str) -> str:
+    """Return that a placement waits for a run, a clause that its name precedes."""
+    return f"waits for a {kinds_in(namespace).run} that names it, as its strategy is External"
+
+
+def waiting_in(world: World) -> Iterator[tuple[ObjectKey, str]]:
+    """Yield what waits for a person to act, each with a clause that says for what."""
+    running: set[ObjectKey] = set()
+    for kinds in SCOPES:
+        for one in world.of_kind(GROUP, kinds.run):
+            run, own = decode_run(one.body, one.key.namespace), world.outputs.get(one.key)
+            status = readable_run_status(None if own is None else own.body)
+            if run_is_over(status):
+                continue
+            running.add(placement_key(one.key.namespace, run.placement))
+            stages = status.stages or ()
+            if own is not None and (run.state == INITIALIZE or any(map(_is_asked, stages))):
+                yield one.key, run_sentence(run, status)
+    idle = [one for one in _external(world) if one.key not in running]
+    bindings = _bindings(world) if idle else {}
+    for one in idle:
+        latest, placed = _latest(world, one.key), bindings.get(one.key, ())
+        behind = any(is_behind(binding, latest) for binding in placed)
+        if behind or one.key not in world.outputs:
+            yield one.key, wait_for_run(one.key.namespace)
+
+
+def _external(world: World) -> Iterator[Manifest]:
+    """Yield the placements that are rolled out by runs only, and are not suspended."""
+    for kinds in SCOPES:
+        for one in world.of_kind(GROUP, kinds.placement):
+            if waits_for_runs(one.body) and not is_suspended(one.body):
+                yield one
+
+
+def _is_asked(stage: StageStatus) -> bool:
+    return any(_asked(stage)) and not status_of(stage.conditions, SUCCEEDED)
+
+
+def is_behind(binding: Binding, latest: str | None) -> bool:
+    """Return whether a run would bring a binding to something else."""
+    return binding.state != BOUND or binding.resource_snapshot != latest
+
+
+def _bindings(world: World) -> dict[ObjectKey, list[Binding]]:
+    """Return the bindings of each placement."""
+    by_placement: dict[ObjectKey, list[Binding]] = defaultdict(list)
+    for kinds in SCOPES:
+        for one in world.outputs_of_kind((GROUP, kinds.binding)):
+            owner = owner_of(one.key, one.body)
+            if owner is not None:
+                by_placement[owner].append(decode_binding(one.body))
+    return by_placement
+
+
+def _latest(world: World, key: ObjectKey) -> str | None:
+    """Return the latest resource snapshot of a placement."""
+    kind = (GROUP, kinds_in(key.namespace).resource_snapshot)
+    bodies: Iterable[Body] = (
+        one.body
+        for one in world.outputs_of_kind(kind)
+        if text(mapping(one.body, "metadata"), "namespace") == key.namespace
+    )
+    return latest_master(bodies, key.name)
+
+
+def begun_run(world: World, key: ObjectKey) -> KnownRun | None:
+    """Return a run as approvals name it, `None` if no pass has begun it."""
+    own = world.outputs.get(key)
+    if own is None or key not in world.inputs:
+        return None
+    uid = text(mapping(own.body, "metadata"), "uid")
+    return known_run(key, uid, readable_run_status(own.body))
+
+
+def approvals_of(world: World, key: ObjectKey) -> tuple[Approval, ...]:
+    """Return what a run asks people for, in the order in which it does."""
+    run = begun_run(world, key)
+    return () if run is None else tuple(_approvals(world, run))
+
+
+def _approvals(world: World, run: KnownRun) -> Iterator[Approval]:
+    kind = kinds_in(run.key.namespace).approval_request
+    for request in run.requests.values():
+        key = ObjectKey(GROUP, kind, run.key.namespace, request.name)
+        made, said = world.outputs.get(key), world.inputs.get(key)
+        known = None if made is None else readable_request(made.body)
+        accepted = known is not None and known.holds(ACCEPTED)
+        is_said = said is not None and refusal_of(said, run) == ("", "")
+        yield Approval(
+            key=key,
+            stage=request.stage,
+            is_asked=made is not None and not accepted,
+            is_done=accepted or is_said,
+            manifest=partial(_manifest, key, request, run),
+        )
+
+
+def _manifest(key: ObjectKey, request: ApprovalRequest, run: KnownRun, why: str, at: str) -> Body:
+    """Return what approves a request: its condition, of this run and no other."""
+    approved = {
+        "type": APPROVED_CONDITION,
+        "status": "True",
+        "reason": APPROVED_CONDITION,
+        "message": why,
+        "observedGeneration": FIRST_GENERATION,
+        "lastTransitionTime": at,
+    }
+    return {
+        "apiVersion": API_VERSION,
+        "kind": key.kind,
+        "metadata": {
+            **named_in(key.namespace, key.name),
+            "labels": dict(request.labels),
+            "ownerReferences": [owner_reference(run.key, run.uid)],
+        },
+        "spec": encode_spec(request),
+        "status": {"conditions": [approved]},
+    }

@@ -1,54 +1,87 @@
-"""What KubeFleet's placements put onto clusters: for each binding what its snapshot holds."""
+"""What KubeFleet's placements put onto clusters: for each binding what its snapshot holds.
 
-from collections.abc import Iterable, Mapping
+A binding is rendered as the Works of its cluster, as upstream writes them, once overrides were
+applied to the resources, cluster by cluster. Renderers of one world after the other share what did
+not change.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
-from reconciler.dialects.cluster_reads import named
-from reconciler.dialects.kubefleet.api.asked import abandons
 from reconciler.dialects.kubefleet.api.binding import Binding
-from reconciler.dialects.kubefleet.api.kinds import PLACEMENTS, is_placement
-from reconciler.dialects.kubefleet.api.names import GROUP
-from reconciler.dialects.kubefleet.overrider.apply_overrides import apply_overrides
-from reconciler.dialects.kubefleet.overrider.matching import (
+from reconciler.dialects.kubefleet.api.member import Members, member_labels
+from reconciler.dialects.kubefleet.api.names import (
+    BOUND,
+    CLUSTER,
+    GROUP,
+    NAMESPACE,
+    OWNED,
+    PLACEMENTS,
+    UNSCHEDULED,
+    is_placement,
+)
+from reconciler.dialects.kubefleet.api.placement import abandons, asked_by_strategy
+from reconciler.dialects.kubefleet.api.snapshots import SnapshotEntry, decode_resources
+from reconciler.dialects.kubefleet.overrides import (
+    OVERRIDES,
+    IsNamespaced,
+    MemberLabels,
+    Override,
+    Overrides,
+    OverrideTable,
+    answered_by,
+    apply_overrides,
+    decoded,
     overrides_of_cluster,
     overrides_of_placement,
+    overrides_read,
     target_of,
 )
-from reconciler.dialects.kubefleet.overrider.override import MemberLabels
-from reconciler.dialects.kubefleet.overrider.override_reads import overrides_read
-from reconciler.dialects.kubefleet.overrider.override_table import Overrides
-from reconciler.dialects.kubefleet.rollout.availability import ROLLED_OUT
-from reconciler.dialects.kubefleet.workgenerator.namespaces import (
+from reconciler.dialects.kubefleet.overrides import snapshots_of as override_snapshots_of
+from reconciler.dialects.kubefleet.rollout.availability import (
+    NOT_OVERRIDDEN,
+    ROLLED_OUT,
+    OverriddenResources,
+)
+from reconciler.dialects.kubefleet.rollout.rollout import is_announced
+from reconciler.dialects.kubefleet.rollout.works import envelope_work_name, work_name, work_of
+from reconciler.dialects.kubefleet.snapshots.resource_snapshots import group_index as index_of
+from reconciler.dialects.kubefleet.snapshots.resource_snapshots import snapshot_group, subindex_of
+from reconciler.dialects.kubefleet.workgenerator.content import (
     LEFT,
     Along,
+    PastContent,
+    PlacementContent,
+    bindings_of,
+    contents,
+    is_envelope,
     namespace_key,
     namespace_work,
-)
-from reconciler.dialects.kubefleet.workgenerator.placement_content import PlacementContent
-from reconciler.dialects.kubefleet.workgenerator.placement_files import (
-    bindings_of,
-    snapshots_of,
-)
-from reconciler.dialects.kubefleet.workgenerator.render import (
-    MemberRendering,
-    is_rendered,
-    render_binding,
-)
-from reconciler.dialects.kubefleet.workgenerator.snapshot_content import (
-    PastContent,
+    namespaces_along,
+    parent_of,
     stored,
 )
+from reconciler.dialects.kubefleet.workgenerator.content import (
+    snapshots_of_placement as snapshots_of,
+)
+from reconciler.dialects.reads import Question
+from reconciler.dialects.reads import cluster_named as named
 from reconciler.dialects.renderer import (
     UNKNOWN_OBJECTS,
+    Affected,
     ClusterWork,
     NotRendered,
     Reach,
     Rendered,
+    fill_work,
 )
-from reconciler.dialects.work_spec import fill_work
 from reconciler.errors import UserError
+from reconciler.model.body import Body
 from reconciler.model.identity import ClusterName, ObjectKey
-from reconciler.model.world import World
+from reconciler.model.remembered import AnswerCache, differing_keys
+from reconciler.model.settings import Settings
+from reconciler.model.world import Manifest, World
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -210,3 +243,275 @@ class KubeFleetRenderer:
             if isinstance(error, PastContent):
                 self.lacking.add(owner)
             return [NotRendered(binding.target, error.message)]
+
+
+REMEMBERED = 3
+"""Worlds: that a pass leaves, that it found, and that the pass before left."""
+
+
+@dataclass(slots=True, eq=False)
+class KubeFleetRenderers:
+    """The renderers of one world after the other, which share what did not change."""
+
+    overrides: OverrideTable = field(default_factory=OverrideTable)
+    fleet: AnswerCache[None, MembersByName] = field(default_factory=AnswerCache)
+    _lacking: list[tuple[World, set[ObjectKey]]] = field(default_factory=list)
+
+    def of(self, world: World, settings: Settings, /) -> KubeFleetRenderer:  # noqa: ARG002
+        """Return the renderer of a world."""
+        overrides = self.overrides.of(world)
+        clusters = world.of_kind(*CLUSTER)
+        fleet = self.fleet.recall(None, (clusters,), partial(_fleet, clusters))
+        self.fleet.forget()
+        along = namespaces_along(world)
+        return KubeFleetRenderer(world, fleet, overrides, along, self._lacking_in(world))
+
+    def _lacking_in(self, world: World) -> set[ObjectKey]:
+        """Return the placements that lacked content in a world, to be noted there."""
+        found = next((noted for known, noted in self._lacking if known is world), None)
+        if found is None:
+            found = set()
+            self._lacking = [*self._lacking[1 - REMEMBERED :], (world, found)]
+        return found
+
+    def affected(self, before: World, now: World, /) -> Affected | None:
+        """Return the placements whose files changed, and those that lacked content.
+
+        All of them if the scope of a kind changed.
+        """
+        if before.known != now.known:
+            return None
+        changed = differing_keys(now.inputs, before.inputs)
+        namespaces = [key for key in changed if key[:2] == NAMESPACE]
+        written = frozenset(filter(is_placement, changed))
+        found = {*written, *namespaces, *self._lacking_in(before)}
+        questions: list[Question] = []
+        for key in changed:
+            versions = (before.inputs.get(key), now.inputs.get(key))
+            questions += _questions(key, [one for one in versions if one is not None])
+        return Affected(found | _rendered_anew(before, now, written), questions)
+
+
+def _questions(key: ObjectKey, versions: list[Manifest]) -> Iterator[Question]:
+    """Yield what an input answers otherwise, given it as it was and as it is."""
+    if key[:2] in OVERRIDES:
+        for one in versions:
+            yield from answered_by(decoded(one))
+    elif key[:2] == CLUSTER:
+        labels = [member_labels(one.body) for one in versions]
+        if len(labels) == 1 or labels[0] != labels[1]:
+            yield named(key.name)
+
+
+def _rendered_anew(before: World, now: World, written: Collection[ObjectKey]) -> set[ObjectKey]:
+    """Return the placements of which a file changed, and Namespaces that go otherwise along.
+
+    Args:
+        before: A world.
+        now: A later one.
+        written: The placements that people changed.
+    """
+    found: set[ObjectKey] = set()
+    for key in differing_keys(now.outputs, before.outputs):
+        if is_placement(key):
+            found.add(key)
+        elif key.group == GROUP and key.kind in OWNED:
+            versions = (before.outputs.get(key), now.outputs.get(key))
+            found.update(parent_of(one) for one in versions if one is not None)
+    if found or written:
+        then, since = namespaces_along(before), namespaces_along(now)
+        found |= {key for key in (*then, *since) if then.get(key) != since.get(key)}
+    return found
+
+
+def _fleet(clusters: Iterable[Manifest]) -> MembersByName:
+    """Return the clusters of a world as overrides see them."""
+    views = ((ClusterName(one.key.name), member_labels(one.body)) for one in clusters)
+    return MembersByName({name: MemberLabels(name, labels) for name, labels in views})
+
+
+OVERRIDDEN_FAILED = "Failed to apply the override rules on the resources: "
+NOT_SYNCHRONIZED = "Failed to synchronize the work to the latest: "
+
+
+@dataclass(frozen=True, slots=True)
+class MemberRendering:
+    """What rendering asks beside a binding.
+
+    Attributes:
+        member: Its cluster.
+        overrides: Those that are picked for the cluster, in their order.
+        content: Returns the object that an entry of a snapshot stands for.
+        is_namespaced: Whether an object is of a namespaced kind.
+        abandons: Whether what is on clusters is to outlive the placement.
+    """
+
+    member: MemberLabels
+    overrides: Sequence[Override]
+    content: Callable[[SnapshotEntry], Body]
+    is_namespaced: IsNamespaced
+    abandons: bool = False
+
+
+def is_rendered(binding: Binding) -> bool:
+    """Return whether Works are written for a binding: its rollout has been announced.
+
+    One that is leaving keeps its resources until it is gone.
+
+    Source: kubefleet@e160c1c pkg/controllers/workgenerator/controller.go `Reconcile`.
+    """
+    if not binding.resource_snapshot or binding.deleting:
+        return False
+    return binding.state == UNSCHEDULED or (binding.state == BOUND and is_announced(binding))
+
+
+def render_binding(
+    binding: Binding, snapshots: Iterable[Body], rendering: MemberRendering
+) -> list[ClusterWork]:
+    """Return the Works of a binding; a snapshot has one, and each envelope in it.
+
+    Args:
+        binding: One that is rendered.
+        snapshots: The resource snapshots of its placement.
+        rendering: All else.
+
+    Raises:
+        UserError: An override does not fit, or something is missing: the cluster gets nothing new.
+
+    Source: kubefleet@e160c1c pkg/controllers/workgenerator/controller.go `syncAllWork`.
+    """
+    try:
+        group = snapshot_group(binding.resource_snapshot, snapshots)
+    except UserError as error:
+        raise UserError(f"{OVERRIDDEN_FAILED}{error.message}") from error
+    return [work for snapshot in group for work in _works(binding, snapshot, rendering)]
+
+
+def _works(binding: Binding, snapshot: Body, rendering: MemberRendering) -> Iterator[ClusterWork]:
+    """Yield the Work of a snapshot, then those of the envelopes in it."""
+    name, index = work_name(binding, subindex_of(snapshot)), index_of(snapshot)
+    listed = [rendering.content(one) for one in decode_resources(snapshot)]
+    plain = [one for one in listed if not is_envelope(one)]
+    yield _work(binding, name, index, plain, rendering, None)
+    for envelope in listed:
+        if is_envelope(envelope):
+            own = envelope_work_name(name, envelope)
+            yield _work(binding, own, index, _unpacked(envelope), rendering, envelope)
+
+
+def _unpacked(envelope: Body) -> list[Body]:
+    try:
+        return contents(envelope)
+    except UserError as error:
+        raise UserError(f"{NOT_SYNCHRONIZED}{error.message}") from error
+
+
+def _work(
+    binding: Binding,
+    name: str,
+    index: str,
+    listed: Iterable[Body],
+    rendering: MemberRendering,
+    envelope: Body | None,
+) -> ClusterWork:
+    """Return a Work, with what overrides leave of its objects."""
+    manifests: dict[ObjectKey, Body] = {}
+    for one in listed:
+        target = target_of(one)
+        try:
+            found = apply_overrides(
+                one,
+                target,
+                rendering.overrides,
+                rendering.member,
+                namespaced=rendering.is_namespaced(target),
+            )
+        except UserError as error:
+            raise UserError(f"{OVERRIDDEN_FAILED}{error.message}") from error
+        if found is not None:
+            key = ObjectKey(target.group, target.kind, target.namespace, target.name)
+            manifests[key] = found
+    carrier = work_of(binding, name, index, rendering.overrides, envelope)
+    asked = asked_by_strategy(binding.apply_strategy or {}, abandons=rendering.abandons)
+    return ClusterWork(
+        cluster=binding.target,
+        carrier=carrier,
+        fill=fill_work,
+        manifests=manifests,
+        asked=dict.fromkeys(manifests, asked) if asked else {},
+    )
+
+
+@dataclass(slots=True, eq=False)
+class PlacementOverriding:
+    """Applies the overrides of one placement; each binding is rendered once a snapshot.
+
+    What cannot be told, since content of an earlier version is gone, is no failure: delivery says
+    so of the cluster.
+
+    Attributes:
+        world: Where content is read from.
+        owner: The placement.
+        overrides: All overrides.
+        members: The fleet.
+    """
+
+    world: World
+    owner: ObjectKey
+    overrides: Overrides
+    members: Members
+    _found: dict[tuple[ClusterName, str], OverriddenResources] = field(default_factory=dict)
+
+    def __call__(self, binding: Binding, snapshots: Sequence[Body]) -> OverriddenResources:
+        """Return what overrides make of a binding's resources."""
+        if not self.overrides:
+            return NOT_OVERRIDDEN
+        member = self._member(binding.target)
+        if member is None:
+            return NOT_OVERRIDDEN
+        asked = binding.target, binding.resource_snapshot
+        if asked not in self._found:
+            self._found[asked] = self._applied(binding, snapshots, member)
+        return self._found[asked]
+
+    def _member(self, name: ClusterName) -> MemberLabels | None:
+        """Return a cluster as overrides see it, `None` if it is gone."""
+        position = self.members.fleet.position.get(name)
+        if position is None:
+            return None
+        return MemberLabels(name, self.members.views[position].cluster.labels)
+
+    def _applied(
+        self, binding: Binding, snapshots: Sequence[Body], member: MemberLabels
+    ) -> OverriddenResources:
+        content = PlacementContent(self.world, self.owner, snapshots, self.overrides)
+        picked: list[Override] = []
+        try:
+            picked = overrides_of_cluster(content.overrides(binding.resource_snapshot), member)
+            if picked:
+                rendering = MemberRendering(member, picked, content.content, content.is_namespaced)
+                render_binding(binding, snapshots, rendering)
+        except PastContent:
+            pass
+        except UserError as error:
+            return OverriddenResources(_lists(picked), _failure(error.message))
+        return OverriddenResources(_lists(picked)) if picked else NOT_OVERRIDDEN
+
+
+def _failure(message: str) -> str:
+    """Return why overrides fail, `""` if it is not they that do."""
+    if message.startswith(NOT_SYNCHRONIZED):
+        return ""
+    return message if message.startswith(OVERRIDDEN_FAILED) else f"{OVERRIDDEN_FAILED}{message}"
+
+
+def _lists(picked: Sequence[Override]) -> Body:
+    """Return overrides as a binding's spec lists them.
+
+    Source: kubefleet@e160c1c apis/placement/v1beta1/binding_types.go `ResourceBindingSpec`.
+    """
+    fleet, own = override_snapshots_of(picked)
+    return {
+        **({"clusterResourceOverrideSnapshots": fleet} if fleet else {}),
+        **({"resourceOverrideSnapshots": own} if own else {}),
+    }

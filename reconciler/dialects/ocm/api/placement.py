@@ -1,21 +1,159 @@
-"""Placement: what a person asks for, decoded with the defaults that the CRD applies.
+"""Placement, its status, its PlacementDecisions and its scores, as files have them.
 
-The spelling of the 2021 proposal (`v1alpha1`, `BuildIn`, `buildIn`, `name`) is read as today's.
+A Placement is decoded with the defaults that the CRD applies. The spelling of the 2021 proposal
+(`v1alpha1`, `BuildIn`, `buildIn`, `name`) is read as today's. The status counts the clusters and
+names the decision groups; a PlacementDecision lists the clusters of one group. An
+AddOnPlacementScore is one object for a cluster, in the namespace of its name. A setting says how
+soon scores alone may move a placement.
+
+The API groups of Open Cluster Management and its clusters are defined here; no other file with
+rules spells them.
+
+Source: open-cluster-management.io/api cluster/v1alpha1 types_addonplacementscore.go.
 """
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from datetime import timedelta
 
-from reconciler.dialects.ocm.api.groups import CLUSTER_GROUP
-from reconciler.manifests.suspension import SUSPEND, is_suspended
+from reconciler.dialects.scores import SCORES
+from reconciler.dialects.view import Scores, Scoring
+from reconciler.manifests.admission import SUSPEND, is_suspended
+from reconciler.manifests.edits.fields import AppendItem, Item, SetField, Step
 from reconciler.model import fields
 from reconciler.model.body import Body
-from reconciler.model.labels import LabelSelector
-from reconciler.model.selectors import decode_label_selector, decode_requirements
-from reconciler.model.taints import Toleration
+from reconciler.model.cluster import Toleration
+from reconciler.model.fields import bodies, mapping, number, strings, text
+from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.model.kinds import Kind
+from reconciler.model.labels import LabelSelector, decode_label_selector, decode_requirements
+from reconciler.model.moments import span
+from reconciler.model.settings import Settings
 
-GROUP = CLUSTER_GROUP
-PROPOSED = f"{GROUP}/v1alpha1"
-DISABLED = f"{GROUP}/experimental-scheduling-disable"
+
+@dataclass(frozen=True, slots=True)
+class StatusGroup:
+    """A decision group: its index, its name, its PlacementDecisions, how many clusters it has."""
+
+    index: int
+    name: str
+    objects: tuple[str, ...]
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class DecidedStatus:
+    """What a status file says of a placement.
+
+    Attributes:
+        selected: How many clusters it has.
+        groups: Its decision groups, in order.
+        conditions: As they are written.
+    """
+
+    selected: int = 0
+    groups: tuple[StatusGroup, ...] = ()
+    conditions: tuple[Body, ...] = ()
+
+
+def decode_status(body: Body | None) -> DecidedStatus:
+    """Return the status that a file holds; what is not there counts as none."""
+    status = mapping(body or {}, "status")
+    return DecidedStatus(
+        selected=number(status, "numberOfSelectedClusters"),
+        groups=tuple(
+            StatusGroup(
+                number(one, "decisionGroupIndex"),
+                text(one, "decisionGroupName"),
+                strings(one, "decisions"),
+                number(one, "clusterCount"),
+            )
+            for one in bodies(status, "decisionGroups")
+        ),
+        conditions=bodies(status, "conditions"),
+    )
+
+
+def encode_status(status: DecidedStatus) -> Body:
+    """Return a status as a file has it.
+
+    Source: ocm@00f84c3 pkg/placement/controllers/scheduling/scheduling_controller.go
+    `updateStatus`.
+    """
+    return {
+        "numberOfSelectedClusters": status.selected,
+        "decisionGroups": [
+            {
+                "decisionGroupIndex": one.index,
+                "decisionGroupName": one.name,
+                "decisions": list(one.objects),
+                "clusterCount": one.count,
+            }
+            for one in status.groups
+        ],
+        "conditions": list(status.conditions),
+    }
+
+
+def live_status(body: Body) -> Body:
+    """Return what of the status of a live placement is ours to keep, as it is written there."""
+    status = mapping(body, "status")
+    kept = ("numberOfSelectedClusters", "decisionGroups", "conditions")
+    return {name: status[name] for name in kept if name in status}
+
+
+LIST, UNTIL = ("status", "scores"), ("status", "validUntil")
+
+
+def score_key(cluster: str, name: str) -> ObjectKey:
+    """Return the object that has the scores of a cluster."""
+    return ObjectKey(*SCORES, cluster, name)
+
+
+def encode_scores(key: ObjectKey, scores: Scores, until: str | None) -> Body:
+    """Return a new object; `until` is a moment in RFC 3339, `None` for no end."""
+    limit = {} if until is None else {"validUntil": until}
+    return {
+        "apiVersion": f"{key.group}/v1alpha1",
+        "kind": key.kind,
+        "metadata": {"name": key.name, "namespace": key.namespace},
+        "status": {**limit, "scores": [_item(*one) for one in scores.items()]},
+    }
+
+
+def score_steps(body: Body, scores: Scores, until: str | None) -> tuple[Step, ...]:
+    """Return how an object gets scores; those of other names stay."""
+    return tuple(_steps(mapping(body, "status"), scores, until))
+
+
+def _steps(status: Body, scores: Scores, until: str | None) -> Iterator[Step]:
+    known = bodies(status, "scores")
+    for name, value in scores.items():
+        at = next((n for n, one in enumerate(known) if text(one, "name") == name), None)
+        if at is None:
+            yield AppendItem(LIST, _item(name, value))
+        elif known[at].get("value") != value:
+            yield SetField((*LIST, at, "value"), value)
+    if until is not None and status.get("validUntil") != until:
+        yield SetField(UNTIL, until)
+
+
+def _item(name: str, value: int) -> Item:
+    return {"name": name, "value": value}
+
+
+SCORING = Scoring(key_of=score_key, manifest=encode_scores, steps=score_steps)
+
+
+CLUSTER_GROUP = "cluster.open-cluster-management.io"
+WORK_GROUP = "work.open-cluster-management.io"
+
+CLUSTER: Kind = (CLUSTER_GROUP, "ManagedCluster")
+
+
+PLACEMENTS = CLUSTER_GROUP
+PROPOSED = f"{PLACEMENTS}/v1alpha1"
+DISABLED = f"{PLACEMENTS}/experimental-scheduling-disable"
 BUILT_IN = "BuiltIn"
 ADDITIVE = "Additive"
 EXACT = "Exact"
@@ -223,3 +361,56 @@ def _group(body: Body) -> GroupRule:
     return GroupRule(
         fields.text(body, "groupName"), ClusterSelector(selector.labels, selector.claims)
     )
+
+
+PLACEMENT_LABEL = f"{CLUSTER_GROUP}/placement"
+GROUP_INDEX_LABEL = f"{CLUSTER_GROUP}/decision-group-index"
+GROUP_NAME_LABEL = f"{CLUSTER_GROUP}/decision-group-name"
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionObject:
+    """One PlacementDecision: its labels, and its clusters in stored order."""
+
+    namespace: str
+    name: str
+    labels: tuple[tuple[str, str], ...]
+    clusters: tuple[ClusterName, ...]
+
+    @property
+    def owner(self) -> tuple[str, str] | None:
+        """Namespace and name of the placement that its label names, `None` without the label."""
+        name = dict(self.labels).get(PLACEMENT_LABEL)
+        return None if name is None else (self.namespace, name)
+
+
+def decode_decision(body: Body) -> DecisionObject:
+    """Return the decision that a manifest holds."""
+    metadata, status = fields.mapping(body, "metadata"), fields.mapping(body, "status")
+    return DecisionObject(
+        namespace=fields.text(metadata, "namespace"),
+        name=fields.text(metadata, "name"),
+        labels=fields.pairs_or_none(metadata, "labels") or (),
+        clusters=tuple(
+            ClusterName(fields.text(item, "clusterName"))
+            for item in fields.bodies(status, "decisions")
+        ),
+    )
+
+
+def encode_clusters(clusters: Iterable[ClusterName]) -> Body:
+    """Return the status of a decision.
+
+    Source: ocm@00f84c3 pkg/placement/controllers/scheduling/scheduling_controller.go
+    `generateDecision`: `reason` is empty and `score` is never filled.
+    """
+    return {"decisions": [{"clusterName": name, "reason": ""} for name in clusters]}
+
+
+RESYNC_SECONDS = 300  # OCM enhancement 32: scores are looked at every five minutes
+
+
+def decode_resync(settings: Settings) -> timedelta:
+    """Return how long after a decision scores alone may cause the next one; zero is at once."""
+    seconds = settings.options.get("ocm", {}).get("resyncSeconds", RESYNC_SECONDS)
+    return span(seconds=seconds if isinstance(seconds, int) else RESYNC_SECONDS)

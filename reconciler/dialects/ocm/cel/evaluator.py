@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, TypeVar, assert_never
 
-from reconciler.dialects.ocm.cel.budget import STEPS_OF_NODE, TOO_DEEP, WEIGHT_OF_STEP, Meter
 from reconciler.dialects.ocm.cel.checker import TYPES
 from reconciler.dialects.ocm.cel.library import (
     Functions,
@@ -30,9 +29,13 @@ from reconciler.dialects.ocm.cel.syntax import (
 from reconciler.dialects.ocm.cel.values import (
     NO_OVERLOAD,
     NONE,
+    STEPS_OF_NODE,
+    TOO_DEEP,
+    WEIGHT_OF_STEP,
     CelError,
     CelOptional,
     CelType,
+    Meter,
     key_of,
     of_key,
 )

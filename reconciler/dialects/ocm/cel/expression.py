@@ -1,4 +1,4 @@
-"""Expressions in CEL over a managed cluster.
+"""Expressions in CEL over a managed cluster: the object after a round trip through its Go type.
 
 What differs from upstream: a cost budget of our own, which makes the placement misconfigured.
 """
@@ -7,25 +7,27 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from reconciler.dialects.ocm.api.clusters import ManagedCluster, Members
-from reconciler.dialects.ocm.cel.budget import (
-    LONGEST,
+from reconciler.dialects.ocm.api.cluster import ManagedCluster, Members
+from reconciler.dialects.ocm.cel.checker import check
+from reconciler.dialects.ocm.cel.evaluator import evaluate
+from reconciler.dialects.ocm.cel.library import STANDARD, Functions, overload, regexes
+from reconciler.dialects.ocm.cel.syntax import Node, NoExpression, SourceError, parse
+from reconciler.dialects.ocm.cel.types import OBJECT, Type
+from reconciler.dialects.ocm.cel.values import LONGEST_TEXT as LONGEST
+from reconciler.dialects.ocm.cel.values import (
     STEPS,
     STEPS_PER_CLUSTER,
     TOO_DEEP,
     TOO_LONG,
+    CelError,
     Meter,
+    to_cel,
+    unwrapped,
 )
-from reconciler.dialects.ocm.cel.checker import check
-from reconciler.dialects.ocm.cel.cluster_object import cluster_object
-from reconciler.dialects.ocm.cel.engine import regexes
-from reconciler.dialects.ocm.cel.evaluator import evaluate
-from reconciler.dialects.ocm.cel.library import STANDARD, Functions, overload
-from reconciler.dialects.ocm.cel.syntax import Node, NoExpression, SourceError, parse
-from reconciler.dialects.ocm.cel.types import OBJECT, Type
-from reconciler.dialects.ocm.cel.values import CelError, to_cel, unwrapped
-from reconciler.dialects.scores.reports import Reports
+from reconciler.dialects.scores import Reports
 from reconciler.errors import Misconfigured
+from reconciler.model.body import Body
+from reconciler.model.quantity import canonical_binary, canonical_decimal, parse_quantity
 from reconciler.schedule.framework import Mask, mask_of, positions_of
 
 VARIABLE = "managedCluster"
@@ -137,3 +139,84 @@ def _pointed(expression: str, error: SourceError) -> str:
     shown = expression.split("\n")[line]
     says = f"ERROR: <input>:{line + 1}:{column + 1}: {error.says}"
     return f"{says}\n | {shown}\n | {'.' * column}^"
+
+
+_METADATA = (
+    "name",
+    "namespace",
+    "uid",
+    "resourceVersion",
+    "generation",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "labels",
+    "annotations",
+    "ownerReferences",
+    "finalizers",
+)
+
+
+def cluster_object(body: Body) -> dict[str, object]:
+    """Return the object of a ManagedCluster.
+
+    Unknown and empty fields are gone, except those that Go always writes; quantities are canonical.
+
+    Source: ocm@00f84c3 vendor/open-cluster-management.io/sdk-go/pkg/cel/common
+    `ConvertObjectToUnstructured`.
+    """
+    metadata, spec, status = (_mapping(body.get(name)) for name in ("metadata", "spec", "status"))
+    # neither `apiVersion` nor `kind`: what a lister of Go returns has none
+    found: dict[str, object] = {"metadata": _nonempty(metadata, _METADATA)}
+    taints = [_taint(item) for item in _items(spec, "taints")]
+    found["spec"] = {
+        "hubAcceptsClient": spec.get("hubAcceptsClient") is True,
+        **_nonempty(spec, ("leaseDurationSeconds", "managedClusterClientConfigs")),
+        **({"taints": taints} if taints else {}),
+    }
+    found["status"] = {
+        "conditions": status.get("conditions"),
+        **{
+            name: {resource: _canonical(amount) for resource, amount in _mapping(amounts).items()}
+            for name in ("capacity", "allocatable")
+            if (amounts := status.get(name))
+        },
+        "version": _nonempty(_mapping(status.get("version")), ("kubernetes",)),
+        **_nonempty(status, ("clusterClaims", "managedNamespaces")),
+    }
+    return found
+
+
+def _mapping(value: object) -> Body:
+    """Return a mapping, an empty one for anything else."""
+    return value if isinstance(value, dict) else {}
+
+
+def _items(body: Body, name: str) -> list[Body]:
+    """Return the mappings of a list."""
+    value = body.get(name)
+    return [_mapping(item) for item in value] if isinstance(value, list | tuple) else []
+
+
+def _nonempty(body: Body, names: tuple[str, ...]) -> dict[str, object]:
+    """Return the fields that are there and not empty."""
+    return {name: body[name] for name in names if body.get(name)}
+
+
+def _taint(body: Body) -> dict[str, object]:
+    """Return a taint; Go always writes all but the value."""
+    return {
+        "key": body.get("key", ""),
+        **_nonempty(body, ("value",)),
+        "effect": body.get("effect", ""),
+        "timeAdded": body.get("timeAdded"),
+    }
+
+
+def _canonical(amount: object) -> str:
+    """Return the canonical text of a quantity; what is none, and counts nowhere, as it stands."""
+    text = str(amount)
+    try:
+        quantity = parse_quantity(text)
+    except ValueError:
+        return text
+    return canonical_binary(quantity) if text.endswith("i") else canonical_decimal(quantity)

@@ -252,7 +252,7 @@ def _date(text: str) -> object:
 
 
 def _datetime(text: str) -> object:
-    from reconciler.dialects.ocm.cel.times import parse_timestamp  # noqa: PLC0415  # rare
+    from reconciler.dialects.ocm.cel.values import parse_timestamp  # noqa: PLC0415  # rare
 
     return parse_timestamp(text.replace("t", "T").replace("z", "Z"))
 

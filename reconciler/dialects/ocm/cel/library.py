@@ -1,21 +1,27 @@
 """The functions of CEL: what each takes and returns, and what it does.
 
-Source: cel-go common/stdlib/standard.go, ext/strings.go, ext/formatting.go, cel/library.go
-`OptionalTypes`; ocm@00f84c3 vendor/k8s.io/apiserver/pkg/cel/library (lists, regex, urls, quantity,
-ip, cidr, format, semverlib) and vendor/open-cluster-management.io/sdk-go/pkg/cel/library.
+RE2 is imported late: only expressions with patterns need it. What cannot be imported is a broken
+installation, never an answer: the error goes up before any cluster is asked, and the placement
+keeps its decisions.
+
+Source: cel-go common/stdlib/standard.go, ext/strings.go (with `quote`), ext/formatting.go,
+cel/library.go `OptionalTypes`; ocm@00f84c3 vendor/k8s.io/apiserver/pkg/cel/library (lists, regex,
+urls, quantity, ip, cidr, format, semverlib) and
+vendor/open-cluster-management.io/sdk-go/pkg/cel/library.
 """
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from itertools import pairwise
+from types import ModuleType
 from typing import Any, TypeAlias
 
 from reconciler.dialects.ocm.cel import kubernetes_values as k8s
-from reconciler.dialects.ocm.cel import times
-from reconciler.dialects.ocm.cel.budget import refuse_length
-from reconciler.dialects.ocm.cel.engine import regexes
-from reconciler.dialects.ocm.cel.formatting import formatted, quoted
+from reconciler.dialects.ocm.cel import values
 from reconciler.dialects.ocm.cel.types import Type, accepts, type_of
 from reconciler.dialects.ocm.cel.values import (
     INT,
@@ -33,9 +39,137 @@ from reconciler.dialects.ocm.cel.values import (
     Uint,
     equal,
     key_of,
+    of_key,
+    refuse_length,
     to_cel,
 )
-from reconciler.model.float_text import float_text
+from reconciler.model.text import float_text, plain_text
+
+_CLAUSE = re.compile(r"%(?:(%)|(?:\.(\d*))?(.))", re.DOTALL)
+MOST_PRECISION_DIGITS = 3  # of how many places a number has
+DEFAULT_PLACES = 6
+_QUOTED = {
+    "\a": "\\a",
+    "\b": "\\b",
+    "\f": "\\f",
+    "\n": "\\n",
+    "\r": "\\r",
+    "\t": "\\t",
+    "\v": "\\v",
+    "\\": "\\\\",
+    '"': '\\"',
+}
+
+
+def quoted(text: str) -> str:
+    r"""Return a text in double quotes.
+
+    >>> print(quoted('a"b'))
+    "a\"b"
+    """
+    return f'"{"".join(_QUOTED.get(one, one) for one in text)}"'
+
+
+def formatted(text: str, arguments: list[object]) -> str:
+    """Return a text with its clauses filled.
+
+    Raises:
+        CelError: A clause is none, or its argument is missing or of the wrong type.
+    """
+    given = iter(arguments)
+    pieces = list(_pieces(text, given))
+    refuse_length(sum(map(len, pieces)))
+    return "".join(pieces)
+
+
+def _pieces(text: str, given: Iterator[object]) -> Iterator[str]:
+    end = 0
+    for found in _CLAUSE.finditer(text):
+        yield text[end : found.start()]
+        end = found.end()
+        if found[1]:
+            yield "%"
+            continue
+        try:
+            value = next(given)
+        except StopIteration:
+            raise CelError("index out of range") from None
+        yield _clause(found[3], value, found[2])
+    if "%" in text[end:]:
+        raise CelError("unexpected end of string")
+    yield text[end:]
+
+
+def _clause(kind: str, value: Any, places: str | None) -> str:  # noqa: C901  # a row a clause
+    number = type(value) in NUMBERS
+    whole = number and not isinstance(value, float)
+    if places and len(places) > MOST_PRECISION_DIGITS:
+        raise CelError("precision is too large")
+    digits = int(places) if places else DEFAULT_PLACES
+    match kind:
+        case "s":
+            return shown(value)
+        case "d" if whole:
+            return str(value)
+        case "d" if number and not math.isfinite(value):
+            return _odd(value)
+        case "f" | "e" if number:
+            if not math.isfinite(value):
+                return _odd(value)
+            return f"{float(value):.{digits}{kind}}"
+        case "b" if isinstance(value, bool):
+            return str(int(value))
+        case "b" | "o" if whole:
+            return format(int(value), kind)
+        case "x" | "X" if whole:
+            return format(int(value), kind)
+        case "x" | "X" if isinstance(value, str | bytes):
+            found = (value.encode() if isinstance(value, str) else value).hex()
+            return found.upper() if kind == "X" else found
+    raise CelError("error during formatting: the argument is of another type than its clause")
+
+
+def _odd(value: float) -> str:
+    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+
+
+def shown(value: Any) -> str:  # noqa: C901  # a row a type
+    """Return what `%s` makes of a value."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "true" if value else "false"
+        case str():
+            return value
+        case bytes():
+            return value.decode(errors="replace")
+        case float():
+            return plain_text(value) if math.isfinite(value) else _odd(value)
+        case int():
+            return str(int(value))
+        case CelType():
+            return value.name
+        case Timestamp():
+            return values.timestamp_text(value)
+        case Duration():
+            return values.duration_text(value)
+        case list():
+            return f"[{', '.join(map(shown, value))}]"
+        case dict():
+            entries = sorted((shown(of_key(key)), shown(one)) for key, one in value.items())
+            return f"{{{', '.join(f'{key}: {one}' for key, one in entries)}}}"
+    raise CelError("error during formatting: string clause can only be used on known types")
+
+
+def regexes() -> ModuleType:
+    """Return RE2: its patterns take linear time, as those of Go.
+
+    Raises:
+        ImportError: It is not installed.
+    """
+    return import_module("re2")
+
 
 MOST_DIGITS = 40  # more than any number of 64 bits has
 
@@ -140,9 +274,9 @@ def _to_text(value: Any) -> str:
             except UnicodeDecodeError:
                 raise CelError("invalid UTF-8 in bytes, cannot convert to string") from None
         case Timestamp():
-            return times.timestamp_text(value)
+            return values.timestamp_text(value)
         case Duration():
-            return times.duration_text(value)
+            return values.duration_text(value)
     return str(value)
 
 
@@ -283,7 +417,7 @@ def add(one: Any, other: Any) -> object:
     """Return a sum, or texts, bytes or lists one behind the other."""
     kinds = (type(one), type(other))
     if kinds in ((Timestamp, Duration), (Duration, Timestamp)):
-        return times.in_range(Timestamp(one.nanos + other.nanos))
+        return values.in_range(Timestamp(one.nanos + other.nanos))
     if kinds[0] is not kinds[1]:
         raise CelError(NO_OVERLOAD)
     match one:
@@ -291,7 +425,7 @@ def add(one: Any, other: Any) -> object:
             refuse_length(len(one) + len(other))
             return one + other
         case Duration():
-            return times.in_range(Duration(one.nanos + other.nanos))
+            return values.in_range(Duration(one.nanos + other.nanos))
     return calculate(one, other, lambda a, b: a + b)
 
 
@@ -299,9 +433,9 @@ def subtract(one: Any, other: Any) -> object:
     """Return a difference."""
     kinds = (type(one), type(other))
     if kinds in ((Timestamp, Timestamp), (Duration, Duration)):
-        return times.in_range(Duration(one.nanos - other.nanos))
+        return values.in_range(Duration(one.nanos - other.nanos))
     if kinds == (Timestamp, Duration):
-        return times.in_range(Timestamp(one.nanos - other.nanos))
+        return values.in_range(Timestamp(one.nanos - other.nanos))
     return calculate(one, other, lambda a, b: a - b)
 
 
@@ -463,9 +597,9 @@ def _table() -> dict[str, tuple[Overload, ...]]:
         member(name, does, "(string, string) -> bool")
     function("matches", _matches, "(string, string) -> bool")
     member("matches", _matches, "(string, string) -> bool")
-    for name, part in times.PARTS.items():
+    for name, part in values.PARTS.items():
         member(name, part, "(timestamp) -> int", "(timestamp, string) -> int")
-    for name, part in times.PARTS_OF_DURATION.items():
+    for name, part in values.PARTS_OF_DURATION.items():
         member(name, part, "(duration) -> int")
     _strings(function, member)
     _optionals(function, member)
@@ -530,11 +664,11 @@ def _conversions(function: Declare) -> None:
     ):
         function(name, does, *(f"({one}) -> {name}" for one in kinds))
     function("duration", lambda one: one, "(duration) -> duration")
-    function("duration", times.parse_duration, "(string) -> duration")
-    function("duration", lambda one: times.in_range(Duration(one)), "(int) -> duration")
+    function("duration", values.parse_duration, "(string) -> duration")
+    function("duration", lambda one: values.in_range(Duration(one)), "(int) -> duration")
     function("timestamp", lambda one: one, "(timestamp) -> timestamp")
-    function("timestamp", times.parse_timestamp, "(string) -> timestamp")
-    seconds = lambda one: times.in_range(Timestamp(one * 10**9))  # noqa: E731
+    function("timestamp", values.parse_timestamp, "(string) -> timestamp")
+    seconds = lambda one: values.in_range(Timestamp(one * 10**9))  # noqa: E731
     function("timestamp", seconds, "(int) -> timestamp")
     function("dyn", lambda one: one, "(A) -> dyn")
     function("type", _kind, "(A) -> type(A)")

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from reconciler.dialects.ocm.cel.budget import DEEPEST, TOO_DEEP
-from reconciler.dialects.ocm.cel.values import Uint
+from reconciler.dialects.ocm.cel.values import DEEPEST, TOO_DEEP, Uint
 from reconciler.errors import Misconfigured
 
 MOST_ERRORS = 100

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from reconciler.dialects.ocm.cel.budget import TOO_DEEP
 from reconciler.dialects.ocm.cel.values import (
+    TOO_DEEP,
     CelCidr,
     CelFormat,
     CelIp,

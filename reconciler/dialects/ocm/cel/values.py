@@ -1,15 +1,26 @@
 """Values of CEL at run time: Python's where they fit, and these where they do not.
 
 Texts, bytes, booleans, whole numbers, doubles, lists and `None` are Python's. A map is a `dict`
-whose keys are made by `key_of`.
+whose keys are made by `key_of`. Moments and time spans count nanoseconds.
+
+An expression has a budget, since it comes from the repository, which is untrusted. All is counted,
+nothing is timed: the same expression is refused on every machine, or on none.
+
+Source: cel-go common/types/timestamp.go and duration.go; Go time `ParseDuration`.
 """
 
 import ipaddress
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import UTC, datetime
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta, tzinfo
 from functools import total_ordering
+from typing import TypeVar
+from zoneinfo import ZoneInfo
+
+from reconciler.errors import Misconfigured
+from reconciler.model.remembered import Same
 
 LONE = re.compile("[\ud800-\udfff]")  # half of a pair, which Go replaces
 INT = range(-(2**63), 2**63)
@@ -232,3 +243,241 @@ def unwrapped(value: object) -> object:
     while isinstance(value, CelOptional):
         value = value.value
     return value
+
+
+T = TypeVar("T", Duration, Timestamp)
+SECOND = 10**9
+LONGEST_SPAN = 100  # characters of a moment or a time span
+UNITS = {
+    "ns": 1,
+    "us": 10**3,
+    "µs": 10**3,
+    "μs": 10**3,
+    "ms": 10**6,
+    "s": SECOND,
+    "m": 60 * SECOND,
+    "h": 3600 * SECOND,
+}
+EARLIEST, LATEST = -62_135_596_800 * SECOND, 253_402_300_800 * SECOND - 1  # the years 1 to 9999
+_DURATION = re.compile(r"([-+]?)((?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+|0)", re.ASCII)
+_PART = re.compile(r"(\d*)(?:\.(\d*))?(ns|us|µs|μs|ms|s|m|h)", re.ASCII)
+_TIMESTAMP = re.compile(
+    r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:[.,](\d+))?(Z|[+-]\d\d:\d\d)", re.ASCII
+)
+_OFFSET = re.compile(r"([+-]?)(\d\d):(\d\d)", re.ASCII)
+
+
+def in_range(found: T) -> T:
+    """Return a moment or a time span that CEL can hold.
+
+    Raises:
+        CelError: It cannot.
+    """
+    if isinstance(found, Duration) and found.nanos not in INT:
+        raise CelError("duration out of range")
+    if isinstance(found, Timestamp) and not EARLIEST <= found.nanos <= LATEST:
+        raise CelError("timestamp out of range")
+    return found
+
+
+def parse_duration(text: str) -> Duration:
+    """Return the time span of a text such as `1h30m`.
+
+    Raises:
+        CelError: It is none.
+    """
+    found = _DURATION.fullmatch(text) if len(text) <= LONGEST_SPAN else None
+    if found is None:
+        raise CelError("time: invalid duration")
+    nanos = 0
+    for whole, fraction, unit in _PART.findall(found[2]):
+        size = UNITS[unit]
+        nanos += int(whole or 0) * size + (
+            int(fraction) * size // 10 ** len(fraction) if fraction else 0
+        )
+    return in_range(Duration(-nanos if found[1] == "-" else nanos))
+
+
+def parse_timestamp(text: str) -> Timestamp:
+    """Return the moment of a text of RFC 3339.
+
+    Raises:
+        CelError: It is none.
+    """
+    found = _TIMESTAMP.fullmatch(text) if len(text) <= LONGEST_SPAN else None
+    if found is None:
+        raise CelError("the text is no timestamp")
+    try:
+        zone = "+00:00" if found[3] == "Z" else found[3]
+        moment = datetime.fromisoformat(f"{found[1]}{zone}")
+        seconds = (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(seconds=1)
+    except (ValueError, OverflowError):
+        raise CelError("the text is no timestamp") from None
+    nanos = int((found[2] or "").ljust(9, "0")[:9])
+    return in_range(Timestamp(seconds * SECOND + nanos))
+
+
+def timestamp_text(one: Timestamp) -> str:
+    """Return a moment as RFC 3339 has it, in UTC."""
+    rest = one.nanos % SECOND
+    fraction = f".{rest:09}".rstrip("0") if rest else ""
+    return f"{one.moment.replace(microsecond=0, tzinfo=None).isoformat()}{fraction}Z"
+
+
+def duration_text(one: Duration) -> str:
+    """Return a time span in seconds."""
+    whole, rest = divmod(abs(one.nanos), SECOND)
+    fraction = f".{rest:09}".rstrip("0") if rest else ""
+    return f"{'-' * (one.nanos < 0)}{whole}{fraction}s"
+
+
+def _zone(name: str) -> tzinfo:
+    if name in ("", "UTC"):
+        return UTC
+    offset = _OFFSET.fullmatch(name)
+    if offset is not None:
+        span = timedelta(hours=int(offset[2]), minutes=int(offset[3]))
+        from datetime import timezone  # noqa: PLC0415  # only where a zone is an offset
+
+        return timezone(-span if offset[1] == "-" else span)
+    try:
+        return ZoneInfo(name)
+    except (ValueError, OSError, KeyError):
+        raise CelError("unknown time zone") from None
+
+
+def _part(read: Callable[[datetime], int]) -> Callable[..., int]:
+    def part(one: Timestamp, zone: str = "UTC") -> int:
+        try:
+            return read(one.moment.astimezone(_zone(zone)))
+        except OverflowError:
+            raise CelError("timestamp out of range") from None
+
+    return part
+
+
+PARTS: Mapping[str, Callable[..., int]] = {
+    "getFullYear": _part(lambda at: at.year),
+    "getMonth": _part(lambda at: at.month - 1),
+    "getDayOfYear": _part(lambda at: at.timetuple().tm_yday - 1),
+    "getDayOfMonth": _part(lambda at: at.day - 1),
+    "getDate": _part(lambda at: at.day),
+    "getDayOfWeek": _part(lambda at: at.isoweekday() % 7),
+    "getHours": _part(lambda at: at.hour),
+    "getMinutes": _part(lambda at: at.minute),
+    "getSeconds": _part(lambda at: at.second),
+    "getMilliseconds": _part(lambda at: at.microsecond // 1000),
+}
+PARTS_OF_DURATION: Mapping[str, Callable[[Duration], int]] = {
+    "getHours": lambda one: _towards_zero(one, 3600 * SECOND),
+    "getMinutes": lambda one: _towards_zero(one, 60 * SECOND),
+    "getSeconds": lambda one: _towards_zero(one, SECOND),
+    "getMilliseconds": lambda one: _towards_zero(one, 10**6) % 1000,
+}
+
+
+def _towards_zero(one: Duration, unit: int) -> int:
+    found = abs(one.nanos) // unit
+    return -found if one.nanos < 0 else found
+
+
+LONGEST_TEXT = 10 * 1024  # characters of one selector; Kubernetes' limit for CEL in device requests
+DEEPEST = 250  # levels of the parse tree; cel-go's default limit of recursion
+LARGEST = 100_000  # characters and items in one value
+STEPS = 100_000  # of one expression for one cluster; a step takes some microseconds
+STEPS_PER_CLUSTER = 1_000  # on top, for all clusters together
+STEPS_OF_NODE = 4  # that is evaluated
+WEIGHT_OF_STEP = 64  # characters or items that are handled in a step
+ITEMS_OF_STEP = 8  # items that are counted in a step
+
+TOO_LONG = f"compilation failed: the expressions have more than {LONGEST_TEXT} characters"
+TOO_DEEP = f"compilation failed: the expression is nested more than {DEEPEST} levels deep"
+TOO_LARGE = f"the expression makes a value of more than {LARGEST} characters and items"
+TOO_MANY = f"the expression takes more than {STEPS} steps for a cluster, shorten its lists"
+TOO_MANY_IN_ALL = (
+    f"the expressions take more than {STEPS_PER_CLUSTER} steps a cluster, shorten their lists"
+)
+
+FRAMES = 2500  # of Python's stack, enough for the depth that is allowed
+
+sys.setrecursionlimit(max(sys.getrecursionlimit(), FRAMES))
+
+
+def refuse_length(length: int) -> None:
+    """Raise if a text that is to be made would be too long.
+
+    Raises:
+        Misconfigured: It would.
+    """
+    if length > LARGEST:
+        raise Misconfigured(TOO_LARGE)
+
+
+@dataclass(slots=True)
+class Meter:
+    """Counts the steps of a selector over all clusters; `left` is what they may still take."""
+
+    left: int
+    _steps: int = 0
+    _weights: dict[Same, tuple[int, int]] = field(default_factory=dict)
+
+    def restart(self) -> None:
+        """Begin with another expression or cluster."""
+        self._steps = 0
+        self._weights.clear()
+
+    def charge(self, steps: int) -> None:
+        """Count steps.
+
+        Raises:
+            Misconfigured: They are too many.
+        """
+        self._steps += steps
+        self.left -= steps
+        if self._steps > STEPS:
+            raise Misconfigured(TOO_MANY)
+        if self.left < 0:
+            raise Misconfigured(TOO_MANY_IN_ALL)
+
+    def weigh(self, value: object) -> int:
+        """Return how many characters and items a value has, those inside of its items included.
+
+        How deep it is nested is bounded, too.
+
+        A container that stands in it twice counts twice, since to compare it takes as long; it is
+        walked through once.
+
+        Raises:
+            Misconfigured: They are too many.
+        """
+        weight, depth = self._weighed(value)
+        refuse_length(weight)
+        if depth > DEEPEST:
+            raise Misconfigured(TOO_DEEP)
+        return weight
+
+    def _weighed(self, value: object) -> tuple[int, int]:
+        """Return how heavy a value is, and how deep."""
+        match value:
+            case str() | bytes():
+                return len(value), 0
+            case list() | dict():
+                same = Same(value)
+                known = self._weights.get(same)
+                if known is not None:
+                    return known
+                self.charge(1 + len(value) // ITEMS_OF_STEP)
+                weight, depth = 1, 0
+                inner = value if isinstance(value, list) else (*value, *value.values())
+                for one in inner:
+                    heavy, deep = self._weighed(one)
+                    weight, depth = weight + heavy, max(depth, deep)
+                    refuse_length(weight)
+                    if depth > DEEPEST:
+                        raise Misconfigured(TOO_DEEP)
+                self._weights[same] = weight, depth + 1
+                return weight, depth + 1
+            case CelOptional():
+                weight, depth = self._weighed(value.value)
+                return weight + 1, depth + 1
+        return 1, 0

@@ -3,40 +3,51 @@
 A cluster that still has an earlier template keeps what is there until its turn comes; the status
 file of the set says which template that is. Of a set that was adopted it says where that template
 stands, so that a transport that has nothing there yet gets what its cluster has.
+
+What any API decides can be wrapped into a ManifestWork, which OCM's agents then bring to its
+clusters. A template also asks for what must not happen to objects on clusters.
 """
 
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from reconciler.dialects.ocm.api.groups import CLUSTER
-from reconciler.dialects.ocm.manifestworkreplicaset.asked import asked_of_objects, orphans
+from reconciler.dialects.ocm.api.placement import CLUSTER, WORK_GROUP
 from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
-    GROUP,
     KIND,
+    TEMPLATE,
     WORK,
     ReplicaSet,
-    decode_replica_set,
-    defaulted_spec,
-    manifests_of,
-)
-from reconciler.dialects.ocm.manifestworkreplicaset.set_record import (
-    TEMPLATE,
     SetRecord,
     WorkRecord,
     clusters_of,
     decode_record,
+    decode_replica_set,
+    defaulted_spec,
+    manifests_of,
     template_id,
 )
-from reconciler.dialects.renderer import Affected, ClusterWork, NotRendered, Reach, Rendered
-from reconciler.dialects.work_spec import fill_work
+from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import WORKS as GROUP
+from reconciler.dialects.renderer import (
+    NO_INSTRUCTIONS,
+    Affected,
+    ClusterWork,
+    Instruction,
+    Instructions,
+    NotRendered,
+    Reach,
+    Rendered,
+    fill_work,
+)
+from reconciler.manifests.admission import digest
+from reconciler.manifests.paths import plural_of
 from reconciler.model.body import Body
-from reconciler.model.enumeration import enumerated
-from reconciler.model.fields import mapping, text
-from reconciler.model.identity import ClusterName, ObjectKey
-from reconciler.model.keyed_cache import AnswerCache, forget
+from reconciler.model.fields import at, bodies, flag_or_none, mapping, text
+from reconciler.model.identity import ClusterName, ObjectKey, group_of
+from reconciler.model.remembered import AnswerCache, differing_keys, forget
 from reconciler.model.settings import Settings
-from reconciler.model.versioned import differing_keys
+from reconciler.model.text import enumerated
 from reconciler.model.world import Manifest, World
 
 API_VERSION = f"{GROUP}/v1"
@@ -215,3 +226,170 @@ def past_blobs(world: World) -> Iterator[tuple[str, str]]:
 
 def _sets(keys: Iterable[ObjectKey]) -> Iterator[ObjectKey]:
     return (key for key in keys if key[:2] == (GROUP, KIND))
+
+
+WORK_API_VERSION = f"{WORK_GROUP}/v1"
+MANAGED_BY = {"app.kubernetes.io/managed-by": "reconciler"}
+LONGEST_STEM = 50  # beside the token, in a name that fits into a label
+WELL_KNOWN = (
+    ("apps/v1", "DaemonSet"),
+    ("apps/v1", "Deployment"),
+    ("batch/v1", "Job"),
+    ("v1", "Pod"),
+)
+"""Kinds of which agents know by themselves what to report, if they are asked to."""
+WELL_KNOWN_STATUS = [{"type": "WellKnownStatus"}]
+BUT_REPLICAS: Body = {
+    "type": "ServerSideApply",
+    "serverSideApply": {
+        "force": True,
+        "ignoreFields": [{"condition": "OnSpokePresent", "jsonPaths": [".spec.replicas"]}],
+    },
+}
+"""How agents leave the replicas of an object that is there, and set those of a new one."""
+TOKEN = 12  # hexadecimal digits of a digest
+
+
+def as_manifest_work(owner: ObjectKey, work: ClusterWork) -> Body:
+    """Return the ManifestWork that carries a work: its own carrier, if that is one."""
+    return work.carried if work.carrier.get("kind") == WORK else _wrapped(owner, work)
+
+
+def _wrapped(owner: ObjectKey, work: ClusterWork) -> Body:
+    """Return a ManifestWork with the manifests of a Work of another API."""
+    carrier = text(at(work.carrier, "metadata"), "name")
+    stem = owner.name[:LONGEST_STEM].rstrip("-.")
+    token = digest([str(owner), carrier]).removeprefix("sha256:")[:TOKEN]
+    return {
+        "apiVersion": WORK_API_VERSION,
+        "kind": WORK,
+        "metadata": {
+            "name": f"{stem}-{token}",
+            "namespace": work.cluster,
+            "labels": MANAGED_BY,
+        },
+        "spec": _spec(work),
+    }
+
+
+def _spec(work: ClusterWork) -> Body:
+    """Return a spec that asks for the state of what has any, so that health can follow from it.
+
+    What other APIs ask of the objects is said in the words of this one, as far as it has any.
+    """
+    asked = [found for source in work.manifests if (found := _config_of(work, source))]
+    configs = {"manifestConfigs": asked} if asked else {}
+    kept = any(Instruction.PRESERVED in one for one in work.asked.values())
+    deletion = {"deleteOption": {"propagationPolicy": "Orphan"}} if kept else {}
+    return {**deletion, **configs, "workload": {"manifests": list(work.manifests.values())}}
+
+
+def _config_of(work: ClusterWork, source: ObjectKey) -> Body:
+    """Return how agents deal with an object, empty where nothing is to be said of that."""
+    manifest = work.manifests[source]
+    told = {"feedbackRules": WELL_KNOWN_STATUS} if _kind_of(manifest) in WELL_KNOWN else {}
+    retained = Instruction.REPLICAS_RETAINED in work.asked.get(source, NO_INSTRUCTIONS)
+    update = {"updateStrategy": BUT_REPLICAS} if retained else {}
+    if not told and not update:
+        return {}
+    return {**told, "resourceIdentifier": _identifier_of(manifest), **update}
+
+
+def _kind_of(manifest: Body) -> tuple[str, str]:
+    return text(manifest, "apiVersion"), text(manifest, "kind")
+
+
+def _identifier_of(manifest: Body) -> Body:
+    api_version, kind = _kind_of(manifest)
+    metadata = at(manifest, "metadata")
+    return {
+        "group": group_of(api_version),
+        "name": text(metadata, "name"),
+        "namespace": text(metadata, "namespace"),
+        "resource": plural_of(kind),
+    }
+
+
+ORPHANS = frozenset({"Orphan", "SelectivelyOrphan"})
+STRATEGIES = {
+    "CreateOnly": Instruction.CREATE_ONLY,
+    "ReadOnly": Instruction.READ_ONLY,
+}
+Resource = tuple[str, str, str, str]
+"""Group, plural, namespace and name, as a template names an object."""
+
+
+def asked_by_template(template: Body) -> Iterator[tuple[str, Instruction]]:
+    """Yield what a template asks as it is written, each with its JSON pointer in it.
+
+    Source: ocm@00f84c3 open-cluster-management.io/api work/v1/types.go `ManifestWorkSpec`.
+    """
+    if mapping(template, "executor"):
+        yield "/executor", Instruction.EXECUTOR
+    if text(mapping(template, "deleteOption"), "propagationPolicy") in ORPHANS:
+        yield "/deleteOption/propagationPolicy", Instruction.ORPHAN
+    for n, config in enumerate(bodies(template, "manifestConfigs")):
+        for pointer, instruction in _asked_by_strategy(mapping(config, "updateStrategy")):
+            yield f"/manifestConfigs/{n}/updateStrategy{pointer}", instruction
+
+
+def _asked_by_strategy(strategy: Body) -> Iterator[tuple[str, Instruction]]:
+    kind = text(strategy, "type")
+    if kind in STRATEGIES:
+        yield "/type", STRATEGIES[kind]
+    if kind != "ServerSideApply":
+        return
+    apply = mapping(strategy, "serverSideApply")
+    if bodies(apply, "ignoreFields"):
+        yield "/serverSideApply/ignoreFields", Instruction.IGNORED_FIELDS
+    if flag_or_none(apply, "force") is not True:
+        yield "/type", Instruction.UNFORCED
+
+
+def asked_of_objects(template: Body, sources: Sequence[ObjectKey]) -> Instructions:
+    """Return what is asked of each object of a template, none of those of which nothing is.
+
+    Args:
+        template: With its manifests.
+        sources: Who these are, in their order.
+    """
+    found: defaultdict[ObjectKey, set[Instruction]] = defaultdict(set)
+    named = {
+        _resource(manifest): source
+        for source, manifest in zip(sources, manifests_of(template), strict=False)
+    }
+    for config in bodies(template, "manifestConfigs"):
+        source = named.get(_identifier(mapping(config, "resourceIdentifier")))
+        if source is not None:
+            strategy = mapping(config, "updateStrategy")
+            found[source].update(one for _, one in _asked_by_strategy(strategy))
+    for source in orphans(template, sources):
+        found[source].add(Instruction.ORPHAN)
+    if mapping(template, "executor"):
+        for source in sources:
+            found[source].add(Instruction.EXECUTOR)
+    return {source: frozenset(asked) for source, asked in found.items() if asked}
+
+
+def orphans(template: Body, sources: Sequence[ObjectKey]) -> tuple[ObjectKey, ...]:
+    """Return the objects of a template that are to outlive it."""
+    option = mapping(template, "deleteOption")
+    policy = text(option, "propagationPolicy")
+    if policy not in ORPHANS:
+        return ()
+    if policy == "Orphan":
+        return tuple(sources)
+    rules = bodies(mapping(option, "selectivelyOrphans"), "orphaningRules")
+    meant = {_identifier(rule) for rule in rules}
+    pairs = zip(sources, manifests_of(template), strict=False)
+    return tuple(source for source, manifest in pairs if _resource(manifest) in meant)
+
+
+def _identifier(body: Body) -> Resource:
+    return text(body, "group"), text(body, "resource"), text(body, "namespace"), text(body, "name")
+
+
+def _resource(manifest: Body) -> Resource:
+    metadata, kind = at(manifest, "metadata"), text(manifest, "kind")
+    group = group_of(text(manifest, "apiVersion"))
+    return group, plural_of(kind), text(metadata, "namespace"), text(metadata, "name")

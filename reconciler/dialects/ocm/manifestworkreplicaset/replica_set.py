@@ -1,19 +1,53 @@
-"""A ManifestWorkReplicaSet, with the defaults of its CRD."""
+"""A ManifestWorkReplicaSet with the defaults of its CRD, its ManifestWorks, and their record.
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+The set sees of a ManifestWork what it contains and how far its cluster is with it. The status file
+of the set records its works without their content, but with the template of each.
 
-from reconciler.dialects.ocm.api.groups import WORK_GROUP
+The record has an annotation for each cluster, such as
+`work.reconciler.dev/a: shop 0f3c55d2a1b4 2026-11-20T12:00:00Z`: for which placement it has a work,
+of which template, since when. What plain reports said of it may follow: by what they were known
+when the cluster got the template, `-` if there were none, and since when which condition is what,
+as in `Progressing=False@2026-11-20T12:05:00Z`. An annotation for each template says which objects
+are in it, so that delivery knows what is on a cluster that is still to get the present template. A
+template that was adopted from a hub and is not the present one also has the git blob in which it
+stands, so that delivery knows it whole.
+
+Source: ours, for the record; upstream looks at the ManifestWorks themselves.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import cast
+
+from reconciler.dialects.ocm.api.placement import WORK_GROUP
+from reconciler.dialects.ocm.rollout import RolloutStatus
+from reconciler.manifests.admission import digest
+from reconciler.manifests.identity import namespace_for
 from reconciler.model.body import Body
-from reconciler.model.fields import bodies, mapping, mapping_or_none, pairs_or_none, strings, text
-from reconciler.model.identity import ObjectKey
+from reconciler.model.decision import Placed
+from reconciler.model.fields import (
+    bodies,
+    items_or_none,
+    mapping,
+    mapping_or_none,
+    number,
+    pairs_or_none,
+    strings,
+    text,
+)
+from reconciler.model.identity import ClusterName, ObjectKey, group_of
+from reconciler.model.kinds import Kind
 from reconciler.model.labels import labels_of
+from reconciler.model.moments import format_moment, parse_moment
 
-GROUP = WORK_GROUP
+WORKS = WORK_GROUP
 KIND = "ManifestWorkReplicaSet"
 WORK = "ManifestWork"
-SET_LABEL = f"{GROUP}/manifestworkreplicaset"
-PLACEMENT_LABEL = f"{GROUP}/placementname"
+SET_LABEL = f"{WORKS}/manifestworkreplicaset"
+SET_PLACEMENT_LABEL = f"{WORKS}/placementname"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +89,13 @@ class ReplicaSet:
 
     def labels_for(self, placement: str) -> dict[str, str]:
         """Return the labels of its ManifestWorks for a placement; its own do not replace ours."""
-        return {**self.labels, SET_LABEL: self.label, PLACEMENT_LABEL: placement}
+        return {**self.labels, SET_LABEL: self.label, SET_PLACEMENT_LABEL: placement}
 
 
 def set_of(work: Body) -> ObjectKey | None:
     """Return the set that a ManifestWork says it is of, `None` if it names none."""
     namespace, _, name = labels_of(work).get(SET_LABEL, "").partition(".")
-    return ObjectKey(GROUP, KIND, namespace, name) if name else None
+    return ObjectKey(WORKS, KIND, namespace, name) if name else None
 
 
 def decode_replica_set(body: Body) -> ReplicaSet:
@@ -178,3 +212,273 @@ def _changed(body: Body, path: tuple[str, ...], change: Callable[[Body], Body]) 
     if not isinstance(below, Mapping):
         return body
     return {**body, path[0]: _changed(below, path[1:], change)}
+
+
+@dataclass(frozen=True, slots=True)
+class WorkCondition:
+    """A condition of a ManifestWork; `is_current` if it is about its present generation."""
+
+    status: str
+    is_current: bool
+    changed_at: datetime | None
+
+
+NONE = WorkCondition("", is_current=False, changed_at=None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManifestWork:
+    """One work of a set; its namespace is that of its cluster."""
+
+    cluster: ClusterName
+    name: str
+    labels: Mapping[str, str]
+    marks: Mapping[str, object]
+    """Its annotations and owners by field, which no work of a set has upstream."""
+    body: Body
+    spec: Body
+    deleting: bool
+    conditions: Mapping[str, WorkCondition]
+
+    @property
+    def placement(self) -> str:
+        """The name of the placement that it is for, `""` if it does not say."""
+        return self.labels.get(SET_PLACEMENT_LABEL, "")
+
+    def is_true(self, condition: str) -> bool:
+        """Return whether a condition holds, of whichever generation."""
+        return self.conditions.get(condition, NONE).status == "True"
+
+
+def decode_work(body: Body) -> ManifestWork:
+    """Return the ManifestWork that a manifest holds."""
+    metadata = mapping(body, "metadata")
+    generation = number(metadata, "generation")
+    found = bodies(mapping(body, "status"), "conditions")
+    owners, annotations = items_or_none(metadata, "ownerReferences"), metadata.get("annotations")
+    return ManifestWork(
+        cluster=ClusterName(text(metadata, "namespace")),
+        name=text(metadata, "name"),
+        labels=dict(pairs_or_none(metadata, "labels") or ()),
+        marks={"annotations": annotations, "ownerReferences": owners},
+        body=body,
+        spec=defaulted_spec(mapping(body, "spec")),
+        deleting=metadata.get("deletionTimestamp") is not None,
+        conditions={text(one, "type"): _condition(one, generation) for one in reversed(found)},
+    )
+
+
+def _condition(body: Body, generation: int) -> WorkCondition:
+    changed = text(body, "lastTransitionTime")
+    return WorkCondition(
+        status=text(body, "status"),
+        is_current=number(body, "observedGeneration") == generation,
+        changed_at=parse_moment(changed) if changed else None,
+    )
+
+
+def rollout_status(work: ManifestWork) -> tuple[RolloutStatus, datetime | None]:
+    """Return how far a cluster is with a work, and since when.
+
+    Source: ocm@00f84c3
+    pkg/work/hub/controllers/manifestworkreplicasetcontroller/manifestworkreplicaset_deploy_reconcile.go
+    `clusterRolloutStatusFunc`.
+    """
+    applied, progressing, degraded = (
+        work.conditions.get(name, NONE) for name in ("Applied", "Progressing", "Degraded")
+    )
+    waiting = (
+        not applied.is_current
+        or applied.status != "True"
+        or not progressing.is_current
+        or (degraded is not NONE and not degraded.is_current)
+    )
+    if waiting:
+        return RolloutStatus.TO_APPLY, None
+    if progressing.status == "False":
+        return RolloutStatus.SUCCEEDED, progressing.changed_at
+    if progressing.status == "True" and degraded.status == "True":
+        return RolloutStatus.FAILED, degraded.changed_at
+    return RolloutStatus.PROGRESSING, progressing.changed_at
+
+
+WORK_OF = "work.reconciler.dev/"
+TEMPLATE_OF = "template.reconciler.dev/"
+CONTENT_OF = "content.reconciler.dev/"
+TEMPLATE = "reconciler.dev/template"
+"""Annotation of a ManifestWork that says of which template it is, so that its report does, too."""
+BLOB = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+TOKEN = 12  # hexadecimal digits of a digest
+NOTHING_SEEN = "-"
+NAMED = "named="
+LONGEST_STEM = 50  # beside the token, in a name that fits into a label
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ObservedCondition:
+    """A condition that follows from plain reports: its type, its status, since when."""
+
+    kind: str
+    status: str
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class WorkRecord:
+    """A ManifestWork of a set: of the cluster, for the placement, of the template, since when.
+
+    Attributes:
+        cluster: Where it is.
+        placement: Why.
+        template: By what its template is known.
+        since: When the cluster got that.
+        seen: By what the plain reports were known then, `""` if there were none.
+        observed: What plain reports have said since.
+        adopted_name: Its name if it came from a hub, `""` if it has the one that we give.
+    """
+
+    cluster: ClusterName
+    placement: str
+    template: str
+    since: datetime
+    seen: str = ""
+    observed: tuple[ObservedCondition, ...] = ()
+    adopted_name: str = ""
+
+    def name(self, owner: ObjectKey) -> str:
+        """Return the name of the work, which stays while the cluster has one for the placement.
+
+        Args:
+            owner: The set.
+        """
+        return self.adopted_name or work_name(owner, self.placement, self.cluster)
+
+
+@dataclass(frozen=True, slots=True)
+class SetRecord:
+    """The works of a set, sorted, and what is in each of their templates.
+
+    `contents` are the git blobs of templates that came from a hub.
+    """
+
+    works: tuple[WorkRecord, ...] = ()
+    templates: Mapping[str, tuple[ObjectKey, ...]] | None = None
+    contents: Mapping[str, str] = field(default_factory=dict)
+
+    def sources(self, template: str) -> tuple[ObjectKey, ...]:
+        """Return the objects of a template, none if that is not known."""
+        return (self.templates or {}).get(template, ())
+
+
+def template_id(template: Body) -> str:
+    """Return by what a template is known."""
+    return digest(comparable_spec(template)).removeprefix("sha256:")[:TOKEN]
+
+
+def work_name(owner: ObjectKey, placement: str, cluster: ClusterName) -> str:
+    """Return the name of the work of a set for one cluster; upstream has one drawn."""
+    token = digest([str(owner), placement, cluster]).removeprefix("sha256:")[:TOKEN]
+    return f"{owner.name[:LONGEST_STEM].rstrip('-.')}-{token}"
+
+
+def sources_of(template: Body, scopes: Mapping[Kind, bool]) -> tuple[ObjectKey, ...]:
+    """Return the objects of a template, in order."""
+    return tuple(_source(one, scopes) for one in manifests_of(template))
+
+
+def _source(manifest: Body, scopes: Mapping[Kind, bool]) -> ObjectKey:
+    metadata, group = mapping(manifest, "metadata"), group_of(text(manifest, "apiVersion"))
+    kind = text(manifest, "kind")
+    namespace = namespace_for(group, kind, text(metadata, "namespace"), scopes)
+    return ObjectKey(group, kind, namespace, text(metadata, "name"))
+
+
+def decode_record(status_file: Body | None) -> SetRecord:
+    """Read a record back; what a person spoiled counts as missing."""
+    annotations = mapping(mapping(status_file or {}, "metadata"), "annotations")
+    works: list[WorkRecord] = []
+    templates = {}
+    contents: dict[str, str] = {}
+    for name, written in annotations.items():
+        if name.startswith(WORK_OF):
+            works += _works(ClusterName(name.removeprefix(WORK_OF)), str(written))
+        elif name.startswith(TEMPLATE_OF):
+            templates[name.removeprefix(TEMPLATE_OF)] = _sources(str(written))
+        elif name.startswith(CONTENT_OF) and BLOB.fullmatch(str(written)):
+            contents[name.removeprefix(CONTENT_OF)] = str(written)
+    return SetRecord(tuple(sorted(works)), templates, contents)
+
+
+def _works(cluster: ClusterName, written: str) -> Iterable[WorkRecord]:
+    for part in written.split("; "):
+        words = part.split(" ")
+        named = [word.removeprefix(NAMED) for word in words if word.startswith(NAMED)]
+        match [word for word in words if not word.startswith(NAMED)]:
+            case [placement, template, since, *rest]:
+                seen, told = (rest[0], rest[1:]) if rest else (NOTHING_SEEN, [])
+            case _:
+                continue
+        try:
+            observed = tuple(map(_observed, told))
+            yield WorkRecord(
+                cluster,
+                placement,
+                template,
+                parse_moment(since),
+                "" if seen == NOTHING_SEEN else seen,
+                observed,
+                named[0] if named else "",
+            )
+        except ValueError:
+            continue
+
+
+def _observed(written: str) -> ObservedCondition:
+    """Read a condition back.
+
+    Raises:
+        ValueError: A person spoiled it.
+    """
+    condition, _, since = written.partition("@")
+    kind, _, status = condition.partition("=")
+    return ObservedCondition(kind, status, parse_moment(since))
+
+
+def _written(one: WorkRecord) -> str:
+    words = [one.placement, one.template, format_moment(one.since)]
+    if one.seen or one.observed:
+        words += [one.seen or NOTHING_SEEN]
+        words += [f"{c.kind}={c.status}@{format_moment(c.since)}" for c in one.observed]
+    return " ".join([*words, f"{NAMED}{one.adopted_name}"] if one.adopted_name else words)
+
+
+def _sources(written: str) -> tuple[ObjectKey, ...]:
+    try:
+        found = json.loads(written)
+    except ValueError:
+        return ()
+    listed = found if isinstance(found, list) else []
+    return tuple(
+        ObjectKey(*cast("list[str]", one))
+        for one in listed
+        if isinstance(one, list) and len(one) == 4 and all(isinstance(w, str) for w in one)
+    )
+
+
+def record_annotations(record: SetRecord) -> dict[str, str]:
+    """Return the annotations that say it."""
+    by_cluster: dict[str, list[str]] = {}
+    for one in record.works:
+        by_cluster.setdefault(f"{WORK_OF}{one.cluster}", []).append(_written(one))
+    annotations = {name: "; ".join(told) for name, told in by_cluster.items()}
+    for template in sorted({one.template for one in record.works}):
+        found = [[k.group, k.kind, k.namespace, k.name] for k in record.sources(template)]
+        annotations[f"{TEMPLATE_OF}{template}"] = json.dumps(found)
+        if template in record.contents:
+            annotations[f"{CONTENT_OF}{template}"] = record.contents[template]
+    return annotations
+
+
+def clusters_of(record: SetRecord) -> Placed:
+    """Return the clusters of a record; there are no replicas."""
+    return tuple((name, 0) for name in sorted({one.cluster for one in record.works}))

@@ -1,32 +1,79 @@
-"""One look at a set: which ManifestWorks are made, changed and removed, and its status then.
+"""One set in a pass: looked at until nothing moves any more, then recorded.
+
+One look makes, changes and removes ManifestWorks for the clusters that its placements decided, by
+decision group, and returns the status that follows. The status file has that status as upstream has
+it, and our record of the works. A rollout goes on by what is assumed of silent clusters, too; the
+status that is written does not rest on that, but where its file says so already, as older rules had
+it. A set also takes room of its clusters.
+
+A file has no finalizer: a set of a pass is one that has got its own and is not deleted, and a set
+whose file is gone takes its works along at once, whatever its policy.
 
 Source: ocm@00f84c3 pkg/work/hub/controllers/manifestworkreplicasetcontroller
-`manifestworkreplicaset_deploy_reconcile.go`, `manifestworkreplicaset_status_reconcile.go`.
+`manifestworkreplicaset_deploy_reconcile.go`, `manifestworkreplicaset_status_reconcile.go`; the
+status is open-cluster-management.io/api work/v1alpha1 types_manifestworkreplicaset.go
+`ManifestWorkReplicaSetStatus`. Repeated looks and the record are ours; upstream looks again
+whenever a ManifestWork or a decision changes.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import NamedTuple
 
-from reconciler.dialects.ocm.manifestworkreplicaset.manifest_work import (
-    ManifestWork,
-    rollout_status,
+from reconciler.dialects.ocm.api.placement import (
+    GROUP_INDEX_LABEL,
+    GROUP_NAME_LABEL,
+    decode_decision,
+    decode_status,
 )
+from reconciler.dialects.ocm.api.replica_set_status import (
+    PlacementCounts,
+    encode_status,
+    known_counts,
+)
+from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import WORKS as GROUP
 from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
+    ManifestWork,
     PlacementReference,
     ReplicaSet,
+    SetRecord,
+    WorkRecord,
+    decode_replica_set,
+    manifests_of,
+    record_annotations,
+    rollout_status,
     same_spec,
+    sources_of,
+    template_id,
 )
-from reconciler.dialects.ocm.rollout.cluster_status import ClusterRollout, RolloutStatus
-from reconciler.dialects.ocm.rollout.decision_groups import ClusterGroups
-from reconciler.dialects.ocm.rollout.rollout import RolloutResult, roll_out
-from reconciler.dialects.ocm.rollout.strategy import decode_strategy
+from reconciler.dialects.ocm.manifestworkreplicaset.reports import (
+    ReportedWork,
+    plain_reports,
+    reported_work,
+)
+from reconciler.dialects.ocm.rollout import (
+    ClusterGroups,
+    ClusterRollout,
+    GroupKey,
+    RolloutResult,
+    RolloutStatus,
+    decode_strategy,
+    roll_out,
+)
 from reconciler.errors import UserError
-from reconciler.manifests.names import LONGEST_LABEL
-from reconciler.model.conditions import Condition
-from reconciler.model.identity import ClusterName
+from reconciler.manifests.admission import admit
+from reconciler.model.body import Body
+from reconciler.model.cluster import Condition, set_condition
+from reconciler.model.fields import bodies, mapping, text
+from reconciler.model.health import Silence
+from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.model.kinds import Kind
 from reconciler.model.labels import is_label_value
-from reconciler.model.moments import earliest
+from reconciler.model.moments import ceiling, earliest, stamp
+from reconciler.model.text import LONGEST_LABEL, enumerated
+from reconciler.model.world import Manifest
+from reconciler.schedule.capacity import ClusterDemand, Ledger, demand_of_manifests
 
 VERIFIED, ROLLED_OUT, APPLIED = "PlacementVerified", "PlacementRolledOut", "ManifestworkApplied"
 AS_EXPECTED, NOT_AS_EXPECTED = "AsExpected", "NotAsExpected"
@@ -279,3 +326,393 @@ def _applied(summaries: Sequence[PlacementSummary]) -> Condition:
     if sums["progressing"] and not sums["degraded"]:
         return Condition(APPLIED, "False", "Processing", "")
     return Condition(APPLIED, "False", NOT_AS_EXPECTED, "")
+
+
+FINALIZER = f"{GROUP}/manifest-work-cleanup"
+FOREGROUND = "Foreground"
+
+
+def standing_set(manifest: Manifest) -> ReplicaSet:
+    """Return a set that stands: what an API server would write of that, no file has.
+
+    Raises:
+        UserError: It cannot be decoded.
+    """
+    metadata = {**mapping(manifest.body, "metadata"), "namespace": manifest.key.namespace}
+    metadata |= {"finalizers": [FINALIZER], "deletionTimestamp": None}
+    return decode_replica_set({**manifest.body, "metadata": metadata})
+
+
+def look_at(
+    wanted: ReplicaSet,
+    placements: Mapping[str, DecidedPlacement],
+    works: Sequence[ManifestWork],
+    now: datetime,
+) -> SetOutcome:
+    """Return what becomes of a set in one look, whether it is new, stands or is deleted.
+
+    Args:
+        wanted: The set.
+        placements: The placements of its namespace that are there, by name.
+        works: Its works, by cluster and name.
+        now: Aware UTC.
+
+    Source: ocm@00f84c3 pkg/work/hub/controllers/manifestworkreplicasetcontroller
+    `manifestworkreplicaset_controller.go` `sync`.
+    """
+    if wanted.deleting and is_label_value(wanted.label):
+        return _finalize(wanted, works)
+    if FINALIZER not in wanted.finalizers and not wanted.deleting:
+        return SetOutcome(actions=(SetFinalizers((*wanted.finalizers, FINALIZER)),))
+    return sync(wanted, placements, works, now)
+
+
+def _finalize(wanted: ReplicaSet, works: Sequence[ManifestWork]) -> SetOutcome:
+    """Delete all works, again each time, then let the set go.
+
+    Foreground waits until no work is left; nothing is said in the status.
+
+    Source: ocm@00f84c3 pkg/work/hub/controllers/manifestworkreplicasetcontroller
+    `manifestworkreplicaset_finalize_reconcile.go`.
+    """
+    deletes = tuple(map(DeleteWork, works))
+    waits = wanted.cascade == FOREGROUND and bool(works)
+    if waits or FINALIZER not in wanted.finalizers:
+        return SetOutcome(actions=deletes)
+    others = tuple(one for one in wanted.finalizers if one != FINALIZER)
+    return SetOutcome(actions=(*deletes, SetFinalizers(others)))
+
+
+def decided_placement(placement: Body, decisions: Iterable[Body]) -> DecidedPlacement:
+    """Return a placement with its decisions.
+
+    Args:
+        placement: With its status.
+        decisions: The PlacementDecisions with its label.
+    """
+    status = decode_status(placement)
+    return DecidedPlacement(
+        selected=status.selected,
+        group_count=len(status.groups),
+        groups=_groups(decisions),
+    )
+
+
+def _groups(decisions: Iterable[Body]) -> ClusterGroups | UserError:
+    """Return the groups, or what is wrong with a label.
+
+    Source: ocm@00f84c3 sdk-go pkg/apis/cluster/v1beta1/placement.go `Refresh`.
+    """
+    found = []
+    for one in map(decode_decision, decisions):
+        labels = dict(one.labels)
+        index = labels.get(GROUP_INDEX_LABEL, "")
+        if not index.lstrip("+-").isdecimal() or len(index) - len(index.lstrip("+-")) > 1:
+            why = f'strconv.Atoi: parsing "{index}": invalid syntax'
+            return UserError(f"incorrect group index: {why}")
+        found.append((GroupKey(labels.get(GROUP_NAME_LABEL, ""), int(index)), one.clusters))
+    return ClusterGroups(found)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetSurroundings:
+    """What all sets of a round look at.
+
+    Attributes:
+        feedback: What clusters report.
+        silence: How that of a cluster is taken.
+        scopes: Whether a kind is namespaced.
+        now: Moment of the pass.
+    """
+
+    feedback: Mapping[ObjectKey, Manifest]
+    silence: Silence
+    scopes: Mapping[Kind, bool]
+    now: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetDecision:
+    """What becomes of a set.
+
+    Attributes:
+        outcome: Of the last look.
+        record: Its works now.
+        works: The same with what is known of them.
+        written: What is written of it.
+        awaits: Whether more clusters would get the present template as those that have it succeed.
+        until: When time alone could change anything, `None` if never.
+    """
+
+    outcome: SetOutcome
+    record: SetRecord
+    works: tuple[ReportedWork, ...]
+    written: "WrittenOutcome"
+    awaits: bool
+    until: datetime | None
+
+
+class WrittenOutcome(NamedTuple):
+    """An outcome, and the clusters of which that rests on what is assumed, sorted."""
+
+    outcome: SetOutcome
+    assumed: tuple[ClusterName, ...] = ()
+
+
+def decide_set(
+    owner: ObjectKey,
+    wanted: ReplicaSet,
+    placements: Mapping[str, DecidedPlacement],
+    known: SetRecord,
+    around: SetSurroundings,
+    *,
+    writes_assumed: bool,
+) -> SetDecision:
+    """Look at a set until a look moves nothing.
+
+    Each look but the last gives a cluster the present template or takes a work away, so there is
+    a last one. `writes_assumed` says whether what is written rests on what is assumed, too.
+    """
+    present = template_id(wanted.template)
+    records = {(one.cluster, one.placement): one for one in known.works}
+    records = {key: one for key, one in records.items() if _stays(one, wanted, placements, present)}
+    objects = sources_of(wanted.template, around.scopes)
+    while True:
+        reported = [
+            reported_work(
+                owner,
+                wanted,
+                records[key],
+                present,
+                objects,
+                around.feedback,
+                around.silence.after_seconds,
+                around.now,
+            )
+            for key in sorted(records)
+        ]
+        records = {key: one.record for key, one in zip(sorted(records), reported, strict=True)}
+        outcome = look_at(wanted, placements, [one.work for one in reported], around.now)
+        moved = dict(records)
+        for action in outcome.actions:
+            match action:
+                case CreateWork(cluster, placement):
+                    _give(moved, cluster, placement, present, objects, around)
+                case ReplaceWork(work, placement, _):
+                    _give(moved, work.cluster, placement, present, objects, around)
+                case DeleteWork(work):
+                    moved.pop((work.cluster, work.placement), None)
+                case SetFinalizers():
+                    pass  # a file has none
+        if moved == records:
+            break
+        records = moved
+    sources = {present: objects}
+    works = tuple(records[key] for key in sorted(records))
+    awaits = _awaits(placements, works, present)
+    assumed_at = earliest(*(one.until for one in reported))
+    return SetDecision(
+        outcome=outcome,
+        record=SetRecord(works, {**(known.templates or {}), **sources}, known.contents),
+        works=tuple(reported),
+        written=with_assumed(outcome, reported)
+        if writes_assumed
+        else _without_assumed(wanted, placements, outcome, reported, around.now),
+        awaits=awaits,
+        until=earliest(ceiling(outcome.until), assumed_at if awaits or writes_assumed else None),
+    )
+
+
+def with_assumed(outcome: SetOutcome, works: Sequence[ReportedWork]) -> WrittenOutcome:
+    """Return an outcome with the clusters of which it rests on what is assumed."""
+    return WrittenOutcome(outcome, tuple(one.work.cluster for one in works if one.assumed))
+
+
+def _without_assumed(
+    wanted: ReplicaSet,
+    placements: Mapping[str, DecidedPlacement],
+    outcome: SetOutcome,
+    works: Sequence[ReportedWork],
+    now: datetime,
+) -> WrittenOutcome:
+    """Return what one look would lead to if nothing were assumed."""
+    if not any(one.assumed for one in works):
+        return WrittenOutcome(outcome)
+    bare = [replace(one.work, conditions={}) if one.assumed else one.work for one in works]
+    return WrittenOutcome(look_at(wanted, placements, bare, now))
+
+
+def _awaits(
+    placements: Mapping[str, DecidedPlacement], works: Iterable[WorkRecord], present: str
+) -> bool:
+    """Return whether a cluster that is decided does not have the present template yet."""
+    has = {(one.placement, one.cluster) for one in works if one.template == present}
+    return any(
+        (name, cluster) not in has
+        for name, decided in placements.items()
+        if not isinstance(decided.groups, UserError)
+        for cluster in decided.groups.names()
+    )
+
+
+def _give(
+    records: dict[tuple[ClusterName, str], WorkRecord],
+    cluster: ClusterName,
+    placement: str,
+    template: str,
+    objects: Sequence[ObjectKey],
+    around: SetSurroundings,
+) -> None:
+    """Give a cluster the present template, unless it has that; its reports are of what it had."""
+    known = records.get((cluster, placement))
+    if known is None or known.template != template:
+        seen = plain_reports(cluster, objects, around.feedback).token
+        records[cluster, placement] = WorkRecord(
+            cluster,
+            placement,
+            template,
+            around.now,
+            seen,
+            adopted_name="" if known is None else known.adopted_name,
+        )
+
+
+def _stays(
+    record: WorkRecord,
+    wanted: ReplicaSet,
+    placements: Mapping[str, DecidedPlacement],
+    present: str,
+) -> bool:
+    """Return whether a work is still wanted, before any look.
+
+    Unlike upstream: a work of an old template goes, too, when its cluster leaves the decision, and
+    all works of a reference that is gone go at once.
+    """
+    if record.placement not in {one.name for one in wanted.references}:
+        return False
+    decided = placements.get(record.placement)
+    if decided is None or isinstance(decided.groups, UserError) or record.template == present:
+        return True
+    return record.cluster in decided.groups.names()
+
+
+def status_after(known: Body, outcome: SetOutcome, *, at: str) -> Body:
+    """Return the status; what one look does not reach stays as it is.
+
+    Upstream never sets `desiredTotal` and `updated`.
+
+    Args:
+        known: The status so far.
+        outcome: What the look led to.
+        at: Text of the present moment.
+    """
+    conditions = list(bodies(known, "conditions"))
+    for condition in outcome.conditions:
+        conditions = set_condition(conditions, condition, at=at)
+    earlier = known_counts(known)
+    if outcome.summaries is None:
+        return encode_status(known, conditions, earlier, None)
+    sums = {
+        word: sum(one.counts[word] for one in outcome.summaries if one.counts) for word in COUNTED
+    }
+    sums["total"] = sum(one.total for one in outcome.summaries)
+    each = [_counted(one) for one in outcome.summaries]
+    return encode_status(known, conditions, {**earlier, **sums}, each)
+
+
+def _counted(one: PlacementSummary) -> PlacementCounts:
+    return PlacementCounts(one.name, one.groups, {**one.counts, "total": one.total})
+
+
+ASSUMED = "AssumedAsExpected"
+ASSUMED_OF = "assumed of "
+NAMED = 3
+
+
+def render_set(
+    manifest: Manifest, present: Body | None, decision: SetDecision, now: datetime
+) -> Body:
+    """Return the status file of a set.
+
+    Args:
+        manifest: The set as written.
+        present: Its status file, `None` before the first pass.
+        decision: What became of it.
+        now: Moment of the pass.
+    """
+    before = mapping(present, "metadata") if present is not None else None
+    _, metadata = admit(manifest.key, mapping(manifest.body, "spec"), before, now)
+    annotations = {**mapping(metadata, "annotations"), **record_annotations(decision.record)}
+    return {
+        "apiVersion": manifest.body["apiVersion"],
+        "kind": manifest.key.kind,
+        "metadata": {**metadata, "annotations": dict(sorted(annotations.items()))},
+        "status": set_status(present or {}, decision.written, at=stamp(now)),
+    }
+
+
+def set_status(present: Body, written: WrittenOutcome, *, at: str) -> Body:
+    """Return the status of a set; the condition that rests on what is assumed says so.
+
+    Args:
+        present: Its status file so far.
+        written: What is said of it.
+        at: Text of the moment.
+    """
+    outcome = replace(written.outcome, conditions=tuple(_conditions(written)))
+    return status_after(mapping(present, "status"), outcome, at=at)
+
+
+def says_assumed(present: Body | None) -> bool:
+    """Return whether a status file rests on what is assumed, as older rules wrote it."""
+    status = {} if present is None else mapping(present, "status")
+    applied = (one for one in bodies(status, "conditions") if one.get("type") == APPLIED)
+    return any(text(one, "message").startswith(ASSUMED_OF) for one in applied)
+
+
+def _conditions(written: WrittenOutcome) -> Iterator[Condition]:
+    for condition in written.outcome.conditions:
+        if condition.type == APPLIED and written.assumed:
+            expected = condition.reason == AS_EXPECTED
+            told = f"{ASSUMED_OF}{enumerated(written.assumed, NAMED)}, which did not report"
+            yield condition._replace(reason=ASSUMED if expected else condition.reason, message=told)
+        else:
+            yield condition
+
+
+def take_set(
+    ledger: Ledger,
+    key: ObjectKey,
+    wanted: ReplicaSet,
+    known: SetRecord,
+    now: SetRecord,
+    scopes: Mapping[Kind, bool],
+) -> None:
+    """Go on with a set as it was decided.
+
+    What an earlier template brought is not known any more, so a cluster that gets another one is
+    reserved as if it had nothing.
+
+    Args:
+        ledger: What is reserved.
+        key: Of the set.
+        wanted: The set.
+        known: Its works before.
+        now: Its works as they are decided.
+        scopes: Whether a kind is namespaced.
+    """
+    if known.works == now.works:
+        return
+    demand, present = carried_by(wanted, scopes), template_id(wanted.template)
+    ledger.take_all(key, _on(known, demand, present), _on(now, demand, present))
+
+
+def carried_by(wanted: ReplicaSet, scopes: Mapping[Kind, bool]) -> ClusterDemand:
+    """Return what a set takes of each cluster that it is on."""
+    sources = sources_of(wanted.template, scopes)
+    return demand_of_manifests(zip(sources, manifests_of(wanted.template), strict=True))
+
+
+def _on(record: SetRecord, demand: ClusterDemand, template: str) -> dict[str, ClusterDemand]:
+    """Return what clusters take that have the present template."""
+    return {one.cluster: demand for one in record.works if one.template == template}

@@ -1,24 +1,262 @@
-"""What Open Cluster Management answers about the files of a world, in one place."""
+"""What Open Cluster Management answers about the files of a world, in one place.
 
-from collections.abc import Callable, Iterable
+The answers of the dialect are listed in one table. Answers that are short have their code here: the
+columns of clusters, placements and decisions; events of decisions made and changed, and of what is
+not as a placement asks; the tree below a placement or a set; what sets carry, and what they ask not
+to happen to objects on clusters, as it is written. A ManagedCluster is emptied by a taint with
+NoSelect.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 
-from reconciler.dialects.copy_status import Copies
-from reconciler.dialects.draining import Draining
-from reconciler.dialects.ocm.api.condition_taints import taints_of
-from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import GROUP, KIND
-from reconciler.dialects.ocm.view.cluster import CORDON, TAINT_EFFECTS, report_of, unreachable
-from reconciler.dialects.ocm.view.columns import COLUMNS
-from reconciler.dialects.ocm.view.events import events_of
-from reconciler.dialects.ocm.view.placed import carriers, clusters_in, is_placed, owner_of
+from reconciler.dialects.ocm.api.admission import TEMPLATE
+from reconciler.dialects.ocm.api.cluster import AVAILABLE, SET_LABEL, taints_of
+from reconciler.dialects.ocm.api.placement import (
+    CLUSTER,
+    GROUP_NAME_LABEL,
+    PLACEMENT_LABEL,
+    PLACEMENTS,
+    decode_decision,
+    decode_placement,
+    decode_status,
+)
+from reconciler.dialects.ocm.manifestworkreplicaset.renderer import asked_by_template
+from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import KIND, WORK, decode_record
+from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import KIND as REPLICA_SET
+from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import WORKS as GROUP
+from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import WORKS as WORK_GROUP
+from reconciler.dialects.ocm.view.placed import (
+    CORDON,
+    SET,
+    TAINT_EFFECTS,
+    carried,
+    carriers,
+    clusters_in,
+    is_placed,
+    owner_of,
+    report_of,
+    unreachable,
+)
 from reconciler.dialects.ocm.view.references import dangling_in_ocm
-from reconciler.dialects.ocm.view.tree import tree_of
 from reconciler.dialects.renderer import Instructed
-from reconciler.dialects.scoring import Scoring
-from reconciler.dialects.view import View
+from reconciler.dialects.view import (
+    DRAINED,
+    Copies,
+    Draining,
+    Scoring,
+    TreeNode,
+    View,
+    condition_facts,
+    node_of,
+    status_in,
+    tolerated_for_ever,
+)
+from reconciler.errors import UserError
+from reconciler.manifests.columns import (
+    FILE,
+    NONE,
+    ColumnTable,
+    Row,
+    age,
+    condition,
+    if_reported,
+    label,
+    printed,
+    spec_of,
+    status_of,
+    taints,
+)
 from reconciler.manifests.references import Brought, Known
 from reconciler.model.body import Body
+from reconciler.model.decision import (
+    NORMAL,
+    WARNING,
+    ObjectEvent,
+    OutputChange,
+    UpstreamEvent,
+    condition_of,
+    said,
+)
+from reconciler.model.fields import bodies, mapping, number, text
+from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.world import Manifest, World
+
+TAINT: Body = {"key": DRAINED, "effect": "NoSelect"}
+"""Source: ours; upstream has no tool that drains, but the effect by which decisions end."""
+
+
+def stays(world: World, key: ObjectKey, _: ClusterName) -> str:
+    """Return why a placement keeps its decision for a drained cluster.
+
+    What a ManifestWorkReplicaSet puts there goes as its placements say.
+    """
+    written = world.inputs.get(key)
+    if written is None or key.kind != "Placement":
+        return ""
+    try:
+        return tolerated_for_ever(decode_placement(written.body).tolerations, TAINT)
+    except UserError:
+        return "its placement cannot be read"
+
+
+DRAINING = Draining(taint=TAINT, stays=stays)
+
+
+def brought_by_sets(known: Known) -> Iterator[Brought]:
+    """Yield the objects in the templates of sets, by the names that they have there."""
+    for manifest in known.of_kind(*SET):
+        for key, position in carried(manifest, known.world.known).items():
+            yield Brought(manifest.key, f"{TEMPLATE}/workload/manifests/{position}", key)
+
+
+def _selected(row: Row) -> str:
+    wanted = spec_of(row).get("numberOfClusters")
+    found = str(decode_status(row.body).selected)
+    return f"{found}/{wanted}" if isinstance(wanted, int) else found
+
+
+def _scores(row: Row) -> str:
+    scores = bodies(status_of(row), "scores")
+    return ", ".join(f"{text(one, 'name')}={number(one, 'value')}" for one in scores) or NONE
+
+
+def _decided(row: Row) -> str:
+    return ", ".join(decode_decision(row.body).clusters) or NONE
+
+
+def _available(row: Row) -> str:
+    summary = mapping(status_of(row), "summary")
+    return f"{number(summary, 'available')}/{number(summary, 'total')}"
+
+
+COLUMNS: ColumnTable = {
+    CLUSTER: (
+        (
+            ("HUB ACCEPTED", printed(".spec.hubAcceptsClient")),
+            ("MANAGED CLUSTER URLS", printed(".spec.managedClusterClientConfigs[*].url")),
+            ("JOINED", if_reported(condition("ManagedClusterJoined"))),
+            ("AVAILABLE", if_reported(condition(AVAILABLE))),
+            ("TAINTS", taints),
+            ("AGE", age),
+        ),
+        (("SET", label(SET_LABEL)), FILE),
+    ),
+    (PLACEMENTS, "ManagedClusterSet"): (
+        (("EMPTY", condition("ClusterSetEmpty")), ("AGE", age)),
+        (("SELECTOR", printed(".spec.clusterSelector.selectorType")), FILE),
+    ),
+    (PLACEMENTS, "ManagedClusterSetBinding"): ((("SET", printed(".spec.clusterSet")),), (FILE,)),
+    (PLACEMENTS, "AddOnPlacementScore"): (
+        (("SCORES", _scores), ("VALID UNTIL", printed(".status.validUntil"))),
+        (FILE,),
+    ),
+    (PLACEMENTS, "Placement"): (
+        (
+            ("SUCCEEDED", condition("PlacementSatisfied")),
+            ("REASON", condition("PlacementSatisfied", "reason")),
+            ("SELECTEDCLUSTERS", _selected),
+            ("AGE", age),
+        ),
+        (
+            ("MESSAGE", condition("PlacementSatisfied", "message")),
+            ("MISCONFIGURED", condition("PlacementMisconfigured", "message")),
+        ),
+    ),
+    (WORK_GROUP, REPLICA_SET): (
+        (
+            ("PLACEMENT", condition("PlacementVerified", "reason")),
+            ("FOUND", condition("PlacementVerified")),
+            ("MANIFESTWORKS", condition("ManifestworkApplied", "reason")),
+            ("APPLIED", condition("ManifestworkApplied")),
+        ),
+        (
+            ("ROLLED OUT", condition("PlacementRolledOut")),
+            ("AVAILABLE", _available),
+            ("MESSAGE", condition("ManifestworkApplied", "message")),
+        ),
+    ),
+    (PLACEMENTS, "PlacementDecision"): (
+        (("PLACEMENT", label(PLACEMENT_LABEL)), ("CLUSTERS", _decided), ("AGE", age)),
+        (FILE,),
+    ),
+}
+"""By kind."""
+
+
+CONTROLLER = "placementController"
+"""Source: ocm@00f84c3 pkg/placement/controllers/manager.go `NewRecorder`."""
+
+
+def events_of(change: OutputChange) -> Iterator[ObjectEvent]:
+    """Yield what a change of a placement or a decision was."""
+    if change.key.kind == "Placement":
+        yield from _placement(change.key, change.before, change.after)
+    elif change.key.kind == "PlacementDecision":
+        yield from _decision_event(change.key, change.before, change.after)
+
+
+def _decision_event(key: ObjectKey, before: Body, after: Body) -> Iterator[ObjectEvent]:
+    """Return the event of decisions that were made or changed.
+
+    Source: ocm@00f84c3 pkg/placement/controllers/scheduling/scheduling_controller.go
+    `createOrUpdatePlacementDecision`. Its ScoreUpdate is not told: why has the scores.
+    """
+    name = text(mapping(mapping(after, "metadata"), "labels"), PLACEMENT_LABEL)
+    placement = ObjectKey(PLACEMENTS, "Placement", key.namespace, name)
+    where = f"with placement {name} in namespace {key.namespace}"
+    if not before:
+        message = f"Decision {key.name} is created {where}"
+        yield placement, UpstreamEvent(NORMAL, "DecisionCreate", message, CONTROLLER)
+    if decode_decision(before).clusters != decode_decision(after).clusters:
+        message = f"Decision {key.name} is updated {where}"
+        yield placement, UpstreamEvent(NORMAL, "DecisionUpdate", message, CONTROLLER)
+
+
+def _placement(key: ObjectKey, before: Body, after: Body) -> Iterator[ObjectEvent]:
+    """Return what is not as a placement asks; upstream says it in conditions only."""
+    for kind, bad in (("PlacementMisconfigured", "True"), ("PlacementSatisfied", "False")):
+        condition = condition_of(after, kind)
+        if condition.get("status") == bad and said(before, kind) != said(after, kind):
+            message = text(condition, "message")
+            yield key, UpstreamEvent(WARNING, text(condition, "reason"), message, CONTROLLER)
+
+
+def tree_of(world: World, key: ObjectKey) -> TreeNode:
+    """Return the decisions of a placement, or the works of a set, with their clusters."""
+    if key.kind == REPLICA_SET:
+        return _set(world, key)
+    facts = condition_facts(status_in(world, key), good={"PlacementMisconfigured": "False"})
+    children = tuple(
+        _decision_node(manifest)
+        for found, manifest in sorted(world.outputs.items())
+        if owner_of(found, manifest.body) == key
+    )
+    return node_of(key, facts, children)
+
+
+def _set(world: World, key: ObjectKey) -> TreeNode:
+    """Return the ManifestWorks of a set, each with its cluster."""
+    output = world.outputs.get(key)
+    record = decode_record(None if output is None else output.body)
+    children = tuple(
+        node_of(
+            ObjectKey(key.group, WORK, one.cluster, one.name(key)),
+            {"placement": one.placement, "template": one.template},
+            (TreeNode(None, one.cluster),),
+        )
+        for one in record.works
+    )
+    return node_of(key, condition_facts(status_in(world, key), good={}), children)
+
+
+def _decision_node(manifest: Manifest) -> TreeNode:
+    """Return a PlacementDecision with its clusters."""
+    labels = mapping(mapping(manifest.body, "metadata"), "labels")
+    group = text(labels, GROUP_NAME_LABEL)
+    facts = {"group": group} if group else {}
+    clusters = tuple(TreeNode(None, name) for name in decode_decision(manifest.body).clusters)
+    return node_of(manifest.key, facts, clusters)
 
 
 def _copies(world: World, now: datetime) -> Copies:
@@ -28,43 +266,40 @@ def _copies(world: World, now: datetime) -> Copies:
 
 
 def _assumed(world: World, now: datetime) -> Callable[[Manifest], Body]:
-    from reconciler.dialects.ocm.view.assumed_status import assumed_sets
+    from reconciler.dialects.ocm.view.copies import assumed_sets
 
     return assumed_sets(world, now)
 
 
 def _problem_of(body: Body) -> str:
-    from reconciler.dialects.ocm.view.decision_record import known_problem
+    from reconciler.dialects.ocm.view.record import known_problem
 
     return known_problem(body)
 
 
 def _is_edited(body: Body) -> bool:
-    from reconciler.dialects.ocm.decisions.placement_record import is_edited
+    from reconciler.dialects.ocm.placement_files import is_edited
 
     return is_edited(body)
 
 
 def _draining() -> Draining:
-    from reconciler.dialects.ocm.view.draining import DRAINING
 
     return DRAINING
 
 
 def _scoring() -> Scoring:
-    from reconciler.dialects.ocm.api.placement_score import SCORING
+    from reconciler.dialects.ocm.api.placement import SCORING
 
     return SCORING
 
 
 def _instructed(known: Known) -> Iterable[Instructed]:
-    from reconciler.dialects.ocm.view.asked import instructed_by_sets
 
     return instructed_by_sets(known)
 
 
 def _brought(known: Known) -> Iterable[Brought]:
-    from reconciler.dialects.ocm.view.brought import brought_by_sets
 
     return brought_by_sets(known)
 
@@ -93,3 +328,11 @@ VIEW = View(
     events=events_of,
     is_edited=_is_edited,
 )
+
+
+def instructed_by_sets(known: Known) -> Iterator[Instructed]:
+    """Yield what the templates of sets ask."""
+    for manifest in known.of_kind(GROUP, KIND):
+        template = mapping(mapping(manifest.body, "spec"), "manifestWorkTemplate")
+        for pointer, instruction in asked_by_template(template):
+            yield Instructed(manifest.key, f"{TEMPLATE}{pointer}", instruction)

@@ -1,34 +1,53 @@
-"""What is known of the copies of a set of ManifestWorks: how far clusters are, whose turn it is."""
+"""What is known of the copies of a set of ManifestWorks: how far clusters are, whose turn it is.
 
-from collections.abc import Iterator, Mapping
+What is assumed of silent clusters counts, too. The status with it is what one look at the set says
+of the works that its file records, as passes decided last.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 
-from reconciler.dialects.copy_status import Copies, CopyStatus, Report, waits_for_health
-from reconciler.dialects.ocm.api.placement import GROUP as PLACEMENT_GROUP
-from reconciler.dialects.ocm.manifestworkreplicaset.manifest_work import rollout_status
+from reconciler.dialects.ocm.api.placement import PLACEMENTS as PLACEMENT_GROUP
 from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
-    GROUP,
     KIND,
     ReplicaSet,
-    decode_replica_set,
-)
-from reconciler.dialects.ocm.manifestworkreplicaset.set_record import (
     WorkRecord,
     decode_record,
+    decode_replica_set,
+    rollout_status,
     sources_of,
     template_id,
 )
-from reconciler.dialects.ocm.manifestworkreplicaset.set_reports import reported_work
-from reconciler.dialects.ocm.rollout.cluster_status import RolloutStatus
+from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import WORKS as GROUP
+from reconciler.dialects.ocm.manifestworkreplicaset.reports import reported_work
+from reconciler.dialects.ocm.manifestworkreplicaset.sync import (
+    DecidedPlacement,
+    decided_placement,
+    look_at,
+    says_assumed,
+    set_status,
+    standing_set,
+    with_assumed,
+)
+from reconciler.dialects.ocm.memory import placement_key
+from reconciler.dialects.ocm.placement_files import DECISION
+from reconciler.dialects.ocm.rollout import RolloutStatus
 from reconciler.dialects.ocm.view.placed import clusters_in, owner_of
+from reconciler.dialects.view import Copies, CopyStatus, Report, waits_for_health
+from reconciler.errors import UserError
+from reconciler.model.body import Body
 from reconciler.model.fields import mapping
 from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.model.moments import add, format_moment, span
 from reconciler.model.settings import settings_in
-from reconciler.model.world import World
+from reconciler.model.world import Manifest, World
 
 EARLIER = "an earlier template"
 TURN = "its turn in the rollout"
-DECISION = (PLACEMENT_GROUP, "PlacementDecision")
+DECISION_KIND = (PLACEMENT_GROUP, "PlacementDecision")
 LEAST_FIRST = (Report.UNHEALTHY, Report.NONE, Report.REPORTED, Report.ASSUMED, Report.HEALTHY)
 REPORTS: Mapping[RolloutStatus, tuple[Report, str]] = {
     RolloutStatus.SUCCEEDED: (Report.HEALTHY, ""),
@@ -110,8 +129,74 @@ def _decided(key: ObjectKey, wanted: ReplicaSet, world: World) -> set[ClusterNam
     """Return the clusters that the placements of a set decided for."""
     names = {one.name for one in wanted.references}
     found: set[ClusterName] = set()
-    for one in world.outputs_of_kind(DECISION):
+    for one in world.outputs_of_kind(DECISION_KIND):
         owner = owner_of(one.key, one.body)
         if owner is not None and owner.namespace == key.namespace and owner.name in names:
             found.update(ClusterName(name) for name, _ in clusters_in(one.body))
     return found
+
+
+def assumed_sets(world: World, now: datetime, /) -> Callable[[Manifest], Body]:
+    """Return what says how sets are by now; one of which nothing is assumed stays the same."""
+    hub = _Hub(world, now, settings_in(world).assume_after_seconds)
+
+    def of(manifest: Manifest) -> Body:
+        try:
+            return hub.body(manifest)
+        except UserError:  # a person made it unreadable, and it is shown as it stands
+            return manifest.body
+
+    return of
+
+
+@dataclass
+class _Hub:
+    """The sets and placements of a world, at a moment."""
+
+    world: World
+    now: datetime
+    seconds: int | None
+
+    def body(self, output: Manifest) -> Body:
+        """Return the status file of a set with what is assumed."""
+        key, written = output.key, self.world.inputs.get(output.key)
+        if written is None or self.seconds is None or says_assumed(output.body):
+            return output.body
+        wanted, record = standing_set(written), decode_record(output.body)
+        template = template_id(wanted.template)
+        objects = sources_of(wanted.template, self.world.known.scopes)
+        works = [
+            reported_work(
+                key, wanted, one, template, objects, self.world.feedback, self.seconds, self.now
+            )
+            for one in record.works
+        ]
+        since = [one.record.since for one in works if one.assumed]
+        if not since:
+            return output.body
+        placements = {
+            one.name: decided
+            for one in wanted.references
+            if (decided := self._placement(placement_key((key.namespace, one.name)))) is not None
+        }
+        outcome = look_at(wanted, placements, [one.work for one in works], self.now)
+        at = format_moment(add(max(since), span(seconds=self.seconds)))
+        status = set_status(output.body, with_assumed(outcome, works), at=at)
+        return {**output.body, "status": status}
+
+    def _placement(self, key: ObjectKey) -> DecidedPlacement | None:
+        """Return a placement as passes decided it last, `None` if they never did."""
+        status = self.world.outputs.get(key)
+        if status is None:
+            return None
+        return decided_placement(status.body, self._decisions.get(key, ()))
+
+    @cached_property
+    def _decisions(self) -> Mapping[ObjectKey, list[Body]]:
+        """The PlacementDecisions of each placement, in order."""
+        found: defaultdict[ObjectKey, list[Body]] = defaultdict(list)
+        for one in self.world.outputs_of_kind((PLACEMENT_GROUP, DECISION)):
+            owner = owner_of(one.key, one.body)
+            if owner is not None:
+                found[owner].append(one.body)
+        return found

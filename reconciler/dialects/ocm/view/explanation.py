@@ -1,21 +1,34 @@
-"""Why a placement is where it is, from the verdict that scheduling returned."""
+"""Why a placement is where it is, and why a set is on a cluster or is not yet.
+
+A placement is explained from the verdict that scheduling returned. A set is explained by rollout:
+who has the present template, who waits for whom. It waits for a cluster that must have succeeded
+for a while, or may take a while.
+"""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 
 from reconciler.dialects.contract import RescheduleTrigger
-from reconciler.dialects.ocm.api.clusters import Members
+from reconciler.dialects.ocm.api.cluster import Members
 from reconciler.dialects.ocm.api.placement import Placement
 from reconciler.dialects.ocm.decide import PlacementOutcome
-from reconciler.dialects.ocm.decisions.placement_draft import Draft
-from reconciler.dialects.ocm.decisions.sync import SyncVerdict
-from reconciler.dialects.ocm.scheduler.profile import PROFILE
-from reconciler.dialects.ocm.scheduler.schedule import Code, parts_by_cluster
-from reconciler.errors import Misconfigured
-from reconciler.model.explanation import ClusterAnswer, ClusterVerdict, Explanation, total_of
-from reconciler.model.identity import ClusterName
-from reconciler.model.moments import format_moment
+from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
+    ReplicaSet,
+    rollout_status,
+    template_id,
+)
+from reconciler.dialects.ocm.manifestworkreplicaset.reports import ReportedWork
+from reconciler.dialects.ocm.manifestworkreplicaset.sync import DecidedPlacement, SetDecision
+from reconciler.dialects.ocm.placement_files import Draft
+from reconciler.dialects.ocm.rollout import RolloutStatus
+from reconciler.dialects.ocm.scheduler.plugins import PROFILE
+from reconciler.dialects.ocm.scheduler.schedule import Code, SyncVerdict, parts_by_cluster
+from reconciler.errors import Misconfigured, UserError
+from reconciler.model.decision import ClusterAnswer, ClusterVerdict, Explanation, Wait, total_of
+from reconciler.model.fields import text
+from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.model.moments import ceiling, format_moment
 from reconciler.schedule.columns import listed
 from reconciler.schedule.framework import Mask, positions_of, run_every_filter
 
@@ -207,3 +220,81 @@ def _are(number: int) -> str:
 def _listed(noun: str, names: tuple[str, ...]) -> str:
     """Return names with their noun."""
     return f"{noun}{'s' if len(names) > 1 else ''} {', '.join(names)}"
+
+
+WAITS = ClusterVerdict("Rollout", "it waits for its turn", "wait until those before it succeed")
+OLD = "it has an earlier template until its turn comes"
+
+
+def explain_set(
+    key: ObjectKey,
+    wanted: ReplicaSet,
+    decision: SetDecision,
+    placements: Mapping[str, DecidedPlacement],
+) -> Explanation:
+    """Return what is known of each cluster of the placements of a set."""
+    decided: set[ClusterName] = set()
+    for one in wanted.references:
+        found = placements.get(one.name)
+        if found is not None and not isinstance(found.groups, UserError):
+            decided |= found.groups.names()
+    present = template_id(wanted.template)
+    has = {one.cluster for one in decision.record.works if one.template == present}
+    old = {one.cluster for one in decision.record.works} - has
+    states = {one.work.cluster: _state(one) for one in decision.works}
+    answers = [
+        ClusterAnswer(
+            cluster=name,
+            verdicts=() if name in has else (WAITS,),
+            picked=name in has,
+            note=states.get(name, "") if name in has else OLD if name in old else "",
+        )
+        for name in sorted(decided | has | old)
+    ]
+    conditions = decision.outcome.conditions
+    return Explanation(
+        key=key,
+        subject=f"{key.namespace}/{key.name}",
+        question=", ".join(_asked(one.name, one.strategy) for one in wanted.references),
+        result=", ".join(f"{one.type} {one.status} ({one.reason})" for one in conditions),
+        clusters=tuple(answers),
+    )
+
+
+def _state(work: ReportedWork) -> str:
+    """Return how far a cluster is; of a silent one from when on that is assumed."""
+    if work.until is not None:
+        return f"no report, assumed from {format_moment(work.until)} on"
+    return f"{rollout_status(work.work)[0]}{', assumed' if work.assumed else ''}"
+
+
+def _asked(name: str, strategy: Mapping[str, object] | None) -> str:
+    return f"{text(strategy or {}, 'type') or 'All'} clusters of {name}"
+
+
+def waits_of_set(key: ObjectKey, decision: SetDecision, now: datetime) -> Iterator[Wait]:
+    """Yield what a set waits for."""
+    subject = f"{key.namespace}/{key.name}"
+    for result in decision.outcome.results.values():
+        for one in result.clusters:
+            until = ceiling(one.recheck_at)
+            if until is not None and until > now:
+                succeeded = one.status is RolloutStatus.SUCCEEDED
+                state = "has succeeded" if succeeded else "is progressing"
+                then = "the rollout goes on" if succeeded else f"{one.cluster} counts as failed"
+                yield Wait(
+                    until=until,
+                    key=key,
+                    subject=subject,
+                    reason=f"{one.cluster} {state}",
+                    then=then,
+                )
+    for work in decision.works if decision.awaits else ():
+        if work.until is not None:
+            yield Wait(
+                until=work.until,
+                key=key,
+                subject=subject,
+                reason=f"{work.work.cluster} has not reported",
+                then="it is assumed to be available",
+            )

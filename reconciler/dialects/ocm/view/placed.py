@@ -1,19 +1,27 @@
-"""Where placements are, by the decisions that passes wrote."""
+"""Where placements and sets are by the decisions of passes, and what a ManagedCluster reports.
+
+A cluster is also shown as it would look cordoned and unreachable.
+"""
 
 from collections.abc import Iterator, Mapping
 
-from reconciler.dialects.ocm.api.placement import GROUP
-from reconciler.dialects.ocm.api.placement_decision import PLACEMENT_LABEL, decode_decision
-from reconciler.dialects.ocm.api.placement_status import decode_status
-from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import GROUP as WORK_GROUP
-from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import KIND, manifests_of
-from reconciler.dialects.ocm.manifestworkreplicaset.set_record import clusters_of, decode_record
-from reconciler.manifests.identify import Identity, identify
-from reconciler.manifests.scope import namespace_for
+from reconciler.dialects.ocm.api.cluster import AVAILABLE
+from reconciler.dialects.ocm.api.placement import PLACEMENT_LABEL, decode_decision, decode_status
+from reconciler.dialects.ocm.api.placement import PLACEMENTS as GROUP
+from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
+    KIND,
+    clusters_of,
+    decode_record,
+    manifests_of,
+)
+from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import WORKS as WORK_GROUP
+from reconciler.dialects.view import ClusterReport, reported_status, reported_trouble, unknown_since
+from reconciler.manifests.identity import Identity, identify, namespace_for
 from reconciler.model.body import Body
-from reconciler.model.fields import mapping, text
+from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ObjectKey
-from reconciler.model.known_kinds import KnownKinds
+from reconciler.model.kinds import KnownKinds
+from reconciler.model.quantity import readable_resources
 from reconciler.model.world import Manifest, World
 
 SET = (WORK_GROUP, KIND)
@@ -60,3 +68,32 @@ def carried(manifest: Manifest, known: KnownKinds) -> Mapping[ObjectKey, int]:
                 scope = namespace_for(group, kind, namespace, known.scopes)
                 found[ObjectKey(group, kind, scope, name)] = position
     return found
+
+
+CORDON: Body = {"key": "reconciler.dev/cordoned", "effect": "NoSelectIfNew"}
+"""Source: ours; upstream has no tool for it, but an effect by which decisions stay as they are:
+open-cluster-management.io/api cluster/v1 types.go `TaintEffectNoSelectIfNew`.
+"""
+
+TAINT_EFFECTS = ("PreferNoSelect", "NoSelectIfNew", "NoSelect")
+"""Source: open-cluster-management.io/api cluster/v1 types.go `TaintEffect`."""
+
+
+def report_of(status: Body) -> ClusterReport:
+    """Return what a cluster reports.
+
+    Source: ocm@00f84c3 reports no use.
+    """
+    conditions = bodies(status, "conditions")
+    return ClusterReport(
+        ready=reported_status(conditions, AVAILABLE),
+        capacity=readable_resources(mapping(status, "allocatable")),
+        down=reported_trouble(conditions, AVAILABLE),
+    )
+
+
+def unreachable(cluster: Body, moment: str) -> Body:
+    """Return a cluster whose availability is Unknown since a moment."""
+    status = mapping(cluster, "status")
+    known = bodies(status, "conditions")
+    return {**cluster, "status": unknown_since(status, known, AVAILABLE, moment)}

@@ -3,11 +3,10 @@
 from collections.abc import Mapping
 from datetime import datetime
 
-from reconciler.dialects.ocm.api.placement_decision import decode_decision
-from reconciler.dialects.ocm.decisions.placement_decisions import DecisionsSoFar
-from reconciler.dialects.ocm.decisions.placement_draft import Draft
-from reconciler.dialects.ocm.decisions.sync import Hub, judge
-from reconciler.dialects.ocm.view.decision_record import known_problem, placed, problem_of
+from reconciler.dialects.ocm.api.placement import decode_decision
+from reconciler.dialects.ocm.placement_files import Draft
+from reconciler.dialects.ocm.scheduler.schedule import DecisionsSoFar, Hub, judge
+from reconciler.dialects.ocm.view.record import known_problem, placed, problem_of
 from reconciler.errors import UserError
 from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey

@@ -1,28 +1,36 @@
-"""What placements, bindings and scores of Open Cluster Management refer to."""
+"""What placements, sets, bindings and scores refer to, and what of it is not there.
 
-from collections.abc import Iterator
+A placement or set may mean labels, expressions, scores or effects that no cluster has.
+"""
 
-from reconciler.dialects.ocm.api.cluster_sets import IMPLICIT
-from reconciler.dialects.ocm.api.placement import (
-    ADDITIVE,
-    BUILT_IN,
-    EXACT,
-    GROUP,
-    decode_placement,
+from collections.abc import Collection, Iterator
+
+from reconciler.dialects.ocm.api.cluster import (
+    DEFAULT_SET,
+    EXCLUSIVE,
+    IMPLICIT,
+    SET_LABEL,
+    decode_set,
 )
-from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import GROUP as WORK_GROUP
+from reconciler.dialects.ocm.api.placement import ADDITIVE, BUILT_IN, EXACT, decode_placement
+from reconciler.dialects.ocm.api.placement import PLACEMENTS as GROUP
 from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import KIND as REPLICA_SET
-from reconciler.dialects.ocm.view.meant_clusters import (
-    CLUSTER,
-    doubts_of_placement,
-    doubts_of_set,
-    known_labels,
-)
-from reconciler.dialects.scores.references import reported_scores, scores_of_none
+from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import WORKS as WORK_GROUP
+from reconciler.dialects.scores import missing_score, reported_scores, scores_of_none
+from reconciler.errors import Misconfigured
 from reconciler.manifests.references import Dangling, Known, proposal
-from reconciler.model.fields import bodies, mapping, strings, text
-from reconciler.model.message_text import shown
+from reconciler.manifests.selectors import (
+    Labelled,
+    doubts_of_selector,
+    doubts_of_tolerations,
+    selector_at,
+)
+from reconciler.model.body import Body
+from reconciler.model.cluster import TaintEffect
+from reconciler.model.fields import bodies, mapping, mapping_or_none, strings, text
+from reconciler.model.labels import LabelSelector, labels_of
 from reconciler.model.settings import settings_in
+from reconciler.model.text import shown
 from reconciler.model.world import Manifest
 
 SET = "ManagedClusterSet"
@@ -100,7 +108,7 @@ def _prioritized(manifest: Manifest) -> Iterator[Dangling]:
 
     Source: ocm@00f84c3 pkg/placement/controllers/scheduling/schedule.go `getPrioritizers`.
     """
-    from reconciler.dialects.ocm.scheduler.profile import PROFILE  # noqa: PLC0415  # slow
+    from reconciler.dialects.ocm.scheduler.plugins import PROFILE  # noqa: PLC0415  # slow
 
     placement = decode_placement(manifest.body)
     if placement.mode not in ("", ADDITIVE, EXACT):
@@ -122,3 +130,77 @@ def _prioritized(manifest: Manifest) -> Iterator[Dangling]:
         else:
             continue
         yield Dangling(manifest.key, at, "placement-prioritizer", message, expected)
+
+
+CLUSTER = "ManagedCluster"
+RULE = "placement-matches-nothing"
+EFFECTS = (
+    TaintEffect.NO_SELECT,
+    TaintEffect.PREFER_NO_SELECT,
+    TaintEffect.NO_SELECT_IF_NEW,
+)
+
+
+def known_labels(known: Known) -> Labelled | None:
+    """Return the clusters by their labels; one of no set is in the default one."""
+    if Labelled.known(known, GROUP, CLUSTER) is None:
+        return None
+    found = (labels_of(one.body) for one in known.of_kind(GROUP, CLUSTER))
+    return Labelled.of(CLUSTER, ({SET_LABEL: DEFAULT_SET, **labels} for labels in found))
+
+
+def doubts_of_placement(
+    manifest: Manifest, labelled: Labelled | None, reported: Collection[str] | None
+) -> Iterator[Dangling]:
+    """Yield what a placement asks for, and no cluster has."""
+    key, spec = manifest.key, mapping(manifest.body, "spec")
+    for position, predicate in enumerate(bodies(spec, "predicates")):
+        required = mapping(predicate, "requiredClusterSelector")
+        at = f"/spec/predicates/{position}/requiredClusterSelector"
+        labels, place = selector_at(required, at)
+        yield from doubts_of_selector(key, labels, place, labelled, RULE)
+        claims = mapping_or_none(required, "claimSelector")
+        yield from doubts_of_selector(key, claims, f"{at}/claimSelector", None, RULE)
+        yield from _expressions(manifest, required, at)
+    at = "/spec/tolerations"
+    yield from doubts_of_tolerations(key, bodies(spec, "tolerations"), at, EFFECTS)
+    for position, one in enumerate(decode_placement(manifest.body).configurations):
+        add_on = None if one.coordinate is None else one.coordinate.add_on
+        name = "" if add_on is None else f"{add_on.resource_name}/{add_on.score_name}"
+        if name and one.weight:
+            at = f"/spec/prioritizerPolicy/configurations/{position}/scoreCoordinate/addOn"
+            yield from missing_score(key, f"{at}/scoreName", name, reported)
+
+
+def doubts_of_set(manifest: Manifest, labelled: Labelled | None) -> Iterator[Dangling]:
+    """Yield a set that no cluster is in; the default one may be empty."""
+    found, at = decode_set(manifest.body), "/spec/clusterSelector"
+    if found.selector_type != EXCLUSIVE:
+        selector = mapping(mapping(manifest.body, "spec"), "clusterSelector")
+        labels, place = selector_at(selector, at)
+        yield from doubts_of_selector(manifest.key, labels, place, labelled, "set-selects-nothing")
+        return
+    own = LabelSelector(match_labels=((SET_LABEL, found.name),))
+    if labelled is None or found.name == DEFAULT_SET or labelled.has(own):
+        return
+    message = f"no {CLUSTER} has the label {SET_LABEL}={found.name}, so the set is empty"
+    expected = proposal(found.name, labelled.values.get(SET_LABEL, ()), "value of that label")
+    yield Dangling(manifest.key, "/metadata/name", "set-selects-nothing", message, expected)
+
+
+def _expressions(manifest: Manifest, required: Body, at: str) -> Iterator[Dangling]:
+    """Yield the expressions that cannot be compiled; with one no cluster is chosen."""
+    written = strings(mapping(required, "celSelector"), "celExpressions")
+    if not written:
+        return
+    from reconciler.dialects.ocm.cel.expression import compile_cel  # noqa: PLC0415  # slow
+
+    for position, expression in enumerate(written):
+        try:
+            compile_cel((expression,))
+        except Misconfigured as error:
+            said = str(error).partition("\n")[0]
+            message = f"the expression cannot be used, so no cluster is chosen: {said}"
+            pointer = f"{at}/celSelector/celExpressions/{position}"
+            expected = "an expression in CEL that is true of a cluster, with == to compare"
+            yield Dangling(manifest.key, pointer, "cel-unusable", message, expected)

@@ -1,20 +1,42 @@
 """The status of a ManifestWork as its agent reports it, given the resources of the cluster.
 
+Feedback rules ask for values of a resource, and rules in CEL draw conditions of its manifest from
+its state; the conditions of the whole ManifestWork are aggregated from those. Read the other way
+round, a ManifestWork reports the objects that it carries, whichever API decided on them.
+
 Source: ocm@00f84c3 pkg/work/spoke/controllers/statuscontroller/availablestatus_controller.go,
-pkg/work/spoke/objectreader and conditions `AggregateManifestConditions`.
+pkg/work/spoke/objectreader, pkg/work/spoke/conditions (`AggregateManifestConditions`), and
+pkg/work/spoke/statusfeedback/reader.go and rules/rule.go.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from typing import cast
 
+from reconciler.dialects.ocm.cel.evaluator import evaluate
+from reconciler.dialects.ocm.cel.expression import FAILED as NOT_COMPILED
+from reconciler.dialects.ocm.cel.expression import compiled
+from reconciler.dialects.ocm.cel.library import STANDARD, Functions, overload
+from reconciler.dialects.ocm.cel.types import BOOL, DYN
+from reconciler.dialects.ocm.cel.values import NAMES, CelError, Meter, to_cel, unwrapped
 from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import defaulted_spec
-from reconciler.dialects.ocm.workstatus.condition_rules import AGGREGATED, aggregate, evaluate_rules
-from reconciler.dialects.ocm.workstatus.status_feedback import read_feedback
-from reconciler.errors import UserError
-from reconciler.manifests.secrets import HIDDEN_IN_CONDITIONS, without_secrets
+from reconciler.dialects.ocm.workstatus.jsonpath import (
+    PathMeter,
+    find,
+    go_json,
+    go_type,
+    parse_path,
+    stored,
+)
+from reconciler.errors import Misconfigured, UserError
+from reconciler.manifests.secrets import HIDDEN_IN_CONDITIONS, is_secret, without_secrets
 from reconciler.model.body import Body
-from reconciler.model.conditions import Condition, set_condition
-from reconciler.model.fields import bodies, mapping, number, strings, text
+from reconciler.model.cluster import Condition, set_condition
+from reconciler.model.fields import at, bodies, mapping, number, strings, text
+from reconciler.model.health import Health
+from reconciler.model.identity import ObjectKey, group_of
+from reconciler.model.kinds import CopyReport
 
 FINALIZER = "cluster.open-cluster-management.io/manifest-work-cleanup"
 SYNCED = "StatusFeedbackSynced"
@@ -184,3 +206,391 @@ def _statuses(manifests: Sequence[Body]) -> Iterator[str]:
         for one in bodies(manifest, "conditions"):
             if text(one, "type") == "Available":
                 yield text(one, "status")
+
+
+EVALUATED, FAILED, INVALID = (
+    f"ConditionRule{word}" for word in ("Evaluated", "ExpressionError", "Invalid")
+)
+AGGREGATED = "ConditionRulesAggregated"
+STEPS = 100_000  # of one expression, enough for thousands of items
+JOB = (
+    "object.status.conditions.exists(c, (c.type == 'Complete' || c.type == 'Failed') "
+    "&& c.status == 'True')"
+)
+POD = "object.status.phase in ['Succeeded', 'Failed']"
+WELL_KNOWN_CONDITIONS: Mapping[tuple[str, str, str], Body] = {
+    ("batch/v1", "Job", "Complete"): {
+        "celExpressions": [JOB],
+        "messageExpression": "result ? 'Job is finished' : 'Job is not finished'",
+    },
+    ("v1", "Pod", "Complete"): {
+        "celExpressions": [POD],
+        "messageExpression": "'Pod is in phase ' + object.status.phase",
+    },
+}
+
+
+def evaluate_rules(rules: Sequence[Body], resource: Body, generation: int) -> Iterator[Condition]:
+    """Yield the conditions that rules make of a resource.
+
+    Args:
+        rules: Those of its manifest, in order.
+        resource: As it is in the cluster.
+        generation: Of the ManifestWork.
+    """
+    for rule in rules:
+        found = _evaluated(rule, resource)
+        if found is not None:
+            yield found._replace(observed_generation=generation)
+
+
+def _evaluated(rule: Body, resource: Body) -> Condition | None:
+    kind, condition = text(rule, "type"), text(rule, "condition")
+    if kind == "WellKnownConditions":
+        of = text(resource, "apiVersion"), text(resource, "kind"), condition
+        if of not in WELL_KNOWN_CONDITIONS:
+            return None
+        told = text(rule, "messageExpression")
+        own = {"messageExpression": told} if told else {}
+        rule = {"condition": condition, **WELL_KNOWN_CONDITIONS[of], **own}
+    elif kind != "CEL":
+        return Condition(condition, "Unknown", INVALID, f"unrecognized condition rule type {kind}")
+    try:
+        result = all(_boolean(one, resource) for one in strings(rule, "celExpressions"))
+    except UserError as error:
+        return Condition(condition, "False", FAILED, error.message)
+    status = "True" if result else "False"
+    return Condition(
+        condition, status, EVALUATED, _message(rule, condition, resource, result=result)
+    )
+
+
+def _message(rule: Body, condition: str, resource: Body, *, result: bool) -> str:
+    expression = text(rule, "messageExpression")
+    written = text(rule, "message") or f"Manifest is {'' if result else 'not '}{condition}"
+    if not expression:
+        return written
+    try:
+        # Unlike upstream: what a Secret holds reaches no message.
+        seen = without_secrets(resource, HIDDEN_IN_CONDITIONS)
+        found = _value_of(expression, {"object": seen, "result": result})
+    except UserError as error:
+        return error.message
+    if isinstance(found, str) and not found:
+        return written
+    if isinstance(found, str):
+        return str(found)
+    kind = _type_of(found)
+    return f"expected message expression to have a string result, got {kind}"
+
+
+def _boolean(expression: str, resource: Body) -> bool:
+    found = _value_of(expression, {"object": resource})
+    if isinstance(found, bool):
+        return found
+    raise UserError(f"expected bool result, got {_type_of(found)}")
+
+
+def _type_of(value: object) -> str:
+    """Return what Go calls the type of a value."""
+    name = NAMES[type(value)]
+    return {"int": "int64", "uint": "uint64", "double": "float64"}.get(name, name)
+
+
+def _value_of(expression: str, variables: Mapping[str, object]) -> object:
+    """Return the value of an expression.
+
+    Raises:
+        UserError: It has none; the message is as cel-go has it, and holds no value.
+    """
+    types = {name: BOOL if name == "result" else DYN for name in variables}
+    try:
+        tree = compiled(expression, types, FUNCTIONS)
+        known = {name: to_cel(value) for name, value in variables.items()}
+        return unwrapped(evaluate(tree, FUNCTIONS, known, Meter(STEPS)))
+    except Misconfigured as error:
+        raise UserError(error.message.removeprefix(NOT_COMPILED)) from None
+    except CelError as error:
+        said, colon, _ = str(error).partition(": ")
+        # Unlike upstream: of a Secret no key is told, since one may be a value.
+        hidden = colon and is_secret(cast("Body", variables["object"]))
+        raise UserError(f"{said}: {HIDDEN_IN_CONDITIONS}" if hidden else str(error)) from None
+
+
+def _has_conditions(status: object) -> bool:
+    listed = status.get("conditions") if isinstance(status, Mapping) else None
+    return bool(listed)
+
+
+FUNCTIONS: Functions = {
+    **STANDARD,
+    "hasConditions": (overload("(dyn) -> bool", _has_conditions),),
+}
+
+
+def aggregate(manifests: Sequence[Body], kept: frozenset[str]) -> Iterator[Condition]:
+    """Yield the conditions of a ManifestWork that follow from those of its manifests, by type.
+
+    Args:
+        manifests: Their statuses.
+        kept: Types that have owners of their own.
+    """
+    found: dict[str, list[Body]] = {}
+    for manifest in manifests:
+        for one in bodies(manifest, "conditions"):
+            if text(one, "reason").startswith("ConditionRule") and text(one, "type") not in kept:
+                found.setdefault(text(one, "type"), []).append(one)
+    for kind in sorted(found):
+        statuses = {text(one, "status") for one in found[kind]}
+        # of what progresses one is enough, of all else every one is asked
+        order = (
+            ("True", "Unknown", "False")
+            if kind == "Progressing"
+            else (
+                "False",
+                "Unknown",
+                "True",
+            )
+        )
+        status = next(one for one in order if one in statuses)
+        count = len(found[kind])
+        several = f"Aggregated from {count} manifest conditions"
+        message = text(found[kind][0], "message") if count == 1 else several
+        yield Condition(kind, status, AGGREGATED, message)
+
+
+LONGEST_RAW = 1024  # bytes
+LONGEST_SHOWN = 1024  # characters of a path or an error in a message
+CHARACTERS_OF_VALUE = 8  # of JSON, that count as one value
+
+WELL_KNOWN_PATHS: Mapping[tuple[str, str], Mapping[str, str]] = {
+    ("apps/v1", "Deployment"): {
+        "ReadyReplicas": ".status.readyReplicas",
+        "Replicas": ".status.replicas",
+        "AvailableReplicas": ".status.availableReplicas",
+    },
+    ("apps/v1", "DaemonSet"): {
+        "NumberReady": ".status.numberReady",
+        "DesiredNumberScheduled": ".status.desiredNumberScheduled",
+        "NumberAvailable": ".status.numberAvailable",
+    },
+    ("batch/v1", "Job"): {
+        "JobComplete": '.status.conditions[?(@.type=="Complete")].status',
+        "JobSucceeded": ".status.succeeded",
+    },
+    ("v1", "Pod"): {
+        "PodReady": '.status.conditions[?(@.type=="Ready")].status',
+        "PodPhase": ".status.phase",
+    },
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FeedbackValues:
+    """Values in order, and what stopped others, no two alike."""
+
+    values: tuple[Body, ...] = ()
+    errors: tuple[str, ...] = ()
+
+
+def read_feedback(rules: Sequence[Body], resource: Body, *, raw: bool) -> FeedbackValues:
+    """Return what rules ask of a resource.
+
+    Args:
+        rules: Those of the manifest, in order.
+        resource: As it is in the cluster.
+        raw: Whether what is neither text nor a number is reported as JSON.
+    """
+    values: list[Body] = []
+    errors: list[str] = []
+    meter = PathMeter()
+    for name, path, version in _paths(rules, resource, errors):
+        try:
+            value = _value_at(name, path, version, resource, meter, raw=raw)
+        except UserError as error:
+            errors.append(error.message)
+        else:
+            if value is not None:
+                values.append({"name": name, "fieldValue": value})
+    return FeedbackValues(tuple(values), tuple(dict.fromkeys(errors)))
+
+
+def _paths(
+    rules: Sequence[Body], resource: Body, errors: list[str]
+) -> Iterator[tuple[str, str, str]]:
+    api_version, kind = text(resource, "apiVersion"), text(resource, "kind")
+    for rule in rules:
+        if text(rule, "type") != "WellKnownStatus":
+            for one in bodies(rule, "jsonPaths"):
+                yield text(one, "name"), text(one, "path"), text(one, "version")
+        elif (api_version, kind) in WELL_KNOWN_PATHS:
+            for name, path in WELL_KNOWN_PATHS[api_version, kind].items():
+                yield name, path, ""
+        else:
+            shown = api_version if "/" in api_version else f"/{api_version}"
+            why = "cannot find the wellknown statuses for resource with gvk"
+            errors.append(f"{why} {shown}, Kind={kind}")
+
+
+def _value_at(
+    name: str, path: str, version: str, resource: Body, meter: PathMeter, *, raw: bool
+) -> Body | None:
+    """Return one value, `None` if there is none."""
+    if version and version != text(resource, "apiVersion").removeprefix(
+        f"{group_of(text(resource, 'apiVersion'))}/"
+    ):
+        raise UserError(f"version set in the path {name} is not matched for the related resource")
+    try:
+        actions = parse_path(path)
+    except UserError as error:
+        why = f"failed to parse json path {_shortened(path)} of {name} with error"
+        raise UserError(f"{why}: {_shortened(error.message)}") from None
+    try:
+        results = find(resource, actions, meter)
+    except UserError as error:
+        why = f"failed to find value for {name} with error"
+        raise UserError(f"{why}: {_shortened(error.message)}") from None
+    found = results[0] if results else ()
+    if not found or found[0] is None:
+        return None
+    several = len(results) > 1 or len(found) > 1
+    return _field_value(name, list(found) if raw and several else found[0], meter, raw=raw)
+
+
+def _field_value(name: str, value: object, meter: PathMeter, *, raw: bool) -> Body:
+    match stored(value):
+        case bool() as flag:
+            return {"type": "Boolean", "boolean": flag}
+        case int() as number if type(number) is int:
+            return {"type": "Integer", "integer": number}
+        case str() as written:
+            return {"type": "String", "string": written}
+    if not raw:
+        raise UserError(f"the type {go_type(value)} of the value for {name} is not found")
+    shown = go_json(value)
+    meter.charge(len(shown) // CHARACTERS_OF_VALUE)
+    if len(shown.encode()) > LONGEST_RAW:
+        raise UserError(
+            f"the length of returned json raw string for name {name} "
+            f"is larger than the maximum length {LONGEST_RAW}"
+        )
+    return {"type": "JsonRaw", "jsonRaw": shown}
+
+
+def _shortened(shown: str) -> str:
+    # Unlike upstream: what is longer is cut, since an API server refuses the whole condition.
+    return shown if len(shown) <= LONGEST_SHOWN else f"{shown[:LONGEST_SHOWN]}..."
+
+
+JUDGED = frozenset((("apps", "Deployment"), ("apps", "DaemonSet"), ("", "Pod")))
+"""Of which kinds the agent's feedback says how healthy they are."""
+EARLIER = "The agent has not applied the present generation yet"
+
+
+def reports_in(work: Body) -> Iterator[tuple[ObjectKey, CopyReport]]:
+    """Yield what a ManifestWork says of each of its manifests.
+
+    That an object is available says that it is there; its health follows from the values that
+    well-known feedback rules ask for, and is unknown without them.
+
+    Source: ours, of what ocm@00f84c3 pkg/work/spoke reports; nothing upstream reads it this way.
+    """
+    metadata = mapping(work, "metadata")
+    if metadata.get("deletionTimestamp") is not None:
+        return
+    wanted = _wanted_replicas(work)
+    for one in bodies(at(work, "status", "resourceStatus"), "manifests"):
+        meta = mapping(one, "resourceMeta")
+        kind, namespace, name = (text(meta, field) for field in ("kind", "namespace", "name"))
+        key = ObjectKey(text(meta, "group"), kind, namespace, name)
+        conditions = {text(c, "type"): c for c in bodies(one, "conditions")}
+        told = conditions.get("Applied", {})
+        applied = text(told, "status") == "True" and _is_current(told, metadata)
+        failed = text(told, "message") if text(told, "status") == "False" else EARLIER
+        values = _values(one)
+        available = text(conditions.get("Available", {}), "status")
+        judged = (
+            Health.UNHEALTHY if available == "False" else _health(meta, values, wanted.get(key))
+        )
+        body = _body(meta, values)
+        report = CopyReport(
+            body=body,
+            applied=applied,
+            message="" if applied else failed,
+            judged=judged,
+            is_judge=(text(meta, "group"), kind) in JUDGED,
+        )
+        yield key, report
+
+
+def _is_current(condition: Body, metadata: Body) -> bool:
+    """Return whether a condition is about the present generation, as far as that is known."""
+    counted = "generation" in metadata and "observedGeneration" in condition
+    return not counted or number(condition, "observedGeneration") == number(metadata, "generation")
+
+
+def _values(manifest: Body) -> dict[str, object]:
+    """Return the values of feedback by name."""
+    found = {}
+    for one in bodies(mapping(manifest, "statusFeedback"), "values"):
+        value = mapping(one, "fieldValue")
+        found[text(one, "name")] = value.get("integer", value.get("string"))
+    return found
+
+
+def _body(meta: Body, values: Mapping[str, object]) -> Body:
+    """Return an object as far as its feedback tells it: numbers, each at upstream's path."""
+    group, version = text(meta, "group"), text(meta, "version")
+    api_version = f"{group}/{version}" if group else version
+    paths = WELL_KNOWN_PATHS.get((api_version, text(meta, "kind")), {})
+    status = {
+        path.removeprefix(".status."): values[name]
+        for name, path in paths.items()
+        if isinstance(values.get(name), int)
+    }
+    own = {field: meta[field] for field in ("namespace", "name") if meta.get(field)}
+    return {
+        "apiVersion": api_version,
+        "kind": text(meta, "kind"),
+        "metadata": own,
+        "status": status,
+    }
+
+
+def _health(meta: Body, values: Mapping[str, object], replicas: int | None) -> Health:
+    """Return what well-known feedback says of health; a number that is missing is 0, as in Go.
+
+    How many replicas there are says nothing of how many there should be: that the manifest says.
+    """
+    match text(meta, "group"), text(meta, "kind"):
+        case "apps", "Deployment" if "Replicas" in values:
+            available = _count(values, "AvailableReplicas")
+            healthy = available >= max(_count(values, "Replicas"), replicas or 0)
+            if healthy and replicas is None:
+                return Health.UNKNOWN
+        case "apps", "DaemonSet" if "DesiredNumberScheduled" in values:
+            wanted = _count(values, "DesiredNumberScheduled")
+            healthy = _count(values, "NumberAvailable") >= wanted
+        case "", "Pod" if "PodPhase" in values:
+            running = values["PodPhase"] == "Running" and values.get("PodReady") == "True"
+            healthy = running or values["PodPhase"] == "Succeeded"
+        case _:
+            return Health.UNKNOWN
+    return Health.HEALTHY if healthy else Health.UNHEALTHY
+
+
+def _count(values: Mapping[str, object], name: str) -> int:
+    value = values.get(name)
+    return value if isinstance(value, int) else 0
+
+
+def _wanted_replicas(work: Body) -> dict[ObjectKey, int]:
+    """Return how many replicas the manifests of a work want, by object; 1 where none says."""
+    found = {}
+    for one in bodies(at(work, "spec", "workload"), "manifests"):
+        group, _, _ = str(one.get("apiVersion", "")).rpartition("/")
+        metadata, replicas = at(one, "metadata"), at(one, "spec").get("replicas", 1)
+        if isinstance(replicas, int):
+            namespace, name = str(metadata.get("namespace", "")), str(metadata.get("name", ""))
+            found[ObjectKey(group, str(one.get("kind", "")), namespace, name)] = replicas
+    return found

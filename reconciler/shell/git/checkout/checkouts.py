@@ -1,19 +1,109 @@
-"""Which folders have a branch checked out, and what stands in the way of moving their files."""
+"""Which folders have a branch checked out, and what stands in the way of moving their files.
+
+The index of a checkout answers for the paths that are asked about. Files that a user is editing are
+found in every checkout that would have to follow a branch.
+"""
 
 import contextlib
 import os
 import re
 import stat
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from reconciler.shell.git.checkout.configuration import may_configure
-from reconciler.shell.git.checkout.index_entries import IndexEntries
-from reconciler.shell.git.command import Git
-from reconciler.shell.git.errors import CheckoutBusy
+from reconciler.shell.git.command import CheckoutBusy, Git
 from reconciler.shell.git.objects import ChangedFile
-from reconciler.shell.git.repository import Repository
+from reconciler.shell.git.repository import Repository, may_configure
+
+UNMERGED = ord("M")
+
+
+@dataclass(frozen=True, slots=True)
+class IndexEntry:
+    """One path of an index.
+
+    Attributes:
+        mark: The letter of `git ls-files -v`. H: as usual. S: left out by a sparse checkout. M:
+            unmerged. Lower case: assumed unchanged.
+        mode: As git writes it.
+        blob: Full hex id; of a merge that is not done, one of them.
+    """
+
+    mark: str
+    mode: str
+    blob: str
+
+
+@dataclass(frozen=True, slots=True)
+class IndexEntries:
+    """The entries of the paths that were asked for.
+
+    Attributes:
+        by_path: Absent are those that the index does not have.
+        unmerged: A path with a merge conflict, of all that the index has; `None` if there is none.
+        obstacle: A path that cannot be in one index with those asked for, since one of two is a
+            folder of the other; `None` if there is none.
+    """
+
+    by_path: Mapping[str, IndexEntry]
+    unmerged: str | None
+    obstacle: str | None
+
+
+def index_entries(git: Git, paths: Collection[str]) -> IndexEntries:
+    """Return what the index has for some paths.
+
+    Git lists all of it, once; with the paths as arguments it would compare each with each.
+    """
+    wanted = {path.encode(errors="surrogateescape") for path in paths}
+    records = git.output("ls-files", "-v", "--stage", "-z").split(b"\0")[:-1]
+    begin = records[0].index(b"\t") + 1 if records else 0  # ids are of one length, and so are modes
+    found = {}
+    unmerged = None
+    for record in records:
+        if record[begin:] in wanted:
+            found[record[begin:]] = IndexEntry(*record[: begin - 1].decode().split(" ")[:3])
+        if record[0] == UNMERGED and unmerged is None:
+            unmerged = record[begin:]
+    others = (record[begin:] for record in records if record[begin:] not in wanted)
+    obstacle = _obstacle(others, wanted - found.keys())
+    by_path = {_text(path): entry for path, entry in found.items()}
+    return IndexEntries(by_path, _text_of(unmerged), _text_of(obstacle))
+
+
+def _obstacle(paths: Iterable[bytes], absent: set[bytes]) -> bytes | None:
+    """Return a path of the index that excludes one that it does not have."""
+    if not absent:
+        return None
+    above = {folder for path in absent for folder in _folders(path)}
+    by_folder = {}
+    for path in paths:
+        if path in above:
+            return path
+        by_folder[path.rpartition(b"/")[0]] = path
+    excluding = (
+        path
+        for folder, path in by_folder.items()
+        if not absent.isdisjoint((folder, *_folders(folder)))
+    )
+    return next(excluding, None)
+
+
+def _folders(path: bytes) -> Iterator[bytes]:
+    """Yield the folders above a path."""
+    while b"/" in path:
+        path = path.rpartition(b"/")[0]
+        yield path
+
+
+def _text(path: bytes) -> str:
+    return path.decode(errors="surrogateescape")
+
+
+def _text_of(path: bytes | None) -> str | None:
+    return None if path is None else _text(path)
+
 
 MOST_FOLLOWED = 5
 PLAIN_HEAD = re.compile(rb"ref: (refs/heads/(?!\.)[^\n]+)\n?")
@@ -234,3 +324,35 @@ def _refuse_rebase(checkout: Checkout, branch: str) -> None:
                 f'{checkout.folder}: branch "{branch}" is being rebased; '
                 "finish it, or give it up with git rebase --abort"
             )
+
+
+def files_being_edited(
+    repository: Repository, branch: str, revision: str, paths: Iterable[str]
+) -> frozenset[str]:
+    """Return the files that are not as a commit has them, staged or not, in any checkout.
+
+    Args:
+        repository: Where the branch is.
+        branch: Name without `refs/heads/`.
+        revision: Full hex id of the branch's commit.
+        paths: Relative to the root.
+
+    Raises:
+        CheckoutBusy: The branch is being rebased in one of the checkouts.
+        GitError: Git failed.
+    """
+    prefix = f"{repository.prefix}/" if repository.prefix else ""
+    wanted = {f"{prefix}{path}": path for path in paths}
+    if not wanted:
+        return frozenset()
+    found: set[str] = set()
+    compare = ("diff", "--name-only", "--no-ext-diff", "--no-renames", "-z")
+    for checkout in find_checkouts(repository, branch):
+        for index in ((), ("--cached",)):
+            listed = checkout.git.output(*compare, *index, revision, "--", *wanted)
+            found.update(listed.decode(errors="surrogateescape").split("\0")[:-1])
+        marks = checkout.git.output("ls-files", "-v", "-z", "--", *wanted)
+        for record in marks.decode(errors="surrogateescape").split("\0")[:-1]:
+            if record[0].islower():  # assumed unchanged, so that git diff does not look
+                found.add(record[2:])
+    return frozenset(wanted[path] for path in found if path in wanted)

@@ -15,35 +15,35 @@ from dataclasses import dataclass, replace
 from reconciler.errors import ShellError
 from reconciler.shell.git.checkout.checkouts import (
     Checkout,
+    IndexEntries,
     checked_out,
     find_checkouts,
     followed,
+    index_entries,
     is_at,
 )
-from reconciler.shell.git.checkout.index import LockedIndex, locked_index
-from reconciler.shell.git.checkout.index_entries import IndexEntries, index_entries
-from reconciler.shell.git.checkout.kept_edits import KeptEdit
-from reconciler.shell.git.checkout.mended_index import note_index
-from reconciler.shell.git.checkout.merged_move import (
+from reconciler.shell.git.checkout.moves import (
     CheckoutMove,
-    check_merge,
-    merge,
-    refusal_of_move,
-)
-from reconciler.shell.git.checkout.plain_move import (
+    KeptEdit,
     ListedMove,
+    LockedIndex,
+    check_merge,
     enter_around_edits,
     enter_plainly,
+    locked_index,
+    merge,
     move_listed,
+    note_index,
+    refusal_of_move,
 )
-from reconciler.shell.git.errors import CheckoutBusy, GitError, LostRace
+from reconciler.shell.git.command import CheckoutBusy, GitError, LostRace
 from reconciler.shell.git.journal import NOTHING_MOVED, HeldEntry, StepUnfinished, journalled
 from reconciler.shell.git.objects import changed_files
 from reconciler.shell.git.publish import BranchMove, publish, publish_together
 from reconciler.shell.git.recovery import recover, unfinished
 from reconciler.shell.git.repository import Repository, check_branch
-from reconciler.shell.processes.durable import sync_places
-from reconciler.shell.processes.held_signals import held_signals
+from reconciler.shell.processes.limits import sync_places
+from reconciler.shell.processes.signals import held_signals
 
 
 @dataclass(frozen=True, slots=True)

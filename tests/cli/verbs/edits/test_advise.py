@@ -10,7 +10,7 @@ from ruamel.yaml import YAML
 
 from reconciler.audit.fleet.placed import placed_on
 from reconciler.audit.fleet.placed_objects import PlacedObjects
-from reconciler.rebalance.rebalancer_status import decode_record
+from reconciler.rebalance.rebalancer_files import decode_record
 from tests.builders import Body, deployment, path_of, text
 from tests.cli.history import answer
 from tests.shell.fleet import load_world, run_pass

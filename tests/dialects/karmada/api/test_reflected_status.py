@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from reconciler.dialects.karmada.api.work.reflected_status import reflected_status
-from reconciler.imports.wanted import Wanted
+from reconciler.dialects.karmada.api.work import reflected_status
+from reconciler.imports.importers import Wanted
 from reconciler.model.health import Health, health_of
 from tests.builders import Body, cluster, configuration, policy
 from tests.dialects.karmada.test_work_reports import aggregated, says, work

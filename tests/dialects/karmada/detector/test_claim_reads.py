@@ -9,8 +9,8 @@ from collections.abc import Callable
 import pytest
 
 from reconciler.core.reconcile import reconcile
-from reconciler.dialects.karmada.detector import claim_table
-from reconciler.dialects.karmada.detector.claim_table import ClaimTable
+from reconciler.dialects.karmada.detector import detect
+from reconciler.dialects.karmada.detector.detect import ClaimTable
 from reconciler.model.identity import ObjectKey
 from tests.builders import DYNAMIC, Body, cluster, deployment, policy, selector, taint
 from tests.dialects.recorded_reads import Changes, RememberedStory, after_the_change, overlook
@@ -90,7 +90,7 @@ def test_each_kind_of_read_is_needed(kind: str, monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize("kind", OWN)
 def test_what_a_workload_is_found_by_is_needed(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its name, and that of its binding."""
-    monkeypatch.setattr(claim_table, "_names", lambda _: ())
+    monkeypatch.setattr(detect, "_names", lambda _: ())
     monkeypatch.setattr(ClaimTable, "wanting", lambda *_: frozenset[ObjectKey]())
     warm, cold = after_the_change(OWN, kind)
 

@@ -7,12 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.dialects.karmada.api.policies import Policy, Template, decode_policy, template_of
-from reconciler.dialects.karmada.detector import known_policies
-from reconciler.dialects.karmada.detector.known_policies import KnownPolicies
-from reconciler.dialects.karmada.detector.policy_match import Policies
+from reconciler.dialects.karmada.api.policy import Policy, Template, decode_policy, template_of
+from reconciler.dialects.karmada.detector import policies as known_policies
+from reconciler.dialects.karmada.detector.policies import KnownPolicies, Policies
 from reconciler.model.identity import ObjectKey
-from reconciler.model.versioned import Versioned, patched
+from reconciler.model.remembered import Versioned, patched
 from reconciler.model.world import Manifest
 from tests.builders import Body, deployment, manifest, policy, selector
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.dialects.karmada.detector.selector_index import GroupedSelector, SelectorIndex
+from reconciler.dialects.karmada.detector.policies import GroupedSelector, SelectorIndex
 from reconciler.model.labels import LabelSelector, matches
 from tests.manifests.test_label_index import LABELS, SELECTORS
 

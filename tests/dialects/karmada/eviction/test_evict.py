@@ -6,9 +6,8 @@ from datetime import timedelta
 import pytest
 
 from reconciler.dialects.karmada.api.binding import Binding, decode_binding
-from reconciler.dialects.karmada.api.clusters import decode_cluster
-from reconciler.dialects.karmada.eviction.graceful_eviction import assess_tasks
-from reconciler.dialects.karmada.eviction.taint_manager import Action, evict
+from reconciler.dialects.karmada.api.cluster import decode_cluster
+from reconciler.dialects.karmada.eviction import Action, assess_tasks, evict
 from reconciler.model.moments import parse_moment
 
 NOW = parse_moment("2026-11-20T12:00:00Z")

@@ -6,12 +6,11 @@ from typing import cast
 
 import pytest
 
-from reconciler.core.asked.alone import AskedAlone
+from reconciler.core.asked import AskedAlone
 from reconciler.core.changes import Outcome
-from reconciler.core.memo import Memo
-from reconciler.core.reconcile import reconcile
-from reconciler.dialects.karmada.api.work.failover_behavior import StateRule
-from reconciler.dialects.karmada.eviction.state_preservation import StatePreservation
+from reconciler.core.reconcile import Memo, reconcile
+from reconciler.dialects.karmada.api.binding_spec import StateRule
+from reconciler.dialects.karmada.eviction import StatePreservation
 from reconciler.errors import UserError
 from reconciler.manifests.text.reader import read
 from reconciler.model.identity import ClusterName

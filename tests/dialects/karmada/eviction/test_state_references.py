@@ -2,9 +2,9 @@
 
 import pytest
 
-from reconciler.dialects.karmada.api.policies import decode_policy
-from reconciler.dialects.karmada.api.settings import Failover
-from reconciler.dialects.karmada.view.state_references import preserved_in_vain
+from reconciler.dialects.karmada.api.names import Failover
+from reconciler.dialects.karmada.api.policy import decode_policy
+from reconciler.dialects.karmada.view.references import preserved_in_vain
 from tests.builders import manifest, policy
 
 ON = Failover(state_preservation=True)

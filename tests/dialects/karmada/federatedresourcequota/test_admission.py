@@ -2,7 +2,7 @@
 
 import pytest
 
-from reconciler.dialects.karmada.api.quota.admission import refuse_quota
+from reconciler.dialects.karmada.api.quota import refuse_quota
 from tests.builders import Body, quota
 
 ASSIGNED = {"clusterName": "a", "hard": {"cpu": "2"}}

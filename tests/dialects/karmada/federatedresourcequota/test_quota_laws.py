@@ -5,12 +5,10 @@ from datetime import timedelta
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reconciler.core.asked.alone import AskedAlone
-from reconciler.core.divided.joined_outcomes import join_outcomes
-from reconciler.core.divided.pieces import divide, is_divisible
-from reconciler.core.memo import Memo
-from reconciler.core.reconcile import reconcile
-from reconciler.dialects.alone import DependsOnOthers
+from reconciler.core.asked import AskedAlone
+from reconciler.core.divided import divide, is_divisible, join_outcomes
+from reconciler.core.reconcile import Memo, reconcile
+from reconciler.dialects.contract import DependsOnOthers
 from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey
 from tests.builders import (

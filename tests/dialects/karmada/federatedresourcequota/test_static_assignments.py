@@ -1,7 +1,6 @@
 """Static assignments: what clusters get of a quota, and what their reports come to."""
 
-from reconciler.core.memo import Memo
-from reconciler.core.reconcile import reconcile
+from reconciler.core.reconcile import Memo, reconcile
 from reconciler.manifests.text.reader import read
 from reconciler.model.body import Body
 from reconciler.model.fields import mapping

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from reconciler.core.memo import Memo
-from reconciler.core.reconcile import reconcile
-from reconciler.manifests.taint_dates import TAINTS_ADDED_AT
+from reconciler.core.reconcile import Memo, reconcile
+from reconciler.manifests.admission import TAINTS_ADDED_AT
 from reconciler.model.body import Body
 from reconciler.model.fields import mapping, text
 from tests.builders import cluster, cluster_status, deployment, policy

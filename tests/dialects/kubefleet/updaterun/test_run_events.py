@@ -5,10 +5,9 @@ from typing import cast
 
 import pytest
 
-from reconciler.audit.history.upstream_events import happened
+from reconciler.audit.history.events import happened
 from reconciler.audit.previews.preview import preview
-from reconciler.core.message import commit_message
-from reconciler.core.progress import progress_in
+from reconciler.core.message import commit_message, progress_in
 from reconciler.core.reconcile import reconcile
 from reconciler.model.identity import ObjectKey
 from tests.builders import Body, after

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import cast
 
-from reconciler.core.memo import Memo
-from reconciler.core.reconcile import reconcile
+from reconciler.core.reconcile import Memo, reconcile
 from tests.builders import Body, after, configuration, deployment
 from tests.dialects.kubefleet.fleet import member, specs_of, states
 from tests.dialects.kubefleet.updaterun.staged import (

@@ -3,7 +3,7 @@
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from reconciler.shell.reading.kept.optional_table import OptionalTable
+from reconciler.shell.reading.tables import OptionalTable
 
 EACH = 40
 

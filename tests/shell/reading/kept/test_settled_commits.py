@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.core.asked.affected_objects import SettledWorld
+from reconciler.core.asked import SettledWorld
 from reconciler.core.dialects import KINDS
 from reconciler.library.fleet import FleetRepository
-from reconciler.model.repository_layout import RepositoryLayout
+from reconciler.model.identity import RepositoryLayout
 from reconciler.shell.git.repository import Repository
-from reconciler.shell.reading.document_cache import DocumentCache
+from reconciler.shell.reading.tables import DocumentCache
 from tests.builders import Body, cluster, configuration, deployment, path_of, policy, selector, text
 from tests.shell.repositories import NOW, Checkout, new_checkout
 

@@ -1,1 +1,0 @@
-"""Passes computed again, and held against what was committed."""

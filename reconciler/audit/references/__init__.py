@@ -1,1 +1,0 @@
-"""What manifests say of one another: names that name nothing, selectors that select nothing."""

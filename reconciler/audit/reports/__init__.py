@@ -1,1 +1,0 @@
-"""Findings as people and programs read them: one file a format, each a pure function to text."""

@@ -1,0 +1,72 @@
+"""The kinds that are read, as a table or for machines."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from reconciler.cli.kinds import NamedKind, merged, present_kinds, read_kinds
+from reconciler.cli.printing import print_json
+from reconciler.cli.tables import print_table
+from reconciler.cli.world import load_world
+from reconciler.errors import UsageError
+from reconciler.model.identity import RepositoryLayout
+
+
+def run(
+    directory: Path,
+    *,
+    output: str,
+    api_group: str | None,
+    namespaced: bool | None,
+    no_headers: bool,
+    at: str,
+    layout: RepositoryLayout,
+) -> int:
+    """Print the kinds."""
+    kinds = [
+        one
+        for one in _kinds(directory, at, layout)
+        if api_group in (None, one.id[0]) and namespaced in (None, one.namespaced)
+    ]
+    if output == "json":
+        print_json({"kinds": [_as_json(one) for one in kinds]})
+    elif output == "name":
+        for one in kinds:
+            click.echo(one.full_name)
+    elif kinds:
+        titles = ["NAME", "SHORTNAMES", "APIVERSION", "NAMESPACED", "KIND", "WRITTEN BY"]
+        print_table(titles, [_row(one) for one in kinds], headers=not no_headers)
+    else:
+        click.echo("there is no such kind", err=True)
+    return 0
+
+
+def _kinds(directory: Path, at: str, layout: RepositoryLayout) -> Sequence[NamedKind]:
+    """Return the kinds that are read, and those of the repository if there is one."""
+    try:
+        world = load_world(directory, at, layout)
+    except UsageError:
+        if at != "HEAD":
+            raise
+        return read_kinds()  # outside of a repository, or without any commit yet
+    return merged(read_kinds(), present_kinds(world))
+
+
+def _row(one: NamedKind) -> list[str]:
+    """Return the line of one kind."""
+    namespaced = str(one.namespaced).lower()
+    return [one.name, one.short_names, one.api_version, namespaced, one.id[1], one.writer]
+
+
+def _as_json(one: NamedKind) -> dict[str, object]:
+    """Return one kind for machines."""
+    return {
+        "name": one.name,
+        "shortNames": list(one.short),
+        "apiVersion": one.api_version,
+        "group": one.id[0],
+        "kind": one.id[1],
+        "namespaced": one.namespaced,
+        "writtenBy": one.writer,
+    }

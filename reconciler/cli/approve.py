@@ -1,0 +1,151 @@
+"""An approval that a person gives: its manifest, where it is put, and what it would move."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from reconciler.audit.named_object import find_object, spelled
+from reconciler.audit.previews.edits import put
+from reconciler.audit.previews.preview import look_ahead
+from reconciler.cli.delivery import commit_subject
+from reconciler.cli.new_manifests import check_read, open_base, print_manifest
+from reconciler.cli.previews import moment_in
+from reconciler.cli.progress import PASSES, doing
+from reconciler.core.dialects import DIALECTS
+from reconciler.dialects.view import Approval
+from reconciler.errors import UsageError
+from reconciler.manifests.identity import DEFAULT_NAMESPACE
+from reconciler.manifests.text.emitter import encode
+from reconciler.model.identity import ObjectKey, RepositoryLayout
+from reconciler.model.moments import format_moment
+from reconciler.model.text import shown
+from reconciler.model.world import World
+
+FOLDER = "approvals"
+MESSAGE = "approved with reconciler approve"
+
+
+def run(
+    directory: Path,
+    /,
+    *,
+    word: str,
+    stage: str | None,
+    message: str | None,
+    namespace: str | None,
+    base: str,
+    branch: str | None,
+    author: str | None,
+    dry_run: bool,
+    output: str,
+    layout: RepositoryLayout,
+) -> int:
+    """Write an approval, or show it; return the exit code."""
+    delivery, world = open_base(directory, base, branch, author, layout)
+    asking = _find(world, word, namespace or DEFAULT_NAMESPACE)
+    approval = _chosen(world, asking, stage)
+    if approval is None:
+        click.echo(_is_done(asking, stage), err=True)
+        return 0
+    path = _path(world, approval.key)
+    check_read(world, path)
+    if not dry_run:
+        delivery.check()
+        if branch is None and (directory / path).exists() and approval.key not in world.inputs:
+            raise UsageError(f'"{path}" exists; move it away, or approve on a --branch')
+    now = moment_in(world, None)
+    body = approval.manifest(message or MESSAGE, format_moment(now))
+    with doing(PASSES):
+        preview = look_ahead(world, put(world, {approval.key: body}), now)
+    said = "nothing is written (--dry-run)"
+    if not dry_run:
+        subject = commit_subject(f"Approve {approval.stage} of {asking.name}")
+        said = delivery.deliver({path: encode(body).encode()}, subject)
+    print_manifest(output, body, path, preview, base)
+    click.echo(said, err=True)
+    return 0
+
+
+def _find(world: World, word: str, namespace: str) -> ObjectKey:
+    """Return the object that asks for approval: by KIND/NAME, or by its name alone.
+
+    Raises:
+        UsageError: There is none, or several have the name.
+    """
+    kinds = [kind for dialect in DIALECTS for kind in sorted(dialect.approvable)]
+    if "/" in word:
+        key = find_object(world, word, namespace)
+        if key[:2] not in kinds:
+            names = ", ".join(kind for _, kind in kinds)
+            raise UsageError(f"nothing of {spelled(key)} can be approved; only of: {names}")
+        found = [key] if key in world.inputs else []
+    else:
+        places = ((kind, namespace if world.known.scopes[kind] else "") for kind in kinds)
+        keys = [ObjectKey(*kind, place, word) for kind, place in places]
+        found = [key for key in keys if key in world.inputs]
+    if not found:
+        raise UsageError(f"there is no {shown(word)} that could be approved")
+    if len(found) > 1:
+        raise UsageError(
+            f"{shown(word)} is ambiguous; name one of {', '.join(map(spelled, found))}"
+        )
+    return found[0]
+
+
+def _chosen(world: World, asking: ObjectKey, stage: str | None) -> Approval | None:
+    """Return what is to be approved: what is asked now, else the first of a stage that may come.
+
+    `None` stands for one that was approved already.
+
+    Raises:
+        UsageError: Nothing is asked, or there is no such stage.
+    """
+    view = next(one for one in DIALECTS if asking[:2] in one.approvable).view()
+    found: Sequence[Approval] = view.approvals(world, asking)
+    if asking not in world.outputs:
+        raise UsageError(f"no pass has seen {spelled(asking)} yet, so it cannot be approved")
+    if stage is not None:
+        of_stage = [one for one in found if one.stage == stage]
+        if not of_stage:
+            stages = ", ".join(dict.fromkeys(one.stage for one in found)) or "none"
+            raise UsageError(
+                f"{spelled(asking)} asks for no approval of {shown(stage)}; of: {stages}"
+            )
+        found = of_stage
+    open_ones = [one for one in found if not one.is_done]
+    asked = [one for one in open_ones if one.is_asked]
+    if asked or (stage is not None and open_ones):
+        return (asked or open_ones)[0]
+    if stage is not None:
+        return None
+    if any(one.is_asked for one in found):
+        return None  # by a file that no pass has seen yet
+    later = ", ".join(dict.fromkeys(one.stage for one in open_ones))
+    hint = f"; name a stage to approve it in advance: {later}" if later else ""
+    raise UsageError(f"{spelled(asking)} asks for no approval now{hint}")
+
+
+def _is_done(asking: ObjectKey, stage: str | None) -> str:
+    what = f"{stage} of {spelled(asking)}" if stage else f"what {spelled(asking)} asks for"
+    return f"{what} is approved already"
+
+
+def _path(world: World, key: ObjectKey) -> str:
+    """Return the file of an approval: that which says something else of it by now, or a new one.
+
+    Raises:
+        UsageError: That file holds other objects, too.
+    """
+    present = world.inputs.get(key)
+    if present is None:
+        scope = f"{key.namespace}/" if key.namespace else ""
+        return f"{FOLDER}/{scope}{key.name}.yaml"
+    path = present.origin.path
+    others = [k for k, one in world.inputs.items() if one.origin.path == path and k != key]
+    if others:
+        raise UsageError(
+            f"{path} has an approval of this name that counts for nothing, beside other objects; "
+            "take it out first"
+        )
+    return path

@@ -1,0 +1,68 @@
+"""Whose commit put an object where it is."""
+
+from pathlib import Path
+
+import click
+
+from reconciler.audit.fleet.placed import placed_on
+from reconciler.audit.history.decisions import Blame, blame_of
+from reconciler.audit.json_shapes import event_json, object_json
+from reconciler.audit.named_object import spelled
+from reconciler.cli.printing import print_json
+from reconciler.cli.progress import HISTORY, doing
+from reconciler.cli.selection import SEVERAL, AskedObject, open_subject
+from reconciler.cli.tables import print_table
+from reconciler.cli.world import by_whom, nothing_said
+from reconciler.library.subject import Subject
+from reconciler.model.moments import format_moment
+from reconciler.model.text import printable, short_id
+
+
+def run(directory: Path, asked: AskedObject) -> int:
+    """Print who put an object on each of its clusters."""
+    subject = open_subject(directory, asked)
+    placed = placed_on(subject.world, subject.key)
+    with doing(HISTORY):
+        found = blame_of(subject.events(first=SEVERAL), placed)
+    if asked.output == "json":
+        clusters = [_as_json(item) for item in found]
+        print_json({"object": object_json(subject.key), "clusters": clusters})
+    elif found:
+        _print(found)
+    if not found:
+        click.echo(_on_no_cluster(subject, asked.at), err=True)
+        return 1
+    return 0
+
+
+def _on_no_cluster(subject: Subject, at: str) -> str:
+    """Return that there is no commit to blame, or the one that took the object off its clusters."""
+    last = next((event for event in subject.events() if not event.after), None)
+    if last is None:
+        return nothing_said(subject, at)
+    short = short_id(last.commit.revision)
+    problem = "" if last.decision is None else last.decision.problem
+    facts = "; ".join(filter(None, (last.why, by_whom(last), problem)))
+    where = "is on no cluster" if last.after is not None else "is at an unknown place"
+    return printable(f"{spelled(subject.named)} {where} since {short} ({facts})")
+
+
+def _print(found: list[Blame]) -> None:
+    """Print a table, one cluster a row."""
+    rows = [
+        [
+            str(item.cluster),
+            str(item.replicas or "-"),
+            format_moment(item.event.at),
+            short_id(item.event.commit.revision),
+            item.event.why,
+            by_whom(item.event),
+        ]
+        for item in found
+    ]
+    print_table(["CLUSTER", "REPLICAS", "SINCE", "DECISION", "WHY", "BY"], rows)
+
+
+def _as_json(item: Blame) -> dict[str, object]:
+    """Return one cluster for machines."""
+    return {"cluster": str(item.cluster), "replicas": item.replicas, **event_json(item.event)}

@@ -1,0 +1,93 @@
+"""What the daemon needs, tried one by one."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from reconciler.cli.operation import Operation, read_secrets
+from reconciler.cli.options import Service, parse_author
+from reconciler.cli.printing import print_json
+from reconciler.cli.serving import open_branch
+from reconciler.cli.trust import Keys, open_trust, signing_key
+from reconciler.cli.world import fleet_of
+from reconciler.model.text import printable
+from reconciler.shell.daemon.checkup import Check, attempt, check_branches, check_git, check_private
+from reconciler.shell.passes.branches import Branch
+from reconciler.shell.passes.trust import Trust
+
+COLOURS = {"ok": "green", "warning": "yellow", "failed": "red"}
+
+
+def run(directory: Path, *, service: Service, keys: Keys, operation: Operation, output: str) -> int:
+    """Print how each check went; return the exit code."""
+    checks = list(_checks(directory, service, keys, operation))
+    if output == "json":
+        rows = [
+            {"name": one.name, "state": str(one.state), "found": one.found, "remedy": one.remedy}
+            for one in checks
+        ]
+        print_json({"checks": rows})
+    else:
+        for one in checks:
+            state = click.style(f"{one.state!s:8}", fg=COLOURS[one.state])
+            click.echo(f"{state} {one.name}: {printable(one.found)}")
+            if one.remedy:
+                click.echo(f"         {printable(one.remedy)}")
+    return 1 if any(one.state == "failed" for one in checks) else 0
+
+
+def _checks(directory: Path, service: Service, keys: Keys, operation: Operation) -> Iterator[Check]:
+    """Yield the checks, those that need nothing first."""
+    yield check_git()
+    yield attempt("author", lambda: str(parse_author(service.author)), "name --author 'N <E>'")
+    yield from _private(service, keys, operation)
+    yield attempt("secrets", lambda: _secrets(operation), "see docs/operations.md")
+    opened: list[Branch] = []
+
+    def opens() -> str:
+        opened.append(open_branch(directory, service))
+        return str(opened[0].repository.common_dir)
+
+    yield attempt("repository", opens, "name a checkout, or a remote and a folder for its mirror")
+    if not opened:
+        return
+    branch = opened[0]
+    fleet = fleet_of(directory, branch.repository, service.layout)
+    passes = fleet.passes(branch)
+
+    trusts: list[Trust] = []
+
+    def signs() -> str:
+        key = signing_key(keys.signing)
+        trust = open_trust(keys, key, branch.repository, passes.clock.now(), layout=service.layout)
+        trusts.extend(filter(None, [trust]))
+        checked = "all commits are decided from" if trust is None else "signatures are checked"
+        return f"{'commits are signed' if key else 'no key signs'}, {checked}"
+
+    yield attempt("keys", signs, "see docs/security.md, Signed commits")
+    trust = next(iter(trusts), None)
+    yield from check_branches(passes.branches, passes.loader, passes.clock, trust)
+
+
+def _private(service: Service, keys: Keys, operation: Operation) -> Iterator[Check]:
+    """Yield what is to be said of files with secrets."""
+    key = keys.signing.signing_key
+    files = [
+        service.access.credential_file,
+        service.access.ssh_key_file,
+        operation.page.page_token_file,
+        operation.webhook_secret_file,
+        operation.report_token_file,
+        operation.report_secret_file,
+        Path(key) if key and keys.signing.signing_format == "ssh" else None,
+    ]
+    for file in files:
+        if file is not None and file.suffix != ".pub":
+            yield check_private("permissions", file)
+
+
+def _secrets(operation: Operation) -> str:
+    """Return how many secrets can be read."""
+    number = len(read_secrets(operation).texts)
+    return f"{number} secret{'s' if number != 1 else ''} can be read"

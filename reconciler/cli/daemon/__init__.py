@@ -1,1 +1,0 @@
-"""What a verb that serves a branch is made of."""

@@ -1,0 +1,171 @@
+"""The words of `drain` as edits of clusters and new evictions, and what is left on clusters."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from reconciler.audit.named_object import spelled
+from reconciler.audit.previews.edits import cluster_views
+from reconciler.cli.cordon import clusters_asked
+from reconciler.cli.edits import Edit, EditOptions, NewObject, ObjectEdit, edit_objects
+from reconciler.cli.progress import PASSES, doing
+from reconciler.core.inputs.world import faces_of
+from reconciler.errors import UsageError
+from reconciler.manifests.edits.changes import cordon_steps
+from reconciler.model.identity import ClusterName, ObjectKey
+
+if TYPE_CHECKING:
+    from reconciler.audit.fleet.left_on_clusters import LeftOnCluster
+    from reconciler.model.world import World
+
+
+FOLDER = "evictions"
+TITLES = ("NAMESPACE", "OBJECT", "REPLICAS", "GOES", "WHY IT IS THERE")
+NEVER, NONE = "not by itself", "-"
+
+
+def drain(directory: Path, /, *, words: Sequence[str], selector: str | None, **options: Any) -> int:
+    """Write what empties clusters; return the exit code."""
+    chosen, views = clusters_asked(words, selector), cluster_views()
+    found: list[ObjectKey] = []
+
+    def wanted(world: "World") -> list[Edit]:
+        edits: list[Edit] = []
+        for key in chosen(world):
+            draining = views[key.group, key.kind].draining()
+            found.append(key)
+            edits.append(
+                ObjectEdit(
+                    key=key,
+                    steps=cordon_steps(world.inputs[key].body, draining.taint),
+                    becomes="drained",
+                    is_already="is drained already",
+                )
+            )
+            for face in faces_of(world, key):
+                asked = (
+                    views[face.group, face.kind].draining().requests(world, ClusterName(key.name))
+                )
+                edits += (
+                    NewObject(key=name, path=f"{FOLDER}/{name.name}.yaml", body=body)
+                    for name, body in asked
+                )
+        return edits
+
+    def subject(_: str) -> str:
+        return f"Drain {', '.join(f'{key.kind.lower()}/{key.name}' for key in found)}"
+
+    def told(merged: "World") -> list[str]:
+        return [line for one in _left(merged, found) for line in _shortcomings(one)]
+
+    return edit_objects(directory, EditOptions(**options), wanted, subject, told)
+
+
+def drain_status(
+    directory: Path,
+    /,
+    *,
+    words: Sequence[str],
+    selector: str | None,
+    output: str,
+    dry_run: bool,
+    branch: str | None,
+    author: str | None,
+    layout: Any,
+) -> int:
+    """Print what is left on clusters; return 0 if that is nothing."""
+    from reconciler.cli.printing import print_json
+    from reconciler.cli.world import load_world
+
+    if dry_run or branch is not None or author is not None:
+        raise UsageError("--status writes nothing; leave out --dry-run, --branch and --author")
+    chosen = clusters_asked(words, selector)
+    world = load_world(directory, "HEAD", layout)
+    left = _left(world, chosen(world))
+    if output == "json":
+        print_json({"clusters": [_as_json(world, one) for one in left]})
+    else:
+        for number, one in enumerate(left):
+            if number:
+                click.echo()
+            _print(world, one)
+    return 1 if any(one.left for one in left) else 0
+
+
+def _left(world: "World", clusters: Sequence[ObjectKey]) -> "list[LeftOnCluster]":
+    """Return what is left on clusters from the next pass on."""
+    from reconciler.audit.fleet.left_on_clusters import left_on
+    from reconciler.cli.previews import moment_in
+
+    with doing(PASSES):
+        return left_on(world, clusters, moment_in(world, None))
+
+
+def _shortcomings(one: "LeftOnCluster") -> list[str]:
+    """Return a line for each object that a drain leaves there, or that nothing replaces."""
+    lines, name = [], one.cluster.name
+    for left in one.left:
+        if left.at is None:
+            lines.append(f"stays on {name}: {spelled(left.key)}, since {left.why}")
+        elif left.lost:
+            what = f"{left.lost} of its replicas" if left.replicas else f"its place on {name}"
+            lines.append(f"not replaced: {spelled(left.key)} loses {what}")
+    return ["", *lines] if lines else []
+
+
+def _print(world: "World", one: "LeftOnCluster") -> None:
+    """Print a cluster, and what is left there."""
+    from reconciler.cli.tables import print_table
+    from reconciler.model.moments import format_moment
+    from reconciler.model.text import printable
+
+    name = spelled(one.cluster)
+    count = f"{len(one.left)} object{'' if len(one.left) == 1 else 's'}"
+    if not one.left:
+        drained = "is drained" if one.drained else "is not drained, but nothing is on it"
+        click.echo(printable(f"{name} {drained}" + (": nothing is left" if one.drained else "")))
+        return
+    state = "is being drained" if one.drained else "is not drained"
+    click.echo(printable(f"{name} {state}: {count} left"))
+    rows = [
+        (
+            left.key.namespace or NONE,
+            _called(world, left.key),
+            str(left.replicas) if left.replicas else NONE,
+            NEVER if left.at is None else format_moment(left.at),
+            left.why,
+        )
+        for left in one.left
+    ]
+    stuck = [n for n, left in enumerate(one.left) if left.at is None]
+    print_table(TITLES, rows, bad=stuck if one.drained else ())
+
+
+def _called(world: "World", key: ObjectKey) -> str:
+    """Return what people call an object that a decision bears: the workload, if it has one."""
+    from reconciler.audit.fleet.placed import named
+
+    shown = named(world, key)
+    return f"{shown.kind.lower()}/{shown.name}"
+
+
+def _as_json(world: "World", one: "LeftOnCluster") -> dict[str, object]:
+    from reconciler.audit.json_shapes import object_json
+    from reconciler.model.moments import format_moment
+
+    return {
+        "cluster": object_json(one.cluster),
+        "drained": one.drained,
+        "left": [
+            {
+                "object": object_json(left.key),
+                "called": _called(world, left.key),
+                "replicas": left.replicas,
+                "goes": None if left.at is None else format_moment(left.at),
+                "why": left.why,
+            }
+            for left in one.left
+        ],
+    }

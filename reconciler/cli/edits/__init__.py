@@ -1,1 +1,0 @@
-"""Edits of people's files, written or only tried: demands, suspensions, imports."""

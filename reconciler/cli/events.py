@@ -1,0 +1,175 @@
+"""Events of the objects of a repository, as a table or for machines."""
+
+import sys
+from collections.abc import Sequence
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+import click
+
+from reconciler.audit.fleet.placed import is_present
+from reconciler.audit.history.events import Happening
+from reconciler.audit.json_shapes import coming_json, object_json
+from reconciler.audit.named_object import near, spelled
+from reconciler.audit.previews.foresight import Coming
+from reconciler.cli.event_reader import EventReader
+from reconciler.cli.printing import coming_for, coming_in, coming_lines, print_json, print_json_line
+from reconciler.cli.progress import HISTORY, doing
+from reconciler.cli.tables import print_table
+from reconciler.cli.world import note_if_empty, open_revisions
+from reconciler.core.dialects import KINDS
+from reconciler.core.message import RUNS
+from reconciler.errors import UsageError
+from reconciler.library.subject import Subject, subject_at
+from reconciler.manifests.columns import duration
+from reconciler.model.identity import ObjectKey, RepositoryLayout
+from reconciler.model.moments import format_moment
+from reconciler.model.text import short_id
+from reconciler.shell.daemon.watch import Wakeups
+from reconciler.shell.git.history import resolve_revision
+from reconciler.shell.reading.revisions import GitRevisions
+from reconciler.shell.resources import SystemClock
+
+
+class PrintEvents(Protocol):
+    """Prints events as they come, below their titles or not."""
+
+    def __call__(self, found: Sequence[Happening], *, headers: bool) -> None:
+        """Print them."""
+
+
+def run(
+    directory: Path,
+    *,
+    word: str | None,
+    namespace: str,
+    output: str,
+    watch: bool,
+    since: str | None,
+    limit: int,
+    warnings: bool,
+    branch: str | None,
+    poll_seconds: float,
+    layout: RepositoryLayout,
+) -> int:
+    """Print events, and go on with those that come if that is asked for."""
+    revisions = open_revisions(directory, layout)
+    repository = revisions.repository
+    name = branch or (repository.head_branch() if watch else None)
+    head = resolve_revision(repository, "HEAD") if name is None else repository.resolve(name)
+    after = None if since is None else resolve_revision(repository, since)
+    also = KINDS.removable | RUNS
+    subject = None if word is None else subject_at(revisions, head, word, namespace, also=also)
+    key = None if subject is None else subject.key
+    reader = EventReader(revisions, key, warnings=warnings)
+    with doing(HISTORY):
+        found, older = reader.read(head, after, limit)
+    if older:
+        click.echo(f"older events exist; --limit 0 shows all, not only {limit}", err=True)
+    coming = () if watch or since else _coming(revisions, head, key)
+    lines = watch and output == "json"
+    wide = output == "wide"
+    if output != "json" or lines:
+        _print(found, lines=lines, wide=wide, headers=True)
+    else:
+        told = [coming_json(one) for one in coming]
+        print_json({"events": [_as_json(item) for item in found], "coming": told})
+    if output != "json":
+        _print_coming(coming)
+    if not found and not watch:
+        if subject is not None:
+            _refuse_unknown(subject)
+        note_if_empty(directory, revisions.loader.load(head))
+        click.echo("no event", err=True)
+    if watch and name is not None:
+        sys.stdout.flush()
+        print_new = partial(_print, lines=lines, wide=wide)
+        _follow(reader, name, head, print_new, poll_seconds=poll_seconds, headers=not found)
+    return 0
+
+
+def _coming(revisions: GitRevisions, head: str, key: ObjectKey | None) -> tuple[Coming, ...]:
+    """Return what is coming for an object, for all if none is named."""
+    world = revisions.loader.load(head)
+    return coming_in(world) if key is None else coming_for(world, {key})
+
+
+def _print_coming(found: Sequence[Coming]) -> None:
+    """Print what is coming, below the events."""
+    if found:
+        click.echo("\n".join(("", *coming_lines(found))))
+
+
+def _refuse_unknown(subject: Subject) -> None:
+    """Raise if an object without events is not there, nor ever was."""
+    world, named = subject.world, subject.named
+    if any(is_present(world, key) for key in (named, subject.key)) or any(
+        subject.touching(whole=False)
+    ):
+        return
+    raise UsageError(f"there is no {spelled(named)}, and there never was{near(world, named)}")
+
+
+def _follow(
+    reader: EventReader,
+    branch: str,
+    head: str,
+    print_new: "PrintEvents",
+    *,
+    poll_seconds: float,
+    headers: bool,
+) -> None:
+    """Print the events of each commit that comes, until interrupted."""
+    with Wakeups(reader.repository.common_dir, poll_seconds=poll_seconds) as wakeups:
+        while True:
+            new = reader.repository.resolve(branch)
+            if new != head:
+                found, _ = reader.read(new, head)
+                head = new
+                print_new(found, headers=headers)
+                headers = headers and not found
+                sys.stdout.flush()
+            if not wakeups.wait():
+                return
+
+
+def _print(found: Sequence[Happening], *, lines: bool, wide: bool, headers: bool) -> None:
+    """Print events as a table, or one a line for machines."""
+    if lines:
+        for item in found:
+            print_json_line(_as_json(item))
+    elif found:
+        now = SystemClock().now()
+        source = ["SOURCE"] if wide else []
+        titles = ["LAST SEEN", "TYPE", "REASON", "OBJECT", *source, "MESSAGE", "COMMIT"]
+        rows = [_row(item, now, wide=wide) for item in found]
+        print_table(titles, rows, headers=headers)
+
+
+def _row(item: Happening, now: datetime, *, wide: bool) -> list[str]:
+    """Return one event."""
+    scope = f"{item.key.namespace}/" if item.key.namespace else ""
+    return [
+        duration(now - item.at),
+        item.told.type,
+        item.told.reason,
+        f"{scope}{item.key.name}",
+        *([item.told.source] if wide else []),
+        item.told.message,
+        short_id(item.commit.revision),
+    ]
+
+
+def _as_json(item: Happening) -> dict[str, object]:
+    """Return one event for machines."""
+    return {
+        "at": format_moment(item.at),
+        "type": item.told.type,
+        "reason": item.told.reason,
+        "object": object_json(item.key),
+        "message": item.told.message,
+        "source": item.told.source,
+        "commit": item.commit.revision,
+    }

@@ -1,0 +1,104 @@
+"""Objects of a kind or of some names, once or as they change."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import click
+
+from reconciler.audit.named_object import near
+from reconciler.cli.get_output import print_found, print_kinds
+from reconciler.cli.get_part import find_in_part
+from reconciler.cli.get_watch import Watch
+from reconciler.cli.kinds import AskedKind, asked_kinds
+from reconciler.cli.kinds import kinds_present as present_kinds
+from reconciler.cli.options import is_template
+from reconciler.cli.selection import ObjectSelection, Query, matching, named_key, where_looked
+from reconciler.cli.world import fleet_of, note_if_empty
+from reconciler.core.dialects import CLUSTERS
+from reconciler.errors import UsageError
+from reconciler.model.identity import ObjectKey, RepositoryLayout
+from reconciler.model.world import World
+from reconciler.shell.git.history import resolve_revision
+from reconciler.shell.git.repository import Repository
+from reconciler.shell.reading.sources import branch_files
+
+
+def run(
+    directory: Path,
+    query: Query,
+    *,
+    watch: bool,
+    watch_events: bool,
+    branch: str | None,
+    at: str | None,
+    poll_seconds: float,
+    layout: RepositoryLayout,
+) -> int:
+    """Print objects, and go on with those that change if that is asked for."""
+    query.check()
+    if watch and (at is not None or not query.words):
+        raise UsageError("--watch follows a branch: give it a KIND, and no --at")
+    if watch and is_template(query.output):
+        raise UsageError("--watch prints tables, names, yaml or json; leave the template out")
+    repository = Repository.open(directory)
+    name = branch or (repository.head_branch() if watch else None)
+    fleet = fleet_of(Path(), repository, layout)
+    head = _revision(repository, name, at)
+    if query.words and not watch and query.output != "wide":
+        part = find_in_part(fleet.parts, head, query)
+        if part is not None:
+            print_found(part.world, part.objects, query, None)
+            return 0
+    loader = fleet.revisions.loader
+    world = loader.load(head)
+    note_if_empty(directory, world)
+    if not query.words:
+        return print_kinds(world, query)
+    asked = asked_kinds(world.known, present_kinds(world), query.words, across=True)
+    found = matching(world, asked, query)
+    missing = say_what_is_missing(world, found, query)
+    if watch and name is not None:
+        Watch(repository, loader, name, asked, query, watch_events).run(poll_seconds)
+        return 0
+    wide = branch_files(repository, world) if query.output == "wide" else None
+    print_found(world, found, query, wide)
+    return 1 if missing else 0
+
+
+def _revision(repository: Repository, branch: str | None, at: str | None) -> str:
+    """Return the commit to look at: a revision, or the head of a branch."""
+    if at is not None:
+        return resolve_revision(repository, at)
+    return repository.head() if branch is None else repository.resolve(branch)
+
+
+def say_what_is_missing(
+    world: World, found: Mapping[AskedKind, Sequence[ObjectKey]], query: ObjectSelection
+) -> bool:
+    """Say what is not there; return whether any of it was named."""
+    named = [one for one in found if one.name and not found[one]]
+    for one in named:
+        hint = near(world, named_key(world, one, query.namespace))
+        click.echo(
+            f"no {one.word} named {one.name}{where_looked(world, one, query)}{hint}", err=True
+        )
+    if not named and not any(found.values()):
+        first, *_ = found
+        what = ", ".join(dict.fromkeys(one.word for one in found))
+        hint = _other_clusters(world, first)
+        click.echo(f"no {what}{where_looked(world, first, query)}{hint}", err=True)
+    return bool(named)
+
+
+def _other_clusters(world: World, asked: AskedKind) -> str:
+    """Return the clusters of other APIs, where those of one are asked for."""
+    if asked.kind not in CLUSTERS:
+        return ""
+    there = Counter(key.kind for key in world.inputs if (key.group, key.kind) in CLUSTERS)
+    listed = ", ".join(
+        f"{count} {found.lower()}{'s' if count != 1 else ''}"
+        for found, count in sorted(there.items())
+    )
+    seen = "its API sees" if asked.kind in world.projected else "there are"
+    return f"; {seen} {listed}, see top clusters" if listed else ""

@@ -1,0 +1,394 @@
+"""What `reconciler import` does: read, plan, adopt, print, and put the files where they go.
+
+The files go into a checkout, onto a new branch, or, with `--remote`, onto a branch of a remote:
+there with a lease, and again if the branch moved.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from reconciler.cli.delivery import Delivery, commit_author
+from reconciler.cli.edits import edited_world
+from reconciler.cli.options import RemoteAccess, here
+from reconciler.cli.trust import SigningOptions, signing_key
+from reconciler.errors import UsageError
+from reconciler.model.identity import RepositoryLayout
+from reconciler.model.text import short_id
+from reconciler.shell.git.repository import Repository
+
+if TYPE_CHECKING:
+    from reconciler.cli.edits import Files
+    from reconciler.cli.import_source import Export
+    from reconciler.core.inputs.validation import Rules
+    from reconciler.imports.adoption import Adoption
+    from reconciler.imports.export import LiveObject
+    from reconciler.imports.importers import Wanted
+    from reconciler.imports.plan import Absence, ImportedObject
+    from reconciler.model.body import Body
+    from reconciler.model.identity import ObjectKey
+    from reconciler.model.world import World
+    from reconciler.shell.git.remotes.mirror import Mirror
+
+
+PROPAGATED, NONE = "propagated", "none"
+"""Words of --workloads that are no types."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportOptions:
+    """What a person asked for, by the names of the options."""
+
+    directory: Path
+    sources: tuple[str, ...]
+    context: str | None
+    kubeconfig: Path | None
+    namespace: str
+    timeout_seconds: float
+    cluster: str
+    workloads: tuple[str, ...]
+    adopt: bool
+    tolerance: int
+    dry_run: bool
+    check_switch: bool
+    host_context: str | None
+    output: str
+    branch: str | None
+    author: str | None
+    remote: str | None
+    access: RemoteAccess
+    signing: SigningOptions
+    layout: RepositoryLayout
+
+    def check(self) -> None:
+        """Refuse what does not go together."""
+        from reconciler.model.text import SUBDOMAIN_RULE, is_subdomain, shown
+
+        if bool(self.sources) == (self.context is not None):
+            raise UsageError("name files, folders or - for standard input, or give --context NAME")
+        if self.remote is not None and self.branch is None:
+            raise UsageError("--remote needs --branch: the branch of it that gets the commit")
+        signing = ("--signing-key",) if self.signing.signing_key else ()
+        if self.remote is None and (unused := (*self.access.files, *signing)):
+            raise UsageError(f"{unused[0]} goes with --remote, where it is used")
+        if self.cluster and not is_subdomain(self.cluster):
+            raise UsageError(f"--cluster is {shown(self.cluster)}, it must be {SUBDOMAIN_RULE}")
+        if NONE in self._words and len(self._words) > 1:
+            raise UsageError("--workloads none goes with no other type")
+        if self.cluster and PROPAGATED in self._words:
+            raise UsageError(
+                "--workloads propagated asks a control plane; --cluster names a member of one"
+            )
+        if self.cluster and self.adopt:
+            raise UsageError("--adopt takes over a control plane; --cluster names a member of one")
+        self._check_question()
+
+    def _check_question(self) -> None:
+        """Refuse what does not go together with a question that writes nothing."""
+        if self.host_context is not None and not self.check_switch:
+            raise UsageError("--host-context goes with --check, which looks at what runs the hub")
+        given = {
+            "--adopt": self.adopt,
+            "--branch": self.branch is not None,
+            "--cluster": bool(self.cluster),
+            "--remote": self.remote is not None,
+        }
+        refused = next((name for name, is_given in given.items() if is_given), None)
+        if self.check_switch and refused is not None:
+            raise UsageError(f"--check writes nothing, and {refused} says how to write")
+
+    @property
+    def types(self) -> frozenset[str]:
+        """The types of workloads, in lower case, without the words that are none."""
+        return self._words - {PROPAGATED, NONE}
+
+    @property
+    def takes_propagated(self) -> bool:
+        """Whether what is meant for clusters is taken; decisions are of no use without that."""
+        meant = self.adopt or self.check_switch
+        return PROPAGATED in self._words or (meant and not self._words)
+
+    @property
+    def _words(self) -> frozenset[str]:
+        found = (word.strip().lower() for words in self.workloads for word in words.split(","))
+        return frozenset(found) - {""}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportResult:
+    """What an import comes to: each object, the state, and every file to write."""
+
+    objects: "tuple[ImportedObject, ...]"
+    adoption: "Adoption | None"
+    export: "Export"
+    files: Mapping[str, bytes]
+
+    @property
+    def code(self) -> int:
+        """The exit code: 1 if something could not be imported."""
+        failed = any(one.became == "failed" for one in self.objects)
+        return 1 if failed or self.export.problems else 0
+
+
+def compute(options: ImportOptions, world: "World", content: "Files") -> ImportResult:
+    """Return what an import into a world comes to."""
+    from reconciler.core.dialects import KINDS
+    from reconciler.core.inputs.admissions import ADMISSIONS
+    from reconciler.core.inputs.validation import Rules
+    from reconciler.imports.importers import with_rooms
+    from reconciler.imports.plan import Absence, decisions_among, plan_import
+    from reconciler.shell.resources import load_schemas
+
+    export = export_of(options, world)
+    live = with_rooms(export.live, world, options.cluster)
+    wanted = wanted_of(options, live, export)
+    schemas = load_schemas()
+    rules = Rules(schemas, ADMISSIONS, KINDS)
+    plan = plan_import(world, content, live, wanted, rules)
+    files, adoption = dict(plan.files), None
+    if options.adopt:
+        outputs = Rules(schemas, {}, KINDS, status_only=True)
+        absence = Absence({one.key: one for one in plan.objects}, wanted)
+        adoption, state = _adopt(plan.world, decisions_among(live), outputs, absence)
+        files |= state
+    return ImportResult(objects=plan.objects, adoption=adoption, export=export, files=files)
+
+
+def wanted_of(options: ImportOptions, live: "Sequence[LiveObject]", export: "Export") -> "Wanted":
+    """Return what a person wants of an export.
+
+    Args:
+        options: What was asked for.
+        live: The objects of the export.
+        export: What else is known of it.
+    """
+    from reconciler.imports.importers import Wanted
+    from reconciler.imports.plan import propagated_in, reserved_in
+
+    objects = {one.key: one.body for one in live}
+    return Wanted(
+        cluster=options.cluster,
+        workloads=options.types,
+        propagated=propagated_in(objects) if options.takes_propagated else None,
+        reserved=reserved_in(objects),
+        tolerance_percent=options.tolerance,
+        adopt=options.adopt or options.check_switch,
+        listed=frozenset(export.listed),
+    )
+
+
+def _adopt(
+    world: "World", live: "Mapping[ObjectKey, Body]", rules: "Rules", absence: "Absence"
+) -> "tuple[Adoption, dict[str, bytes]]":
+    """Return what is adopted, and its files."""
+    from reconciler.imports.adoption import adopt
+    from reconciler.imports.plan import written
+    from reconciler.manifests.paths import output_path
+
+    adoption = adopt(world, live, next_moment(world), rules, absence)
+    root = world.output_root
+    files = {output_path(root, k): written(body) for k, body in adoption.outputs.items()}
+    return adoption, files | {path: text.encode() for path, text in adoption.contents.items()}
+
+
+def next_moment(world: "World") -> datetime:
+    """Return the present moment, but for a clock that is behind: then the first after a pass."""
+    from reconciler.core.record import last_pass
+    from reconciler.shell.resources import SystemClock
+
+    last, clock = last_pass(world.outputs), SystemClock().now()
+    return clock if last is None else max(clock, last.at + timedelta(seconds=1))
+
+
+def export_of(options: ImportOptions, world: "World") -> "Export":
+    """Return the live objects."""
+    from reconciler.cli.import_source import ask_kubectl, read_files
+    from reconciler.shell.processes.kubectl import Kubectl
+
+    if options.context is None:
+        return read_files(options.sources, here(), world)
+    kubectl = Kubectl(
+        context=options.context,
+        kubeconfig=options.kubeconfig,
+        namespace=options.namespace,
+        timeout_seconds=options.timeout_seconds,
+    )
+    return ask_kubectl(
+        kubectl,
+        world,
+        cluster=options.cluster,
+        workloads=sorted(options.types),
+        adopt=options.adopt or options.check_switch,
+        propagated=options.takes_propagated,
+        controllers=options.check_switch,
+    )
+
+
+def message_of(options: ImportOptions, result: ImportResult, like: str) -> str:
+    """Return the message of the commit: a subject, and the state that it adopts as a trailer.
+
+    `like` is a git id, whose format blob ids have.
+    """
+    from reconciler.core.message import LONGEST_SUBJECT, plain
+
+    source = options.context or "an export"
+    what = f"Import what {options.cluster} reports" if options.cluster else f"Import {source}"
+    subject = plain(f"Adopt {source}" if options.adopt else what)[:LONGEST_SUBJECT]
+    trailer = adopting(options, result, like)
+    return f"{subject}\n\n{trailer}\n" if trailer else subject
+
+
+def adopting(options: ImportOptions, result: ImportResult, like: str) -> str:
+    """Return the trailer by which `verify` knows the commit that adopts, `""` if none does."""
+    from reconciler.audit.proof import ADOPTED, state_digest
+    from reconciler.manifests.paths import blob_id
+
+    state = {path: data for path, data in result.files.items() if options.layout.is_output(path)}
+    if not state:
+        return ""
+    known = state_digest((path, blob_id(data, like=like)) for path, data in state.items())
+    return f"{ADOPTED}: {known}"
+
+
+def print_result(options: ImportOptions, result: ImportResult) -> None:
+    """Print what an import comes to."""
+    from reconciler.cli.import_report import import_json, print_text
+    from reconciler.cli.printing import print_json
+
+    if options.output == "json":
+        written = [] if options.dry_run else sorted(result.files)
+        print_json(import_json(result.objects, result.adoption, result.export, written))
+    else:
+        print_text(result.objects, result.adoption, result.export)
+
+
+def run(directory: Path, /, **asked: Any) -> int:
+    """Import what is asked for; return the exit code."""
+    options = ImportOptions(directory=directory, **asked)
+    options.check()
+    if options.check_switch:
+        from reconciler.cli.import_report import check_here
+
+        return check_here(options)
+    if options.remote is not None:
+        return import_and_push(options)
+    return import_here(options)
+
+
+def import_here(options: ImportOptions) -> int:
+    """Import into the files of the checkout, or onto a new branch."""
+    repository = Repository.open(options.directory)
+    delivery = Delivery(
+        directory=options.directory,
+        repository=repository,
+        base=_base(repository, options),
+        branch=options.branch,
+        author=options.author,
+    )
+    delivery.check()
+    world, content = edited_world(delivery, options.layout)
+    result = compute(options, world, content)
+    said = "nothing that counts has changed"
+    if result.files:
+        said = f"nothing is written (--dry-run); {len(result.files)} files would be"
+        if not options.dry_run:
+            said = delivery.deliver(result.files, message_of(options, result, delivery.base))
+            said += _how_to_commit(options, result, delivery.base)
+    print_result(options, result)
+    click.echo(said, err=True)
+    return result.code
+
+
+def _how_to_commit(options: ImportOptions, result: ImportResult, base: str) -> str:
+    """Return how to commit what is adopted into the checkout, so that `verify` knows it."""
+    trailer = adopting(options, result, base) if options.branch is None else ""
+    return f"\ncommit them with: git commit --trailer '{trailer}'" if trailer else ""
+
+
+def _base(repository: Repository, options: ImportOptions) -> str:
+    """Return the commit that is imported onto, `""` if there is none yet."""
+    found = repository.find(repository.head_branch())
+    if found is None and (options.adopt or options.branch is not None):
+        raise UsageError(
+            "the repository has no commit yet; make one first: git commit --allow-empty -m Start"
+        )
+    return found or ""
+
+
+ATTEMPTS = 5  # each computes everything again
+
+
+def import_and_push(options: ImportOptions) -> int:
+    """Import onto a branch of a remote, and push it as a fast-forward of what was read.
+
+    Raises:
+        UsageError: The remote has no such branch.
+        LostRace: Others pushed each time.
+    """
+    from reconciler.cli.serving import default_mirror
+    from reconciler.shell.git.command import LostRace
+    from reconciler.shell.git.remotes.mirror import Mirror
+
+    remote = options.remote or ""
+    own = default_mirror(remote).with_suffix(".import.git")  # a daemon may have the other one
+    access, seconds = options.access.read(), options.access.remote_timeout_seconds
+    with Mirror.open(remote, own, access=access, timeout_seconds=seconds) as mirror:
+        mirror.recover()  # no pass runs in this one, and does it
+        for attempt in range(ATTEMPTS):
+            try:
+                result, said = _attempt(options, mirror)
+                break
+            except LostRace:
+                if attempt + 1 == ATTEMPTS:
+                    raise
+    print_result(options, result)
+    click.echo(said, err=True)
+    return result.code
+
+
+def _attempt(options: ImportOptions, mirror: "Mirror") -> tuple[ImportResult, str]:
+    """Read the branch, import, commit and push once."""
+    from reconciler.cli.edits import committed_world
+    from reconciler.cli.options import parse_author
+    from reconciler.core.changes import WriteFile
+    from reconciler.core.message import CommitPurpose, Purpose
+    from reconciler.shell.git.commits import write_commit
+    from reconciler.shell.git.signing import CommitSigning
+    from reconciler.shell.resources import SystemClock
+
+    branch, repository = options.branch or "", mirror.repository
+    head = mirror.fetch(branch)
+    if head is None:
+        raise UsageError(f'the remote has no branch "{branch}"; push one first')
+    delivery = Delivery(
+        directory=options.directory,
+        repository=repository,
+        base=head,
+        branch=branch,
+        author=options.author,
+    )
+    world, content = committed_world(delivery, options.layout)
+    result = compute(options, world, content)
+    if not result.files:
+        return result, "nothing that counts has changed"
+    if options.dry_run:
+        return result, f"nothing is pushed (--dry-run); {len(result.files)} files would be"
+    with repository.held:
+        commit = write_commit(
+            repository,
+            [WriteFile(path, data.decode()) for path, data in sorted(result.files.items())],
+            parent=head,
+            message=message_of(options, result, head),
+            at=SystemClock().now(),
+            author=parse_author(options.author or commit_author(repository)),
+            signing=CommitSigning.by(
+                signing_key(options.signing),
+                CommitPurpose(Purpose.REPORTS, branch, repository.prefix),
+            ),
+        )
+        mirror.push(branch, old=head, new=commit)
+    return result, f"{len(result.files)} files are pushed to {branch} ({short_id(commit)})"

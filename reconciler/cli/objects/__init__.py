@@ -1,1 +1,0 @@
-"""Objects as words name them, and as tables show them."""

@@ -1,0 +1,369 @@
+"""Options of the daemon's operation: the listener, receivers of its reports, the page, the roots.
+
+Secrets are in files or in the environment, never in arguments, which all can read. The page is for
+those who know a token, and those whom a proxy lets in. The options of roots say which roots of a
+repository are served, and who computes their passes.
+"""
+
+import ipaddress
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from reconciler.cli.options import Option, gathered
+from reconciler.errors import UsageError
+from reconciler.shell.http.page_access import PageAccess
+from reconciler.shell.http.trusted_proxies import Network
+
+if TYPE_CHECKING:
+    from reconciler.shell.git.command import HiddenTexts
+    from reconciler.shell.renewed_secret import RenewedSecret
+
+
+MOST_AT_ONCE = 2  # secrets of webhooks
+SHORTEST_SECRET = 16  # characters; forges generate longer ones
+LONGEST_SECRET_BYTES = 16 * 1024
+
+
+def secret_option(name: str, variable: str, says: str) -> Option:
+    """Return the option that names the file of a secret; `variable` may hold it instead."""
+    return click.option(
+        name,
+        metavar="FILE",
+        envvar=f"{variable}_FILE",
+        type=click.Path(path_type=Path),
+        help=f"{says}  [or: ${variable}]",
+    )
+
+
+def read_secret(option: str, file: Path | None, variable: str) -> str:
+    """Return the secret of a file, or else of the environment, `""` if neither is set.
+
+    Line ends around it do not count.
+    """
+    if file is None:
+        secret, where = os.environ.get(variable, ""), f"${variable}"
+        if not secret:
+            return ""
+    else:
+        where = f'{option} "{file}"'
+        try:
+            with file.open(encoding="utf-8") as stream:
+                secret = stream.read(LONGEST_SECRET_BYTES)
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+            raise UsageError(f"{where} cannot be read: {reason}") from None
+    secret = secret.strip("\r\n")
+    if len(secret) < SHORTEST_SECRET:
+        raise UsageError(f"{where} must hold at least {SHORTEST_SECRET} characters")
+    return secret
+
+
+def read_secrets_of_hooks(option: str, file: Path | None, variable: str) -> str:
+    """Return the secrets of webhooks, one a line: two may hold at once, while one is renewed."""
+    found = read_secret(option, file, variable)
+    lines = [line for line in found.splitlines() if line.strip()]
+    if len(lines) > MOST_AT_ONCE:
+        raise UsageError(f"{option} must hold at most {MOST_AT_ONCE} secrets, each on its own line")
+    if any(len(line.strip()) < SHORTEST_SECRET for line in lines):
+        raise UsageError(f"{option} must hold at least {SHORTEST_SECRET} characters on each line")
+    return "\n".join(lines)
+
+
+PAGE_TOKEN = "RECONCILER_PAGE_TOKEN"  # noqa: S105  # the name of a variable
+FORGES = ("github", "gitlab", "gitea")
+HEADER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,63}")
+OF_EVERYBODY = frozenset(
+    {
+        *("accept", "accept-encoding", "accept-language", "authorization", "cache-control"),
+        *("connection", "content-length", "content-type", "cookie", "forwarded", "host", "origin"),
+        *("pragma", "referer", "user-agent", "via", "x-forwarded-for", "x-forwarded-host"),
+        *("x-forwarded-port", "x-forwarded-proto", "x-real-ip"),
+    }
+)
+"""Headers that say nothing of who asks: browsers and proxies send them for everybody."""
+
+
+class HeaderName(click.ParamType[str]):
+    """Name of the header in which a proxy says who asks."""
+
+    name = "header"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the name in lower case, as headers are compared."""
+        if HEADER_NAME.fullmatch(value) is None:
+            self.fail(
+                f'"{value}" must be the name of a header: letters, digits and "-", such as '
+                "X-Forwarded-User",
+                param,
+                ctx,
+            )
+        if value.lower() in OF_EVERYBODY:
+            self.fail(
+                f'"{value}" must be a header that the proxy sends only for those whom it let in, '
+                "such as X-Forwarded-User",
+                param,
+                ctx,
+            )
+        return value.lower()
+
+
+class AddressRange(click.ParamType[Network]):
+    """Addresses from which a proxy connects."""
+
+    name = "range"
+
+    def convert(
+        self, value: str | Network, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Network:
+        """Return the range that an address or a CIDR names."""
+        if not isinstance(value, str):
+            return value
+        try:
+            found = ipaddress.ip_network(value, strict=False)
+        except ValueError:
+            self.fail(
+                f'"{value}" must be an address or a range of them, such as 10.0.0.7 or 10.1.0.0/24',
+                param,
+                ctx,
+            )
+        if found.prefixlen == 0:
+            self.fail(f'"{value}" is every address; name those of the proxy', param, ctx)
+        if ipaddress.ip_address(value.partition("/")[0]) != found.network_address:
+            self.fail(f'"{value}" is not where a range begins; write {found}', param, ctx)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class PageOptions:
+    """Who may see the page, and where its commits are for people, as options say it."""
+
+    page_token_file: Path | None
+    page_user_header: str | None
+    page_trusted_proxy: tuple[Network, ...]
+    page_forge: tuple[str, str] | None
+
+
+PAGE_OPTIONS = (
+    secret_option(
+        "--page-token-file", PAGE_TOKEN, "Token of the page: the password that a browser asks for"
+    ),
+    click.option(
+        "--page-user-header",
+        metavar="NAME",
+        envvar="RECONCILER_PAGE_USER_HEADER",
+        type=HeaderName(),
+        help="Header in which a proxy names the person that it let in, such as X-Forwarded-User; "
+        "it counts from --page-trusted-proxy only.",
+    ),
+    click.option(
+        "--page-trusted-proxy",
+        metavar="CIDR",
+        envvar="RECONCILER_PAGE_TRUSTED_PROXY",
+        type=AddressRange(),
+        multiple=True,
+        help="Address or range from which that proxy connects; may be repeated.",
+    ),
+    click.option(
+        "--page-forge",
+        metavar="KIND URL",
+        envvar="RECONCILER_PAGE_FORGE",
+        type=(click.Choice(FORGES), str),
+        help="Repository at github, gitlab or gitea to which the page links commits and files.",
+    ),
+)
+
+
+def page_options(function: Callable[..., int]) -> Callable[..., int]:
+    """Add the options of who may see the page; the verb gets them as its `page`."""
+    return gathered(function, "page", PageOptions, PAGE_OPTIONS)
+
+
+def read_access(page: PageOptions) -> PageAccess:
+    """Return who may see the page.
+
+    Raises:
+        UsageError: The token cannot be read, or a header is named without a proxy, or the reverse.
+    """
+    header = page.page_user_header or ""
+    if bool(header) != bool(page.page_trusted_proxy):
+        raise UsageError(
+            "--page-user-header and --page-trusted-proxy go along: the header that names the "
+            "person, and the addresses of the proxy that may send it"
+        )
+    token = read_secret("--page-token-file", page.page_token_file, PAGE_TOKEN)
+    return PageAccess(token=token, user_header=header, proxies=page.page_trusted_proxy)
+
+
+HOOK_SECRET = "RECONCILER_WEBHOOK_SECRET"  # noqa: S105  # the name of a variable
+REPORT_TOKEN = "RECONCILER_REPORT_TOKEN"  # noqa: S105  # the name of a variable
+REPORT_SECRET = "RECONCILER_REPORT_SECRET"  # noqa: S105  # the name of a variable
+WEBHOOK = "webhook"
+Read = Callable[[str, Path | None, str], str]
+REPORTS = ("github", "gitlab", "gitea", WEBHOOK)
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """How the daemon is operated. `listen` of `None` listens nowhere."""
+
+    listen: str | None
+    page: PageOptions
+    webhook_secret_file: Path | None
+    report: tuple[tuple[str, str], ...]
+    report_context: str
+    propose: bool
+    report_token_file: Path | None
+    report_secret_file: Path | None
+
+
+OPERATION_OPTIONS = (
+    click.option(
+        "--listen",
+        metavar="[HOST:]PORT",
+        envvar="RECONCILER_LISTEN",
+        help="Serve /livez, /readyz, /metrics, /hook and the page there; a port alone is on "
+        "127.0.0.1. On other addresses there is a page only with a token or a trusted proxy.",
+    ),
+    page_options,
+    secret_option(
+        "--webhook-secret-file", HOOK_SECRET, "Secret of POST /hook, which is there only with one"
+    ),
+    click.option(
+        "--report",
+        metavar="KIND URL",
+        envvar="RECONCILER_REPORT",
+        type=(click.Choice(REPORTS), str),
+        multiple=True,
+        help="Report to a repository at github, gitlab or gitea (commit status), or to a webhook "
+        "(signed documents of decisions and faults); may be repeated.",
+    ),
+    click.option(
+        "--report-context",
+        metavar="NAME",
+        envvar="RECONCILER_REPORT_CONTEXT",
+        default="reconciler",
+        show_default=True,
+        help="Name of the commit status; daemons that share a repository need one each.",
+    ),
+    click.option(
+        "--propose",
+        is_flag=True,
+        envvar="RECONCILER_PROPOSE",
+        help="Open a pull request at the forge of --report that lets held removals go.",
+    ),
+    secret_option("--report-token-file", REPORT_TOKEN, "Token for the commit status"),
+    secret_option(
+        "--report-secret-file", REPORT_SECRET, "Secret by which documents for webhooks are signed"
+    ),
+)
+
+
+def operation_options(function: Callable[..., int]) -> Callable[..., int]:
+    """Add the options of operation; the verb gets them as its `operation`."""
+    return gathered(function, "operation", Operation, OPERATION_OPTIONS)
+
+
+@dataclass(frozen=True, slots=True)
+class OperationSecrets:
+    """What must never be shown; each is read again when its file has changed."""
+
+    webhook: "RenewedSecret"
+    page: PageAccess
+    report_token: "RenewedSecret"
+    report_secret: "RenewedSecret"
+
+    @property
+    def texts(self) -> "HiddenTexts":
+        """All that there are, and were of late."""
+        from reconciler.shell.git.command import HiddenTexts
+
+        page = (self.page.token,) if self.page.token else ()
+        return HiddenTexts((self.webhook, page, self.report_token, self.report_secret))
+
+
+def read_secrets(operation: Operation) -> OperationSecrets:
+    """Read the secrets of operation.
+
+    Raises:
+        UsageError: One cannot be read, or is too short to be one.
+    """
+    from reconciler.shell.renewed_secret import RenewedSecret
+
+    def renewed(read: Read, option: str, file: Path | None, variable: str) -> RenewedSecret:
+        return RenewedSecret(partial(read, option, file, variable), file)
+
+    hooks = operation.webhook_secret_file
+    webhook = renewed(read_secrets_of_hooks, "--webhook-secret-file", hooks, HOOK_SECRET)
+    if webhook() and operation.listen is None:
+        raise UsageError("a webhook secret goes with --listen, where /hook would be")
+    token = renewed(_token, "--report-token-file", operation.report_token_file, REPORT_TOKEN)
+    secret = renewed(
+        read_secret, "--report-secret-file", operation.report_secret_file, REPORT_SECRET
+    )
+    kinds = [kind for kind, _ in operation.report]
+    forges = [kind for kind in kinds if kind != WEBHOOK]
+    if len(forges) > 1:
+        raise UsageError("--report takes one forge, since there is one token")
+    if operation.propose and not forges:
+        raise UsageError("--propose goes with --report github, gitlab or gitea")
+    if bool(forges) != bool(token()):
+        raise UsageError(f"--report of a forge and --report-token-file (${REPORT_TOKEN}) go along")
+    if (WEBHOOK in kinds) != bool(secret()):
+        raise UsageError(f"--report webhook and --report-secret-file (${REPORT_SECRET}) go along")
+    return OperationSecrets(webhook, read_access(operation.page), token, secret)
+
+
+def _token(option: str, file: Path | None, variable: str) -> str:
+    token = read_secret(option, file, variable)
+    if not (token.isascii() and token.isprintable()):
+        raise UsageError("the token of --report must be one line of ASCII")
+    return token
+
+
+@dataclass(frozen=True, slots=True)
+class RootOptions:
+    """Which roots, by folder and by pattern, and the address of a Dask cluster, `None` for none."""
+
+    roots: tuple[str, ...]
+    patterns: tuple[str, ...]
+    executor: str | None
+
+
+ROOT_OPTIONS = (
+    click.option(
+        "--root",
+        "roots",
+        metavar="DIR",
+        multiple=True,
+        envvar="RECONCILER_ROOTS",
+        help="Serve this folder of the repository; repeated, each by itself  [default: as -C]",
+    ),
+    click.option(
+        "--roots",
+        "patterns",
+        metavar="GLOB",
+        multiple=True,
+        envvar="RECONCILER_ROOTS_GLOB",
+        help="Serve each such folder of the branch that has a reconciler.yaml, also those that "
+        "come later; repeated.",
+    ),
+    click.option(
+        "--executor",
+        metavar="ADDRESS",
+        envvar="RECONCILER_EXECUTOR",
+        help="Who computes: the workers of a Dask cluster, dask://HOST:PORT  "
+        "[default: this process]",
+    ),
+)
+
+
+def root_options(function: Callable[..., int]) -> Callable[..., int]:
+    """Add the options; the verb gets them as its `served_roots`."""
+    return gathered(function, "served_roots", RootOptions, ROOT_OPTIONS)

@@ -1,1 +1,0 @@
-"""Options that verbs share, and what they stand for: values, files, the environment."""

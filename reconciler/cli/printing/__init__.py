@@ -1,1 +1,0 @@
-"""How answers are put for people and for machines."""

@@ -1,0 +1,111 @@
+"""A rebalancer that a person asks for: its manifest, where it is put, and what it would move."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from reconciler.audit.previews.edits import put
+from reconciler.audit.previews.preview import Preview, look_ahead
+from reconciler.cli.delivery import commit_subject
+from reconciler.cli.new_manifests import (
+    RebalanceWords,
+    check_read,
+    open_base,
+    path_of,
+    print_manifest,
+    rebalancer_of,
+)
+from reconciler.cli.progress import PASSES, doing
+from reconciler.cli.selection import all_objects
+from reconciler.core.changes import Change, WriteFile
+from reconciler.core.reconcile import reconcile
+from reconciler.core.record import last_pass
+from reconciler.errors import UsageError
+from reconciler.manifests.paths import output_path
+from reconciler.manifests.text.emitter import encode
+from reconciler.manifests.text.reader import read
+from reconciler.model.body import Body
+from reconciler.model.identity import ObjectKey, RepositoryLayout
+from reconciler.model.moments import add
+from reconciler.model.text import printable
+from reconciler.model.world import World
+from reconciler.rebalance.rebalancer_files import decode_record
+from reconciler.shell.resources import SystemClock
+
+
+def run(
+    directory: Path,
+    /,
+    *,
+    base: str,
+    branch: str | None,
+    author: str | None,
+    dry_run: bool,
+    output: str,
+    layout: RepositoryLayout,
+    **asked: Any,
+) -> int:
+    """Write a rebalancer, or show it; return the exit code."""
+    delivery, world = open_base(directory, base, branch, author, layout)
+    asked["targets"] = all_objects(asked["targets"])
+    key, body = rebalancer_of(world, RebalanceWords(**asked))
+    path = path_of(key)
+    check_read(world, path)
+    if not dry_run:
+        delivery.check()
+        if branch is None and (directory / path).exists():
+            raise UsageError(f'"{path}" exists; give another --name')
+    preview, unmatched = plan_rebalance(world, key, body)
+    said = "nothing is written (--dry-run)"
+    if not dry_run:
+        said = delivery.deliver({path: encode(body).encode()}, _subject(asked))
+    print_manifest(output, body, path, preview, base)
+    for line in (*unmatched, said):
+        click.echo(line, err=True)
+    return 0
+
+
+def plan_rebalance(world: World, key: ObjectKey, body: Body) -> tuple[Preview, list[str]]:
+    """Return what the rebalancer would move, and what it would not find."""
+    changed = put(world, {key: body})
+    last, clock = last_pass(world.outputs), SystemClock().now()
+    now: datetime = clock if last is None else max(clock, add(last.at))
+    path = output_path(world.output_root, key)
+    with doing(PASSES):
+        found = look_ahead(world, changed, now)
+        return found, _unmatched(reconcile(changed, now).changes, path)
+
+
+def _unmatched(changes: Sequence[Change], path: str) -> list[str]:
+    """Return which workloads no policy has placed, as the rebalancer's status would."""
+    written = [c.content for c in changes if isinstance(c, WriteFile) and c.path == path]
+    if not written:
+        return []
+    observed = decode_record(read(written[0].encode(), path).documents[0].body).workloads
+    if not observed:
+        return ["warning: it selects nothing that is placed"]
+    told = []
+    for one in observed:
+        name = f"{one.reference.kind} {one.reference.name}"
+        if one.reason:
+            told.append(printable(f"warning: {name} is placed by nothing"))
+        elif one.waits_for:
+            told.append(printable(f"warning: {name} has to wait: {one.waits_for}"))
+    return told
+
+
+def _subject(asked: dict[str, Any]) -> str:
+    """Return the subject of the commit, as a log shows it."""
+    what = [*asked["targets"]]
+    if asked["policy"]:
+        what.append(f"what {asked['policy']} placed")
+    elif asked["selector"]:
+        what.append(f"what has {asked['selector']}")
+    if asked["on_cluster"]:
+        what.append(f"what is on {asked['on_cluster']}")
+    if asked["state"]:
+        what.append(f"what is {asked['state']}")
+    return commit_subject(f"Rebalance {', '.join(what)}")

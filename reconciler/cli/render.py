@@ -1,0 +1,69 @@
+"""The manifests that an object comes to on its clusters."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from reconciler.audit.fleet.tree import RenderedDecision, rendered_in
+from reconciler.audit.named_object import decided_key, find_object, near, spelled
+from reconciler.cli.progress import doing
+from reconciler.cli.selection import AskedObject
+from reconciler.cli.world import load_world
+from reconciler.dialects.renderer import ClusterWork
+from reconciler.errors import UsageError
+from reconciler.manifests.secrets import without_secrets
+from reconciler.manifests.text.emitter import encode
+from reconciler.model.body import Body
+from reconciler.model.text import printable
+
+
+def run(directory: Path, asked: AskedObject, *, cluster: str | None, carriers: bool) -> int:
+    """Print manifests."""
+    world = load_world(directory, asked.at, asked.layout)
+    key = find_object(world, asked.word, asked.namespace)
+    if key not in world.inputs and key not in world.outputs:
+        raise UsageError(f"there is no {spelled(key)}{near(world, key)}")
+    with doing("Rendering"):
+        found = [*rendered_in(world, key)] or [*rendered_in(world, decided_key(world, key))]
+    works = _works(found, cluster)
+    failed = [
+        one for each in found for one in each.rendered.failed if cluster in (None, one.cluster)
+    ]
+    if cluster is not None and not works and not failed:
+        raise UsageError(f"{spelled(key)} is not on {printable(cluster)}")
+    if asked.output == "json":
+        items = [body for one in works for body in _bodies(one, carriers=carriers)]
+        listed = {"apiVersion": "v1", "kind": "List", "items": items}
+        click.echo(json.dumps(listed, indent=2, ensure_ascii=False, default=dict))
+    else:
+        click.echo("---\n".join(_documents(works, carriers=carriers)), nl=False)
+    for one in failed:
+        click.echo(printable(f"{one.cluster}: {one.message}"), err=True)
+    if not works and not failed:
+        click.echo(f"{spelled(key)} is on no cluster, so there is nothing to render", err=True)
+    return 1 if failed or not works else 0
+
+
+def _works(found: Sequence[RenderedDecision], cluster: str | None) -> list[ClusterWork]:
+    """Return what clusters get, one or all."""
+    works = (work for each in found for work in each.rendered.works)
+    return [work for work in works if cluster in (None, work.cluster)]
+
+
+def _documents(works: Sequence[ClusterWork], *, carriers: bool) -> Iterator[str]:
+    """Yield each manifest as YAML, under the name of its cluster."""
+    for work in works:
+        for body in _bodies(work, carriers=carriers):
+            yield f"# {work.cluster}\n{encode(body)}"
+
+
+def _bodies(work: ClusterWork, *, carriers: bool) -> Iterator[Body]:
+    """Yield the manifests for a cluster, or what carries them, without what is secret."""
+    shown = {key: without_secrets(body) for key, body in work.manifests.items()}
+    if not carriers:
+        yield from shown.values()
+    elif work.carrier:
+        yield replace(work, manifests=shown).carried

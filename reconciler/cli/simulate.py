@@ -1,0 +1,145 @@
+"""What would move if something happened: its answer, and the ranking of clusters that fail."""
+
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from reconciler.audit.json_shapes import object_json
+from reconciler.audit.previews.edits import Impact, clusters_of, ranked
+from reconciler.audit.previews.preview import look_ahead
+from reconciler.audit.previews.wording import Heading
+from reconciler.cli.previews import AFTER_FAILURE_SECONDS, WhatIf, edited, moment_in, print_preview
+from reconciler.cli.printing import print_json
+from reconciler.cli.progress import PASSES, doing, tracked
+from reconciler.cli.tables import print_table
+from reconciler.cli.workers import AskedWorkers
+from reconciler.cli.world import load_world
+from reconciler.core.reconcile import reconcile
+from reconciler.errors import UsageError
+from reconciler.model.identity import RepositoryLayout
+from reconciler.model.moments import add, format_moment, span
+from reconciler.model.text import enumerated, short_id
+from reconciler.model.world import World
+from reconciler.shell.work.failures import ENOUGH, assess_all
+
+NAMED = 3
+LEGEND = """
+UNSCHEDULABLE: objects that would get fewer clusters than they ask for; WHO names them
+LOST: replicas that would run nowhere. MOVING: replicas that would run elsewhere
+CHANGED: objects that the failure changes at all"""
+EXIT_CHANGES = 2
+
+
+def run(
+    directory: Path,
+    /,
+    *,
+    at: str,
+    fail_each: bool,
+    now: datetime | None,
+    after: int | None,
+    namespace: str,
+    output: str,
+    detailed_exitcode: bool,
+    layout: RepositoryLayout,
+    workers: AskedWorkers,
+    **asked: Any,
+) -> int:
+    """Show what would move; return the exit code."""
+    waits = after is not None and not fail_each and not any(asked.values())
+    if not fail_each and not waits and not any(asked.values()):
+        raise UsageError("nothing is to happen; give --fail, --scale, --after or another one")
+    if fail_each and (asked["fail"] or output in ("markdown", "html", "svg")):
+        raise UsageError("--fail-each goes without --fail, and with -o text or json")
+    revision, world = _world(directory, at, layout)
+    happens = moment_in(world, now)
+    default = AFTER_FAILURE_SECONDS if asked["fail"] or fail_each else 0
+    later = default if after is None else after
+    decided = add(happens, span(seconds=later))
+    changed, said = edited(world, WhatIf(**asked), namespace, happens)
+    place = f"at {at} ({short_id(revision)})"
+    if fail_each:
+        edits = [place, *said]
+        return _fail_each(changed, revision, edits, happens, decided, output, workers)
+    with doing(PASSES):
+        baseline = reconcile(world, happens) if waits else None
+        found = look_ahead(world, changed, decided, baseline=baseline)
+    elapsed = f"{later} seconds later" if later or waits else ""
+    told = ", ".join(filter(None, ("; ".join(said), elapsed)))
+    heading = Heading("simulation", f"{place}: {told}")
+    facts = {"commit": revision, "edits": said, "afterSeconds": later}
+    print_preview(found, heading, output, **facts)
+    return EXIT_CHANGES if detailed_exitcode and found.changes else 0
+
+
+def _world(directory: Path, at: str, layout: RepositoryLayout) -> tuple[str, World]:
+    """Load the world of a revision."""
+    world = load_world(directory, at, layout)
+    return world.revision, world
+
+
+def _fail_each(
+    world: World,
+    revision: str,
+    said: list[str],
+    failed_at: datetime,
+    now: datetime,
+    output: str,
+    asked: AskedWorkers,
+) -> int:
+    """Let each cluster fail by itself, and print the worst first."""
+    clusters = clusters_of(world)
+    with asked.open(len(clusters), ENOUGH) as workers:
+        impacts = assess_all(world, clusters, failed_at=failed_at, now=now, workers=workers)
+        found = ranked(tracked(impacts, len(clusters), what="Failing clusters"))
+    if output == "json":
+        told = {
+            "of": "; ".join(said),
+            "commit": revision,
+            "failedAt": format_moment(failed_at),
+            "at": format_moment(now),
+            "clusters": [_impact_json(impact) for impact in found],
+        }
+        print_json(told)
+    else:
+        _print(found)
+    return 0
+
+
+def _print(impacts: list[Impact]) -> None:
+    """Print a table, the worst first."""
+    if not impacts:
+        click.echo("there is no cluster", err=True)
+        return
+    rows = [
+        [
+            impact.cluster.name,
+            impact.cluster.kind,
+            str(len(impact.short)),
+            str(impact.lost),
+            str(impact.moving),
+            str(impact.objects),
+            _named(impact.short),
+        ]
+        for impact in impacts
+    ]
+    titles = ["CLUSTER", "KIND", "UNSCHEDULABLE", "LOST", "MOVING", "CHANGED", "WHO"]
+    print_table(titles, rows)
+    click.echo(LEGEND)
+
+
+def _named(subjects: tuple[str, ...]) -> str:
+    return enumerated(subjects, NAMED) or "<none>"
+
+
+def _impact_json(impact: Impact) -> dict[str, object]:
+    return {
+        "cluster": impact.cluster.name,
+        "object": object_json(impact.cluster),
+        "unschedulable": list(impact.short),
+        "replicasLost": impact.lost,
+        "replicasMoving": impact.moving,
+        "objectsChanged": impact.objects,
+    }

@@ -1,0 +1,339 @@
+"""How a repository stands, on one screen.
+
+It includes the commits that wait to be accepted, as a daemon of this repository found them.
+"""
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from itertools import takewhile
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+
+from reconciler.audit.fleet.suspensions import Suspensions
+from reconciler.audit.fleet.trouble import RepositoryStatus, status_of
+from reconciler.audit.history.revisions import Commit, is_by_hand
+from reconciler.audit.json_shapes import coming_json, commit_json, fault_json, object_json
+from reconciler.audit.named_object import spelled
+from reconciler.cli.description import Line, aligned
+from reconciler.cli.printing import (
+    coming_in,
+    fault_line,
+    print_json,
+    sentences,
+    suspender_sentences,
+)
+from reconciler.cli.progress import doing
+from reconciler.cli.tables import Layout, print_tables
+from reconciler.cli.world import note_if_empty
+from reconciler.core.reconcile import Memo
+from reconciler.core.record import last_pass, next_moment
+from reconciler.errors import UsageError
+from reconciler.library.fleet import FleetRepository
+from reconciler.manifests.columns import duration
+from reconciler.manifests.paths import plural_of
+from reconciler.model.identity import ObjectKey
+from reconciler.model.kinds import Kind
+from reconciler.model.moments import format_moment
+from reconciler.model.text import printable, short_id
+from reconciler.model.world import World
+from reconciler.shell.git.checkout.moves import KeptEdit, kept_edits
+from reconciler.shell.git.history import resolve_revision
+from reconciler.shell.reading.revisions import GitRevisions
+from reconciler.shell.resources import SystemClock
+
+WIDTH = 84
+SHOWN = 5  # of what is listed, so that it stays one screen
+
+
+class StatusQuestion(NamedTuple):
+    """What is asked about: the root as it is told, a revision, and the branch if that is known."""
+
+    root: str
+    at: str
+    branch: str = ""
+
+
+def run(
+    fleet: FleetRepository, asked: StatusQuestion, directory: Path | None, *, output: str
+) -> int:
+    """Print how a repository stands.
+
+    Args:
+        fleet: The repository.
+        asked: What is asked about.
+        directory: The root of a checkout, `None` of a remote, which has no files that follow.
+        output: `text` or `json`.
+    """
+    at, layout = asked.at, fleet.layout
+    revisions = fleet.revisions
+    head = resolve_revision(revisions.repository, at)
+    counts, known = fleet.counted_commits, fleet.settled_commits
+    counted = None if counts is None else counts.load(revisions.loader)
+    settled = None if known is None else known.load(revisions.loader)
+    world = revisions.loader.load(head)
+    note_if_empty(directory, world)
+    commits = revisions.commits(head, whole=False)
+    since = list(takewhile(is_by_hand, commits))
+    if world.apart:
+        since += _inputs_since(revisions, world)
+    clock = SystemClock().now()
+    with doing("Adding up"):
+        status = status_of(world, clock, changed=bool(since), counted=counted)
+    if counts is not None:
+        counts.keep(world, head, status.copies, clock)
+    served = asked.branch or _branch(revisions)
+    branch = asked.branch or (served if at == "HEAD" else at)
+    unaccepted = unaccepted_commits(revisions, served, world.revision, commits)
+    memo = Memo()
+    coming = coming_in(world, memo=memo, settled=settled)
+    now = next_moment(world, SystemClock().now())
+    idle = memo.idle(world, now)
+    if known is not None and idle is not None:
+        known.keep(world, head, idle, now)
+    here = at == "HEAD" and not world.apart
+    edits = kept_edits(revisions.repository, layout.output_root) if here else ()
+    if output == "json":
+        waiting = since if status.last_at is not None else []
+        told = [coming_json(one) for one in coming]
+        inputs = revisions.commit_at(world.revision) if world.apart else commits[0]
+        outputs = commits[0] if world.apart and commits else None
+        answer = _as_json(status, (branch, layout.output_branch), (inputs, outputs), waiting)
+        unsigned = [commit_json(one) for one in unaccepted]
+        kept = [{"path": one.path, "command": one.command} for one in edits]
+        print_json({**answer, "unaccepted": unsigned, "coming": told, "keptEdits": kept})
+        return 0
+    lines = [
+        ("Root:", f"{asked.root}, outputs in {layout.output_root}/"),
+        *_branches(revisions, world, branch, commits),
+        *_passes(status, since),
+        *unaccepted_line(unaccepted),
+        *_wrong(status),
+        *_kept(edits),
+        *_suspended(world, memo),
+        *_waiting(status),
+        *_listed("Coming:", sentences(coming), "see reconciler events"),
+        *(_listed("Delivery:", status.delivered, "") if status.delivered else ()),
+        *_copies(status),
+        *_counts(status),
+    ]
+    for line in aligned(lines):
+        click.echo(line)
+    _print_rebalancers(world, status)
+    return 0
+
+
+def _inputs_since(revisions: GitRevisions, world: World) -> Sequence[Commit]:
+    """Return the commits of the inputs since those of the last pass, the newest first."""
+    last = last_pass(world.outputs)
+    if last is None:
+        return (revisions.commit_at(world.revision),)
+    return revisions.between(last.revision, world.revision)
+
+
+def _branches(
+    revisions: GitRevisions, world: World, branch: str, commits: Sequence[Commit]
+) -> Iterator[Line]:
+    """Yield where the branch of the inputs is, and that of the outputs if it is another."""
+    if not world.apart:
+        yield "Branch:", f"{branch} at {named_commit(commits[0])}"
+        return
+    yield "Branch:", f"{branch} at {named_commit(revisions.commit_at(world.revision))}"
+    if commits:
+        yield "Outputs:", f"{revisions.layout.output_branch} at {named_commit(commits[0])}"
+    else:
+        yield "Outputs:", f"{revisions.layout.output_branch}, no pass yet"
+
+
+def _branch(revisions: GitRevisions) -> str:
+    """Return the branch that is checked out."""
+    try:
+        return revisions.repository.head_branch()
+    except UsageError:
+        return "HEAD"
+
+
+def _passes(status: RepositoryStatus, since: Sequence[Commit]) -> Iterator[Line]:
+    """Yield what is known of the last pass, and what came since."""
+    if status.last_at is None:
+        yield "Last pass:", "none yet; reconciler reconcile runs one"
+        return
+    ago = duration(SystemClock().now() - status.last_at)
+    by = f", by version {status.version}" if status.version else ""
+    yield "Last pass:", f"{format_moment(status.last_at)}, {ago} ago{by}"
+    count = len(since)
+    came = f"{count} commit{'s' if count != 1 else ''} since" if count else "nothing since"
+    yield "Input:", f"{short_id(status.inputs)}, {came}"
+
+
+def _wrong(status: RepositoryStatus) -> Iterator[Line]:
+    """Yield the faults, and the files that are held."""
+    faults = [printable(fault_line(fault)) for fault in status.faults]
+    yield from _listed("Faults:", faults, "see reconciler validate")
+    held = [
+        f"{printable(one.path)}: {', '.join(f'{k.kind} {k.name}' for k in one.keys)} as last good"
+        for one in status.held
+    ]
+    yield from _listed("Held files:", held, "see status -o json")
+
+
+def _kept(edits: Sequence[KeptEdit]) -> Iterator[Line]:
+    """Yield the outputs of the checkout that are not as they were committed."""
+    if edits:
+        told = [f"{printable(one.path)}: {printable(one.command)}" for one in edits]
+        yield from _listed("Edited here:", told, "see git status")
+
+
+def _suspended(world: World, memo: Memo) -> Iterator[Line]:
+    """Yield what is suspended, and what would happen on resume."""
+    suspensions = Suspensions(world)
+    whole = suspensions.everything
+    found = [whole] if whole is not None else sorted(suspensions.suspenders.values())
+    told = suspender_sentences(world, found[:SHOWN], SystemClock().now(), memo)
+    told += [printable(one.words) for one in found[SHOWN:]]
+    yield from _listed("Suspended:", told, "see status -o json")
+
+
+def _waiting(status: RepositoryStatus) -> Iterator[Line]:
+    """Yield what waits for a person to act."""
+    if status.waiting:
+        told = [printable(f"{spelled(key)} {clause}") for key, clause in status.waiting]
+        yield from _listed("Waiting:", told, "see status -o json")
+
+
+def _copies(status: RepositoryStatus) -> Iterator[Line]:
+    """Yield how many copies clusters report, and how many count as healthy."""
+    found = status.copies
+    if found.copies:
+        counts = {
+            "healthy": found.healthy,
+            "unhealthy": found.unhealthy,
+            "reported": found.unjudged,
+            "assumed healthy": found.assumed,
+            "without a report yet": found.silent,
+        }
+        told = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
+        yield "Copies:", f"{found.copies} in clusters: {told}"
+
+
+def _counts(status: RepositoryStatus) -> Iterator[Line]:
+    """Yield how many objects there are by kind."""
+    listed = ", ".join(
+        f"{count} {plural_of(kind) if count != 1 else kind.lower()}"
+        for (_, kind), count in status.counts.items()
+    )
+    for i, line in enumerate(textwrap.wrap(listed or "none", WIDTH)):
+        yield "Objects:" if i == 0 else "", line
+
+
+def _listed(title: str, entries: Sequence[str], more: str) -> Iterator[Line]:
+    """Yield entries line by line, the first few of many."""
+    if not entries:
+        yield title, "none"
+    shown = [*entries[:SHOWN]]
+    if len(entries) > SHOWN:
+        shown.append(f"and {len(entries) - SHOWN} more; {more}")
+    for i, entry in enumerate(shown):
+        yield title if i == 0 else "", entry
+
+
+def _print_rebalancers(world: World, status: RepositoryStatus) -> None:
+    """Print a table of the rebalancers of each kind."""
+    kinds: dict[Kind, list[ObjectKey]] = {}
+    for key in status.rebalancers:
+        kinds.setdefault((key.group, key.kind), []).append(key)
+    if kinds:
+        click.echo()
+        print_tables(world, kinds, Layout(kinds=True))
+
+
+def _as_json(
+    status: RepositoryStatus,
+    branches: tuple[str, str | None],
+    heads: tuple[Commit, Commit | None],
+    since: Sequence[Commit],
+) -> dict[str, object]:
+    """Return the answer for machines.
+
+    Args:
+        status: How the repository stands.
+        branches: The one of the inputs, and that of the outputs where they have one.
+        heads: The commits that they are at.
+        since: The commits since the last pass.
+    """
+    return {
+        "branch": branches[0],
+        "head": commit_json(heads[0]),
+        "outputBranch": branches[1],
+        "outputHead": heads[1] and heads[1].revision,
+        "lastPassAt": None if status.last_at is None else format_moment(status.last_at),
+        "inputRevision": status.inputs,
+        "version": status.version,
+        "since": [commit_json(commit) for commit in since],
+        "faults": [fault_json(fault) for fault in status.faults],
+        "waiting": [
+            {"object": object_json(key), "waits": clause} for key, clause in status.waiting
+        ],
+        "held": [
+            {"path": one.path, "blob": one.blob, "objects": [object_json(k) for k in one.keys]}
+            for one in status.held
+        ],
+        "everythingSuspended": status.all_suspended,
+        "suspended": [object_json(key) for key in status.suspended],
+        "objects": [
+            {"group": group, "kind": kind, "count": count}
+            for (group, kind), count in status.counts.items()
+        ],
+        "rebalancers": [object_json(key) for key in status.rebalancers],
+        "delivery": list(status.delivered),
+        "copies": {
+            "all": status.copies.copies,
+            "healthy": status.copies.healthy,
+            "unhealthy": status.copies.unhealthy,
+            "reported": status.copies.unjudged,
+            "assumed": status.copies.assumed,
+            "silent": status.copies.silent,
+        },
+    }
+
+
+def unaccepted_commits(
+    revisions: "GitRevisions", branch: str, inputs: str, commits: "Sequence[Commit]"
+) -> "list[Commit]":
+    """Return the commits that wait to be accepted, the newest first, as a daemon found here.
+
+    What the daemon wrote on top of them is left out, unless that is what waits first.
+    """
+    from reconciler.audit.history.revisions import is_by_hand
+    from reconciler.audit.proof import said_purpose
+    from reconciler.shell.passes.trust import Kept, list_kept
+
+    repository = revisions.repository
+    heads = {branch: inputs}
+    if commits and (outputs := revisions.layout.output_branch) is not None:
+        heads[outputs] = commits[0].revision
+    found: list[Commit] = []
+    for name, first in list_kept(repository, Kept.WAITING).items():
+        head = heads.get(name) or repository.find(name)
+        if head is not None and revisions.leads_to(first, head):
+            after = filter(is_by_hand, revisions.between(first, head))
+            found += [one for one in after if said_purpose(one.trailers) is None]
+            found.append(revisions.commit_at(first))
+    return found
+
+
+def unaccepted_line(unaccepted: "Sequence[Commit]") -> "Iterator[Line]":
+    """Yield what waits to be accepted, if anything does."""
+    if unaccepted:
+        count = len(unaccepted)
+        first = named_commit(unaccepted[-1])
+        said = f"{count} commit{'s' if count > 1 else ''} from {first} on"
+        yield "Unaccepted:", f"{said}, which are not accepted"
+
+
+def named_commit(commit: "Commit") -> str:
+    """Return a commit by short id and subject."""
+    from reconciler.model.text import printable, short_id
+
+    return printable(f"{short_id(commit.revision)} ({commit.subject})")

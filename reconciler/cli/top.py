@@ -1,0 +1,190 @@
+"""What clusters have and what is placed on them; what quotas limit and what is used of that."""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import click
+
+from reconciler.audit.fleet.usage import Usage, by_name, usage_of
+from reconciler.audit.json_shapes import object_json
+from reconciler.cli.printing import print_json
+from reconciler.cli.progress import doing
+from reconciler.cli.tables import print_table
+from reconciler.cli.world import load_world
+from reconciler.core.dialects import DIALECTS
+from reconciler.dialects.view import QuotaUsage
+from reconciler.model.identity import RepositoryLayout
+from reconciler.model.quantity import (
+    Resources,
+    canonical_binary,
+    canonical_cpu,
+    ceil_milli,
+    ceil_units,
+)
+from reconciler.model.world import World
+
+NOTHING = "-"
+UNITS = ("cpu", "memory")
+
+
+def run_clusters(
+    directory: Path,
+    *,
+    output: str,
+    sort_by: str,
+    no_headers: bool,
+    at: str,
+    layout: RepositoryLayout,
+) -> int:
+    """Print the usage of clusters."""
+    world = load_world(directory, at, layout)
+    with doing("Adding up"):
+        found = sorted(by_name(usage_of(world)), key=_order(sort_by))
+    if output == "json":
+        print_json({"clusters": [_usage_json(item) for item in found]})
+        return 0
+    if not found:
+        click.echo("there is no cluster in this repository", err=True)
+        return 0
+    over = [name for name in UNITS if any(name in item.over for item in found)]
+    reserved = [name for name in UNITS if any(name in item.reserved for item in found)]
+    titles = ["CLUSTER", "KIND", "READY", "OBJECTS", "REPLICAS"]
+    for name in UNITS:
+        words: tuple[str, ...] = ("USED", "FREE", "ALL")
+        words += ("RESERVED",) if name in reserved else ()
+        words += ("OVER",) if name in over else ()
+        titles += [f"{name.upper()} {word}" for word in words]
+    rows = [_row(item, reserved, over) for item in found]
+    bad = {number for number, item in enumerate(found) if item.over}
+    print_table([*titles, "TAINTS"], rows, headers=not no_headers, bad=bad)
+    return 0
+
+
+def _order(sort_by: str) -> Callable[[Usage], tuple[float, str, str]]:
+    """Return the order of the rows; clusters that do not say come last."""
+
+    def key(item: Usage) -> tuple[float, str, str]:
+        first: float = 0
+        if sort_by == "replicas":
+            first = -item.replicas
+        elif sort_by != "name":
+            first = float("inf") if item.free is None else item.free.get(sort_by, float("inf"))
+        return first, item.key.name, item.key.kind
+
+    return key
+
+
+def _row(item: Usage, reserved: Sequence[str], over: Sequence[str]) -> list[str]:
+    """Return one cluster; with a column more for each resource that some cluster has too little of.
+
+    `USED` and `FREE` are together `ALL` and `OVER`; what is `RESERVED` is used.
+    """
+    taints = ", ".join((*item.taints, *(("being deleted",) if item.leaving else ())))
+    amounts = []
+    for name in UNITS:
+        amounts += [_amount(part, name) for part in (item.used, item.free, item.capacity)]
+        amounts += [_amount(item.reserved, name)] if name in reserved else []
+        amounts += [_over(item, name)] if name in over else []
+    return [
+        item.key.name,
+        ",".join(key.kind for key in (item.key, *item.also)),
+        item.ready,
+        str(item.objects),
+        str(item.replicas),
+        *amounts,
+        taints or "<none>",
+    ]
+
+
+def _over(item: Usage, name: str) -> str:
+    """Return what is taken beyond a capacity, with how much of it that makes in all."""
+    if name not in item.over:
+        return NOTHING
+    capacity = (item.capacity or {}).get(name)
+    percent = f" ({round(100 * item.used[name] / capacity)} %)" if capacity else ""
+    return f"{_amount(item.over, name)}{percent}"
+
+
+def _amount(resources: Resources | None, name: str) -> str:
+    """Return an amount as people write it, a dash where it is not known."""
+    if resources is None or name not in resources:
+        return NOTHING
+    return canonical_cpu(resources[name]) if name == "cpu" else canonical_binary(resources[name])
+
+
+def amounts_json(resources: Resources | None) -> dict[str, float] | None:
+    """Return all amounts as numbers: cores of cpu, bytes of memory, pieces of what is counted."""
+    if resources is None:
+        return None
+    return {
+        name: ceil_milli(amount) / 1000 if name == "cpu" else ceil_units(amount)
+        for name, amount in sorted(resources.items())
+    }
+
+
+def _usage_json(item: Usage) -> dict[str, object]:
+    """Return one cluster for machines."""
+    return {
+        "cluster": item.key.name,
+        "object": object_json(item.key),
+        "alsoDeclaredBy": [object_json(key) for key in item.also],
+        "ready": item.ready,
+        "deleting": item.leaving,
+        "objectsPlaced": item.objects,
+        "replicas": item.replicas,
+        "requested": amounts_json(item.requested),
+        "used": amounts_json(item.used),
+        "free": amounts_json(item.free),
+        "over": amounts_json(item.over),
+        "capacity": amounts_json(item.capacity),
+        **({"reserved": amounts_json(item.reserved)} if item.reserved else {}),
+        "taints": list(item.taints),
+    }
+
+
+TITLES = ("NAMESPACE", "QUOTA", "RESOURCE", "USED", "FREE", "LIMIT", "REFUSES")
+
+
+def run_quotas(
+    directory: Path, *, output: str, no_headers: bool, at: str, layout: RepositoryLayout
+) -> int:
+    """Print the usage of quotas, one resource a line."""
+    found = quotas_of(load_world(directory, at, layout))
+    if output == "json":
+        print_json({"quotas": [_quota_json(one) for one in found]})
+        return 0
+    if not found:
+        click.echo("there is no quota in this repository", err=True)
+        return 0
+    bad = {number for number, (_, is_over) in enumerate(_lines(found)) if is_over}
+    rows = [row for row, _ in _lines(found)]
+    print_table(list(TITLES), rows, headers=not no_headers, bad=bad)
+    return 0
+
+
+def quotas_of(world: World) -> list[QuotaUsage]:
+    """Return the quotas of all APIs, by key."""
+    found = (one for dialect in DIALECTS for one in dialect.view().quotas(world))
+    return sorted(found, key=lambda one: one.key)
+
+
+def _lines(found: list[QuotaUsage]) -> Iterator[tuple[list[str], bool]]:
+    """Yield the line of each resource of each quota, and whether more is used than it may be."""
+    for one in found:
+        for part in one.resources:
+            amounts = [part.told(amount) for amount in (part.used, part.free, part.limit)]
+            refuses = "yes" if one.refuses else "no"
+            row = [one.key.namespace, one.key.name, part.name, *amounts, refuses]
+            yield row, part.used > part.limit
+
+
+def _quota_json(one: QuotaUsage) -> dict[str, object]:
+    """Return one quota for machines."""
+    return {
+        "quota": one.key.name,
+        "object": object_json(one.key),
+        "refuses": one.refuses,
+        "limits": amounts_json({part.name: part.limit for part in one.resources}),
+        "used": amounts_json({part.name: part.used for part in one.resources}),
+        "free": amounts_json({part.name: part.free for part in one.resources}),
+    }

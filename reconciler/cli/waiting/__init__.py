@@ -1,1 +1,0 @@
-"""`wait`: what is waited for, and the wait itself."""

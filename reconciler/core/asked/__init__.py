@@ -1,1 +1,0 @@
-"""One object asked alone: the pass over what it reads, or why that takes the whole pass."""

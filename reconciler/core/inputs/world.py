@@ -1,0 +1,296 @@
+"""The two trees, composed into a World: valid inputs, last good ones for the faulty, outputs.
+
+Where a repository wants it, the policies of an API see the clusters of the others, too. An API with
+clusters of its own kind sees exactly those. One without sees those of all the others; of two with
+the same name, that of the API that comes first. With its first own cluster an API would lose all
+the others at once: where something is placed on a cluster that it would lose, that waits until it
+is allowed.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import cache, partial
+
+from reconciler.core.dialects import DIALECTS, PLACED
+from reconciler.core.inputs.index import InputIndex
+from reconciler.core.inputs.last_known_good import LastKnownGood
+from reconciler.core.safety import safety_record
+from reconciler.core.state import StateTree
+from reconciler.dialects.contract import Dialect
+from reconciler.dialects.object_pass import Failed, attempt, place_of
+from reconciler.errors import UserError
+from reconciler.manifests.admission import digest
+from reconciler.model.body import Body
+from reconciler.model.identity import ObjectKey, RepositoryLayout
+from reconciler.model.kinds import Kind
+from reconciler.model.remembered import branched
+from reconciler.model.settings import CONFIGURATION, CONFIGURATION_PATH, settings_in
+from reconciler.model.text import enumerated
+from reconciler.model.world import Fault, Kinds, Manifest, ProjectedFleet, Projections, World
+from reconciler.projection.project import Language, project, projected_from
+
+
+def compose(
+    index: InputIndex,
+    good: LastKnownGood,
+    state: StateTree,
+    *,
+    revision: str,
+    layout: RepositoryLayout,
+    reported_at: str = "",
+    delivered: Mapping[str, str] | None = None,
+    obstacles: frozenset[str] = frozenset(),
+    edited: Mapping[str, frozenset[Kind] | None] | None = None,
+    last: World | None = None,
+) -> World:
+    """Put the last good documents in the place of faulty ones, and add the state tree.
+
+    A faulty document never takes effect and never disturbs another one.
+
+    Args:
+        index: What the input tree holds.
+        good: What stands in for what cannot be understood, and the faults of the input tree.
+        state: What the files below the output root hold.
+        revision: Full hex id of the input commit.
+        layout: Where the outputs are.
+        reported_at: Full hex id of the commit of another branch with the reports, `""` for none.
+        delivered: Path to blob id of the files below the folders of delivery, `None` for none.
+        obstacles: What may stand in the way of delivery.
+        edited: The input files that differ from those of the last pass, `None` for none.
+        last: The world before, from which the index of kinds is told.
+    """
+    earlier = good.manifests.items()
+    inputs = branched(index.manifests, {key: one for key, one in earlier if not key.reporter})
+    feedback = branched(index.reports, {key: one for key, one in earlier if key.reporter})
+    world = World(
+        revision=revision,
+        known=index.known,
+        inputs=inputs,
+        feedback=feedback,
+        outputs=state.manifests,
+        present=state.present,
+        delivered={} if delivered is None else delivered,
+        obstacles=obstacles,
+        frozen=state.frozen,
+        inexact=state.inexact,
+        blobs=branched(index.blobs, {entry.path: entry.blob for entry in good.held}),
+        texts=index.texts,
+        faults=tuple(sorted((*good.faults, *state.faults))),
+        traces=(*index.traces, *state.traces),
+        held=good.held,
+        output_root=layout.output_root,
+        reported_at=reported_at,
+        apart=layout.apart,
+        edited={} if edited is None else edited,
+        kinds=Kinds() if last is None else last.kinds.next(),
+        output_kinds=Kinds() if last is None else last.output_kinds.next(),
+        projections=Projections() if last is None else last.projections,
+    )
+    return with_projected(world)
+
+
+def configuration_of(index: InputIndex, good: LastKnownGood) -> Body | None:
+    """Return the configuration in force, `None` if there is none; see `compose`."""
+    for manifests in (good.manifests, index.manifests):
+        for key, one in manifests.items():
+            if (key.group, key.kind) == CONFIGURATION:
+                return one.body
+    return None
+
+
+SWITCH_BRAKED = "inventory-switch-braked"
+NAMED = 3
+
+
+@cache
+def languages() -> Mapping[Kind, Language]:
+    """Return how each kind of clusters is spoken of, in the order in which APIs are asked."""
+    spoken = ((dialect.cluster, dialect.clusters()) for dialect in DIALECTS)
+    return {kind: language for kind, language in spoken if language is not None}
+
+
+def with_projected(world: World) -> World:
+    """Return a world in which each API without clusters sees those of the others.
+
+    The very same world where nothing of that differs. A world that was projected before may come.
+    """
+    settings = settings_in(world)
+    if not settings.projects:
+        return replace(world, projected={}, faults=_own(world)) if world.projected else world
+    projected: dict[Kind, tuple[Manifest, ...]] = {}
+    faults: list[Fault] = []
+    recorded = safety_record(world.outputs).projected
+    for dialect in DIALECTS:
+        own = world.written_of_kind(*dialect.cluster)
+        if (own and dialect.name not in recorded) or dialect.cluster not in languages():
+            continue
+        fleet = _fleet(world, dialect, declared=settings.declared_clusters)
+        allow = settings.safety.allow
+        braked = _switch(world, dialect, own, fleet.manifests, allow) if own else None
+        if own and braked is None:
+            continue
+        if fleet.manifests:
+            projected[dialect.cluster] = fleet.manifests
+        faults += [*fleet.faults, *([] if braked is None else [braked])]
+    told = tuple(sorted({*_own(world), *faults}))
+    if _is_same(projected, world.projected) and told == world.faults:
+        return world
+    return replace(world, projected=projected, faults=told)
+
+
+def with_earlier_projected(world: World) -> World:
+    """Return a world that tells of projected clusters, too, how they were at the last pass."""
+    if not world.projected:
+        return world
+    earlier, declared = dict(world.earlier), settings_in(world).declared_clusters
+    for key, manifest in world.earlier.items():
+        if key[:2] not in languages():
+            continue
+        for kind in world.projected:
+            drawn = None if manifest is None else _drawn(world, manifest, kind, declared=declared)
+            if not isinstance(drawn, Failed):
+                earlier[_renamed(key, kind)] = drawn
+    return replace(world, earlier=earlier)
+
+
+def faces_of(world: World, cluster: ObjectKey) -> tuple[ObjectKey, ...]:
+    """Return a cluster that somebody wrote, and what APIs that have none see of it."""
+    group, kind = cluster[:2]
+    drawn = (world.find(_renamed(cluster, seen)) for seen in world.projected)
+    return (
+        cluster,
+        *(
+            one.key
+            for one in drawn
+            if one is not None and projected_from(one.body) == f"{kind}.{group}"
+        ),
+    )
+
+
+def apis_on_projected(world: World) -> tuple[str, ...]:
+    """Return the APIs that have something on clusters of other APIs, sorted by name."""
+    return tuple(
+        sorted(
+            dialect.name
+            for dialect in DIALECTS
+            if dialect.cluster in world.projected
+            and any(map(dialect.view().is_placed, world.outputs_of(dialect.placed)))
+        )
+    )
+
+
+def _own(world: World) -> tuple[Fault, ...]:
+    """Return the faults of a world but for that of a switch."""
+    return tuple(fault for fault in world.faults if fault.rule != SWITCH_BRAKED)
+
+
+def _is_same(
+    one: Mapping[Kind, tuple[Manifest, ...]], other: Mapping[Kind, tuple[Manifest, ...]]
+) -> bool:
+    """Return whether two mappings have the very same clusters."""
+    return one.keys() == other.keys() and all(one[kind] is other[kind] for kind in one)
+
+
+def _fleet(world: World, dialect: Dialect, *, declared: bool) -> ProjectedFleet:
+    """Return the clusters of all other APIs as one API has them."""
+    others = [one for one in languages() if one != dialect.cluster]
+    sources = tuple(world.written_of_kind(*kind) for kind in others)
+    return world.projections.fleets.recall(
+        dialect.cluster,
+        (*sources, declared),
+        partial(_projected, world, dialect.cluster, sources, declared=declared),
+    )
+
+
+def _projected(
+    world: World, kind: Kind, sources: Iterable[tuple[Manifest, ...]], *, declared: bool
+) -> ProjectedFleet:
+    """Project the clusters of some kinds, the first of each name."""
+    first: dict[str, Manifest] = {}
+    for listed in sources:
+        for manifest in listed:
+            first.setdefault(manifest.key.name, manifest)
+    found: list[Manifest] = []
+    faults: list[Fault] = []
+    for _, manifest in sorted(first.items()):
+        drawn = _drawn(world, manifest, kind, declared=declared)
+        if isinstance(drawn, Failed):
+            faults.append(drawn.fault)
+        else:
+            found.append(drawn)
+    world.projections.clusters.forget()
+    return ProjectedFleet(tuple(found), tuple(faults))
+
+
+def _drawn(world: World, manifest: Manifest, kind: Kind, *, declared: bool) -> Manifest | Failed:
+    """Return one cluster as another API has it, the very same one as long as its file stays."""
+    cache_key = (manifest, declared)
+    known = world.projections.clusters.find((kind, manifest.key), cache_key)
+    if known is not None:
+        return known
+
+    def draw() -> Manifest:
+        source, target = languages()[manifest.key[:2]], languages()[kind]
+        try:
+            body = project(manifest.body, source, target, declared=declared)
+        except ValueError as error:
+            raise UserError(str(error)) from error
+        return Manifest(_renamed(manifest.key, kind), manifest.origin, body)
+
+    drawn = attempt(draw, partial(place_of, manifest))
+    if isinstance(drawn, Failed):
+        return drawn
+    return world.projections.clusters.keep((kind, manifest.key), cache_key, drawn)
+
+
+def _renamed(key: ObjectKey, kind: Kind) -> ObjectKey:
+    return ObjectKey(*kind, "", key.name)
+
+
+def _switch(
+    world: World,
+    dialect: Dialect,
+    own: tuple[Manifest, ...],
+    seen: tuple[Manifest, ...],
+    allow: str,
+) -> Fault | None:
+    """Return what is told where an API would lose clusters that it has something on, else `None`.
+
+    Args:
+        world: As it is.
+        dialect: An API that saw clusters of others.
+        own: The clusters that it has itself by now.
+        seen: Those that it saw, as they are.
+        allow: The digest that the configuration allows, `""` for none.
+    """
+    lost = {one.key.name for one in seen} - {one.key.name for one in own}
+    used = sorted(lost & _placed_on(world, dialect)) if lost else []
+    allowed = digest([dialect.name, *used])
+    if not used or allow == allowed:
+        return None
+    first, api = own[0], dialect.title or dialect.name
+    there = "cluster" if len(own) == 1 else "clusters"
+    return Fault(
+        path=first.origin.path,
+        line=first.origin.line,
+        column=0,
+        field="",
+        rule=SWITCH_BRAKED,
+        message=(
+            f"with {first.key.kind} {first.key.name}, {api} would see {len(own)} {there} of its "
+            f"own instead of {len(seen)} of other APIs, and lose {enumerated(used, NAMED)}, on "
+            f"which it has placed something; so it keeps to those for now"
+        ),
+        expected=(
+            f"`allow: {allowed}` below `spec.safety` in {CONFIGURATION_PATH} to switch, or a "
+            f"{first.key.kind} for each of them"
+        ),
+    )
+
+
+def _placed_on(world: World, dialect: Dialect) -> frozenset[str]:
+    """Return the clusters that an API has something on."""
+    kinds = {dialect.parts.get(kind, kind) for kind in dialect.placed & PLACED}
+    clusters_in = dialect.view().clusters_in
+    outputs = world.outputs_of(sorted(kinds))
+    return frozenset(name for one in outputs for name, _ in clusters_in(one.body))

@@ -1,1 +1,0 @@
-"""The ledger of reservations between passes: its files, what ends a reservation, and its rounds."""

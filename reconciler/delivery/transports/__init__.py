@@ -1,1 +1,0 @@
-"""Transports: each says in which files stand what clusters get."""

@@ -1,1 +1,0 @@
-"""FederatedResourceQuotas as files hold them: how they are read, judged and written."""

@@ -1,0 +1,384 @@
+"""Works of Karmada: what a binding wants of them, what it keeps of their hub, what they report.
+
+A binding says whether its Works wait and what outlives them. For as long as it exists it also keeps
+the marks of the hub that it came from, so that what is delivered stays as it was. A binding that
+was never on a hub has no marks; what upstream draws at random then follows from identities.
+
+In the other direction, a Work reports the object that it carries. The reports of one workload are
+gathered over all clusters, and aggregatedStatus keeps of each status what its kind allows.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from reconciler.dialects.inventory import CopyReports
+from reconciler.dialects.karmada.api.binding import (
+    AggregatedStatusItem,
+    BindingMetadata,
+    reported_item,
+)
+from reconciler.dialects.karmada.api.binding_spec import BindingSpec
+from reconciler.dialects.karmada.api.names import INGRESS, WORK_GROUP, execution_namespace
+from reconciler.dialects.renderer import Instruction
+from reconciler.manifests.admission import read_note, write_note
+from reconciler.model.body import Body
+from reconciler.model.fields import at, bodies, flag_or_none, mapping, strings, text
+from reconciler.model.health import Health
+from reconciler.model.identity import ClusterName, ObjectKey, uid_of
+from reconciler.model.kinds import CopyReport
+from reconciler.model.labels import is_label_value
+
+
+def encode_dispatch(binding: BindingSpec, cluster: ClusterName) -> Body:
+    """Return what the spec of a Work has beside its manifests."""
+    return {
+        "suspendDispatching": is_suspended_on(binding.suspension or {}, cluster),
+        "preserveResourcesOnDeletion": bool(binding.preserve_resources_on_deletion),
+    }
+
+
+def is_suspended_on(suspension: Body, cluster: ClusterName) -> bool:
+    """Return whether a cluster's agent is to pass over the Work.
+
+    Source: karmada@f8fdd02 pkg/controllers/binding/common.go `shouldSuspendDispatching`.
+    """
+    named = at(suspension, "dispatchingOnClusters").get("clusterNames") or ()
+    return bool(flag_or_none(suspension, "dispatching")) or cluster in named  # type: ignore[operator]
+
+
+def keeps_objects(body: Body) -> bool:
+    """Return whether a Work, or a binding, leaves its objects in clusters when it goes."""
+    return flag_or_none(mapping(body, "spec"), "preserveResourcesOnDeletion") is True
+
+
+def is_passed_over(work: Body) -> bool:
+    """Return whether who applies Works does not apply this one."""
+    return flag_or_none(mapping(work, "spec"), "suspendDispatching") is True
+
+
+def asked_by_policy(policy: Body) -> Iterator[tuple[str, Instruction]]:
+    """Yield what a policy asks as it is written, each with its JSON pointer.
+
+    `conflictResolution: Abort` is the default of the CRD; only who writes it asks for it.
+    """
+    spec = mapping(policy, "spec")
+    suspension = mapping(spec, "suspension")
+    if flag_or_none(suspension, "dispatching"):
+        yield "/spec/suspension/dispatching", Instruction.SUSPENDED
+    elif strings(mapping(suspension, "dispatchingOnClusters"), "clusterNames"):
+        yield "/spec/suspension/dispatchingOnClusters", Instruction.SUSPENDED
+    if flag_or_none(spec, "preserveResourcesOnDeletion"):
+        yield "/spec/preserveResourcesOnDeletion", Instruction.PRESERVED
+    if text(spec, "conflictResolution") == "Abort":
+        yield "/spec/conflictResolution", Instruction.ABORTS
+
+
+BINDING_ID = "resourcebinding.karmada.io/permanent-id"
+CLUSTER_BINDING_ID = "clusterresourcebinding.karmada.io/permanent-id"
+BINDING_IDS = (BINDING_ID, CLUSTER_BINDING_ID)
+"""Labels by which Works know their binding; one that has none is known by its uid."""
+NOTED_GENERATION = "resourcetemplate.karmada.io/generation"
+"""Annotation of what is delivered: the generation of the workload that it was made from."""
+WORK_IDS = "reconciler.dev/work-ids"
+"""Annotation: cluster to the permanent id of the Work there."""
+TEMPLATE_GENERATION = "reconciler.dev/template-generation"
+"""Annotation: the generation that a workload had on its hub, and the digest of it by then."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HubMarks:
+    """What is kept.
+
+    Attributes:
+        work_ids: Cluster to the permanent id of the Work there.
+        generation: Of the workload, 0 if it is not known.
+        digest: Of the workload when it had that generation.
+    """
+
+    work_ids: Mapping[str, str] = field(default_factory=dict)
+    generation: int = 0
+    digest: str = ""
+
+    def work_id(self, cluster: ClusterName, name: str) -> str:
+        """Return the permanent id of a Work; without one of a hub it follows from its identity.
+
+        Source: karmada@f8fdd02 pkg/webhook/work/mutating.go, which draws it at random.
+        """
+        known = self.work_ids.get(cluster)
+        return known or uid_of(ObjectKey(WORK_GROUP, "Work", execution_namespace(cluster), name))
+
+
+NO_MARKS = HubMarks()
+
+
+def decode_marks(metadata: BindingMetadata) -> HubMarks:
+    """Return what a binding keeps; what a person garbled is not there."""
+    ids, counted = metadata.note(WORK_IDS), metadata.note(TEMPLATE_GENERATION)
+    if not ids and not counted:
+        return NO_MARKS
+    found, known = read_note(counted), _ids_in(read_note(ids))
+    generation, digest = found.get("generation"), found.get("digest")
+    if isinstance(generation, int) and generation is not True and isinstance(digest, str):
+        return HubMarks(work_ids=known, generation=generation, digest=digest)
+    return HubMarks(work_ids=known)
+
+
+def _ids_in(note: Mapping[str, object]) -> Mapping[str, str]:
+    return {
+        cluster: value
+        for cluster, value in note.items()
+        if isinstance(value, str) and value and is_label_value(value)
+    }
+
+
+def encode_marks(marks: HubMarks) -> dict[str, str]:
+    """Return the annotations of what is kept, empty ones for nothing."""
+    counted = {"digest": marks.digest, "generation": marks.generation}
+    return {
+        WORK_IDS: write_note(marks.work_ids) if marks.work_ids else "",
+        TEMPLATE_GENERATION: write_note(counted) if marks.generation else "",
+    }
+
+
+def kept_marks(
+    metadata: BindingMetadata, clusters: Callable[[], Collection[str]]
+) -> dict[str, str]:
+    """Return the annotations as they are carried on; a Work that goes takes its id along.
+
+    Args:
+        metadata: Of the binding as it stood.
+        clusters: Returns where its Works are from now on; few bindings have to know.
+    """
+    ids = metadata.note(WORK_IDS)
+    if ids:
+        known, there = _ids_in(read_note(ids)), clusters()
+        stay = {name: value for name, value in known.items() if name in there}
+        ids = write_note(stay) if stay else ""
+    return {WORK_IDS: ids, TEMPLATE_GENERATION: metadata.note(TEMPLATE_GENERATION)}
+
+
+def permanent_id(metadata: BindingMetadata) -> str:
+    """Return by what Works name a binding: the id of its hub, or else its uid."""
+    return next(filter(None, map(metadata.label, BINDING_IDS)), metadata.uid)
+
+
+def kept_ids(metadata: BindingMetadata) -> dict[str, str]:
+    """Return the labels with the id of a hub."""
+    found = ((name, metadata.label(name)) for name in BINDING_IDS)
+    return {name: value for name, value in found if value and is_label_value(value)}
+
+
+Versioned = tuple[str, str]
+"""An apiVersion and a kind: as upstream, another version of a kind has no rule of its own."""
+
+SERVICE: Versioned = ("v1", "Service")
+COUNTED: frozenset[Versioned] = frozenset(
+    (("apps/v1", "Deployment"), ("apps/v1", "DaemonSet"), ("apps/v1", "StatefulSet"))
+)
+"""Of these the generation of the copy is kept, and the one that its template had on a hub."""
+FIELDS: Mapping[Versioned, frozenset[str]] = {
+    ("apps/v1", "Deployment"): frozenset(
+        (
+            "availableReplicas",
+            "observedGeneration",
+            "readyReplicas",
+            "replicas",
+            "unavailableReplicas",
+            "updatedReplicas",
+        )
+    ),
+    ("apps/v1", "StatefulSet"): frozenset(
+        ("availableReplicas", "currentReplicas", "readyReplicas", "replicas", "updatedReplicas")
+    ),
+    ("apps/v1", "DaemonSet"): frozenset(
+        (
+            "currentNumberScheduled",
+            "desiredNumberScheduled",
+            "numberAvailable",
+            "numberMisscheduled",
+            "numberReady",
+            "numberUnavailable",
+            "observedGeneration",
+            "updatedNumberScheduled",
+        )
+    ),
+    ("batch/v1", "Job"): frozenset(
+        ("active", "completionTime", "conditions", "failed", "startTime", "succeeded")
+    ),
+    SERVICE: frozenset(("loadBalancer",)),
+    ("policy/v1", "PodDisruptionBudget"): frozenset(
+        ("currentHealthy", "desiredHealthy", "disruptedPods", "disruptionsAllowed", "expectedPods")
+    ),
+    ("autoscaling/v2", "HorizontalPodAutoscaler"): frozenset(
+        ("currentReplicas", "desiredReplicas")
+    ),
+}
+"""The fields that are kept. Source: karmada@f8fdd02 pkg/resourceinterpreter/default/native/
+reflectstatus.go `getAllDefaultReflectStatusInterpreter`."""
+WHOLE: frozenset[Versioned] = frozenset(
+    (
+        ("apps/v1", "ReplicaSet"),
+        ("batch/v1", "CronJob"),
+        INGRESS,
+        ("v1", "PersistentVolumeClaim"),
+        ("v1", "Pod"),
+    )
+)
+"""Kinds of Kubernetes that are kept whole. Source: the same file, `reflectWholeStatus`."""
+GENERATION = "generation"
+REFLECTED_GENERATION = "resourceTemplateGeneration"
+
+
+def reflected_status(report: Body) -> Body:
+    """Return what is kept of the status of a report: the object as its cluster holds it.
+
+    Agents that report through a Work have reflected it already; that stays as it is.
+
+    Unlike upstream: of kinds that Kubernetes does not have, conditions are left out. Their moments
+    may change without news, which would make commits without interest.
+    """
+    status = at(report, "status")
+    kind = (str(report.get("apiVersion")), str(report.get("kind")))
+    if kind == SERVICE and not _is_balanced(report):
+        return {}
+    if kind in FIELDS:
+        own = FIELDS[kind] | {GENERATION, REFLECTED_GENERATION} if kind in COUNTED else FIELDS[kind]
+        kept = {name: value for name, value in status.items() if name in own}
+        return {**(_generations(report) if kind in COUNTED and kept else {}), **kept}
+    return {name: one for name, one in status.items() if name != "conditions" or kind in WHOLE}
+
+
+def keeps_conditions(kind: Versioned) -> bool:
+    """Return whether conditions of a kind are kept."""
+    return kind in WHOLE or "conditions" in FIELDS.get(kind, ())
+
+
+def status_without_conditions(report: Body) -> Body:
+    """Return what the first rules kept of any kind: everything but conditions."""
+    return {name: one for name, one in at(report, "status").items() if name != "conditions"}
+
+
+def _is_balanced(service: Body) -> bool:
+    """Return whether a Service has a load balancer; where its type is not told, one must be there.
+
+    Source: karmada@f8fdd02 pkg/resourceinterpreter/default/native/reflectstatus.go
+    `reflectServiceStatus`.
+    """
+    told = at(service, "spec").get("type")
+    return bool(at(service, "status", "loadBalancer")) if told is None else told == "LoadBalancer"
+
+
+def _generations(report: Body) -> Body:
+    """Return the generations of a copy and of its template, as far as they are told."""
+    metadata = at(report, "metadata")
+    noted = at(metadata, "annotations").get(NOTED_GENERATION)
+    told: dict[str, object] = {}
+    if isinstance(metadata.get(GENERATION), int):
+        told[GENERATION] = metadata[GENERATION]
+    if isinstance(noted, str) and noted.isascii() and noted.isdecimal():
+        told[REFLECTED_GENERATION] = int(noted[:18])
+    return told
+
+
+APPLIED = "Applied"
+
+
+def reports_in(work: Body) -> Iterator[tuple[ObjectKey, CopyReport]]:
+    """Yield what a Work says of each of its manifests; one that is being deleted says nothing.
+
+    A manifest without a status, such as a ConfigMap, is told of by the Work alone.
+
+    Source: karmada@f8fdd02 pkg/util/helper/workstatus.go `assembleWorkStatus`.
+    """
+    if mapping(work, "metadata").get("deletionTimestamp") is not None:
+        return
+    status = mapping(work, "status")
+    conditions = bodies(status, "conditions")
+    told = next((one for one in conditions if text(one, "type") == APPLIED), {})
+    applied = text(told, "status") == "True"
+    message = "" if applied else text(told, "message")
+    manifests = bodies(mapping(mapping(work, "spec"), "workload"), "manifests")
+    silent: list[Body] = [{"identifier": _identifier(one)} for one in manifests]
+    for one in (*silent, *bodies(status, "manifestStatuses")):
+        yield _report(one, applied=applied, message=message)
+
+
+def _identifier(manifest: Body) -> Body:
+    """Return by what a manifest is known; its content is not checked anywhere before."""
+    group, _, version = _word(manifest, "apiVersion").rpartition("/")
+    metadata = at(manifest, "metadata")
+    own = {field: _word(metadata, field) for field in ("namespace", "name")}
+    return {"group": group, "version": version, "kind": _word(manifest, "kind"), **own}
+
+
+def _word(body: Body, field: str) -> str:
+    value = body.get(field)
+    return value if isinstance(value, str) else ""
+
+
+def _report(manifest: Body, *, applied: bool, message: str) -> tuple[ObjectKey, CopyReport]:
+    named = mapping(manifest, "identifier")
+    group, version = text(named, "group"), text(named, "version")
+    kind, namespace, name = (text(named, field) for field in ("kind", "namespace", "name"))
+    body = {
+        "apiVersion": f"{group}/{version}" if group else version,
+        "kind": kind,
+        "metadata": {"namespace": namespace, "name": name} if namespace else {"name": name},
+        "status": mapping(manifest, "status") if applied else {},
+    }
+    judged = Health(text(manifest, "health") or Health.UNKNOWN)
+    report = CopyReport(body=body, applied=applied, message=message, judged=judged)
+    return ObjectKey(group, kind, namespace, name), report
+
+
+class BindingReports(NamedTuple):
+    """The reports of one workload's copies.
+
+    Attributes:
+        workload: Its key.
+        copies: Of all workloads.
+        by_first_rules: Whether all of a status but its conditions is kept, as the first rules had.
+    """
+
+    workload: ObjectKey
+    copies: CopyReports
+    by_first_rules: bool = False
+
+    def of(self, cluster: str) -> CopyReport | None:
+        """Return what a cluster reports, `None` if it reports nothing."""
+        return self.copies.of(self.workload, cluster)
+
+    def health(self, cluster: str) -> Health | None:
+        """Return the health that a cluster reports, `None` if it reports nothing."""
+        report = self.of(cluster)
+        return None if report is None else report.health
+
+    def covers(self, cluster: str, replicas: int) -> bool:
+        """Return whether a cluster reports as many available replicas, and health."""
+        report = self.of(cluster)
+        if report is None or report.health is not Health.HEALTHY:
+            return False
+        available = at(report.body, "status").get("availableReplicas")
+        return isinstance(available, int) and available >= replicas
+
+    def items(self, clusters: Iterable[str]) -> dict[str, AggregatedStatusItem]:
+        """Return the entries of aggregatedStatus of the clusters that report."""
+        if not self.copies:
+            return {}
+        found = ((name, self.item(name)) for name in clusters)
+        return {name: item for name, item in found if item is not None}
+
+    def item(self, cluster: str) -> AggregatedStatusItem | None:
+        """Return a cluster's entry of aggregatedStatus, `None` if it reports nothing."""
+        report = self.of(cluster)
+        if report is None:
+            return None
+        reflect = status_without_conditions if self.by_first_rules else reflected_status
+        return reported_item(
+            cluster,
+            reflect(report.body),
+            message=report.message,
+            applied=report.applied,
+            health=str(report.health),
+        )

@@ -1,1 +1,0 @@
-"""What is written here, as values: a binding's spec and status. Upstream: pkg/apis/work."""

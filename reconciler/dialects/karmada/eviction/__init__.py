@@ -1,1 +1,0 @@
-"""How a workload leaves a cluster: taints, failover, grace. Upstream: pkg/controllers."""

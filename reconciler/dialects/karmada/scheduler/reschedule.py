@@ -1,0 +1,399 @@
+"""Rescheduling: who asks for it, and how a binding moves to the new division in batches.
+
+A rebalancer asks, or a person who edited `rescheduleTriggeredAt`.
+
+With batches the goal stands in an annotation until it is reached. Whatever reschedules the binding
+meanwhile takes over: then there is no goal any more. Nor is there one once the rebalancer is
+withdrawn. The binding may then be between two affinity groups, in the first of which the scheduler
+looks from now on: clusters outside of it count as of it until the binding is scheduled afresh, or
+its placement changes, so that scaling moves nothing that stays.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from reconciler.dialects.contract import RescheduleTrigger as Demand
+from reconciler.dialects.karmada.api.binding import (
+    Binding,
+    BindingMetadata,
+    BindingStatus,
+    binding_of,
+)
+from reconciler.dialects.karmada.api.binding_spec import BindingSpec
+from reconciler.dialects.karmada.api.cluster import Members, TargetCluster
+from reconciler.dialects.karmada.api.placement import applied_placement, is_readable
+from reconciler.dialects.karmada.api.policy import DEFAULT_SCHEDULER
+from reconciler.dialects.karmada.detector.binding_draft import Draft, binding_key
+from reconciler.dialects.karmada.scheduler.divide import DivisionStrategy, strategy_of
+from reconciler.dialects.karmada.scheduler.schedule import (
+    ScheduleReason,
+    ScheduleVerdict,
+    feasible_now,
+    schedule,
+)
+from reconciler.dialects.reads import Question
+from reconciler.errors import UserError
+from reconciler.manifests.admission import read_note, write_note
+from reconciler.model.body import Body
+from reconciler.model.fields import mapping, text
+from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.model.moments import add, format_moment, span
+from reconciler.model.world import World
+from reconciler.rebalance.rebalancer_files import WorkloadResult, decode_status
+from reconciler.rebalance.target import REBALANCER
+from reconciler.schedule.framework import NO_CLUSTERS, Mask
+
+
+class RescheduleRequest(NamedTuple):
+    """A binding as the scheduler gets it.
+
+    Attributes:
+        spec: With the trigger that counts.
+        status: As the last pass left it.
+        binding: Both, as the scheduler reads them.
+        considered: Whether our scheduler looks at it at all.
+        recorded: Whether no policy claims it, so that the placement of its binding counts.
+        by_hand: Whether a person asks, by an edit of `rescheduleTriggeredAt`.
+        again: Whether an earlier trigger is tried again, since scheduling failed.
+    """
+
+    spec: BindingSpec
+    status: BindingStatus
+    binding: Binding
+    considered: bool
+    recorded: bool = False
+    by_hand: bool = False
+    again: bool = False
+
+
+def ask(draft: Draft, demand: Demand | None, now: datetime) -> RescheduleRequest:
+    """Return a binding with its trigger.
+
+    Args:
+        draft: The binding as its workload and policy want it.
+        demand: A rebalancer's trigger, `None` without one.
+        now: Moment of the pass.
+
+    Raises:
+        UserError: Something in the binding cannot be read.
+    """
+    spec, status, considered = draft.spec, draft.status(), is_considered(draft)
+    if demand is not None and is_reschedulable(draft):
+        spec = spec._replace(reschedule_triggered_at=format_moment(demand.at))
+        binding = decoded(draft, spec, status)
+        afresh = asked_afresh(binding, demand.at) if demand.fresh else binding
+        return RescheduleRequest(
+            spec=spec, status=status, binding=afresh, considered=True, recorded=not considered
+        )
+    binding = decoded(draft, spec, status)
+    if not considered:
+        return RescheduleRequest(spec=spec, status=status, binding=binding, considered=False)
+    triggered = binding.reschedule_triggered_at
+    if triggered is not None and triggered > now:
+        # Unlike upstream: a trigger in the future would be consumed by no scheduling before it.
+        # Only a person can have written it; they ask once, now.
+        spec = spec._replace(reschedule_triggered_at=format_moment(now))
+        binding = binding._replace(reschedule_triggered_at=now)
+    failed = bool(known_problem(status))
+    return RescheduleRequest(
+        spec=spec,
+        status=status,
+        binding=binding,
+        considered=True,
+        by_hand=binding.reschedule_required and not failed,
+        again=binding.reschedule_required and failed,
+    )
+
+
+def asked_afresh(binding: Binding, at: datetime) -> Binding:
+    """Return a binding with a trigger that counts, whatever its last scheduling is dated with.
+
+    Unlike upstream: what has replicas on clusters but no date of a scheduling is scheduled afresh,
+    too; upstream takes no notice of the trigger then.
+    """
+    last, before = binding.last_scheduled_time, add(at, span(seconds=-1))
+    if last is None and not binding.clusters and (binding.replicas or not binding.is_workload):
+        scheduled = None  # its first scheduling, which disregards nothing
+    else:
+        scheduled = before if last is None else min(last, before)
+    return binding._replace(reschedule_triggered_at=at, last_scheduled_time=scheduled)
+
+
+def is_considered(draft: Draft) -> bool:
+    """Return whether our scheduler looks at a binding at all.
+
+    Source: karmada@f8fdd02 pkg/scheduler/event_handler.go `resourceBindingEventFilter`.
+    """
+    return draft.policy is not None and _is_ours(draft)
+
+
+def is_reschedulable(draft: Draft) -> bool:
+    """Return whether our scheduler looks at a binding if a rebalancer asks for it.
+
+    Unlike upstream: where no policy claims it any more, the placement of the binding counts, as the
+    proposal of WorkloadRebalancer has it; upstream's event filter passes over it. Scaling and
+    evictions do not have it scheduled, as upstream.
+    """
+    claimed = draft.policy is not None or draft.spec.placement is not None
+    return claimed and _is_ours(draft)
+
+
+def scheduler_of(draft: Draft) -> str:
+    """Return whose scheduler a binding is for."""
+    return draft.spec.scheduler_name or DEFAULT_SCHEDULER
+
+
+def _is_ours(draft: Draft) -> bool:
+    """Return whether a binding is for our scheduler, and not suspended."""
+    return scheduler_of(draft) == DEFAULT_SCHEDULER and not draft.spec.scheduling_suspended
+
+
+def known_problem(status: BindingStatus) -> str:
+    """Return what the Scheduled condition complains about so far, `""` for nothing."""
+    return complaint_in(status.conditions or ())
+
+
+def complaint_in(conditions: Iterable[Body]) -> str:
+    """Return what the Scheduled condition among some complains about, `""` for nothing."""
+    for condition in conditions:
+        if condition.get("type") == "Scheduled" and condition.get("status") == "False":
+            return text(condition, "message")
+    return ""
+
+
+def decoded(draft: Draft, spec: BindingSpec, status: BindingStatus) -> Binding:
+    """Return a binding as the scheduler reads it; what cannot be read of its annotation is mended.
+
+    Unlike upstream, where such a binding is neither scheduled nor evicted again: where our
+    scheduler looks at it, it has none, so it is scheduled and written anew; elsewhere the placement
+    counts.
+    """
+    binding = binding_of(draft.metadata, spec, status, draft.placement())
+    if is_readable(binding.applied):
+        return binding
+    placement = None if is_considered(draft) else binding.placement
+    return binding._replace(applied="" if placement is None else applied_placement(placement))
+
+
+MOVING_TO = "reconciler.dev/moving-to"
+"""Annotation: cluster to replicas that a limited rebalance is moving towards."""
+
+BATCHES: Question = ("batches",)
+"""What a binding asks that is moved in batches: whether anything moves it still."""
+BETWEEN = "reconciler.dev/between-groups"
+"""Annotation: the clusters outside of its affinity group where a withdrawn batch left a binding."""
+
+Clusters = tuple[TargetCluster, ...]
+
+
+class BatchedMove(NamedTuple):
+    """Where a binding is after this pass, and where it is going, `None` if it is there.
+
+    `followed` says that it went on to the goal of an earlier batch.
+    """
+
+    clusters: Clusters
+    goal: Clusters | None = None
+    followed: bool = False
+
+    @property
+    def left(self) -> int:
+        """How many replicas are still to be moved."""
+        return 0 if self.goal is None else distance(self.clusters, self.goal)
+
+
+def read_goal(metadata: BindingMetadata) -> Clusters | None:
+    """Return the goal that an earlier batch left, `None` if there is none or it was garbled."""
+    found = read_note(metadata.note(MOVING_TO))
+    counts = {name: count for name, count in found.items() if type(count) is int and count > 0}
+    if not found or counts.keys() != found.keys():
+        return None
+    return tuple(TargetCluster(ClusterName(name), count) for name, count in sorted(counts.items()))
+
+
+def write_goal(goal: Clusters | None) -> str:
+    """Return the annotation of a goal, `""` for none."""
+    return "" if goal is None else write_note(dict(goal))
+
+
+def batched_bindings(world: World) -> frozenset[ObjectKey] | None:
+    """Return the bindings that a limited rebalance is still moving, as its record says.
+
+    `None` where such a record cannot be read, so that it may be any.
+    """
+    found: set[ObjectKey] = set()
+    for one in world.outputs_of_kind(REBALANCER):
+        if one.key not in world.inputs:
+            continue  # it is withdrawn
+        try:
+            status = decode_status(mapping(one.body, "status"))
+        except UserError:
+            return None
+        if status.batch_at is not None:
+            pending = (item for item in status.observed if item.result is WorkloadResult.PENDING)
+            found.update(binding_key(item.reference.key) for item in pending)
+    return frozenset(found)
+
+
+def clusters_between(
+    metadata: BindingMetadata, binding: Binding, members: Members, *, withdrawn: bool
+) -> tuple[ClusterName, ...]:
+    """Return the clusters of a binding that count as of its affinity group, by name.
+
+    Args:
+        metadata: Says where an earlier batch left it.
+        binding: As it stands.
+        members: The fleet.
+        withdrawn: Whether a goal was given up in this pass.
+    """
+    names = {name for name, _ in binding.clusters}
+    if not withdrawn:
+        listed = read_note(metadata.note(BETWEEN))
+        return tuple(sorted(ClusterName(one) for one in listed if one in names))
+    terms = () if binding.placement is None else binding.placement.cluster_affinities or ()
+    term = next((one for one in terms if one.affinity_name == binding.observed_affinity), None)
+    if term is None:
+        return ()
+    position = members.fleet.position
+    inside = NO_CLUSTERS
+    for affinity in term.tiers:
+        inside = Mask(inside | members.matching(affinity))
+    return tuple(sorted(n for n in names if n in position and not inside >> position[n] & 1))
+
+
+def write_between(names: Sequence[ClusterName], moved: Clusters) -> str:
+    """Return the annotation of where a binding is between groups, `""` where it is not."""
+    left = sorted({name for name, _ in moved}.intersection(names)) if names else ()
+    return write_note(dict.fromkeys(left, True)) if left else ""
+
+
+def is_divisible(binding: Binding) -> bool:
+    """Return whether replicas can move a few at a time: a duplicated workload moves as a whole."""
+    placement = binding.placement
+    if placement is None or not binding.replicas:
+        return False
+    return strategy_of(placement) not in (None, DivisionStrategy.DUPLICATED)
+
+
+def _is_reachable(binding: Binding, goal: Clusters, members: Members, now: datetime) -> bool:
+    """Return whether every cluster of a goal would still pass the filters."""
+    if binding.placement is None or sum(count for _, count in goal) != binding.replicas:
+        return False
+    wanted = {name for name, _ in goal}
+    known = members.fleet.named(wanted)
+    feasible = feasible_now(binding, binding.placement, members, now)
+    return known.bit_count() == len(wanted) and not known & ~feasible
+
+
+def move(
+    binding: Binding,
+    verdict: ScheduleVerdict | None,
+    goal: Clusters | None,
+    demand: Demand | None,
+    members: Members,
+    now: datetime,
+) -> BatchedMove:
+    """Return where a binding is after this pass.
+
+    Args:
+        binding: As the scheduler saw it.
+        verdict: What the scheduler decided, `None` if it did not look.
+        goal: What an earlier batch left to be done.
+        demand: The trigger, with how many replicas may move.
+        members: The fleet.
+        now: Moment of the pass.
+    """
+    budget = None if demand is None else demand.budget
+    if verdict is not None and verdict.clusters is not None:
+        fresh = verdict.trigger is ScheduleReason.RESCHEDULE_TRIGGERED
+        if fresh and budget is not None and is_divisible(binding):
+            return _towards(binding.clusters, verdict.clusters, budget)
+        return BatchedMove(verdict.clusters)
+    stays = stay(binding, verdict, goal, demand)
+    goal = stays.goal
+    if goal is None or demand is None or not _is_reachable(binding, goal, members, now):
+        return stays
+    moved = BatchedMove(goal) if budget is None else _towards(binding.clusters, goal, budget)
+    return moved._replace(followed=True)
+
+
+def stay(
+    binding: Binding,
+    verdict: ScheduleVerdict | None,
+    goal: Clusters | None,
+    demand: Demand | None,
+) -> BatchedMove:
+    """Return that a binding stays; a goal of before is no goal of a schedule afresh that failed."""
+    failed = verdict is not None and verdict.triggered and demand is not None and demand.fresh
+    return BatchedMove(binding.clusters, None if failed else goal)
+
+
+def _towards(present: Clusters, goal: Clusters, budget: int) -> BatchedMove:
+    """BatchedMove so many replicas towards a goal; what is missing or too much is put right beside.
+
+    There are never fewer replicas than the goal has.
+    """
+    have, want = dict(present), dict(goal)
+    total = sum(want.values())
+    lacking = {name: count - have.get(name, 0) for name, count in sorted(want.items())}
+    shares = dict(have)
+    room = budget + max(0, total - sum(have.values()))
+    for name, lack in lacking.items():
+        taken = min(max(lack, 0), room)
+        room -= taken
+        shares[name] = shares.get(name, 0) + taken
+    surplus = sum(shares.values()) - total
+    for name in sorted(shares, reverse=True):
+        given = min(surplus, max(0, shares[name] - want.get(name, 0)))
+        surplus -= given
+        shares[name] -= given
+    clusters = tuple(TargetCluster(name, count) for name, count in sorted(shares.items()) if count)
+    return BatchedMove(clusters) if dict(clusters) == want else BatchedMove(clusters, goal)
+
+
+def moves_afresh(binding: Binding, members: Members, now: datetime) -> int:
+    """Return how many replicas a schedule afresh would move."""
+    verdict = schedule(asked_afresh(binding, now), members, now)
+    return 0 if verdict.clusters is None else distance(binding.clusters, verdict.clusters)
+
+
+def blocked_by_eviction(
+    binding: Binding, verdict: ScheduleVerdict | None, members: Members, now: datetime
+) -> str:
+    """Return that clusters were not chosen since evictions from there are not over, `""` if none.
+
+    No schedule chooses such a cluster, so a rebalance back to it does nothing.
+    """
+    if verdict is None or not verdict.triggered or not binding.tasks:
+        return ""
+    free = schedule(binding._replace(tasks=()), members, now)
+    chosen = {name for name, _ in verdict.clusters or ()}
+    wanted = {name for name, _ in free.clusters or ()} - chosen
+    blocked = sorted(wanted & {task.from_cluster for task in binding.tasks})
+    if not blocked:
+        return ""
+    return f"{', '.join(blocked)} not chosen while it is being evicted from: rebalance again later"
+
+
+def moves_left(
+    binding: Binding, goal: Clusters | None, members: Members, now: datetime
+) -> int | None:
+    """Return how many replicas are left to be moved, `None` without a goal that can be reached.
+
+    A cluster of the goal may have been tainted, or have gone, since the batch before.
+    """
+    if goal is None or not _is_reachable(binding, goal, members, now):
+        return None
+    return distance(binding.clusters, goal)
+
+
+def distance(present: Sequence[TargetCluster], goal: Sequence[TargetCluster]) -> int:
+    """Return how many replicas change their cluster; those that are new altogether do not count.
+
+    >>> distance([TargetCluster("a", 4)], [TargetCluster("a", 1), TargetCluster("b", 3)])
+    3
+    """
+    have: Mapping[str, int] = dict(present)
+    arriving = sum(max(0, count - have.get(name, 0)) for name, count in goal)
+    return max(0, arriving - max(0, sum(n for _, n in goal) - sum(have.values())))

@@ -1,1 +1,0 @@
-"""Taints that controllers of a hub put on clusters, and take away: by Ready, and by policies."""

@@ -1,1 +1,0 @@
-"""Staged update runs, their strategies and approval requests, as people and passes write them."""

@@ -1,1 +1,0 @@
-"""Evictions from a placement, each judged once, within the budget of the placement."""

@@ -1,1 +1,0 @@
-"""What a cluster has otherwise: ClusterResourceOverride and ResourceOverride."""

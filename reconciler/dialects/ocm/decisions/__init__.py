@@ -1,1 +1,0 @@
-"""PlacementDecisions, their groups, a placement's record. Upstream: scheduling_controller.go."""

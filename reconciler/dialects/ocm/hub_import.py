@@ -1,0 +1,464 @@
+"""Import of an OCM hub: which objects become files, and which live decisions are adopted.
+
+Placements are adopted with the record of a run. Sets are adopted with their ManifestWorks, each
+under the name that it has; a ManifestWork also counts as a report. What is left of the switch from
+the hub is listed as far as kubectl shows it.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from datetime import datetime
+from typing import NamedTuple
+
+from reconciler.dialects.importer import (
+    FOLDER,
+    Adopted,
+    AgentReport,
+    HubSwitch,
+    ImportedKind,
+    Importer,
+    LiveHub,
+    SwitchStep,
+    counted_conditions,
+    counted_manifests,
+    counted_metadata,
+    running,
+    settled,
+    stopped,
+)
+from reconciler.dialects.ocm.api.placement import (
+    CLUSTER,
+    PLACEMENT_LABEL,
+    DecisionObject,
+    decode_decision,
+    live_status,
+)
+from reconciler.dialects.ocm.api.placement import PLACEMENTS as CLUSTER_GROUP
+from reconciler.dialects.ocm.api.placement import PLACEMENTS as GROUP
+from reconciler.dialects.ocm.decide import fingerprint_of
+from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
+    KIND,
+    SET_LABEL,
+    SET_PLACEMENT_LABEL,
+    TEMPLATE,
+    WORK,
+    WORKS,
+    ManifestWork,
+    SetRecord,
+    WorkRecord,
+    decode_replica_set,
+    decode_work,
+    manifests_of,
+    record_annotations,
+    set_of,
+    sources_of,
+    template_id,
+)
+from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import WORKS as WORK_GROUP
+from reconciler.dialects.ocm.manifestworkreplicaset.reports import plain_reports
+from reconciler.dialects.ocm.manifestworkreplicaset.sync import standing_set
+from reconciler.dialects.ocm.memory import placement_key
+from reconciler.dialects.ocm.placement_files import (
+    DECIDED_AT,
+    DECISION,
+    SCHEDULING_DIGEST,
+    Draft,
+    render_decision,
+)
+from reconciler.dialects.ocm.plan import Ocm
+from reconciler.dialects.ocm.scheduler.schedule import DecisionsSoFar, Hub, decided_by, judge
+from reconciler.dialects.ocm.workstatus.work_status import reports_in
+from reconciler.errors import UserError
+from reconciler.manifests.admission import admit
+from reconciler.manifests.paths import blob_id, output_path
+from reconciler.manifests.secrets import without_secrets
+from reconciler.manifests.text.emitter import encode
+from reconciler.model.body import Body
+from reconciler.model.fields import at, bodies, mapping, text
+from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.model.labels import labels_of
+from reconciler.model.moments import format_moment, is_moment, parse_moment
+from reconciler.model.settings import settings_in
+from reconciler.model.world import World
+
+
+def adopt(world: World, live: Mapping[ObjectKey, Body], now: datetime) -> Adopted:
+    """Return the state of the live decisions whose placement is in the repository.
+
+    A pass runs a placement when the digest of what it decides from differs from the recorded one.
+    So the digest is recorded as if the live decisions had just been made from what the repository
+    holds; then they stay, and scores alone wait for the next period.
+    """
+    prepared = Ocm().prepare(world, settings_in(world), now)
+    found: dict[ObjectKey, DecisionObject] = {
+        key: decode_decision(body)
+        for key, body in live.items()
+        if (key.group, key.kind) == (GROUP, DECISION)
+    }
+    decided = decided_by(found.values())
+    owners = {(key.namespace, key.name): draft for key, draft in prepared.drafts.drawn.items()}
+    outputs: dict[ObjectKey, Body] = {}
+    left: dict[ObjectKey, str] = {}
+    lacking: dict[ObjectKey, ObjectKey] = {}
+    kept: set[tuple[str, str]] = set()
+    for key, item in found.items():
+        owner = item.owner
+        if owner is None:
+            left[key] = f"it has no label {PLACEMENT_LABEL}, which says whose it is"
+            continue
+        if owner not in owners:
+            lacking[key] = placement_key(owner)
+            continue
+        kept.add(owner)
+        placement = owners[owner].manifest.key
+        outputs[key] = render_decision(item, placement, live[key], {}, now)
+    for owner in sorted(kept):
+        draft = owners[owner]
+        key = draft.manifest.key
+        outputs[key] = _placement_record(draft, live.get(key, {}), decided, prepared.hub, now)
+    sets = adopt_sets(world, live, now)
+    return Adopted(
+        outputs={**outputs, **sets.outputs},
+        left={**left, **sets.left},
+        lacking={**lacking, **sets.lacking},
+        contents=sets.contents,
+    )
+
+
+def _placement_record(
+    draft: Draft, placement: Body, decided: DecisionsSoFar, hub: Hub, now: datetime
+) -> Body:
+    """Return the status file of a placement, with the record of a run at this moment."""
+    key, body = draft.manifest.key, draft.manifest.body
+    _, metadata = admit(key, mapping(body, "spec"), None, now)
+    created = text(mapping(placement, "metadata"), "creationTimestamp")
+    annotations = {**mapping(metadata, "annotations"), DECIDED_AT: format_moment(now)}
+    try:
+        verdict = judge(draft.placement, hub, decided, now)
+    except UserError:
+        verdict = None  # a pass leaves it as it is until that is mended
+    if verdict is not None:
+        own = decided.own(draft.placement)
+        annotations[SCHEDULING_DIGEST] = fingerprint_of(draft, verdict, own, hub)
+    return {
+        "apiVersion": body["apiVersion"],
+        "kind": key.kind,
+        "metadata": {
+            **metadata,
+            **({"creationTimestamp": created} if created else {}),
+            "annotations": dict(sorted(annotations.items())),
+        },
+        "status": live_status(placement),
+    }
+
+
+Live = Mapping[ObjectKey, Body]
+
+OVER = (
+    "its placement has left that cluster, so no pass would write it, and none takes it away: "
+    "delete it on the hub"
+)
+PLAIN = (
+    "it has a Secret in plain and an earlier template, so its cluster gets nothing new until the "
+    "rollout of its set reaches it"
+)
+
+
+def adopt_sets(world: World, live: Live, now: datetime) -> Adopted:
+    """Return the state of the live sets that are in the repository.
+
+    A pass gives a cluster a work if its record has none, under a name that we draw. So each live
+    work is recorded with its template and its name: delivered under another one, two works of one
+    set would stand on a cluster.
+    """
+    decided = _decided(live)
+    works: dict[ObjectKey, dict[ObjectKey, ManifestWork]] = {}
+    left: dict[ObjectKey, str] = {}
+    lacking: dict[ObjectKey, ObjectKey] = {}
+    for key in sorted(live):
+        owner = set_of(live[key]) if key[:2] == (WORKS, WORK) else None
+        if owner is None:
+            continue
+        work = decode_work(live[key])
+        if owner not in world.inputs:
+            lacking[key] = owner
+        elif work.deleting:
+            left[key] = "it is being deleted"
+        elif not work.placement:
+            left[key] = (
+                f"it has no label {SET_PLACEMENT_LABEL}, which says for which placement it is"
+            )
+        elif work.cluster not in decided.get((owner.namespace, work.placement), (work.cluster,)):
+            left[key] = OVER
+        else:
+            works.setdefault(owner, {})[key] = work
+    outputs: dict[ObjectKey, Body] = {}
+    contents: dict[ObjectKey, tuple[str, str]] = {}
+    for owner in sorted({*works, *(one.key for one in world.of_kind(WORKS, KIND)) & live.keys()}):
+        record, others = _set_record(owner, works.get(owner, {}), world, live, now)
+        left |= others
+        try:
+            earlier = _earlier(owner, works.get(owner, {}), world)
+            left |= earlier.left
+            record = replace(record, contents=earlier.blobs)
+            outputs[owner] = _state(owner, record, world, live.get(owner, {}), now)
+            if earlier.text:
+                contents[owner] = earlier.path, earlier.text
+        except UserError as error:
+            left[owner] = f"no pass can read it: {error.message}"
+    return Adopted(outputs=outputs, left=left, lacking=lacking, contents=contents)
+
+
+def _decided(live: Live) -> dict[tuple[str, str], set[ClusterName]]:
+    """Return the clusters that live placements have decided for, by namespace and name."""
+    found: dict[tuple[str, str], set[ClusterName]] = {}
+    for key, body in live.items():
+        if (key.group, key.kind) == (CLUSTER_GROUP, DECISION):
+            decision = decode_decision(body)
+            if decision.owner is not None:
+                found.setdefault(decision.owner, set()).update(decision.clusters)
+    return found
+
+
+def _set_record(
+    owner: ObjectKey,
+    works: Mapping[ObjectKey, ManifestWork],
+    world: World,
+    live: Live,
+    now: datetime,
+) -> tuple[SetRecord, dict[ObjectKey, str]]:
+    """Return the record of a set, and which works have no place in it: one a cluster has."""
+    found: dict[tuple[ClusterName, str], WorkRecord] = {}
+    templates: dict[str, tuple[ObjectKey, ...]] = {}
+    others: dict[ObjectKey, str] = {}
+    for key, work in works.items():
+        place, template = (work.cluster, work.placement), template_id(work.spec)
+        if place in found:
+            others[key] = f"its cluster has another work of its set: {found[place].name(owner)}"
+            continue
+        objects = templates.setdefault(template, sources_of(work.spec, world.known.scopes))
+        seen = plain_reports(work.cluster, objects, world.feedback).token
+        since = _since(live[key], now)
+        found[place] = WorkRecord(*place, template, since, seen, adopted_name=work.name)
+    return SetRecord(tuple(sorted(found.values())), templates), others
+
+
+class _EarlierTemplates(NamedTuple):
+    """Templates that clusters have and the repository has not: a file of them, by their tokens."""
+
+    path: str
+    text: str
+    blobs: Mapping[str, str]
+    left: Mapping[ObjectKey, str]
+
+
+def _earlier(
+    owner: ObjectKey, works: Mapping[ObjectKey, ManifestWork], world: World
+) -> _EarlierTemplates:
+    """Return the templates of live works that are not the present one.
+
+    Raises:
+        UserError: The set cannot be decoded.
+    """
+    present = template_id(decode_replica_set(world.inputs[owner].body).template)
+    specs: dict[str, Body] = {}
+    left: dict[ObjectKey, str] = {}
+    for key, work in works.items():
+        template = template_id(work.spec)
+        if template == present:
+            continue
+        if any(without_secrets(one) is not one for one in manifests_of(work.spec)):
+            left[key] = PLAIN
+        else:
+            specs[template] = work.spec
+    listed = [_document(owner, *one) for one in sorted(specs.items())]
+    text = "---\n".join(map(encode, listed))
+    blob = blob_id(text.encode(), like=world.revision)
+    return _EarlierTemplates(output_path(FOLDER, owner), text, dict.fromkeys(specs, blob), left)
+
+
+def _document(owner: ObjectKey, template: str, spec: Body) -> Body:
+    named = {"name": f"{owner.name}-{template}", "namespace": owner.namespace}
+    return {"apiVersion": f"{WORKS}/v1", "kind": WORK, "metadata": named, "spec": spec}
+
+
+def _since(work: Body, now: datetime) -> datetime:
+    """Return since when a cluster has a work: no later than now, and now if that is not known."""
+    created = text(mapping(work, "metadata"), "creationTimestamp")
+    return min(parse_moment(created), now) if is_moment(created) else now
+
+
+def _state(owner: ObjectKey, record: SetRecord, world: World, live: Body, now: datetime) -> Body:
+    """Return the status file of a set.
+
+    Raises:
+        UserError: The set cannot be decoded.
+    """
+    manifest = world.inputs[owner]
+    standing_set(manifest)
+    _, metadata = admit(owner, mapping(manifest.body, "spec"), None, now)
+    created = text(mapping(live, "metadata"), "creationTimestamp")
+    annotations = {**mapping(metadata, "annotations"), **record_annotations(record)}
+    return {
+        "apiVersion": manifest.body["apiVersion"],
+        "kind": owner.kind,
+        "metadata": {
+            **metadata,
+            **({"creationTimestamp": created} if created else {}),
+            "annotations": dict(sorted(annotations.items())),
+        },
+        "status": mapping(live, "status"),
+    }
+
+
+OPERATOR = ("open-cluster-management", "cluster-manager")
+HUB = "open-cluster-management-hub"
+TRANSPORT = "manifestworks"
+ORPHAN = "Orphan"
+SHOW = f"show the Deployments of {HUB}: --context, or as a file"
+SET_ORPHAN = "set deleteOption.propagationPolicy: Orphan in the template of their sets"
+DELETE = "once Flux or Argo CD has applied them, delete these ManifestWorks"
+
+
+def steps(hub: LiveHub) -> tuple[SwitchStep, ...]:
+    """Return the steps on the hub, in order.
+
+    The operator goes first: it starts what is stopped. An agent applies a ManifestWork again and
+    again as long as it is there; with `Orphan` it takes its owner off the objects, which then stay
+    when the ManifestWork goes. ManifestWorks of no set are nobody's decision, and not looked at.
+    """
+    seen = hub.whole or hub.host or hub.has_namespace(HUB, OPERATOR[0])
+    operators = running(hub, lambda key: (key.namespace, key.name) == OPERATOR)
+    placing = running(hub, lambda key: _is_of_hub(key, "placement-controller"))
+    working = running(hub, lambda key: _is_of_hub(key, "work-controller"))
+    works = {} if hub.by_agents else _works_of_sets(hub)
+    owned = [key for key, body in works.items() if _deletion(body) != ORPHAN]
+    return (
+        settled("keep", owned, SET_ORPHAN),
+        stopped("scheduler", (*operators, *placing), seen=seen, show=SHOW),
+        stopped("controllers", working, seen=seen, show=SHOW),
+        settled("agents", works, DELETE, last=True),
+    )
+
+
+def _is_of_hub(key: ObjectKey, part: str) -> bool:
+    """Return whether a Deployment is a part of a hub, a hosted one in its namespace included."""
+    return key.name.endswith(f"-{part}") and (
+        key.namespace == HUB or key.name == f"{key.namespace}-{part}"
+    )
+
+
+def _works_of_sets(hub: LiveHub) -> dict[ObjectKey, Body]:
+    found = hub.of_kind(WORKS, WORK)
+    return {key: body for key, body in found.items() if labels_of(body).get(SET_LABEL)}
+
+
+def _deletion(body: Body) -> str:
+    return text(mapping(mapping(body, "spec"), "deleteOption"), "propagationPolicy")
+
+
+def brings(live: Mapping[ObjectKey, Body]) -> Iterator[ObjectKey]:
+    """Yield the live sets, and those whose ManifestWorks are there."""
+    for key, body in live.items():
+        if (key.group, key.kind) == (WORKS, KIND):
+            yield key
+        elif (key.group, key.kind) == (WORKS, WORK) and (owner := set_of(body)):
+            yield owner
+
+
+SWITCH = HubSwitch(
+    steps=steps, brings=brings, agents=TRANSPORT, following=frozenset({(WORKS, KIND)})
+)
+
+
+META = ("group", "kind", "name", "namespace", "ordinal", "resource", "version")
+
+
+def _counted(work: Body) -> Body:
+    """Return a report; that of a set names its template, so it needs no manifests.
+
+    One that its set made on a hub does not name it, so it is told from what is in it.
+    """
+    status, in_set = mapping(work, "status"), labels_of(work).get(SET_LABEL)
+    metadata = counted_metadata(
+        work, labels=(SET_LABEL, SET_PLACEMENT_LABEL), annotations=(TEMPLATE,)
+    )
+    if in_set and "annotations" not in metadata and mapping(work, "spec"):
+        metadata = {**metadata, "annotations": {TEMPLATE: template_id(decode_work(work).spec)}}
+    manifests = [] if in_set else counted_manifests(work)
+    listed = [_manifest(one) for one in bodies(at(status, "resourceStatus"), "manifests")]
+    return {
+        "apiVersion": work["apiVersion"],
+        "kind": work["kind"],
+        "metadata": metadata,
+        **({"spec": {"workload": {"manifests": manifests}}} if manifests else {}),
+        "status": {
+            "conditions": counted_conditions(status),
+            **({"resourceStatus": {"manifests": listed}} if listed else {}),
+        },
+    }
+
+
+def _manifest(one: Body) -> Body:
+    meta, values = mapping(one, "resourceMeta"), bodies(mapping(one, "statusFeedback"), "values")
+    return {
+        "conditions": counted_conditions(one),
+        "resourceMeta": {name: meta[name] for name in META if name in meta},
+        **({"statusFeedback": {"values": list(values)}} if values else {}),
+    }
+
+
+def _is_of_a_set(work: Body) -> bool:
+    """Return whether a rollout goes by a work, so that it waits for one that nobody applied yet."""
+    return SET_LABEL in labels_of(work)
+
+
+def _about(work: Body) -> Iterator[ObjectKey]:
+    if owner := set_of(work):
+        yield owner
+    for key, _ in reports_in(work):
+        yield key
+
+
+WORK_REPORT = AgentReport(counted=_counted, about=_about, tells_without_status=_is_of_a_set)
+
+
+OWN_NAMESPACES = "open-cluster-management"
+
+
+def is_reserved(namespace: str) -> bool:
+    """Return whether a namespace is the hub's own, as its installers call them.
+
+    Source: ours; `clusteradm init` and `join` make that name, and with `-hub` and `-agent`.
+    """
+    return namespace.startswith(OWN_NAMESPACES)
+
+
+IMPORTER = Importer(
+    kinds={
+        CLUSTER: ImportedKind(
+            folder="clusters",
+            status=(
+                "allocatable",
+                "capacity",
+                "clusterClaims",
+                "conditions",
+                "managedNamespaces",
+                "version",
+            ),
+            measured=("status.allocatable", "status.capacity"),
+        ),
+        (GROUP, "ManagedClusterSet"): ImportedKind(folder="clusters"),
+        (GROUP, "ManagedClusterSetBinding"): ImportedKind(folder="placements"),
+        (GROUP, "Placement"): ImportedKind(folder="placements"),
+        (GROUP, "AddOnPlacementScore"): ImportedKind(
+            folder="scores", status=("scores", "validUntil")
+        ),
+        (WORK_GROUP, KIND): ImportedKind(folder="workloads"),
+    },
+    adopt=adopt,
+    reports={(WORK_GROUP, WORK): WORK_REPORT},
+    is_reserved=is_reserved,
+    live=((GROUP, "PlacementDecision"), (WORK_GROUP, KIND)),
+    switch=SWITCH,
+)

@@ -1,1 +1,0 @@
-"""What is taken over of a live control plane: kinds of files, and decisions as state."""

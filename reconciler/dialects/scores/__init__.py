@@ -1,1 +1,0 @@
-"""Scores that add-ons report of clusters, as all APIs read them."""

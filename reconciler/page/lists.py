@@ -1,0 +1,436 @@
+"""Lists that are filtered, sorted and paged by their address, whatever their rows are.
+
+Objects are chosen by namespace, labels, name and cluster, as `get` chooses them. The column that
+gives the order is part of the address, and so is the page of a long list. Rows share their words:
+a state is a word and the tone that gives it its shape and colour; the room of a cluster is amounts
+as users write them, and bars of so many parts.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Generic, NamedTuple, TypeVar
+
+from reconciler.audit.fleet.placed_objects import DecidedObjects
+from reconciler.audit.fleet.trouble import SILENT, Trouble, is_well
+from reconciler.audit.fleet.usage import DECLARED, Usage
+from reconciler.manifests.selectors import parse_selector
+from reconciler.model.decision import Placed
+from reconciler.model.identity import ObjectKey
+from reconciler.model.labels import labels_of, selecting
+from reconciler.model.quantity import (
+    Quantity,
+    Resources,
+    canonical_binary,
+    canonical_cpu,
+    ceil_units,
+)
+from reconciler.model.world import World
+from reconciler.page.links import Anchor, Links
+
+
+class Tone(StrEnum):
+    """What somebody should do: nothing, act, look, know of it, or nothing is known."""
+
+    GOOD = "good"
+    BAD = "bad"
+    WARN = "warn"
+    HOLD = "hold"
+    PLAIN = "plain"
+
+
+class State(NamedTuple):
+    """A state."""
+
+    word: str
+    tone: Tone
+
+
+READY, DECLARED_READY = State("ready", Tone.GOOD), State("declared", Tone.GOOD)
+NOT_READY, NO_REPORT = State("not ready", Tone.BAD), State("no report", Tone.BAD)
+DELETED, OVER = State("being deleted", Tone.WARN), State("over-committed", Tone.BAD)
+PLACED, UNPLACED = State("placed", Tone.GOOD), State("not placed", Tone.BAD)
+WAITING, SUSPENDED = State("waiting", Tone.WARN), State("suspended", Tone.HOLD)
+NOWHERE = State("nowhere", Tone.PLAIN)
+
+
+def health_of(usage: Usage) -> State:
+    """Return how well a cluster is, by its own report."""
+    if usage.leaving:
+        return DELETED
+    if is_well(usage):
+        return DECLARED_READY if usage.ready == DECLARED else READY
+    return NO_REPORT if usage.ready == SILENT else NOT_READY
+
+
+def cluster_states(usage: Usage) -> tuple[State, ...]:
+    """Return all states of a cluster, its health first."""
+    return (health_of(usage), *((OVER,) if usage.over else ()))
+
+
+class ObjectStates:
+    """The states of the objects of one world; asked about many of them."""
+
+    def __init__(self, trouble: Trouble) -> None:
+        """Take what is wrong in that world."""
+        self._trouble = trouble
+        self._suspended = {one.key for one in trouble.suspended}
+        self._all = any(one.is_configuration for one in trouble.suspended)
+
+    def of(self, key: ObjectKey, named: ObjectKey, placed: object) -> tuple[State, ...]:
+        """Return the states of an object, the worst first.
+
+        Args:
+            key: What decisions about it bear.
+            named: How people call it.
+            placed: Where it is; empty if nowhere.
+        """
+        found = []
+        if key in self._trouble.unplaced:
+            found.append(UNPLACED)
+        if key in self._trouble.waiting:
+            found.append(WAITING)
+        if self._all or not self._suspended.isdisjoint((key, named)):
+            found.append(SUSPENDED)
+        return tuple(found) or ((PLACED,) if placed else (NOWHERE,))
+
+    def why(self, key: ObjectKey) -> str:
+        """Return why an object lacks clusters or waits, `""` if it does neither."""
+        problem = self._trouble.unplaced.get(key, "")
+        waits = (
+            f"{one.cluster} waits for {one.waits_for}" for one in self._trouble.waiting.get(key, ())
+        )
+        return "; ".join(filter(None, (problem, *waits)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObjectChoice:
+    """What a person asks to see: only what matches all of it; `""` of each is all."""
+
+    namespace: str = ""
+    selector: str = ""
+    name: str = ""
+    cluster: str = ""
+
+    @property
+    def words(self) -> dict[str, str]:
+        """The parts of an address that say it."""
+        return {
+            "namespace": self.namespace,
+            "selector": self.selector,
+            "name": self.name,
+            "cluster": self.cluster,
+        }
+
+
+def called(key: ObjectKey) -> str:
+    """Return an object as people call it."""
+    return f"{key.kind.lower()}/{key.name}"
+
+
+def namespaces_of(keys: Iterable[ObjectKey]) -> list[str]:
+    """Return the namespaces that can be chosen, sorted."""
+    return sorted({key.namespace for key in keys if key.namespace})
+
+
+def chosen(
+    world: World,
+    placements: Mapping[ObjectKey, Placed],
+    choice: ObjectChoice,
+    among: Collection[ObjectKey] | None = None,
+    *,
+    decided: DecidedObjects | None = None,
+) -> list[ObjectKey]:
+    """Return the objects that are asked for, in the order of their keys.
+
+    Args:
+        world: That has them.
+        placements: Where everything is in it.
+        choice: What is asked for.
+        among: Only these, in their order; `None` for all.
+        decided: What decisions in the world are about, where somebody has read it before.
+
+    Raises:
+        UsageError: The selector is none.
+    """
+    is_wanted = selecting(parse_selector(choice.selector)) if choice.selector.strip() else None
+    about = (decided or DecidedObjects(world)).of
+    found = []
+    for key in placements if among is None else among:
+        if key not in placements or choice.namespace not in ("", key.namespace):
+            continue
+        if choice.cluster and all(choice.cluster != name for name, _ in placements[key]):
+            continue
+        if choice.name and choice.name not in called(about(key).person):
+            continue
+        if is_wanted is not None:
+            person = world.inputs.get(about(key).person)
+            if person is None or not is_wanted(labels_of(person.body)):
+                continue
+        found.append(key)
+    return found
+
+
+T = TypeVar("T")
+DOWN = "-"  # before the name of a column: the greatest first
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SortColumn(Generic[T]):
+    """A column: its title, by what it is sorted, and whether the greatest comes first."""
+
+    title: str
+    order: Callable[[T], object]
+    is_number: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SortHead:
+    """The head of a column: where its order is, and how it is sorted now (as `aria-sort`)."""
+
+    anchor: Anchor
+    sorted: str
+    is_number: bool
+
+
+def sorted_by(items: Sequence[T], columns: Mapping[str, SortColumn[T]], sort: str) -> Sequence[T]:
+    """Return items in the order of a column; by no column of these they stay as they are."""
+    column = columns.get(sort.removeprefix(DOWN))
+    if column is None:
+        return items
+    return sorted(items, key=column.order, reverse=sort.startswith(DOWN))  # type: ignore[arg-type]
+
+
+def heads_of(
+    columns: Mapping[str, SortColumn[T]], sort: str, link: Callable[[str], str]
+) -> Sequence[SortHead]:
+    """Return the heads of columns; the one that counts leads to its opposite order."""
+    return [
+        SortHead(
+            Anchor(column.title, link(_next(name, column.is_number, sort))),
+            {name: "ascending", f"{DOWN}{name}": "descending"}.get(sort, ""),
+            column.is_number,
+        )
+        for name, column in columns.items()
+    ]
+
+
+def _next(name: str, is_number: bool, sort: str) -> str:  # noqa: FBT001  # a column's own
+    """Return the order that a click asks for: of numbers the greatest come first."""
+    first, other = (f"{DOWN}{name}", name) if is_number else (name, f"{DOWN}{name}")
+    return other if sort == first else first
+
+
+U = TypeVar("U")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page(Generic[T]):
+    """One page of a list.
+
+    Attributes:
+        items: What is on it.
+        first: The number of the first item, from 1; 0 of an empty list.
+        total: How many items there are on all pages.
+        earlier: The page before, `None` on the first one.
+        later: The page behind, `None` on the last one.
+    """
+
+    items: Sequence[T]
+    first: int
+    total: int
+    earlier: Anchor | None = None
+    later: Anchor | None = None
+
+    def of(self, items: Sequence[U]) -> "Page[U]":
+        """Return the page with other things in the place of its items."""
+        return Page(
+            items=items,
+            first=self.first,
+            total=self.total,
+            earlier=self.earlier,
+            later=self.later,
+        )
+
+
+def page_of(items: Sequence[T], number: int, size: int, link: Callable[[int], str]) -> Page[T]:
+    """Return one page of a list; a number beyond its end is the last page.
+
+    Args:
+        items: All that there are.
+        number: Which page, from 1.
+        size: How many items a page has.
+        link: Returns where another page is, `""` where it is nowhere.
+    """
+    last = max(1, -(-len(items) // size))
+    number = min(max(number, 1), last)
+    start = (number - 1) * size
+
+    def anchor(text: str, target: int) -> Anchor | None:
+        href = link(target) if 1 <= target <= last else ""
+        return Anchor(text, href) if href else None
+
+    return Page(
+        items=items[start : start + size],
+        first=start + 1 if items else 0,
+        total=len(items),
+        earlier=anchor("earlier", number - 1),
+        later=anchor("more", number + 1),
+    )
+
+
+SIZE = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListQuery:
+    """What is asked of every list; `""` is the order that it has by itself."""
+
+    state: str = ""
+    sort: str = ""
+    page: int = 1
+
+    @property
+    def words(self) -> Mapping[str, str]:
+        """The parts of an address that say which rows are asked for, but for the state."""
+        return {}
+
+
+Q = TypeVar("Q", bound=ListQuery)
+
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListView(Generic[Q, R]):
+    """The view.
+
+    Attributes:
+        query: What is asked for.
+        states: By the word of the address, what a filter by state is called.
+        choices: The namespaces or regions that can be chosen.
+        heads: Of the columns by which it is sorted.
+        rows: One page of it.
+        steps_on: What can be done with all that is asked for.
+        form: Whether it can be asked for something else.
+    """
+
+    query: Q
+    states: Mapping[str, str]
+    choices: Sequence[str]
+    heads: Sequence[SortHead]
+    rows: Page[R]
+    steps_on: Sequence[Anchor] = ()
+    form: bool = True
+
+
+def list_view(
+    name: str,
+    items: Sequence[T],
+    query: Q,
+    columns: Mapping[str, SortColumn[T]],
+    row: Callable[[T], R],
+    links: Links,
+    *,
+    states: Mapping[str, str],
+    choices: Sequence[str],
+    steps_on: Sequence[Anchor] = (),
+    size: int = SIZE,
+) -> ListView[Q, R]:
+    """Return the view.
+
+    Args:
+        name: Of the view, as in its address.
+        items: All that is asked for, in the order that the list has by itself.
+        query: What is asked for.
+        columns: By which it can be sorted.
+        row: Returns what is shown of an item; only asked of those on the page.
+        links: Where views lead.
+        states: As in the view.
+        choices: As in the view.
+        steps_on: As in the view.
+        size: How many rows a page has.
+    """
+    ordered = sorted_by(items, columns, query.sort)
+
+    def link(asked: Q) -> str:
+        page = asked.page if asked.page > 1 else 0
+        return links.view(name, **asked.words, state=asked.state, sort=asked.sort, page=page)
+
+    found = page_of(ordered, query.page, size, lambda number: link(replace(query, page=number)))
+    return ListView(
+        query=query,
+        states=states,
+        choices=choices,
+        heads=heads_of(columns, query.sort, lambda s: link(replace(query, sort=s, page=1))),
+        rows=found.of([row(one) for one in found.items]),
+        steps_on=steps_on,
+    )
+
+
+AMOUNTS = {"cpu": canonical_cpu, "memory": canonical_binary}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Amount:
+    """How much of a resource is taken.
+
+    Attributes:
+        resource: Its name.
+        used: What is taken.
+        all: What there is, `""` where that is not known.
+        free: What is left, `""` where that is not known.
+        reserved: What of it is decided and not reported yet, `""` unless room is protected.
+        over: By how much it is over-committed, `""` if it is not.
+        percent: What is taken of what there is; above 100 where it is over-committed, `None` where
+            it is not known.
+    """
+
+    resource: str
+    used: str
+    all: str
+    free: str
+    over: str
+    percent: int | None
+    reserved: str = ""
+
+    @property
+    def bar(self) -> tuple[int, int]:
+        """How far a bar of a hundred is filled, and from where on it is over-committed.
+
+        >>> Amount(resource="cpu", used="", all="", free="", over="", percent=125).bar
+        (100, 80)
+        """
+        percent = self.percent or 0
+        return (percent, 100) if percent <= 100 else (100, round(10_000 / percent))
+
+
+def amounts_of(usage: Usage, *, every: bool = False) -> Sequence[Amount]:
+    """Return what is known of cpu and memory, with `every` of what else a cluster counts, too."""
+    known = [*usage.used, *(usage.capacity or {})] if every else []
+    names = dict.fromkeys((*AMOUNTS, *sorted(known)))
+    return [one for name in names if (one := _amount(usage, name)) is not None]
+
+
+def _amount(usage: Usage, name: str) -> Amount | None:
+    """Return how much of a resource is used, `None` where nothing is known of it."""
+    used, capacity = usage.used.get(name), (usage.capacity or {}).get(name)
+    if used is None and capacity is None:
+        return None
+    return Amount(
+        resource=name,
+        used=_shown(usage.used, name) or "0",
+        all=_shown(usage.capacity or {}, name),
+        free=_shown(usage.free or {}, name),
+        over=_shown(usage.over, name),
+        reserved=_shown(usage.reserved, name),
+        percent=None if not capacity else round(100 * (used or 0) / capacity),
+    )
+
+
+def _shown(resources: Resources | Mapping[str, Quantity], name: str) -> str:
+    """Return an amount as people write it, `""` where it is not known."""
+    found = resources.get(name)
+    if found is None:
+        return ""
+    return AMOUNTS[name](found) if name in AMOUNTS else str(ceil_units(found))

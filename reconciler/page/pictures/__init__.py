@@ -1,1 +1,0 @@
-"""Pictures of what moved: shapes for templates, with the same in words and numbers."""

@@ -1,0 +1,249 @@
+"""Columns, events and references of rebalancers and triggers.
+
+Events say what became of each target, in the words of their results.
+"""
+
+from collections.abc import Iterator
+
+from reconciler.manifests.columns import FILE, NONE, ColumnTable, Row, age, ago, spec_of
+from reconciler.manifests.references import Dangling, Known, proposal
+from reconciler.model.body import Body
+from reconciler.model.decision import NORMAL, WARNING, ObjectEvent, OutputChange, UpstreamEvent
+from reconciler.model.fields import bodies, mapping, mapping_or_none, text
+from reconciler.model.identity import ObjectKey, group_of
+from reconciler.model.text import shown
+from reconciler.model.world import Manifest
+from reconciler.rebalance.rebalancer_files import (
+    POLICY,
+    WorkloadResult,
+    decode_record,
+    encode_reference,
+    policy_key,
+    selected_policy,
+    waits_in,
+)
+from reconciler.rebalance.schedule_trigger import TriggerStatus, decode_trigger_status
+from reconciler.rebalance.target import REBALANCER, TRIGGER, Reference
+
+
+def _results_cell(row: Row) -> str:
+    observed = decode_record(row.body).workloads
+    done = sum(1 for one in observed if one.result == WorkloadResult.SUCCESSFUL)
+    named = bodies(spec_of(row), "workloads")  # besides them a selector may have found others
+    return f"{done}/{max(len(observed), len(named))}"
+
+
+def _failed(row: Row) -> str:
+    observed = decode_record(row.body).workloads
+    return str(sum(1 for one in observed if one.result == WorkloadResult.FAILED))
+
+
+def _waits(row: Row) -> str:
+    """Return what is waited for and why; in batches how much is left."""
+    waits = [f"{ref.kind} {ref.name}: {why}" for ref, why in waits_in(row.body)]
+    left = decode_record(row.body).remaining
+    if left and not waits:
+        waits.append(f"the next batch, {left} replica{'' if left == 1 else 's'} left")
+    return "; ".join(waits) or NONE
+
+
+def _failures_cell(row: Row) -> str:
+    """Return what a trigger could not reschedule until now, and why."""
+    failed = decode_trigger_status(row.body).failed
+    return "; ".join(f"{ref.kind} {ref.name}: {why}" for ref, why in failed) or NONE
+
+
+def _finished(row: Row) -> str:
+    return ago(decode_record(row.body).finish_time, row.now)
+
+
+COLUMNS: ColumnTable = {
+    REBALANCER: (
+        (
+            ("SUCCESSFUL", _results_cell),
+            ("FAILED", _failed),
+            ("FINISHED", _finished),
+            ("AGE", age),
+        ),
+        (("WAITS FOR", _waits), FILE),
+    ),
+    TRIGGER: (
+        (
+            ("PHASE", lambda row: decode_trigger_status(row.body).phase),
+            (
+                "FAILED",
+                lambda row: str(len(decode_trigger_status(row.body).failed)),
+            ),
+            ("AGE", age),
+        ),
+        (("WAITS FOR", _failures_cell), FILE),
+    ),
+}
+"""By kind."""
+
+
+CONTROLLER = "workload-rebalancer"
+"""Source: karmada@f8fdd02 pkg/controllers/workloadrebalancer `ControllerName`."""
+
+
+def events_of(change: OutputChange) -> Iterator[ObjectEvent]:
+    """Yield what became of a rebalancer or a trigger."""
+    kind = (change.key.group, change.key.kind)
+    if kind == REBALANCER:
+        yield from _rebalancer_events(change.key, change.before, change.after)
+    elif kind == TRIGGER:
+        yield from _trigger_events(change.key, change.before, change.after)
+
+
+def _rebalancer_events(key: ObjectKey, before: Body, after: Body) -> Iterator[ObjectEvent]:
+    """Return which workloads are dealt with, and how it ended.
+
+    Of a schedule each run is told: a result is news where the run is.
+
+    Source: karmada@f8fdd02 pkg/apis/apps/v1alpha1/workloadrebalancer_types.go `RebalanceSuccessful`
+    and `RebalanceFailed`; upstream has them in the status only.
+    """
+    yield from _waiting_events(key, before, after)
+    known = _results_of(before)
+    for workload, (result, reason, _run) in _results_of(after).items():
+        if not result or known.get(workload) == (result, reason, _run):
+            continue
+        if result == WorkloadResult.FAILED:
+            yield (
+                key,
+                UpstreamEvent(WARNING, "RebalanceFailed", f"{workload}: {reason}", CONTROLLER),
+            )
+        else:
+            message = f"{workload}: scheduled afresh"
+            yield key, UpstreamEvent(NORMAL, "RebalanceSuccessful", message, CONTROLLER)
+
+
+def _waiting_events(key: ObjectKey, before: Body, after: Body) -> Iterator[ObjectEvent]:
+    """Return which workloads are newly waited for, and why."""
+    known = dict(waits_in(before))
+    for reference, reason in waits_in(after):
+        if known.get(reference) != reason:
+            message = f"{_named(reference)}: {reason}"
+            yield key, UpstreamEvent(NORMAL, "RebalanceWaits", message)
+
+
+def _trigger_events(key: ObjectKey, before: Body, after: Body) -> Iterator[ObjectEvent]:
+    """Return how far a trigger is, and what it could not reschedule.
+
+    Source: Karmada's proposal of `ScheduleTrigger`: `TriggerSuccess`, `TriggerFailed`; there it
+    stands in the status only.
+    """
+    if mapping(after, "status") == mapping(before, "status"):
+        return
+    status = decode_trigger_status(after)
+    if status.succeeded:
+        yield (
+            key,
+            UpstreamEvent(NORMAL, "TriggerSuccess", "all selected resources are scheduled afresh"),
+        )
+    known = set(_failures_of(decode_trigger_status(before)))
+    for failure in _failures_of(status):
+        if failure not in known:
+            yield key, UpstreamEvent(WARNING, "TriggerFailed", failure)
+
+
+def _results_of(body: Body) -> dict[str, tuple[str, str, str]]:
+    """Return result, reason and run of each workload."""
+    record = decode_record(body)
+    return {
+        _named(one.reference): (one.result, one.reason, record.last_run) for one in record.workloads
+    }
+
+
+def _failures_of(status: TriggerStatus) -> list[str]:
+    return [f"{_named(reference)}: {reason}" for reference, reason in status.failed]
+
+
+def _named(reference: Reference) -> str:
+    """Return what a reference names: kind, namespace and name."""
+    return f"{reference.kind} {'/'.join(filter(None, (reference.namespace, reference.name)))}"
+
+
+def dangling_in_rebalances(known: Known) -> Iterator[Dangling]:
+    """Yield the references of rebalancers and triggers that lead nowhere."""
+    workloads = known.workloads()
+    for manifest in known.of_kind(*REBALANCER):
+        yield from _rebalanced(manifest, known, workloads)
+    for manifest in known.of_kind(*TRIGGER):
+        yield from _triggered(manifest, known, workloads)
+
+
+def _rebalanced(
+    manifest: Manifest, known: Known, workloads: frozenset[tuple[str, str, str]]
+) -> Iterator[Dangling]:
+    """Yield targets that are missing, but for those that were dealt with already."""
+    spec, rule = mapping(manifest.body, "spec"), "rebalancer-target-unknown"
+    observed = decode_record(_record(manifest, known)).workloads
+    done = [encode_reference(one.reference) for one in observed if one.result]
+    for position, target in enumerate(bodies(spec, "workloads")):
+        if not _is_there(target, known, workloads) and target not in done:
+            at = f"/spec/workloads/{position}/name"
+            message = f"the {_described(target)} is not there, so this fails for good"
+            expected = _proposed(target, workloads)
+            yield Dangling(manifest.key, at, rule, message, expected)
+    policy = mapping_or_none(mapping(spec, "selector"), "policy")
+    if policy is not None:
+        key = selected_policy(policy)
+        yield from _policy(manifest, known, key, "/spec/selector/policy/name", rule)
+
+
+def _triggered(
+    manifest: Manifest, known: Known, workloads: frozenset[tuple[str, str, str]]
+) -> Iterator[Dangling]:
+    """Yield resources and policies that are missing, unless the trigger succeeded."""
+    if decode_trigger_status(_record(manifest, known)).succeeded:
+        return
+    spec, rule = mapping(manifest.body, "spec"), "trigger-target-unknown"
+    for position, target in enumerate(bodies(spec, "targetRefResource")):
+        if not _is_there(target, known, workloads):
+            at = f"/spec/targetRefResource/{position}/name"
+            message = f"the {_described(target)} is not there"
+            expected = "the name and namespace of a workload of this repository"
+            yield Dangling(manifest.key, at, rule, message, expected)
+    for position, target in enumerate(bodies(spec, "targetRefPolicy")):
+        at = f"/spec/targetRefPolicy/{position}/name"
+        yield from _policy(manifest, known, policy_key(target), at, rule)
+
+
+def _record(manifest: Manifest, known: Known) -> Body:
+    """Return the status file of a rebalancer or trigger, empty if there is none."""
+    record = known.world.outputs.get(manifest.key)
+    return record.body if record is not None else {}
+
+
+def _policy(
+    manifest: Manifest, known: Known, key: ObjectKey, at: str, rule: str
+) -> Iterator[Dangling]:
+    """Yield a policy that is missing."""
+    if key not in known.keys:
+        scope = f"{key.namespace}/" if key.namespace else ""
+        message = f"the {key.kind} {shown(scope + key.name)} is not there"
+        expected = f"a policy of this repository; one with a namespace is a {POLICY}"
+        yield Dangling(manifest.key, at, rule, message, expected)
+
+
+def _is_there(target: Body, known: Known, workloads: frozenset[tuple[str, str, str]]) -> bool:
+    """Return whether a target is there; kind, namespace and name decide, as for the rebalance."""
+    kind, namespace, name = (text(target, field) for field in ("kind", "namespace", "name"))
+    group = group_of(text(target, "apiVersion"))
+    if (group, kind) in known.placements:
+        return ObjectKey(group, kind, namespace, name) in known.keys
+    return (kind, namespace, name) in workloads
+
+
+def _proposed(target: Body, workloads: frozenset[tuple[str, str, str]]) -> str:
+    """Return what may have been meant by a target that is not there."""
+    kind, namespace, name = (text(target, field) for field in ("kind", "namespace", "name"))
+    names = {one for what, where, one in workloads if (what, where) == (kind, namespace)}
+    return proposal(name, names, f"{kind} in {namespace}" if namespace else kind)
+
+
+def _described(target: Body) -> str:
+    """Return a target as people call it."""
+    scope = f"{text(target, 'namespace')}/" if text(target, "namespace") else ""
+    return f"{text(target, 'kind')} {shown(scope + text(target, 'name'))}"
