@@ -9,7 +9,7 @@ its names, and who writes it; `explain` the fields of a kind, as its schema has 
 """
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -29,6 +29,10 @@ from reconciler.cli.options import (
 from reconciler.cli.selection import about_object, chosen_options, object_argument, query_options
 from reconciler.errors import UsageError
 from reconciler.model.identity import RepositoryLayout
+
+if TYPE_CHECKING:
+    from reconciler.cli.selection import AskedObject, NamedOrChosen, Query
+    from reconciler.cli.wait import AwaitedState
 
 
 @click.command(name="get")
@@ -50,7 +54,18 @@ from reconciler.model.identity import RepositoryLayout
 @poll_option
 @layout_options
 @click.pass_obj
-def get_command(directory: Path, /, **options: Any) -> int:
+def get_command(
+    directory: Path,
+    /,
+    *,
+    query: "Query",
+    watch: bool,
+    watch_events: bool,
+    branch: str | None,
+    at: str | None,
+    poll_seconds: float,
+    layout: RepositoryLayout,
+) -> int:
     r"""Print objects as the branch has them: what people wrote, and what was decided.
 
     KIND is singular or plural, short (rb, pp, mcl, crp, deploy, ...), or KIND.GROUP, or a category
@@ -78,7 +93,16 @@ def get_command(directory: Path, /, **options: Any) -> int:
     """
     from reconciler.cli.get import run
 
-    return run(directory, **options)
+    return run(
+        directory,
+        query=query,
+        watch=watch,
+        watch_events=watch_events,
+        branch=branch,
+        at=at,
+        poll_seconds=poll_seconds,
+        layout=layout,
+    )
 
 
 @click.command(name="describe")
@@ -94,7 +118,16 @@ def get_command(directory: Path, /, **options: Any) -> int:
 )
 @layout_options
 @click.pass_obj
-def describe_command(directory: Path, /, **options: Any) -> int:
+def describe_command(
+    directory: Path,
+    /,
+    *,
+    word: str,
+    namespace: str,
+    at: str,
+    events: bool,
+    layout: RepositoryLayout,
+) -> int:
     r"""Print an object as kubectl describes one: labels, fields, conditions, decision, events.
 
     OBJECT is kind/name, or kind name. The decision and the events of a workload are those of its
@@ -110,7 +143,7 @@ def describe_command(directory: Path, /, **options: Any) -> int:
     """
     from reconciler.cli.describe import run
 
-    return run(directory, **options)
+    return run(directory, word=word, namespace=namespace, at=at, events=events, layout=layout)
 
 
 @click.command(name="status")
@@ -185,7 +218,17 @@ ORDERS = ("name", "replicas", "cpu", "memory")
 @at_option
 @layout_options
 @click.pass_obj
-def top_command(directory: Path, /, *, what: str, sort_by: str, **options: Any) -> int:
+def top_command(
+    directory: Path,
+    /,
+    *,
+    what: str,
+    sort_by: str,
+    output: str,
+    no_headers: bool,
+    at: str,
+    layout: RepositoryLayout,
+) -> int:
     r"""Print each cluster with its capacity, what is placed on it, and what is free; or each quota.
 
     What is used is what the replicas placed there ask for, or what the cluster reports as taken if
@@ -209,16 +252,18 @@ def top_command(directory: Path, /, *, what: str, sort_by: str, **options: Any) 
 
         if sort_by != "name":
             raise click.UsageError("--sort-by is for clusters; quotas come by namespace and name")
-        return run_quotas(directory, **options)
-    from reconciler.cli.top import run_clusters as run
+        return run_quotas(directory, output=output, no_headers=no_headers, at=at, layout=layout)
+    from reconciler.cli.top import run_clusters
 
-    return run(directory, sort_by=sort_by, **options)
+    return run_clusters(
+        directory, sort_by=sort_by, output=output, no_headers=no_headers, at=at, layout=layout
+    )
 
 
 @click.command(name="tree")
 @about_object("text", "json", metavar="POLICY")
 @click.pass_obj
-def tree_command(directory: Path, /, **options: Any) -> int:
+def tree_command(directory: Path, /, *, asked: "AskedObject") -> int:
     r"""Print what hangs on a policy or a placement, down to what each cluster has of it.
 
     POLICY is kind/name of a policy or a placement; a workload or a binding shows its clusters, and
@@ -236,7 +281,7 @@ def tree_command(directory: Path, /, **options: Any) -> int:
     """
     from reconciler.cli.tree import run
 
-    return run(directory, **options)
+    return run(directory, asked=asked)
 
 
 @click.command(name="events")
@@ -263,7 +308,21 @@ def tree_command(directory: Path, /, **options: Any) -> int:
 @poll_option
 @layout_options
 @click.pass_obj
-def events_command(directory: Path, /, **options: Any) -> int:
+def events_command(
+    directory: Path,
+    /,
+    *,
+    word: str | None,
+    namespace: str,
+    output: str,
+    watch: bool,
+    since: str | None,
+    limit: int,
+    warnings: bool,
+    branch: str | None,
+    poll_seconds: float,
+    layout: RepositoryLayout,
+) -> int:
     r"""Print events as upstream's controllers record them, the newest last.
 
     They are told from the commits of passes: what each changed in the outputs. OBJECT is kind/name;
@@ -281,7 +340,19 @@ def events_command(directory: Path, /, **options: Any) -> int:
     """
     from reconciler.cli.events import run
 
-    return run(directory, **options)
+    return run(
+        directory,
+        word=word,
+        namespace=namespace,
+        output=output,
+        watch=watch,
+        since=since,
+        limit=limit,
+        warnings=warnings,
+        branch=branch,
+        poll_seconds=poll_seconds,
+        layout=layout,
+    )
 
 
 @click.command(name="wait")
@@ -308,7 +379,18 @@ def events_command(directory: Path, /, **options: Any) -> int:
 @poll_option
 @layout_options
 @click.pass_obj
-def wait_command(directory: Path, /, **options: Any) -> int:
+def wait_command(
+    directory: Path,
+    /,
+    *,
+    selection: "NamedOrChosen",
+    awaited: "AwaitedState",
+    timeout_seconds: float,
+    output: str,
+    branch: str | None,
+    poll_seconds: float,
+    layout: RepositoryLayout,
+) -> int:
     r"""Wait until each object was seen as it is to be: in the branch, as get -o yaml prints it.
 
     A condition and a value count once a pass has seen the newest commit: what a pass would change
@@ -327,7 +409,16 @@ def wait_command(directory: Path, /, **options: Any) -> int:
     """
     from reconciler.cli.wait import run
 
-    return run(directory, **options)
+    return run(
+        directory,
+        selection=selection,
+        awaited=awaited,
+        timeout_seconds=timeout_seconds,
+        output=output,
+        branch=branch,
+        poll_seconds=poll_seconds,
+        layout=layout,
+    )
 
 
 @click.command(name="api-resources")
@@ -338,7 +429,17 @@ def wait_command(directory: Path, /, **options: Any) -> int:
 @at_option
 @layout_options
 @click.pass_obj
-def api_resources_command(directory: Path, /, **options: Any) -> int:
+def api_resources_command(
+    directory: Path,
+    /,
+    *,
+    output: str,
+    api_group: str | None,
+    namespaced: bool | None,
+    no_headers: bool,
+    at: str,
+    layout: RepositoryLayout,
+) -> int:
     r"""Print every kind that is read, and in a repository the workloads that it has besides.
 
     Passes write the status of some kinds that people write, and other kinds whole; a person's edit
@@ -352,14 +453,22 @@ def api_resources_command(directory: Path, /, **options: Any) -> int:
     """
     from reconciler.cli.api_resources import run
 
-    return run(directory, **options)
+    return run(
+        directory,
+        output=output,
+        api_group=api_group,
+        namespaced=namespaced,
+        no_headers=no_headers,
+        at=at,
+        layout=layout,
+    )
 
 
 @click.command(name="explain")
 @click.argument("word", metavar="KIND[.FIELD...]", shell_complete=complete.read_kinds)
 @click.option("--recursive", is_flag=True, help="Print fields of fields, too, by name and type.")
 @click.option("--api-version", metavar="GROUP/VERSION", help="Another version than the preferred.")
-def explain_command(**options: Any) -> int:
+def explain_command(*, word: str, recursive: bool, api_version: str | None) -> int:
     r"""Print what a field of a kind means: type, default, values, whether it must be there.
 
     It is told from the schema that manifests are checked with. KIND may have its group:
@@ -375,4 +484,4 @@ def explain_command(**options: Any) -> int:
     """
     from reconciler.cli.explain import run
 
-    return run(**options)
+    return run(word=word, recursive=recursive, api_version=api_version)

@@ -6,7 +6,7 @@ repository. `check` tries what the daemon needs, before it is started.
 """
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,6 +15,11 @@ from reconciler.cli.fleet_choice import APIS, CI, DELIVERIES
 from reconciler.cli.operation import operation_options
 from reconciler.cli.options import access_options, layout_options, output_option, service_options
 from reconciler.cli.trust import key_options, signing_options
+
+if TYPE_CHECKING:
+    from reconciler.cli.operation import Operation
+    from reconciler.cli.options import Service
+    from reconciler.cli.trust import Keys
 
 
 @click.command(name="demo")
@@ -64,7 +69,16 @@ def demo_command(folder: Path | None) -> int:
     help="How decisions reach clusters, in reconciler.yaml  [default: none]",
 )
 @click.pass_obj
-def init_command(directory: Path | None, /, **options: Any) -> int:
+def init_command(
+    directory: Path | None,
+    /,
+    *,
+    folder: Path,
+    apis: tuple[str, ...],
+    examples: bool | None,
+    ci: str | None,
+    delivery: str | None,
+) -> int:
     r"""Write the files of a fleet into FOLDER, by default this one: the example, or a part of it.
 
     FOLDER may be new, or a checkout with files of yours: what is there is left alone, and said.
@@ -80,7 +94,7 @@ def init_command(directory: Path | None, /, **options: Any) -> int:
     """
     from reconciler.cli.init import run
 
-    return run(directory, **options)
+    return run(directory, folder=folder, apis=apis, examples=examples, ci=ci, delivery=delivery)
 
 
 @click.command(name="import")
@@ -183,7 +197,9 @@ def import_command(directory: Path, /, **options: Any) -> int:
 @operation_options
 @output_option("text", "json")
 @click.pass_obj
-def check_command(directory: Path, /, **options: Any) -> int:
+def check_command(
+    directory: Path, /, *, service: "Service", keys: "Keys", operation: "Operation", output: str
+) -> int:
     r"""Try what `reconciler run` needs, with the same options, and say what to do.
 
     Nothing is decided and nothing written to a branch; `reconciler validate` checks manifests.
@@ -197,4 +213,4 @@ def check_command(directory: Path, /, **options: Any) -> int:
     """
     from reconciler.cli.check import run
 
-    return run(directory, **options)
+    return run(directory, service=service, keys=keys, operation=operation, output=output)

@@ -5,7 +5,6 @@ the script by which a shell completes verbs, options and choices.
 """
 
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -30,7 +29,7 @@ from reconciler.version import __version__
     type=click.Path(path_type=Path),
     help="Write every schema and the catalog into a folder, ready to be served.",
 )
-def schema_command(**options: Any) -> int:
+def schema_command(*, kind: str | None, catalog: bool, url: str | None, write: Path | None) -> int:
     r"""Print the schema of a KIND, or one for all kinds: each document has that of its kind.
 
     It is JSON Schema draft-07 in one piece, with the descriptions that editors show.
@@ -44,7 +43,7 @@ def schema_command(**options: Any) -> int:
     """
     from reconciler.cli.schema import run
 
-    return run(**options)
+    return run(kind=kind, catalog=catalog, url=url, write=write)
 
 
 SHELLS = ("bash", "zsh", "fish")

@@ -7,7 +7,7 @@ back, and `uncordon` a `cordon`. `drain` empties clusters, and says what is left
 """
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,6 +18,9 @@ from reconciler.cli.options import namespace_option
 from reconciler.cli.selection import chosen_options, cluster_selector_option
 from reconciler.cli.suspend import hold, holding_options
 from reconciler.rebalance.target import TargetState
+
+if TYPE_CHECKING:
+    from reconciler.model.identity import RepositoryLayout
 
 
 @click.command(name="rebalance")
@@ -85,7 +88,21 @@ def rebalance_command(directory: Path, /, **options: Any) -> int:
 @namespace_option
 @manifest_options
 @click.pass_obj
-def approve_command(directory: Path, /, **options: Any) -> int:
+def approve_command(
+    directory: Path,
+    /,
+    *,
+    word: str,
+    stage: str | None,
+    message: str | None,
+    namespace: str | None,
+    base: str,
+    branch: str | None,
+    author: str | None,
+    dry_run: bool,
+    output: str,
+    layout: "RepositoryLayout",
+) -> int:
     r"""Let a staged update run go on: write what approves its stage, and say what it would move.
 
     RUN is a name or kind/name. Without STAGE it is what the run asks for now; a STAGE may be
@@ -103,13 +120,37 @@ def approve_command(directory: Path, /, **options: Any) -> int:
     """
     from reconciler.cli.approve import run
 
-    return run(directory, **options)
+    return run(
+        directory,
+        word=word,
+        stage=stage,
+        message=message,
+        namespace=namespace,
+        base=base,
+        branch=branch,
+        author=author,
+        dry_run=dry_run,
+        output=output,
+        layout=layout,
+    )
 
 
 @click.command(name="suspend")
 @holding_options
 @click.pass_obj
-def suspend_command(directory: Path, /, **asked: Any) -> int:
+def suspend_command(
+    directory: Path,
+    /,
+    *,
+    word: str | None,
+    namespace: str,
+    everything: bool,
+    dry_run: bool,
+    output: str,
+    branch: str | None,
+    author: str | None,
+    layout: "RepositoryLayout",
+) -> int:
     r"""Leave what an object governs where it is, until it is resumed.
 
     OBJECT is kind/name of a policy, a placement, a workload, or a rebalancer with a schedule. Its
@@ -124,13 +165,36 @@ def suspend_command(directory: Path, /, **asked: Any) -> int:
     \b
     Exit codes: 0 done, 1 it cannot be written, 2 no such object.
     """
-    return hold(directory, suspend=True, **asked)
+    return hold(
+        directory,
+        suspend=True,
+        word=word,
+        namespace=namespace,
+        everything=everything,
+        dry_run=dry_run,
+        output=output,
+        branch=branch,
+        author=author,
+        layout=layout,
+    )
 
 
 @click.command(name="resume")
 @holding_options
 @click.pass_obj
-def resume_command(directory: Path, /, **asked: Any) -> int:
+def resume_command(
+    directory: Path,
+    /,
+    *,
+    word: str | None,
+    namespace: str,
+    everything: bool,
+    dry_run: bool,
+    output: str,
+    branch: str | None,
+    author: str | None,
+    layout: "RepositoryLayout",
+) -> int:
     r"""Let an object that was suspended be scheduled again.
 
     OBJECT is kind/name, as for suspend; the line by which it was suspended is taken out of its
@@ -144,7 +208,18 @@ def resume_command(directory: Path, /, **asked: Any) -> int:
     \b
     Exit codes: 0 done, 1 it cannot be written, 2 no such object.
     """
-    return hold(directory, suspend=False, **asked)
+    return hold(
+        directory,
+        suspend=False,
+        word=word,
+        namespace=namespace,
+        everything=everything,
+        dry_run=dry_run,
+        output=output,
+        branch=branch,
+        author=author,
+        layout=layout,
+    )
 
 
 MOST = 2**31 - 1

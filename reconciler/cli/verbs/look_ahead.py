@@ -7,7 +7,7 @@ object on each of its clusters.
 """
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -23,6 +23,14 @@ from reconciler.cli.options import (
 )
 from reconciler.cli.selection import about_object
 from reconciler.cli.workers import workers_options
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from reconciler.cli.options import Forbidden, Output
+    from reconciler.cli.selection import AskedObject
+    from reconciler.model.identity import RepositoryLayout
 
 FORMATS = ("text", "json", "junit", "sarif", "github")
 
@@ -62,7 +70,20 @@ FORMATS = ("text", "json", "junit", "sarif", "github")
 @click.option("-v", "verbose", is_flag=True, help="Say of each file what was found in it.")
 @layout_options
 @click.pass_obj
-def validate_command(directory: Path, /, **options: Any) -> int:
+def validate_command(
+    directory: Path,
+    /,
+    *,
+    paths: tuple[Path, ...],
+    outputs: "tuple[Output, ...]",
+    fail_level: str,
+    strict: bool,
+    references: bool | None,
+    force_exclude: bool,
+    rev: str | None,
+    verbose: bool,
+    layout: "RepositoryLayout",
+) -> int:
     r"""Check manifests: YAML, schema, and what the documents say of one another.
 
     Without PATH the whole root is checked, with its reconciler.yaml. A PATH is a file, a folder,
@@ -82,7 +103,18 @@ def validate_command(directory: Path, /, **options: Any) -> int:
     """
     from reconciler.cli.validate import run
 
-    return run(directory, **options)
+    return run(
+        directory,
+        paths=paths,
+        outputs=outputs,
+        fail_level=fail_level,
+        strict=strict,
+        references=references,
+        force_exclude=force_exclude,
+        rev=rev,
+        verbose=verbose,
+        layout=layout,
+    )
 
 
 @click.command(name="plan")
@@ -136,7 +168,21 @@ def validate_command(directory: Path, /, **options: Any) -> int:
 )
 @layout_options
 @click.pass_obj
-def plan_command(directory: Path, /, **options: Any) -> int:
+def plan_command(
+    directory: Path,
+    /,
+    *,
+    base: str | None,
+    branch: str | None,
+    head: str | None,
+    worktree: bool,
+    now: "datetime | None",
+    output: str,
+    detailed_exitcode: bool,
+    conditions: "tuple[Forbidden, ...]",
+    manifests: bool,
+    layout: "RepositoryLayout",
+) -> int:
     r"""Show what merging would move: from where to where, and why; no cluster is asked.
 
     The base is the branch that the daemon serves; what is merged are the files of this checkout,
@@ -160,7 +206,19 @@ def plan_command(directory: Path, /, **options: Any) -> int:
     """
     from reconciler.cli.plan import run
 
-    return run(directory, **options)
+    return run(
+        directory,
+        base=base,
+        branch=branch,
+        head=head,
+        worktree=worktree,
+        now=now,
+        output=output,
+        detailed_exitcode=detailed_exitcode,
+        conditions=conditions,
+        manifests=manifests,
+        layout=layout,
+    )
 
 
 GOALS = ("affinity", "spread", "room", "score", "cost")
@@ -199,7 +257,23 @@ COUNT = click.IntRange(1, 2**31 - 1)
 @delivery_options
 @layout_options
 @click.pass_obj
-def advise_command(directory: Path, /, **options: Any) -> int:
+def advise_command(
+    directory: Path,
+    /,
+    *,
+    goals: "Sequence[str]",
+    max_moves: int | None,
+    min_gain: int,
+    score: str | None,
+    lower_is_better: bool,
+    batch: int | None,
+    name: str | None,
+    base: str,
+    output: str,
+    branch: str | None,
+    author: str | None,
+    layout: "RepositoryLayout",
+) -> int:
     r"""Say which rebalances are worth it: what moves, and what that gains.
 
     Of every object of all three APIs it is asked where a schedule afresh would put it. Goals:
@@ -221,7 +295,21 @@ def advise_command(directory: Path, /, **options: Any) -> int:
     """
     from reconciler.cli.advise import run
 
-    return run(directory, **options)
+    return run(
+        directory,
+        goals=goals,
+        max_moves=max_moves,
+        min_gain=min_gain,
+        score=score,
+        lower_is_better=lower_is_better,
+        batch=batch,
+        name=name,
+        base=base,
+        output=output,
+        branch=branch,
+        author=author,
+        layout=layout,
+    )
 
 
 @click.command(name="simulate")
@@ -325,7 +413,9 @@ CARRIERS = click.option(
 @about_object("yaml", "json", behind="cluster")
 @CARRIERS
 @click.pass_obj
-def render_command(directory: Path, /, **options: Any) -> int:
+def render_command(
+    directory: Path, /, *, asked: "AskedObject", cluster: str | None, carriers: bool
+) -> int:
     r"""Print what an object comes to on its clusters, or on one: replicas, overrides and all.
 
     It is what delivery writes, whether anything is delivered or not. The decision is the one that
@@ -342,4 +432,4 @@ def render_command(directory: Path, /, **options: Any) -> int:
     """
     from reconciler.cli.render import run
 
-    return run(directory, **options)
+    return run(directory, asked=asked, cluster=cluster, carriers=carriers)

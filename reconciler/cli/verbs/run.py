@@ -1,7 +1,7 @@
 """`reconciler reconcile`, `run` and `serve`: a pass, the daemon, the page without a daemon."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -9,6 +9,15 @@ from reconciler.cli.operation import operation_options, page_options, root_optio
 from reconciler.cli.options import Moment, layout_options, read_branch_option, service_options
 from reconciler.cli.settings import ReloadingCommand, pass_renewal, take_settings
 from reconciler.cli.trust import key_options
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from reconciler.cli.operation import Operation, PageOptions, RootOptions
+    from reconciler.cli.options import Service
+    from reconciler.cli.settings import Renewal
+    from reconciler.cli.trust import Keys
+    from reconciler.model.identity import RepositoryLayout
 
 
 @click.command(name="reconcile")
@@ -25,7 +34,17 @@ from reconciler.cli.trust import key_options
 )
 @click.option("-v", "verbose", is_flag=True, help="Print every decision and file, however many.")
 @click.pass_obj
-def reconcile_command(directory: Path, /, **options: Any) -> int:
+def reconcile_command(
+    directory: Path,
+    /,
+    *,
+    service: "Service",
+    keys: "Keys",
+    now: "datetime | None",
+    dry_run: bool,
+    no_push: bool,
+    verbose: bool,
+) -> int:
     r"""Run one pass: read the branch, decide, commit, move the branch.
 
     \b
@@ -36,7 +55,15 @@ def reconcile_command(directory: Path, /, **options: Any) -> int:
     """
     from reconciler.cli.reconcile import run
 
-    return run(directory, **options)
+    return run(
+        directory,
+        service=service,
+        keys=keys,
+        now=now,
+        dry_run=dry_run,
+        no_push=no_push,
+        verbose=verbose,
+    )
 
 
 @click.command(name="run", cls=ReloadingCommand)
@@ -69,7 +96,19 @@ def reconcile_command(directory: Path, /, **options: Any) -> int:
 @operation_options
 @pass_renewal
 @click.pass_obj
-def run_command(directory: Path, /, **options: Any) -> int:
+def run_command(
+    directory: Path,
+    /,
+    *,
+    settings: Path | None,
+    service: "Service",
+    keys: "Keys",
+    operation: "Operation",
+    served_roots: "RootOptions",
+    poll_seconds: float | None,
+    log_format: str,
+    renewal: "Renewal",
+) -> int:
     r"""Serve a branch: a pass whenever it moves or a moment comes, until SIGTERM, SIGHUP or Ctrl-C.
 
     \b
@@ -82,7 +121,17 @@ def run_command(directory: Path, /, **options: Any) -> int:
     """
     from reconciler.cli.daemon import run
 
-    return run(directory, **options)
+    return run(
+        directory,
+        settings=settings,
+        service=service,
+        keys=keys,
+        operation=operation,
+        served_roots=served_roots,
+        poll_seconds=poll_seconds,
+        log_format=log_format,
+        renewal=renewal,
+    )
 
 
 @click.command(name="serve")
@@ -98,7 +147,15 @@ def run_command(directory: Path, /, **options: Any) -> int:
 @read_branch_option
 @layout_options
 @click.pass_obj
-def serve_command(directory: Path, /, **options: Any) -> int:
+def serve_command(
+    directory: Path,
+    /,
+    *,
+    listen: str,
+    page: "PageOptions",
+    branch: str | None,
+    layout: "RepositoryLayout",
+) -> int:
     r"""Serve the page of a branch until Ctrl-C: where everything runs, what moved, why, what comes.
 
     It only reads, and follows the branch as somebody else's passes move it. `reconciler run
@@ -116,4 +173,4 @@ def serve_command(directory: Path, /, **options: Any) -> int:
     """
     from reconciler.cli.serve import run
 
-    return run(directory, **options)
+    return run(directory, listen=listen, page=page, branch=branch, layout=layout)

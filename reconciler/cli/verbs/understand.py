@@ -7,7 +7,7 @@ nothing else, or its moves as a picture.
 """
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -16,6 +16,11 @@ from reconciler.cli.options import layout_options, output_option
 from reconciler.cli.selection import AskedObject, about_object
 from reconciler.cli.trust import signature_options
 from reconciler.cli.workers import workers_options
+
+if TYPE_CHECKING:
+    from reconciler.cli.trust import AskedSignatures
+    from reconciler.cli.workers import AskedWorkers
+    from reconciler.model.identity import RepositoryLayout
 
 
 @click.command(name="why")
@@ -57,7 +62,7 @@ def why_command(directory: Path, asked: AskedObject, *, cluster: str | None) -> 
     help="How many at most; 0 shows all.",
 )
 @click.pass_obj
-def history_command(directory: Path, /, **options: Any) -> int:
+def history_command(directory: Path, /, *, asked: AskedObject, limit: int) -> int:
     r"""Print what was decided about an object, the newest first, and whose commit caused it.
 
     OBJECT is kind/name; a workload stands for its binding. Every decision is computed again from
@@ -71,13 +76,13 @@ def history_command(directory: Path, /, **options: Any) -> int:
     """
     from reconciler.cli.history import run
 
-    return run(directory, **options)
+    return run(directory, asked=asked, limit=limit)
 
 
 @click.command(name="blame")
 @about_object("text", "json")
 @click.pass_obj
-def blame_command(directory: Path, /, **options: Any) -> int:
+def blame_command(directory: Path, /, *, asked: AskedObject) -> int:
     r"""Print for each cluster of an object since when it is there, and whose commit put it there.
 
     OBJECT is kind/name; a workload stands for its binding.
@@ -89,7 +94,7 @@ def blame_command(directory: Path, /, **options: Any) -> int:
     """
     from reconciler.cli.blame import run
 
-    return run(directory, **options)
+    return run(directory, asked=asked)
 
 
 @click.command(name="verify")
@@ -106,7 +111,19 @@ def blame_command(directory: Path, /, **options: Any) -> int:
 @workers_options
 @layout_options
 @click.pass_obj
-def verify_command(directory: Path, /, **options: Any) -> int:
+def verify_command(
+    directory: Path,
+    /,
+    *,
+    span: str | None,
+    output: str,
+    verbose: bool,
+    afresh: bool,
+    branch: str | None,
+    asked: "AskedSignatures",
+    workers: "AskedWorkers",
+    layout: "RepositoryLayout",
+) -> int:
     r"""Prove a history: compute each decision again from its inputs, compare byte for byte.
 
     RANGE is a revision (its whole history) or A..B; without one it is the history of HEAD.
@@ -125,7 +142,17 @@ def verify_command(directory: Path, /, **options: Any) -> int:
     """
     from reconciler.cli.verify import run
 
-    return run(directory, **options)
+    return run(
+        directory,
+        span=span,
+        output=output,
+        verbose=verbose,
+        afresh=afresh,
+        branch=branch,
+        asked=asked,
+        workers=workers,
+        layout=layout,
+    )
 
 
 @click.command(name="report")
@@ -154,7 +181,9 @@ def verify_command(directory: Path, /, **options: Any) -> int:
 )
 @layout_options
 @click.pass_obj
-def report_command(directory: Path, /, **options: Any) -> int:
+def report_command(
+    directory: Path, /, *, output: str, rev: str, branch: str | None, layout: "RepositoryLayout"
+) -> int:
     r"""Write the views of `serve` as one file: it can be sent along, and read offline.
 
     It loads nothing from anywhere, and says so to the browser; its one script moves the slider.
@@ -170,4 +199,4 @@ def report_command(directory: Path, /, **options: Any) -> int:
     """
     from reconciler.cli.report import run
 
-    return run(directory, **options)
+    return run(directory, output=output, rev=rev, branch=branch, layout=layout)
