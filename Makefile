@@ -14,7 +14,7 @@ MEMORY := $(shell df --output=avail -k /dev/shm 2> /dev/null | awk 'NR == 2 && $
 # A fifth of the time tests wait for processes and disks, so half as many again as there are processors.
 WORKERS := $(shell $(PYTHON) -c 'import os; print(os.cpu_count() * 3 // 2)')
 
-.PHONY: demo test test-all test-ci quick kubectl editors browser axe yaml-suite pictures fuzz crash crash-all laws limits strangers costs soak flat check format docs schemas bench bench-check bench-record bench-large bench-page wheel release lock image-steps pin clean
+.PHONY: demo test test-all test-rest quick kubectl editors browser axe yaml-suite pictures fuzz crash crash-all laws limits strangers costs soak flat check format docs schemas bench bench-check bench-record bench-large bench-page wheel release lock image-steps pin clean
 
 demo: $(RUNTIME)
 	$(BIN)/python -m reconciler demo
@@ -30,9 +30,9 @@ test: $(INSTALLED)
 test-all: $(INSTALLED)
 	$(MEMORY) $(BIN)/python -m pytest -n $(WORKERS) -q
 
-# Every test, the slow ones with a share of their cases (tests/bounded.py).
-test-ci: $(INSTALLED)
-	BOUNDED=1 $(MEMORY) $(BIN)/python -m pytest -n $(WORKERS) -q --durations=30
+# What `make test` leaves out, with a share of its cases (tests/bounded.py): both are what CI runs.
+test-rest: $(INSTALLED)
+	BOUNDED=1 $(MEMORY) $(BIN)/python -m pytest -n $(WORKERS) -q -m whole
 
 # What starts no process: a minute and a half of processor time at most.
 quick: $(INSTALLED)

@@ -56,13 +56,14 @@ def pytest_configure() -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Do not even load what `-m quick` and `-m "not whole"` leave out."""
+    """Do not even load what `-m quick`, `-m whole` and `-m "not whole"` leave out."""
     if collection_path.suffix != ".py":
         return None
     test = collection_path.relative_to(config.rootpath).as_posix()
     if config.option.markexpr == "quick":
         return None if quick.is_quick(test) else True
-    return True if config.option.markexpr == NOT_WHOLE and is_left_out(test) else None
+    asked = {NOT_WHOLE: False, left_out.MARK: True}.get(config.option.markexpr)
+    return None if asked is None or asked == is_left_out(test) else True
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

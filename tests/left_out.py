@@ -1,4 +1,4 @@
-"""What `make test` leaves to `make test-all`, and CI takes a share of; why each part takes long."""
+"""What `make test` leaves out, `make test-rest` takes a share of, and why each part takes long."""
 
 from collections.abc import Mapping
 from pathlib import PurePosixPath
@@ -95,4 +95,4 @@ def is_left_out(test: str) -> bool:
 
 def summary() -> str:
     """Return in a sentence what is left out."""
-    return f"left to make test-all: {'; '.join(LEFT_OUT)}"
+    return f"left to make test-rest and make test-all: {'; '.join(LEFT_OUT)}"
