@@ -29,7 +29,7 @@ from reconciler.manifests.paths import blob_id, selects
 from reconciler.model.identity import ObjectKey, RepositoryLayout
 from reconciler.model.kinds import Kind
 from reconciler.model.settings import decode_settings
-from reconciler.model.world import RULES, Manifest, World
+from reconciler.model.world import Manifest, World
 from reconciler.shell.resources import load_schemas
 from tests.builders import NOW, Body, after, path_of, text
 
@@ -49,14 +49,13 @@ class Story:
     """A repository in memory: its files now, and its tree at each pass that committed.
 
     It does what the shell does with git: composes the world, and puts the changes of a pass into
-    the files. Passes follow `rules`.
+    the files.
     """
 
     files: dict[str, str] = field(default_factory=dict)
     links: set[str] = field(default_factory=set)
     trees: dict[str, Mapping[str, str]] = field(default_factory=dict)
     now: datetime = NOW
-    rules: int = RULES
 
     def put(self, *bodies: Body, path: str = "") -> "Story":
         """Write each object into its file, or all of them into the one at `path`."""
@@ -114,7 +113,7 @@ class Story:
         if last is not None:
             earlier = self._earlier(found, inputs, last, index)
             found = with_earlier_projected(replace(found, earlier=earlier))
-        return replace(with_past(found, index.scopes, self._version), rules=self.rules)
+        return with_past(found, index.scopes, self._version)
 
     def _earlier(
         self, found: World, inputs: Sequence[FileValidation], last: LastPass, index: InputIndex

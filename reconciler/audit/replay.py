@@ -1,4 +1,7 @@
-"""Passes computed again: what a pass decided, or would have decided from other inputs."""
+"""Passes computed again: what a pass decided, or would have decided from other inputs.
+
+They are computed by the present rules, whatever rules their commits name.
+"""
 
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -21,7 +24,7 @@ from reconciler.dialects.contract import DependsOnOthers
 from reconciler.model.decision import Decision, Explanation
 from reconciler.model.identity import ObjectKey
 from reconciler.model.text import short_id
-from reconciler.model.world import RULES, World
+from reconciler.model.world import World
 
 Name = TypeVar("Name")
 Kept = TypeVar("Kept")
@@ -95,23 +98,22 @@ class Replay:
         *,
         reports: str | None = None,
         of: ObjectKey | None = None,
-        rules: int = RULES,
     ) -> Run | UnreadableRevision:
         """Compute the pass over the inputs of one commit and the outputs of another.
 
         See `Provable.world`. `of` is the only object about which anything will be asked, `None` for
-        any. `rules` are those that the pass follows.
+        any.
         """
-        together = (inputs, outputs, now, reports, rules)
+        together = (inputs, outputs, now, reports)
         known = self._kept.get(together) or self._kept.get((*together, of))
         if known is not None:
             return known
-        run = self._run_alone(inputs, outputs, now, reports, of, rules)
+        run = self._run_alone(inputs, outputs, now, reports, of)
         if isinstance(run, Run):
             self._keep(self._kept, (*together, of), run)
         if run is not None:
             return run
-        world = self._past(inputs, outputs, reports, rules=rules)
+        world = self._past(inputs, outputs, reports)
         if isinstance(world, UnreadableRevision):
             return world
         run = Run(world, reconcile(world, now, memo=self.past or self.memo))
@@ -125,12 +127,11 @@ class Replay:
         now: datetime,
         reports: str | None,
         of: ObjectKey | None,
-        rules: int,
     ) -> Run | UnreadableRevision | None:
         """Compute a pass of one object, `None` if all have to be looked at."""
         if of is None:
             return self._left_out("its commit holds what does not follow from it alone")
-        world = self._past(inputs, outputs, reports, of, rules=rules)
+        world = self._past(inputs, outputs, reports, of)
         if isinstance(world, UnreadableRevision):
             return world
         outcome = self.alone_then.ask(world, of, now)
@@ -150,9 +151,7 @@ class Replay:
         read = pass_of(commit)
         if read is None:
             return UnreadableRevision(f"{short_id(commit.revision)} is no pass")
-        return self.run(
-            read.inputs, read.outputs, read.at, reports=read.reports, of=of, rules=read.rules
-        )
+        return self.run(read.inputs, read.outputs, read.at, reports=read.reports, of=of)
 
     def explain(
         self, world: World, key: ObjectKey, now: datetime
@@ -194,7 +193,7 @@ class Replay:
         read = pass_of(commit)
         if read is None:
             return None
-        world = self._past(read.inputs, read.outputs, read.reports, key, rules=read.rules)
+        world = self._past(read.inputs, read.outputs, read.reports, key)
         if isinstance(world, UnreadableRevision):
             return None
         alone = self.alone_then.ask(world, key, read.at)
@@ -204,7 +203,7 @@ class Replay:
 
     def _explain_all(self, commit: Commit, read: PassRead, key: ObjectKey) -> Explanation | None:
         """Explain one object, and those that will be asked about, by a whole pass."""
-        world = self._past(read.inputs, read.outputs, read.reports, rules=read.rules)
+        world = self._past(read.inputs, read.outputs, read.reports)
         if isinstance(world, UnreadableRevision):
             return None
         keys = self.together | {key}
@@ -219,11 +218,9 @@ class Replay:
         outputs: str | None,
         reports: str | None,
         of: ObjectKey | None = None,
-        *,
-        rules: int,
     ) -> World | UnreadableRevision:
         """Return a world of the history, with the outputs that one object reads, or with all."""
-        name = (inputs, outputs, reports, of, rules)
+        name = (inputs, outputs, reports, of)
         world = self._pasts.get(name)
         if world is None:
             root = self.revisions.layout.output_root
@@ -231,7 +228,7 @@ class Replay:
             found = self.revisions.world(inputs, outputs, reports=reports, only=only)
             if isinstance(found, UnreadableRevision):
                 return found
-            world = found if found.rules == rules else replace(found, rules=rules)
+            world = found
         self._keep(self._pasts, name, world)
         return world
 

@@ -33,7 +33,7 @@ from reconciler.manifests.text.reader import read
 from reconciler.model.decision import Cause, CauseKind, Decision, OutputChange, Placed, total_of
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import format_moment
-from reconciler.model.world import Fault, World
+from reconciler.model.world import RULES, Fault, World
 from reconciler.rebalance.target import TRIGGER, Reference
 
 FOR = "Reconciled-For"
@@ -215,7 +215,7 @@ def commit_message(
         f"Reconciled-From: {world.revision}\n"
         f"{skipped}{reported}"
         f"Reconciled-At: {format_moment(now)}\n"
-        f"Reconciled-Rules: {world.rules}\n"
+        f"Reconciled-Rules: {RULES}\n"
         f"Reconciler-Version: {version}\n"
     )
     body = "\n".join(lines)

@@ -161,9 +161,7 @@ def _pass(
 ) -> Outcome:
     """Decide, and close the memo."""
     configuration = _configuration(world)
-    settings = memo.settings.recall(
-        None, (configuration, world.rules), partial(decode_settings, configuration, world.rules)
-    )
+    settings = memo.settings.recall(None, (configuration,), partial(decode_settings, configuration))
     if settings.suspend or any(is_frozen(world, key) for key in ALONE):
         # Without the record the last good version of a faulty file is not known: what it holds
         # would be unscheduled.

@@ -228,24 +228,6 @@ ASSUMED = "Assumed"
 """What the reason of each condition has in it that is only assumed to be so."""
 
 
-@dataclass(frozen=True, slots=True)
-class Silence:
-    """How the silence of clusters is taken.
-
-    Attributes:
-        after_seconds: How long one may be silent before its copy counts as running, zero or more;
-            `None` means for ever.
-        is_written: Whether that is written to outputs when its moment comes, as older rules had it.
-    """
-
-    after_seconds: int | None = None
-    is_written: bool = False
-
-
-NEVER = Silence()
-"""Nothing is assumed."""
-
-
 class Assumption(NamedTuple):
     """Whether a silent cluster counts as applied, healthy and available.
 

@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 
 from reconciler.model.body import Body
 from reconciler.model.fields import mapping, number_or_none, strings, text
-from reconciler.model.health import Silence
-from reconciler.model.world import RULES, WRITES_ASSUMED, World
+from reconciler.model.world import World
 
 CONFIGURATION = ("reconciler.dev", "ReconcilerConfiguration")
 CONFIGURATION_PATH = "reconciler.yaml"
@@ -44,8 +43,6 @@ class Settings:
         projects: Whether an API without clusters of its own sees those of the others.
         assume_after_seconds: How long after it was chosen a silent cluster counts as applied,
             healthy and available; `None` means never.
-        writes_assumed: Whether what is assumed is written to outputs when its moment comes, as
-            older rules had it.
         feedback_branch: Another branch that clusters report on, `""` for the one that is served.
         extends_scores: Whether AddOnPlacementScores count in all APIs, not in their own only.
         safety: How much may be removed at once.
@@ -59,16 +56,10 @@ class Settings:
     heartbeats: bool = False
     projects: bool = False
     assume_after_seconds: int | None = DEFAULT_ASSUME_AFTER_SECONDS
-    writes_assumed: bool = False
     feedback_branch: str = ""
     extends_scores: bool = False
     safety: Safety = Safety()  # frozen
     options: Mapping[str, Body] = field(default_factory=dict)
-
-    @property
-    def silence(self) -> Silence:
-        """How the silence of clusters is taken."""
-        return Silence(self.assume_after_seconds, self.writes_assumed)
 
     @property
     def allowed(self) -> frozenset[str]:
@@ -79,14 +70,11 @@ class Settings:
 def settings_in(world: World) -> Settings:
     """Return the settings of a repository."""
     found = world.of_kind(*CONFIGURATION)
-    return decode_settings(found[0].body if found else None, world.rules)
+    return decode_settings(found[0].body if found else None)
 
 
-def decode_settings(body: Body | None, rules: int = RULES) -> Settings:
-    """Return the settings of a validated ReconcilerConfiguration, or the defaults for `None`.
-
-    `rules` are those that a pass follows.
-    """
+def decode_settings(body: Body | None) -> Settings:
+    """Return the settings of a validated ReconcilerConfiguration, or the defaults for `None`."""
     spec = mapping(body or {}, "spec")
     feedback = mapping(spec, "feedback")
     assume = feedback.get("assumeAfterSeconds", DEFAULT_ASSUME_AFTER_SECONDS)
@@ -98,7 +86,6 @@ def decode_settings(body: Body | None, rules: int = RULES) -> Settings:
         heartbeats=mapping(spec, "inventory").get("heartbeats") == "enforce",
         projects=mapping(spec, "inventory").get("project") is True,
         assume_after_seconds=assume if isinstance(assume, int) else None,
-        writes_assumed=rules <= WRITES_ASSUMED,
         feedback_branch=text(feedback, "branch"),
         extends_scores=mapping(spec, "scores").get("extend") is True,
         safety=_decode_safety(mapping(spec, "safety")),

@@ -51,15 +51,6 @@ def is_at_or_below(path: str, folder: str) -> bool:
 
 FEW = 16  # one in so many is put in its place; of more all are sorted
 
-WRITES_ASSUMED = 1
-"""The first rules: what is assumed of silent clusters was written when its moment came.
-
-Of Karmada's quotas, of KubeFleet's overrides, and of what its placements select, nothing was
-written, and a placement without a policy replaced a snapshot without one. What Karmada's bindings
-deliver had neither the claim of a policy nor the id of its Work; of what clusters report it kept
-everything but conditions, and one without clusters had failed to be applied.
-"""
-
 RULES = 3
 """By which rules a pass decides and writes.
 
@@ -235,7 +226,6 @@ class World:
         earlier: Of those objects on which decisions depend beside workloads, policies and who asks,
             the ones that differ from the last pass, as they were in force then, `None` for one that
             was not. No decision looks at it, either.
-        rules: By which a pass decides: the present ones, or those of the pass that is proven.
         kinds: Index of the inputs, filled when first asked.
         output_kinds: Index of the outputs, filled when first asked.
         projections: What was projected, for the worlds that follow.
@@ -263,7 +253,6 @@ class World:
     apart: bool = False
     edited: Mapping[str, frozenset[Kind] | None] = field(default_factory=dict, compare=False)
     earlier: Mapping[ObjectKey, Manifest | None] = field(default_factory=dict, compare=False)
-    rules: int = RULES
     kinds: Kinds = field(default_factory=Kinds, repr=False, compare=False)
     output_kinds: Kinds = field(default_factory=Kinds, repr=False, compare=False)
     projections: Projections = field(default_factory=Projections, repr=False, compare=False)

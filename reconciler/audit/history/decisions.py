@@ -2,7 +2,8 @@
 
 Between two passes stands what users committed, each commit with the inputs and outputs that the
 later pass looked at after it. To check a decision, its pass is computed again for one object and
-compared with what the commit left.
+compared with what the commit left. That is done by the present rules: what a commit by other rules
+holds is told, and where they would not have written the same, that is said.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -26,7 +27,7 @@ from reconciler.core.message import MOST_COMMITS, files_behind
 from reconciler.manifests.paths import blob_id
 from reconciler.model.decision import CauseKind, Decision, Placed
 from reconciler.model.identity import ClusterName, ObjectKey
-from reconciler.model.world import World
+from reconciler.model.world import RULES, World
 
 
 class TakenUp(NamedTuple):
@@ -229,6 +230,8 @@ def _pass(
     """Compute a pass again; `None` if it decided nothing about the object."""
     read = pass_of(commit)
     at = commit.committed_at if read is None else read.at
+    by = RULES if read is None else read.rules
+    otherwise = OTHERWISE if by == RULES else f"made by rules {by}, computed again by rules {RULES}"
     run = run_computed_again(key, commit, replay)
     if isinstance(run, UnreadableRevision):
         return Event(commit=commit, at=at, note=run.reason)
@@ -240,10 +243,10 @@ def _pass(
             return Event(commit=commit, at=at, note=sides.reason)
         if not went_as(decision, sides):
             before, after = (side.placed for side in sides)
-            return Event(commit=commit, at=at, before=before, after=after, note=OTHERWISE)
+            return Event(commit=commit, at=at, before=before, after=after, note=otherwise)
     if decision is None:
         return _followed(key, commit, at, since, replay)
-    notes = ("" if as_computed else OTHERWISE, *_endings(key, commit, run, replay.revisions))
+    notes = ("" if as_computed else otherwise, *_endings(key, commit, run, replay.revisions))
     return Event(
         commit=commit,
         at=at,
@@ -251,7 +254,7 @@ def _pass(
         after=decision.after,
         decision=decision,
         causes=_edits_behind(decision, run.world, since, replay.revisions)
-        or _causes(decision, (read and read.inputs, commit.parent), run.world, at, since, replay),
+        or _causes(decision, (read and read.inputs, commit.parent), at, since, replay),
         note="; ".join(filter(None, notes)),
     )
 
@@ -310,7 +313,6 @@ def _edits_behind(
 def _causes(
     decision: Decision,
     asked: tuple[str | None, str | None],
-    world: World,
     now: datetime,
     since: tuple[TakenUp, ...],
     replay: Replay,
@@ -324,7 +326,6 @@ def _causes(
     Args:
         decision: What the pass decided.
         asked: The revisions whose inputs and outputs the pass looked at.
-        world: These, with the rules that it followed.
         now: Its moment.
         since: People's commits since the pass before, the newest first, then that pass if any.
         replay: What computes passes again.
@@ -335,7 +336,7 @@ def _causes(
     for commit, inputs, outputs in reversed(since):
         if asked == (inputs, outputs):
             return (commit,)  # that is what the pass looked at
-        run = replay.run(inputs, outputs, now, of=decision.key, rules=world.rules)
+        run = replay.run(inputs, outputs, now, of=decision.key)
         if isinstance(run, UnreadableRevision):
             continue
         found = run.decision_on(decision.key)

@@ -12,13 +12,14 @@ from typing import NamedTuple, Protocol
 from reconciler.core.own_outputs import OwnOutputs
 from reconciler.model.identity import RepositoryLayout
 from reconciler.model.moments import parse_moment
-from reconciler.model.world import RULES, WRITES_ASSUMED, World
+from reconciler.model.world import RULES, World
 
 FROM, AT, VERSION = "Reconciled-From", "Reconciled-At", "Reconciler-Version"
 FEEDBACK_FROM = "Reconciled-Feedback"
 OVER = "Reconciled-Over"
 OUTPUTS = "Reconciled-Outputs"
 BY_RULES = "Reconciled-Rules"
+FIRST_RULES = 1  # those of the commits that do not name theirs
 COMMIT_ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 RULE = re.compile(r"[1-9][0-9]{0,3}")
 
@@ -85,7 +86,7 @@ class PassRead(NamedTuple):
     outputs: str | None
     at: datetime
     reports: str
-    rules: int = RULES
+    rules: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +194,7 @@ def claim_of(commit: Commit) -> Claim | None:
     named = {key for key, _ in found}
     reports = _whole(reports) if FEEDBACK_FROM in named else ""
     outputs = _whole(outputs) if OUTPUTS in named else ""
-    by = _number(rules) if BY_RULES in named else WRITES_ASSUMED
+    by = _number(rules) if BY_RULES in named else FIRST_RULES
     return Claim(_whole(inputs), moment, version, reports, over or "", outputs, by)
 
 

@@ -83,7 +83,6 @@ from reconciler.dialects.scores import Reports as ScoreReports
 from reconciler.dialects.scores import expires_at
 from reconciler.model.body import Body
 from reconciler.model.decision import Placed
-from reconciler.model.health import Silence
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.moments import earliest, span
 from reconciler.model.quantity import decode_resources
@@ -108,7 +107,7 @@ class Surroundings:
     failover: Failover
     propagate_empty: bool
     copies: CopyReports
-    silence: Silence
+    assume_after_seconds: int | None
     now: datetime
     path_of: Callable[[ObjectKey], str]
     clusters_before: Earlier[Members] | None = None
@@ -387,7 +386,7 @@ def _decided(draft: Draft, demand: Demand | None, around: Surroundings) -> Decid
         asked = ask(draft, demand, around.now)
     else:
         draft, asked = _ask_batched(draft, demand, around)
-    reports = Reports(asked.spec.resource.key, around.copies, around.silence.is_written)
+    reports = Reports(asked.spec.resource.key, around.copies)
     left = leave_clusters(draft, asked.spec, asked.binding, reports, around)
     room = around.room_of(draft)
     verdict, moved = _choose(draft, asked, left.binding, demand, around, room)
@@ -399,7 +398,7 @@ def _decided(draft: Draft, demand: Demand | None, around: Surroundings) -> Decid
         draft.metadata,
         reports,
         asked.status.aggregated,
-        silence=around.silence,
+        assume_after_seconds=around.assume_after_seconds,
         now=around.now,
     )
     graceful = _assess(left.binding, verdict, moved.clusters, feedback, around)

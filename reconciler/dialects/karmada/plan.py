@@ -609,7 +609,7 @@ class Karmada:
                 failover=failover,
                 propagate_empty=propagates_empty(settings),
                 copies=self.memory.copies.follow(world),
-                silence=settings.silence,
+                assume_after_seconds=settings.assume_after_seconds,
                 now=now,
                 path_of=partial(output_path, world.output_root),
                 clusters_before=admitted.before(apart),
@@ -698,7 +698,6 @@ def admit_fleet(
         admit_cluster,
         declared=settings.declared_clusters,
         failover=failover,
-        spares=not settings.silence.is_written,
         now=now,
     )
     under = (settings.declared_clusters, failover, policies)

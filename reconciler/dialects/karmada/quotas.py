@@ -59,7 +59,7 @@ from reconciler.model.quantity import (
 )
 from reconciler.model.remembered import AnswerCache
 from reconciler.model.settings import settings_in
-from reconciler.model.world import WRITES_ASSUMED, Manifest, World
+from reconciler.model.world import Manifest, World
 from reconciler.schedule.pods import canonical_amount
 
 
@@ -492,7 +492,7 @@ def open_quotas(world: World, memory: QuotaMemory, *, enforced: bool) -> QuotaRo
         memory: Of earlier rounds.
         enforced: Whether a quota refuses what exceeds it.
     """
-    written = () if world.rules == WRITES_ASSUMED else world.of_kind(*QUOTA)
+    written = world.of_kind(*QUOTA)
     quotas = memory.decoded.recall(None, (written,), partial(_decoded, written))
     gate = _gate(world, by_namespace(quotas), memory) if enforced else None
     return QuotaRound(world=world, quotas=quotas, gate=gate, memory=memory)

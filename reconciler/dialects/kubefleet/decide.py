@@ -64,10 +64,9 @@ from reconciler.manifests.admission import admit, is_suspended
 from reconciler.model.body import Body
 from reconciler.model.decision import Cause, CauseKind, Decision
 from reconciler.model.fields import mapping
-from reconciler.model.health import Silence
 from reconciler.model.identity import ObjectKey, uid_of
 from reconciler.model.moments import earliest
-from reconciler.model.world import WRITES_ASSUMED, Manifest, World
+from reconciler.model.world import Manifest, World
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,8 +206,7 @@ class PlacementFiles:
         works: Its Works, as clusters report them.
         copies: What clusters report.
         overriding: Returns what applies overrides on the clusters of a fleet.
-        silence: How that of clusters without a report is taken.
-        rules: By which rules it is decided, see `model/world.py`.
+        assume_after_seconds: See `model/settings.py`.
         room: What is free for it, `None` where no room is protected.
     """
 
@@ -218,8 +216,7 @@ class PlacementFiles:
     works: tuple[Manifest, ...]
     copies: CopyReports
     overriding: Callable[[Members], Overriding]
-    silence: Silence
-    rules: int
+    assume_after_seconds: int | None
     room: PlacementRoom | None = None
 
 
@@ -245,7 +242,7 @@ def decide(asked: DemandedPlacement, files: PlacementFiles, now: datetime) -> Pa
     owner = Owner(key.name, uid_of(key), admitted.generation, key.namespace)
     wanted = WantedFiles(
         policy=asked.placement.policy,
-        implied=not asked.placement.policy_given and files.rules != WRITES_ASSUMED,
+        implied=not asked.placement.policy_given,
         selection=selection,
     )
     repaired = repair_drift(owner, files.left, wanted)
@@ -271,7 +268,7 @@ def _settled(
         works=works_by_cluster(files.works),
         overriding=files.overriding(members),
         snapshots=repaired.present.resources,
-        silence=files.silence,
+        assume_after_seconds=files.assume_after_seconds,
     )
     rebalanced = asked.demand is not None
     evicted = evict(asked.evictions, placement, repaired.present.bindings, now, reports)
@@ -293,9 +290,8 @@ def _settled(
         outputs |= step.outputs(now)
     scored = _scored(converged, members)
     version = str(manifest.body["apiVersion"])
-    listed = files.rules != WRITES_ASSUMED
     outputs[key] = placement_file(
-        placement, version, kept, owner.generation, converged, status, now, listed=listed
+        placement, version, kept, owner.generation, converged, status, now
     )
     return Part(
         outputs=outputs,

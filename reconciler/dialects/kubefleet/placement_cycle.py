@@ -173,7 +173,7 @@ def converge(
     latest = latest_master(selected.snapshots.values(), placement.name)
     full = NONE_FULL if room is None or latest is None else room.full(bindings, latest, members)
     rolled = _roll(bindings, targets, begin_runs(runs, now), full)
-    bindings, until = _written(rolled, present.bindings, reports)
+    bindings, until = _written(rolled, present.bindings)
     return ConvergedPlacement(
         policies=policies,
         resources=selected.snapshots,
@@ -291,14 +291,12 @@ def _roll_once(
 
 
 def _written(
-    rolled: RolledOut, before: Mapping[str, Binding], reports: AvailabilityReports
+    rolled: RolledOut, before: Mapping[str, Binding]
 ) -> tuple[Mapping[str, Binding], datetime | None]:
     """Return bindings as they are written, and when time alone could change them.
 
     What is assumed next matters where the rollout waits for it, or where a file speaks of it.
     """
-    if reports.silence.is_written:
-        return rolled.bindings, earliest(rolled.until, rolled.assumed_at)
     bindings = {n: without_assumed(one, before.get(n)) for n, one in rolled.bindings.items()}
     waits = rolled.waits or any(map(assumed_in, before.values()))
     return bindings, earliest(rolled.until, rolled.assumed_at if waits else None)

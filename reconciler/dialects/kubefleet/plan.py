@@ -104,7 +104,7 @@ from reconciler.model.labels import labels_of
 from reconciler.model.quantity import Quantity, readable_resources
 from reconciler.model.remembered import AnswerCache, CacheKey, forget, same
 from reconciler.model.settings import Settings
-from reconciler.model.world import WRITES_ASSUMED, Fault, Manifest, World
+from reconciler.model.world import Fault, Manifest, World
 from reconciler.rebalance.target import Reference, Target, TargetSelection, exchanged_by, selects
 from reconciler.schedule.capacity import (
     NO_DEMAND,
@@ -452,8 +452,7 @@ class Fleets:
             works=tuple(self.memory.works.found(key).values()),
             copies=self.copies,
             overriding=partial(PlacementOverriding, self.world, key, self.overrides),
-            silence=self.settings.silence,
-            rules=self.world.rules,
+            assume_after_seconds=self.settings.assume_after_seconds,
             room=None if self.protected is None else self.protected.room_of(key),
         )
         decided = partial(decide, files=files, now=self.now)
@@ -504,7 +503,7 @@ class KubeFleet:
         scores = memory.scores.follow(world) if settings.extends_scores else None
         fleet_now = memory.members_at(inventory, now, heartbeats=settings.heartbeats)
         members = fleet_now.with_scores(scores)
-        overrides = () if world.rules == WRITES_ASSUMED else memory.overrides.of(world)
+        overrides = memory.overrides.of(world)
         changed = {
             *changed_overrides(memory.overrides_before, overrides),
             *map(reads.reports, memory.reported.follow(copies)),

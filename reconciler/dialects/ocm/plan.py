@@ -266,7 +266,7 @@ class Placements:
         looked_at = Visits((self.affected_sets | wakened | decided.asked) & followed.there.keys())
         around = SetSurroundings(
             feedback=self.world.feedback,
-            silence=self.settings.silence,
+            assume_after_seconds=self.settings.assume_after_seconds,
             scopes=self.world.known.scopes,
             now=self.now,
         )
@@ -539,8 +539,8 @@ class SetsInTurn:
             for one in wanted.references
             if (decided := self._placement((key.namespace, one.name))) is not None
         }
-        writes = self.around.silence.is_written or says_assumed(present)
-        found = decide_set(key, wanted, placements, known, self.around, writes_assumed=writes)
+        keeps = says_assumed(present)
+        found = decide_set(key, wanted, placements, known, self.around, keeps_assumed=keeps)
         if self.ledger is not None:
             take_set(self.ledger, key, wanted, known, found.record, self.around.scopes)
         return Part(

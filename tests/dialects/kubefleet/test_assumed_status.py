@@ -3,14 +3,12 @@
 from collections.abc import Mapping
 from datetime import datetime
 
-import pytest
-
 from reconciler.audit.fleet.assumed_outputs import as_of
 from reconciler.model.fields import mapping
 from reconciler.model.identity import ObjectKey
-from reconciler.model.world import RULES, WRITES_ASSUMED
 from tests.builders import Body, after, configuration, deployment, text, text_of
 from tests.dialects.kubefleet.fleet import GROUP, member, path_of_binding, pick, placement
+from tests.older_outputs import older_outputs
 from tests.stories import Story, story
 
 DIFF = {"applyStrategy": {"type": "ReportDiff"}}
@@ -19,11 +17,10 @@ ALL_AT_ONCE = {"rollingUpdate": {"maxUnavailable": "100%", "maxSurge": "100%"}}
 PLACEMENT = ObjectKey(GROUP, "ClusterResourcePlacement", "", "web")
 
 
-def web(strategy: Body = ALL_AT_ONCE, *, rules: int = RULES, seconds: int | None = 60) -> Story:
+def web(strategy: Body = ALL_AT_ONCE, *, seconds: int | None = 60) -> Story:
     """A Deployment that wants two of three clusters, placed now."""
     told = story(*map(member, "abc"), placement(pick(2), strategy=strategy), deployment())
     told.put(configuration(feedback={"assumeAfterSeconds": seconds}))
-    told.rules = rules
     told.run(0)
     return told
 
@@ -41,7 +38,7 @@ def written(told: Story) -> Mapping[ObjectKey, Body]:
 
 
 def unlisted(outputs: Mapping[ObjectKey, Body]) -> dict[ObjectKey, Body]:
-    """Outputs without the list of what a placement selects, which older rules did not write."""
+    """Outputs without the list of what a placement selects, which older releases did not write."""
     found: dict[ObjectKey, Body] = {}
     for key, body in outputs.items():
         status = {k: v for k, v in mapping(body, "status").items() if k != "selectedResources"}
@@ -49,17 +46,22 @@ def unlisted(outputs: Mapping[ObjectKey, Body]) -> dict[ObjectKey, Body]:
     return found
 
 
-@pytest.mark.parametrize("strategy", [ALL_AT_ONCE, ALL_AT_ONCE | DIFF], ids=["apply", "diff"])
-def test_it_is_shown_as_older_rules_wrote_it(strategy: Body) -> None:
+def test_it_is_shown_as_older_releases_wrote_it() -> None:
     """Bindings and placement, to the letter, whoever looks when."""
-    old = web(strategy, rules=WRITES_ASSUMED)
-    old.run(60)
-    told = web(strategy)
+    told, old = web(), web()
+    old.files |= older_outputs("kubefleet")
 
-    assert "Assumed" in str(written(old)[PLACEMENT])
     assert written(told) == shown(told, after(59))
     for at in (after(60), after(9_000)):
         assert unlisted(written(old)) == unlisted(shown(told, at))
+
+
+def test_of_a_report_of_differences_it_is_assumed_that_there_is_one() -> None:
+    """Nothing is applied there, so nothing becomes available."""
+    found = str(shown(web(ALL_AT_ONCE | DIFF), after(60))[PLACEMENT])
+
+    assert "DiffReportedAssumed" in found
+    assert "AppliedAssumed" not in found
 
 
 def test_nothing_is_written_for_it_and_no_pass_waits_for_it() -> None:
@@ -81,22 +83,23 @@ def test_nothing_is_assumed_where_that_is_switched_off() -> None:
 
 
 def test_a_rollout_that_waits_goes_on_at_the_assumed_moment() -> None:
-    """To the second, as by older rules; what it counted with is in no file."""
-    stories = [web(ONE_BY_ONE, rules=rules) for rules in (WRITES_ASSUMED, RULES)]
-    for told in stories:
-        told.put(deployment(labels={"tier": "new"}))
-    for seconds in (10, 59, 60, 119, 120, 180):
-        outcomes = [told.run(seconds) for told in stories]
-        old, new = (
-            {path: text.count("SnapshotName: web-1-") for path, text in told.outputs.items()}
-            for told in stories
-        )
+    """To the second; what it counted with is in no file."""
+    told = web(ONE_BY_ONE)
+    told.put(deployment(labels={"tier": "new"}))
+    for seconds, reached, next_seconds in (
+        (10, "", 60),
+        (59, "", 60),
+        (60, "b", 120),
+        (119, "b", 120),
+        (120, "bc", None),
+        (180, "bc", None),
+    ):
+        outcome = told.run(seconds)
+        new = [n for n in "bc" if "Name: web-1-" in told.files[path_of_binding(told, n)]]
 
-        assert old == new
-        assert "Assumed" not in str(written(stories[1]))
-        if seconds in (10, 60):
-            assert outcomes[0].recheck_at == outcomes[1].recheck_at
-    assert outcomes[1].recheck_at is None
+        assert [*reached] == new
+        assert "Assumed" not in str(written(told))
+        assert (None if next_seconds is None else after(next_seconds)) == outcome.recheck_at
 
 
 def test_a_cluster_that_reports_is_not_assumed_about() -> None:
@@ -112,11 +115,11 @@ def test_a_cluster_that_reports_is_not_assumed_about() -> None:
     assert "ResourceNotAvailableYet" in str(shown(told, after(60))[PLACEMENT])
 
 
-def test_older_rules_wrote_it_and_what_they_wrote_stays_while_it_holds() -> None:
-    """So a change of rules rewrites nothing, until something else is known."""
-    told = web(rules=WRITES_ASSUMED)
-    told.run(60)
-    before, told.rules = dict(told.files), RULES
+def test_what_an_older_release_wrote_of_it_stays_while_it_holds() -> None:
+    """So an upgrade rewrites nothing, until something else is known."""
+    told = web()
+    told.files |= older_outputs("kubefleet")
+    before = dict(told.files)
 
     assert () == told.run(61).changes
     assert () == told.run(90_000).changes
@@ -129,10 +132,9 @@ def test_older_rules_wrote_it_and_what_they_wrote_stays_while_it_holds() -> None
 
 def test_an_assumption_that_a_person_writes_early_does_not_stand() -> None:
     """It is taken back, as every other edit of the status."""
-    old, told = web(rules=WRITES_ASSUMED), web()
-    old.run(60)
+    told = web()
     path = path_of_binding(told, "b")
-    told.files[path] = old.files[path]
+    told.files[path] = older_outputs("kubefleet")[path]
 
     outcome = told.run(59)
     assert [path] == [one.path for one in outcome.changes if "bindings" in one.path]

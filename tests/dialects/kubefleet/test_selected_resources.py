@@ -1,13 +1,17 @@
 """What a placement's status lists of what it selects."""
 
-from dataclasses import replace
-
-from reconciler.core.reconcile import reconcile
-from reconciler.model.world import RULES, WRITES_ASSUMED
 from tests.builders import configmap, deployment, metadata
-from tests.dialects.kubefleet.fleet import member, namespaced_placement, placement, status_of
+from tests.dialects.kubefleet.fleet import (
+    member,
+    namespaced_placement,
+    pick,
+    placement,
+    status_of,
+)
+from tests.older_outputs import older_outputs
 from tests.stories import story
 
+AT_ONCE = {"rollingUpdate": {"maxUnavailable": "100%", "maxSurge": "100%"}}
 NAMESPACE = {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata("default")}
 LISTED = [
     {"version": "v1", "kind": "Namespace", "name": "default"},
@@ -52,23 +56,13 @@ def test_a_placement_of_a_namespace_lists_it_too() -> None:
     assert LISTED[1:] == status["selectedResources"]
 
 
-def test_older_rules_listed_nothing() -> None:
-    """So what they wrote is proven."""
-    told = story(member("a"), placement(), deployment())
-    world = replace(told.world(), rules=WRITES_ASSUMED)
-    written = [str(change) for change in reconcile(world, told.now).changes]
-
-    assert not [text for text in written if "placements" in text and "version: v1" in text]
-
-
-def test_a_file_of_older_rules_stays_until_something_else_of_it_differs() -> None:
-    """So a new release does not rewrite every placement."""
-    told = story(member("a"), placement(), deployment())
-    told.rules = WRITES_ASSUMED
+def test_a_file_without_a_list_stays_until_something_else_of_it_differs() -> None:
+    """Older releases listed nothing, so an upgrade does not rewrite every placement."""
+    told = story(*map(member, "abc"), placement(pick(2), strategy=AT_ONCE), deployment())
     told.run(0)
-    told.run(100)
-    told.rules = RULES
+    told.files |= older_outputs("kubefleet")
 
+    assert "selectedResources" not in status_of(told)
     assert () == told.run(100).changes
     told.put(configmap("cfg")).run(100)
     assert LISTED[1:] == status_of(told)["selectedResources"]

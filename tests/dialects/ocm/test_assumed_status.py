@@ -5,8 +5,7 @@ from datetime import datetime
 import pytest
 
 from reconciler.audit.fleet.assumed_outputs import as_of
-from reconciler.model.world import RULES, WRITES_ASSUMED
-from tests.builders import Body, after, configuration
+from tests.builders import Body, after, configuration, text_of
 from tests.dialects.ocm.sets import (
     SHOP,
     STATUS,
@@ -18,16 +17,14 @@ from tests.dialects.ocm.sets import (
     succeed,
     templates,
 )
+from tests.older_outputs import older_outputs
 from tests.stories import Story
 
 
-def shop(
-    *names: str, strategy: Body | None = None, rules: int = RULES, seconds: int | None = 60
-) -> Story:
+def shop(*names: str, strategy: Body | None = None, seconds: int | None = 60) -> Story:
     """A set that goes to some clusters, placed now."""
     told = fleet(*names).put(replica_set(strategy=strategy))
     told.put(configuration(feedback={"assumeAfterSeconds": seconds}))
-    told.rules = rules
     told.run(0)
     return told
 
@@ -37,16 +34,22 @@ def shown(told: Story, at: datetime) -> Body:
     return as_of(told.world(), at).outputs[SHOP].body
 
 
-@pytest.mark.parametrize("names", ["a", "ab", "abcd"])
-def test_it_is_shown_as_older_rules_wrote_it(names: str) -> None:
+def test_it_is_shown_as_older_releases_wrote_it() -> None:
     """To the letter, whoever looks when."""
-    old, told = shop(*names, rules=WRITES_ASSUMED), shop(*names)
-    old.run(60)
+    told, old = shop("a", "b"), shop("a", "b")
+    old.files |= older_outputs("ocm")
 
-    assert "AssumedAsExpected" in old.files[STATUS]
     assert told.output(STATUS) == shown(told, after(59))
     for at in (after(60), after(9_000)):
         assert old.output(STATUS) == shown(told, at)
+
+
+@pytest.mark.parametrize(
+    ("names", "named"), [("a", "a"), ("abcd", "a, b, c and 1 more")], ids=["one", "many"]
+)
+def test_it_says_of_which_clusters_it_is_assumed(names: str, named: str) -> None:
+    """Of many by the first names."""
+    assert f"assumed of {named}, which did not report" in str(shown(shop(*names), after(60)))
 
 
 def test_nothing_is_written_for_it_and_no_pass_waits_for_it() -> None:
@@ -69,32 +72,35 @@ def test_nothing_is_assumed_where_that_is_switched_off() -> None:
 
 
 def test_a_rollout_that_waits_goes_on_at_the_assumed_moment() -> None:
-    """To the second, as by older rules; what it counted with is in no file."""
-    stories = [
-        shop("a", "b", "c", strategy=progressive(), rules=rules)
-        for rules in (WRITES_ASSUMED, RULES)
-    ]
-    for seconds in (59, 60, 119, 120, 180):
-        old, new = (told.run(seconds) for told in stories)
+    """To the second; what it counted with is in no file."""
+    told = shop("a", "b", "c", strategy=progressive())
+    for seconds, reached, next_seconds in (
+        (59, "a", 60),
+        (60, "ab", 120),
+        (119, "ab", 120),
+        (120, "abc", None),
+        (180, "abc", None),
+    ):
+        outcome = told.run(seconds)
+        moment = None if next_seconds is None else after(next_seconds)
 
-        assert templates(stories[0]) == templates(stories[1])
-        assert "ssumed" not in stories[1].files[STATUS]
-        if seconds < 120:
-            assert (old.recheck_at, old.waits) == (new.recheck_at, new.waits)
-    assert ["a", "b", "c"] == sorted(templates(stories[1]))
-    assert (None, ()) == (new.recheck_at, new.waits)
-    assert stories[0].output(STATUS)["status"] == shown(stories[1], after(180))["status"]
+        assert [*reached] == sorted(templates(told))
+        assert "ssumed" not in told.files[STATUS]
+        assert moment == outcome.recheck_at
+        assert ([] if moment is None else [moment]) == [wait.until for wait in outcome.waits]
+    assert "assumed of a, b, c, which did not report" in str(shown(told, after(180)))
 
 
 def test_a_new_template_counts_anew() -> None:
     """From when each cluster got it."""
-    stories = [shop("a", "b", rules=rules) for rules in (WRITES_ASSUMED, RULES)]
-    for told in stories:
-        told.put(replica_set(settings_map("2"), strategy=progressive())).run(100)
-        told.run(160)
-        told.run(220)
+    told = shop("a", "b")
+    told.put(replica_set(settings_map("2"), strategy=progressive())).run(100)
+    told.run(160)
 
-    assert stories[0].output(STATUS)["status"] == shown(stories[1], after(220))["status"]
+    assert "AssumedAsExpected" not in str(shown(told, after(219)))
+    found = str(shown(told, after(220)))
+    assert "assumed of a, b, which did not report" in found
+    assert text_of(after(220)) in found
 
 
 def test_clusters_that_report_are_not_assumed_about() -> None:
@@ -108,11 +114,11 @@ def test_clusters_that_report_are_not_assumed_about() -> None:
     assert "AssumedAsExpected" not in str(shown(told, after(61)))
 
 
-def test_older_rules_wrote_it_and_what_they_wrote_stays_while_it_holds() -> None:
-    """So a change of rules rewrites nothing, until something else is known."""
-    told = shop("a", "b", rules=WRITES_ASSUMED)
-    told.run(60)
-    before, told.rules = dict(told.files), RULES
+def test_what_an_older_release_wrote_of_it_stays_while_it_holds() -> None:
+    """So an upgrade rewrites nothing, until something else is known."""
+    told = shop("a", "b")
+    told.files |= older_outputs("ocm")
+    before = dict(told.files)
 
     assert () == told.run(61).changes
     assert () == told.run(90_000).changes

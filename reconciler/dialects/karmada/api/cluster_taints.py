@@ -265,7 +265,6 @@ def admit_cluster(
     declared: bool,
     failover: bool,
     policies: Sequence[TaintPolicy] = (),
-    spares: bool = True,
     now: datetime,
 ) -> AdmittedCluster[MemberCluster]:
     """Date the taints of one cluster, add those that follow from its conditions, ask policies.
@@ -276,7 +275,6 @@ def admit_cluster(
         declared: Whether a cluster without any status is ready.
         failover: Whether a failing cluster gets a NoExecute taint, too.
         policies: That put taints on clusters, in their order.
-        spares: Whether one that is being deleted gets no taint; by the first rules it did.
         now: Moment that dates taints first seen in this pass.
     """
     spec = mutated_cluster(mapping(manifest.body, "spec"))
@@ -285,7 +283,7 @@ def admit_cluster(
     added_at = first_seen(written, output, now)
     kept = decode_kept(present)
     known = kept.applied_to(dated(written, added_at))
-    before = _following(manifest.body, known, failover, spares=spares)
+    before = _following(manifest.body, known, failover)
     taints, kept = _by_policies(manifest.body, before, kept, policies, now, declared=declared)
     view = decode_cluster({**manifest.body, "spec": {**spec, "taints": taints}}, declared=declared)
     notes = encode_kept(kept.of(written))
@@ -329,8 +327,6 @@ def _following(
     body: Body,
     taints: Sequence[Body],
     failover: bool,  # noqa: FBT001  # passed on by name
-    *,
-    spares: bool = True,
 ) -> tuple[Body, ...]:
     """Return the taints of a cluster with those that follow from its Ready condition.
 
@@ -346,7 +342,7 @@ def _following(
     if not status:
         return tuple(taints)
     conditions = bodies(status, "conditions")
-    deleting = spares and bool(text(mapping(body, "metadata"), "deletionTimestamp"))
+    deleting = bool(text(mapping(body, "metadata"), "deletionTimestamp"))
     found = taints_by_condition((), conditions, deleting=deleting, added={})
     since = next((text(one, "lastTransitionTime") for one in conditions if _is_ready(one)), "")
     evicting = ({**one, "effect": "NoExecute", "timeAdded": since} for one in found)

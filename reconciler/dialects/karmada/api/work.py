@@ -254,11 +254,6 @@ def keeps_conditions(kind: Versioned) -> bool:
     return kind in WHOLE or "conditions" in FIELDS.get(kind, ())
 
 
-def status_without_conditions(report: Body) -> Body:
-    """Return what the first rules kept of any kind: everything but conditions."""
-    return {name: one for name, one in at(report, "status").items() if name != "conditions"}
-
-
 def _is_balanced(service: Body) -> bool:
     """Return whether a Service has a load balancer; where its type is not told, one must be there.
 
@@ -338,12 +333,10 @@ class BindingReports(NamedTuple):
     Attributes:
         workload: Its key.
         copies: Of all workloads.
-        by_first_rules: Whether all of a status but its conditions is kept, as the first rules had.
     """
 
     workload: ObjectKey
     copies: CopyReports
-    by_first_rules: bool = False
 
     def of(self, cluster: str) -> CopyReport | None:
         """Return what a cluster reports, `None` if it reports nothing."""
@@ -374,10 +367,9 @@ class BindingReports(NamedTuple):
         report = self.of(cluster)
         if report is None:
             return None
-        reflect = status_without_conditions if self.by_first_rules else reflected_status
         return reported_item(
             cluster,
-            reflect(report.body),
+            reflected_status(report.body),
             message=report.message,
             applied=report.applied,
             health=str(report.health),

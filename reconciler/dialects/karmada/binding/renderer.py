@@ -69,7 +69,7 @@ from reconciler.model.labels import NAMESPACE_NAME
 from reconciler.model.quantity import decode_resources
 from reconciler.model.remembered import AnswerCache, differing_keys
 from reconciler.model.settings import Settings
-from reconciler.model.world import WRITES_ASSUMED, Manifest, World
+from reconciler.model.world import Manifest, World
 
 NAMESPACE: Kind = ("", "Namespace")
 LEFT_WHOLE = (
@@ -166,8 +166,7 @@ class KarmadaRenderer:
         found = self._synced(key)
         if found is None or not self.rendering.members.views:
             return None
-        own = {NAMESPACE_NAME: key.name} if self.rendering.identified else {}
-        body = claimed(_as_stored(found, uid_of(key)), own, {})
+        body = claimed(_as_stored(found, uid_of(key)), {NAMESPACE_NAME: key.name}, {})
         rendered = _rendered(found.origin.path, render_namespace(body, key, self.rendering))
         return replace(rendered, reads=namespace_reads(key, body, self.rendering.overrides))
 
@@ -331,10 +330,8 @@ class KarmadaRenderers:
                 None, policies, partial(self._policies, chain.from_iterable(policies))
             ),
             custom_kinds=decode_custom_kinds(settings),
-            identified=world.rules != WRITES_ASSUMED,
             keeps_state=decode_failover(settings).state_preservation,
         )
-        written = world.of_kind(*QUOTA) if rendering.identified else ()
         self.fleet.forget()
         self.overrides.forget()
         return KarmadaRenderer(
@@ -342,7 +339,7 @@ class KarmadaRenderers:
             rendering=rendering,
             propagation=decode_propagation(settings),
             used=_namespaces(world) if CLUSTER in world.projected else None,
-            quotas={one.key: decode_quota(one) for one in written},
+            quotas={one.key: decode_quota(one) for one in world.of_kind(*QUOTA)},
             copies=partial(self.copies.follow, world),
             refuses=settings.options.get("delivery", {}).get("uninterpreted") == "refuse",
         )

@@ -58,8 +58,8 @@ class Rendering:
         members: The fleet.
         overrides: The override policies.
         custom_kinds: Where custom kinds keep their replicas.
-        identified: Whether Works have permanent ids, and manifests the marks of their claim; older
-            rules knew neither.
+        identified: Whether Works have permanent ids, and manifests the marks of their claim, which
+            upstream adds elsewhere than where it renders.
         keeps_state: Whether labels of an application that fails over follow it (upstream's feature
             gate StatefulFailoverInjection, off by default).
     """

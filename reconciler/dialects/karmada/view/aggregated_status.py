@@ -29,7 +29,7 @@ from reconciler.manifests.admission import read_moments, write_note
 from reconciler.model.body import Body
 from reconciler.model.cluster import Condition, set_condition
 from reconciler.model.fields import text
-from reconciler.model.health import Assumption, Health, Silence, assume
+from reconciler.model.health import Assumption, Health, assume
 from reconciler.model.moments import add, earliest, format_moment, parse_moment, span, stamp
 from reconciler.model.settings import settings_in
 from reconciler.model.world import Manifest, World
@@ -68,7 +68,7 @@ def gather(
     reports: Reports,
     written: Iterable[AggregatedStatusItem],
     *,
-    silence: Silence,
+    assume_after_seconds: int | None,
     now: datetime,
 ) -> Feedback:
     """Return what is known of the clusters of a binding.
@@ -79,7 +79,7 @@ def gather(
             the binding is on it.
         reports: What the clusters say themselves; nothing is assumed of those that say anything.
         written: The entries of aggregatedStatus at the last pass.
-        silence: How it is taken.
+        assume_after_seconds: See `model/settings.py`.
         now: Moment for clusters newly chosen.
     """
     names = sorted(clusters)
@@ -88,21 +88,17 @@ def gather(
     placed_at = {name: known.get(name, first_at) for name in names}
     reported = reports.items(names)
     silent = {name: at for name, at in placed_at.items() if name not in reported}
-    assumed, assumed_at = assumed_among(silent, silence.after_seconds, now)
-    told, until = assumed, assumed_at
-    if not silence.is_written:
-        said = {item.cluster for item in written if item == assumed_item(item.cluster)}
-        kept = {name: at for name, at in silent.items() if name in said}
-        told, until = assumed_among(kept, silence.after_seconds, now)
+    assumed, assumed_at = assumed_among(silent, assume_after_seconds, now)
+    said = {item.cluster for item in written if item == assumed_item(item.cluster)}
+    kept = {name: at for name, at in silent.items() if name in said}
+    told, until = assumed_among(kept, assume_after_seconds, now)
     items = {**{name: assumed_item(name) for name in told}, **reported}
     healthy = dict.fromkeys(assumed, str(Health.HEALTHY))
     by_report = {name: item.health for name, item in reported.items()}
     return Feedback(
         placed_at=written_at if placed_at == known else write_note(placed_at),
         aggregated=[items[name] for name in names if name in items],
-        condition=fully_applied(names, items, told, silence.after_seconds)
-        if names or silence.is_written
-        else None,
+        condition=fully_applied(names, items, told, assume_after_seconds) if names else None,
         health={**healthy, **by_report},
         reported=by_report,
         until=until,
@@ -149,7 +145,7 @@ def fully_applied(
     Source: karmada@f8fdd02 pkg/util/helper/workstatus.go `AggregateResourceBindingWorkStatus`;
     the assumed reason is ours.
     """
-    if not names or any(item.refused for item in items.values()):
+    if any(item.refused for item in items.values()):
         return Condition(
             FULLY_APPLIED,
             "False",

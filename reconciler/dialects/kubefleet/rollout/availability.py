@@ -31,7 +31,7 @@ from reconciler.dialects.kubefleet.snapshots.resource_snapshots import Resource
 from reconciler.model.body import Body
 from reconciler.model.cluster import Condition, set_condition
 from reconciler.model.fields import mapping
-from reconciler.model.health import ASSUMED, NEVER, Health, Silence, assume, is_judged
+from reconciler.model.health import ASSUMED, Health, assume, is_judged
 from reconciler.model.identity import ObjectKey
 from reconciler.model.kinds import CopyReport
 from reconciler.model.moments import format_moment, is_moment, parse_moment, stamp
@@ -87,7 +87,7 @@ class AvailabilityReports:
         works: The Works of the placement, by cluster.
         overriding: Says what overrides make of the resources.
         snapshots: The resource snapshots of the placement.
-        silence: How that of a cluster is taken which reports none of them.
+        assume_after_seconds: See `model/settings.py`; of a cluster that reports none of them.
     """
 
     resources: tuple[ObjectKey, ...] = ()
@@ -95,7 +95,7 @@ class AvailabilityReports:
     works: Mapping[str, Sequence[Body]] = field(default_factory=dict, repr=False)
     overriding: Overriding = nothing_overridden
     snapshots: Sequence[Body] = ()
-    silence: Silence = NEVER
+    assume_after_seconds: int | None = None
 
     def overridden(self, binding: Binding) -> OverriddenResources:
         """Return what overrides make of a binding's resources."""
@@ -192,7 +192,7 @@ def observe(
     if overridden.failure:
         return _undelivered(binding, overridden, marks, at=stamp(now)), None
     told = reports.conditions(binding)
-    seconds = reports.silence.after_seconds
+    seconds = reports.assume_after_seconds
     assumption = assume(parse_moment(at), None if told else seconds, now)
     known = [
         *prepared_conditions(overridden, binding.generation),

@@ -84,8 +84,6 @@ def placement_file(
     converged: ConvergedPlacement,
     present: PlacementStatus,
     now: datetime,
-    *,
-    listed: bool,
 ) -> Body:
     """Return the status file of a placement.
 
@@ -97,7 +95,6 @@ def placement_file(
         converged: Where it converged.
         present: Its status as the last pass wrote it, empty if there is none.
         now: Moment for conditions that change.
-        listed: Whether what it selects is listed.
 
     Source: kubefleet@e160c1c pkg/controllers/placement/placement_status.go and controller.go
     `setPlacementStatus`.
@@ -134,7 +131,7 @@ def placement_file(
         resource_index=context.index,
         clusters=entries,
     )
-    if listed and encode_placement_status(status) != present.body:
+    if encode_placement_status(status) != present.body:
         # A file that older rules wrote stays as it is while nothing else of it differs.
         resources = selected_resources(converged.resources.values(), context.index)
         status = status._replace(resources=resources or None)

@@ -66,7 +66,6 @@ from reconciler.manifests.admission import admit
 from reconciler.model.body import Body
 from reconciler.model.cluster import Condition, set_condition
 from reconciler.model.fields import bodies, mapping, text
-from reconciler.model.health import Silence
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.kinds import Kind
 from reconciler.model.labels import is_label_value
@@ -420,13 +419,13 @@ class SetSurroundings:
 
     Attributes:
         feedback: What clusters report.
-        silence: How that of a cluster is taken.
+        assume_after_seconds: See `model/settings.py`.
         scopes: Whether a kind is namespaced.
         now: Moment of the pass.
     """
 
     feedback: Mapping[ObjectKey, Manifest]
-    silence: Silence
+    assume_after_seconds: int | None
     scopes: Mapping[Kind, bool]
     now: datetime
 
@@ -466,12 +465,13 @@ def decide_set(
     known: SetRecord,
     around: SetSurroundings,
     *,
-    writes_assumed: bool,
+    keeps_assumed: bool,
 ) -> SetDecision:
     """Look at a set until a look moves nothing.
 
     Each look but the last gives a cluster the present template or takes a work away, so there is
-    a last one. `writes_assumed` says whether what is written rests on what is assumed, too.
+    a last one. `keeps_assumed` says whether what is written rests on what is assumed, too, since
+    its file does.
     """
     present = template_id(wanted.template)
     records = {(one.cluster, one.placement): one for one in known.works}
@@ -486,7 +486,7 @@ def decide_set(
                 present,
                 objects,
                 around.feedback,
-                around.silence.after_seconds,
+                around.assume_after_seconds,
                 around.now,
             )
             for key in sorted(records)
@@ -516,10 +516,10 @@ def decide_set(
         record=SetRecord(works, {**(known.templates or {}), **sources}, known.contents),
         works=tuple(reported),
         written=with_assumed(outcome, reported)
-        if writes_assumed
+        if keeps_assumed
         else _without_assumed(wanted, placements, outcome, reported, around.now),
         awaits=awaits,
-        until=earliest(ceiling(outcome.until), assumed_at if awaits or writes_assumed else None),
+        until=earliest(ceiling(outcome.until), assumed_at if awaits or keeps_assumed else None),
     )
 
 
