@@ -37,7 +37,8 @@ class Round:
 
     `written` are the outputs with another body than the round found, `gone` those that should not
     exist any more; every other output stays. `overrides` are the limits of rebalancers that do not
-    hold, `oscillating` the outputs that still moved in the last of many rounds.
+    hold, `oscillating` the outputs that still moved in the last of many rounds. `reserved_until` is
+    when the first reservation ends that the round found, also one that it makes anew.
     """
 
     written: Mapping[ObjectKey, Body]
@@ -50,6 +51,7 @@ class Round:
     faults: tuple[Fault, ...]
     traces: tuple[Trace, ...]
     until: datetime | None
+    reserved_until: datetime | None
     waits: tuple[Wait, ...]
     explanations: Mapping[ObjectKey, Explain]
     oscillating: frozenset[ObjectKey] = frozenset()
@@ -121,6 +123,7 @@ def run_round(
             None if book is None else book.ends(),
             *(plan.until for plan in plans),
         ),
+        reserved_until=None if book is None else book.until,
         waits=tuple(sorted((*rebalances.waits, *(w for plan in plans for w in plan.waits)))),
         explanations={key: explain for plan in plans for key, explain in plan.explanations.items()},
     )
@@ -176,10 +179,14 @@ def converge(world: World, run: Callable[[World], Round]) -> Round:
 def _joined(first: Round, later: Round) -> Round:
     """Return two rounds as one; what is wrong, and until when it lasts, is as the later one has it.
 
-    The first has seen what people edited, and explains what it decided before anything moved.
+    The first has seen what people edited, and explains what it decided before anything moved. It
+    has also seen reservations that it made anew, which a later round does not find: whoever asks
+    again at their end, without the outputs of this pass, gets another file.
     """
     return replace(
         later,
+        until=earliest(later.until, first.reserved_until),
+        reserved_until=first.reserved_until,
         removed={**first.removed, **later.removed},
         rescheduled={**first.rescheduled, **later.rescheduled},
         overrides=tuple(sorted({*first.overrides, *later.overrides})),

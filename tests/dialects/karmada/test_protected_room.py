@@ -197,6 +197,19 @@ def test_without_reports_it_ends_at_its_bound() -> None:
     assert {} == reserved(told)
 
 
+def test_a_pass_that_reserves_anew_is_asked_again_at_the_end_of_the_old() -> None:
+    """Whoever asks again then without its outputs finds a reservation that has ended."""
+    told = protected(room(cpu="9"), TWO[0], reservationSeconds=90)
+    told.run(0)
+    began = told.now
+    before = reserved(told)
+    told.put(deployment("x", replicas=3, cpu="1"))
+    outcome = told.run(60)
+
+    assert before != reserved(told)
+    assert 90 == (outcome.recheck_at - began).total_seconds()  # type: ignore[operator]
+
+
 def test_room_that_is_freed_goes_to_who_waits_in_order() -> None:
     """Until it is used; x gives it up, and its cluster reports that."""
     told = protected(room(), *TWO, deployment("z", cpu="1"))
