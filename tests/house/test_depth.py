@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from functools import cache
 from pathlib import PurePosixPath
 from types import FrameType
+from typing import NamedTuple
 
 import pytest
 
@@ -82,20 +83,55 @@ FILES_ENTERED: Mapping[str, int] = {"karmada": 29, "ocm": 13, "kubefleet": 31}
 """Files of an API that its smallest pass enters: one policy, one workload, two clusters."""
 
 
-def lines_of_code(source: str, tree: ast.Module) -> frozenset[int]:
-    """The lines that are neither blank nor a comment nor documentation."""
+class Read(NamedTuple):
+    """What there is to know of a file.
+
+    Attributes:
+        names: Each module and name that it imports, late imports included.
+        code: Lines that are neither blank nor a comment nor documentation.
+        imports: Those of them that import.
+        public: Functions and classes that others may use.
+    """
+
+    names: tuple[tuple[str, str], ...]
+    code: int
+    imports: int
+    public: tuple[str, ...]
+
+
+@cache
+def files() -> Mapping[str, Read]:
+    """Read every file once."""
+    return {source: read(text_of(source), tree) for source, tree in trees_with("")}
+
+
+def read(text: str, tree: ast.Module) -> Read:
+    """Read one file."""
+    names: list[tuple[str, str]] = []
     prose: set[int] = set()
+    imported: set[int] = set()
     for node in ast.walk(tree):
         match node:
             case ast.Expr(value=ast.Constant(value=str()), lineno=first, end_lineno=int(last)):
                 prose.update(range(first, last + 1))
+            case ast.Import(lineno=first, end_lineno=int(last)):
+                imported.update(range(first, last + 1))
+            case ast.ImportFrom(lineno=first, end_lineno=int(last)):
+                imported.update(range(first, last + 1))
+                names += [(node.module or "", alias.name) for alias in node.names]
             case _:
                 pass
-    written = enumerate(text_of(source).splitlines(), 1)
-    return frozenset(
+    code = {
         number
-        for number, line in written
+        for number, line in enumerate(text.splitlines(), 1)
         if number not in prose and line.strip() and not line.strip().startswith("#")
+    }
+    public = [node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
+    return Read(
+        names=tuple(names),
+        code=len(code),
+        imports=len(code & imported),
+        public=tuple(name for name in public if not name.startswith("_")),
     )
 
 
@@ -103,21 +139,17 @@ def lines_of_code(source: str, tree: ast.Module) -> frozenset[int]:
 def users() -> tuple[Mapping[str, frozenset[str]], Mapping[tuple[str, str], frozenset[str]]]:
     """The files that import each file, and those that import each of its names."""
     modules = {module_of(source): source for source in SOURCES}
-    files: dict[str, set[str]] = defaultdict(set)
-    names: dict[tuple[str, str], set[str]] = defaultdict(set)
-    for source, tree in trees_with(""):
-        for node in ast.walk(tree):
-            if not isinstance(node, ast.ImportFrom):
-                continue
-            for alias in node.names:
-                whole = modules.get(f"{node.module}.{alias.name}")
-                of = whole or modules.get(node.module or "")
-                if of is not None and of != source:
-                    files[of].add(source)
-                    names[of, alias.name].add(source)
+    by_file: dict[str, set[str]] = defaultdict(set)
+    by_name: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for source, told in files().items():
+        for module, name in told.names:
+            of = modules.get(f"{module}.{name}") or modules.get(module)
+            if of is not None and of != source:
+                by_file[of].add(source)
+                by_name[of, name].add(source)
     return (
-        {of: frozenset(found) for of, found in files.items()},
-        {of: frozenset(found) for of, found in names.items()},
+        {of: frozenset(found) for of, found in by_file.items()},
+        {of: frozenset(found) for of, found in by_name.items()},
     )
 
 
@@ -139,14 +171,13 @@ def test_there_are_few_files() -> None:
 
 def test_a_part_of_one_file_stands_in_it() -> None:
     """Unless it is deep: what a single file of the room uses belongs there."""
-    trees = dict(trees_with(""))
     found = {
         source
         for source, by in users()[0].items()
         if len(by) == 1
         and room_of(*by) == room_of(source)
         and not source.endswith("__init__.py")
-        and len(lines_of_code(source, trees[source])) < DEEP
+        and files()[source].code < DEEP
     }
 
     assert found == SINGLE_USERS
@@ -168,30 +199,20 @@ def test_public_names_have_users() -> None:
     """A name that one file uses is part of that file's subject, more often than not."""
     used = users()[1]
     single = [
-        node.name
-        for source, tree in trees_with("")
-        for node in tree.body
-        if isinstance(node, ast.FunctionDef | ast.ClassDef)
-        if not node.name.startswith("_") and len(used.get((source, node.name), ())) == 1
+        name
+        for source, told in files().items()
+        for name in told.public
+        if len(used.get((source, name), ())) == 1
     ]
 
     assert len(single) <= PUBLIC_WITH_ONE_USER
 
 
 def test_a_sixth_of_the_code_is_imports_at_most() -> None:
-    """A quarter was, when files had fifty lines."""
-    code, imported = 0, 0
-    for source, tree in trees_with(""):
-        lines = lines_of_code(source, tree)
-        spans = [
-            range(node.lineno, (node.end_lineno or node.lineno) + 1)
-            for node in ast.walk(tree)
-            if isinstance(node, ast.Import | ast.ImportFrom)
-        ]
-        code += len(lines)
-        imported += len(lines.intersection(*[{n for span in spans for n in span}]))
+    """A fifth was, when files had fifty lines."""
+    code = sum(told.code for told in files().values())
 
-    assert 100 * imported < MOST_IMPORTS_PERCENT * code
+    assert 100 * sum(told.imports for told in files().values()) < MOST_IMPORTS_PERCENT * code
 
 
 def smallest(api: str) -> World:
