@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from reconciler.audit.previews.edits import cluster_views, clusters_named
 from reconciler.cli.edits import (
@@ -57,7 +57,9 @@ def clusters_asked(
     return lambda world: _clusters(world, words, chosen)
 
 
-def cordon(directory: Path, /, *, words: Sequence[str], selector: str | None, **to: Any) -> int:
+def cordon(
+    directory: Path, /, *, words: Sequence[str], selector: str | None, to: EditOptions
+) -> int:
     """Keep clusters from taking anything new."""
     asked, views = clusters_asked(words, selector), cluster_views()
 
@@ -72,10 +74,12 @@ def cordon(directory: Path, /, *, words: Sequence[str], selector: str | None, **
             for key in asked(world)
         ]
 
-    return edit_objects(directory, EditOptions(**to), wanted, lambda names: f"Cordon {names}")
+    return edit_objects(directory, to, wanted, lambda names: f"Cordon {names}")
 
 
-def uncordon(directory: Path, /, *, words: Sequence[str], selector: str | None, **to: Any) -> int:
+def uncordon(
+    directory: Path, /, *, words: Sequence[str], selector: str | None, to: EditOptions
+) -> int:
     """Let clusters take something new again: what a cordon or a drain wrote goes."""
     asked, views = clusters_asked(words, selector), cluster_views()
 
@@ -98,7 +102,7 @@ def uncordon(directory: Path, /, *, words: Sequence[str], selector: str | None, 
             )
         return edits
 
-    return edit_objects(directory, EditOptions(**to), wanted, lambda names: f"Uncordon {names}")
+    return edit_objects(directory, to, wanted, lambda names: f"Uncordon {names}")
 
 
 def taint(
@@ -109,7 +113,7 @@ def taint(
     selector: str | None,
     every: bool,
     overwrite: bool,
-    **options: Any,
+    to: EditOptions,
 ) -> int:
     """Set and take away taints of clusters."""
     objects, changed = split_words(words, is_change, "taint", "key=value:NoSchedule or key-")
@@ -136,7 +140,6 @@ def taint(
             for key in _clusters(world, all_objects(objects), chosen)
         ]
 
-    to = EditOptions(**options)
     return edit_objects(directory, to, wanted, lambda names: f"Taint {names} {said}")
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -26,7 +26,9 @@ TITLES = ("NAMESPACE", "OBJECT", "REPLICAS", "GOES", "WHY IT IS THERE")
 NEVER, NONE = "not by itself", "-"
 
 
-def drain(directory: Path, /, *, words: Sequence[str], selector: str | None, **options: Any) -> int:
+def drain(
+    directory: Path, /, *, words: Sequence[str], selector: str | None, to: EditOptions
+) -> int:
     """Write what empties clusters; return the exit code."""
     chosen, views = clusters_asked(words, selector), cluster_views()
     found: list[ObjectKey] = []
@@ -60,31 +62,22 @@ def drain(directory: Path, /, *, words: Sequence[str], selector: str | None, **o
     def told(merged: "World") -> list[str]:
         return [line for one in _left(merged, found) for line in _shortcomings(one)]
 
-    return edit_objects(directory, EditOptions(**options), wanted, subject, told)
+    return edit_objects(directory, to, wanted, subject, told)
 
 
 def drain_status(
-    directory: Path,
-    /,
-    *,
-    words: Sequence[str],
-    selector: str | None,
-    output: str,
-    dry_run: bool,
-    branch: str | None,
-    author: str | None,
-    layout: Any,
+    directory: Path, /, *, words: Sequence[str], selector: str | None, asked: EditOptions
 ) -> int:
     """Print what is left on clusters; return 0 if that is nothing."""
     from reconciler.cli.printing import print_json
     from reconciler.cli.world import load_world
 
-    if dry_run or branch is not None or author is not None:
+    if asked.dry_run or asked.branch is not None or asked.author is not None:
         raise UsageError("--status writes nothing; leave out --dry-run, --branch and --author")
     chosen = clusters_asked(words, selector)
-    world = load_world(directory, "HEAD", layout)
+    world = load_world(directory, "HEAD", asked.layout)
     left = _left(world, chosen(world))
-    if output == "json":
+    if asked.output == "json":
         print_json({"clusters": [_as_json(world, one) for one in left]})
     else:
         for number, one in enumerate(left):

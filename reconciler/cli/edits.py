@@ -15,7 +15,7 @@ import click
 
 from reconciler.audit.named_object import find_object, near, spelled
 from reconciler.cli.delivery import Delivery, commit_subject, delivery_options
-from reconciler.cli.options import layout_options, output_option, with_options
+from reconciler.cli.options import gathered, layout_options, output_option
 from reconciler.cli.progress import PASSES, doing
 from reconciler.cli.selection import (
     NamedOrChosen,
@@ -215,14 +215,14 @@ class EditOptions:
 
 
 def edit_options(function: Callable[..., int]) -> Callable[..., int]:
-    """Add the options that say where edits go; the verb gets what `EditOptions` holds."""
+    """Add the options that say where edits go; the verb gets them as its `to`."""
     options = (
         click.option("--dry-run", is_flag=True, help="Print the edit and the plan, write nothing."),
         output_option("text", "json"),
         delivery_options,
         layout_options,
     )
-    return with_options(function, options)
+    return gathered(function, "to", EditOptions, options)
 
 
 def find_written(world: "World", words: Sequence[str], namespace: str) -> list[ObjectKey]:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from reconciler.cli.edits import EditOptions, ObjectEdit, edit_objects, find_chosen
 from reconciler.cli.selection import NamedOrChosen
@@ -23,7 +23,7 @@ def scale(
     selection: NamedOrChosen,
     replicas: int,
     current: int | None,
-    **options: Any,
+    to: EditOptions,
 ) -> int:
     """Let workloads have so many replicas."""
 
@@ -38,28 +38,26 @@ def scale(
             for key in find_chosen(world, selection)
         ]
 
-    to = EditOptions(**options)
     return edit_objects(directory, to, wanted, lambda names: f"Scale {names} to {replicas}")
 
 
-def label(directory: Path, /, *, selection: NamedOrChosen, overwrite: bool, **options: Any) -> int:
+def label(directory: Path, /, *, selection: NamedOrChosen, overwrite: bool, to: EditOptions) -> int:
     """Set and take away labels of objects."""
     objects, changed = split_words(selection.words, is_change, "label", "tier=gold or tier-")
     chosen = replace(selection, words=objects)
-    changes = parse_label_changes(changed)
+    changes, said = parse_label_changes(changed), " ".join(changed)
 
     def wanted(world: "World") -> list[ObjectEdit]:
         return [
             ObjectEdit(
                 key=key,
                 steps=label_steps(world.inputs[key].body, changes, overwrite=overwrite),
-                becomes=f"labelled {' '.join(changed)}",
+                becomes=f"labelled {said}",
                 is_already="is labelled so already",
             )
             for key in find_chosen(world, chosen)
         ]
 
-    to, said = EditOptions(**options), " ".join(changed)
     return edit_objects(directory, to, wanted, lambda names: f"Label {names} {said}")
 
 

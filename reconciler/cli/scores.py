@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -41,7 +41,7 @@ def run(
     lower_is_better: Sequence[str],
     as_it_is: bool,
     valid_for: str | None,
-    **options: Any,
+    to: EditOptions,
 ) -> int:
     """Write scores; return the exit code."""
     if (table is None) == (not free):
@@ -71,7 +71,6 @@ def run(
             for name in sorted(scores)
         ]
 
-    to = EditOptions(**options)
     return edit_objects(directory, to, wanted, lambda _: f"Write the scores {resource}")
 
 

@@ -13,13 +13,14 @@ import click
 
 from reconciler.cli import complete
 from reconciler.cli.delivery import manifest_options
-from reconciler.cli.edits import edit_options
+from reconciler.cli.edits import EditOptions, edit_options
 from reconciler.cli.options import namespace_option
 from reconciler.cli.selection import chosen_options, cluster_selector_option
 from reconciler.cli.suspend import hold, holding_options
 from reconciler.rebalance.target import TargetState
 
 if TYPE_CHECKING:
+    from reconciler.cli.selection import NamedOrChosen
     from reconciler.model.identity import RepositoryLayout
 
 
@@ -243,7 +244,15 @@ MOST = 2**31 - 1
 )
 @edit_options
 @click.pass_obj
-def scale_command(directory: Path, /, **asked: Any) -> int:
+def scale_command(
+    directory: Path,
+    /,
+    *,
+    selection: "NamedOrChosen",
+    replicas: int,
+    current: int | None,
+    to: EditOptions,
+) -> int:
     r"""Let workloads have N replicas: edit the line of their files, say what it would move.
 
     OBJECT is kind/name of a workload; -l or --all choose among those of a KIND. Its file stays as
@@ -261,7 +270,7 @@ def scale_command(directory: Path, /, **asked: Any) -> int:
     """
     from reconciler.cli.scale import scale
 
-    return scale(directory, **asked)
+    return scale(directory, selection=selection, replicas=replicas, current=current, to=to)
 
 
 @click.command(name="label")
@@ -269,7 +278,9 @@ def scale_command(directory: Path, /, **asked: Any) -> int:
 @click.option("--overwrite", is_flag=True, help="Let a label that is there get another value.")
 @edit_options
 @click.pass_obj
-def label_command(directory: Path, /, **asked: Any) -> int:
+def label_command(
+    directory: Path, /, *, selection: "NamedOrChosen", overwrite: bool, to: EditOptions
+) -> int:
     r"""Set labels of objects, or with KEY- remove them, and say what it would move.
 
     OBJECT is kind/name of what people wrote: a workload, a cluster, a policy; -l or --all choose
@@ -288,7 +299,7 @@ def label_command(directory: Path, /, **asked: Any) -> int:
     """
     from reconciler.cli.scale import label
 
-    return label(directory, **asked)
+    return label(directory, selection=selection, overwrite=overwrite, to=to)
 
 
 @click.command(name="cordon")
@@ -296,7 +307,9 @@ def label_command(directory: Path, /, **asked: Any) -> int:
 @cluster_selector_option
 @edit_options
 @click.pass_obj
-def cordon_command(directory: Path, /, **asked: Any) -> int:
+def cordon_command(
+    directory: Path, /, *, words: tuple[str, ...], selector: str | None, to: EditOptions
+) -> int:
     r"""Keep clusters from taking anything new; what is there stays.
 
     CLUSTER is a name, which means the clusters of that name in all APIs, or kind/name; -l chooses
@@ -315,7 +328,7 @@ def cordon_command(directory: Path, /, **asked: Any) -> int:
     """
     from reconciler.cli.cordon import cordon
 
-    return cordon(directory, **asked)
+    return cordon(directory, words=words, selector=selector, to=to)
 
 
 @click.command(name="uncordon")
@@ -323,7 +336,9 @@ def cordon_command(directory: Path, /, **asked: Any) -> int:
 @cluster_selector_option
 @edit_options
 @click.pass_obj
-def uncordon_command(directory: Path, /, **asked: Any) -> int:
+def uncordon_command(
+    directory: Path, /, *, words: tuple[str, ...], selector: str | None, to: EditOptions
+) -> int:
     r"""Let clusters that were cordoned or drained take something new again.
 
     CLUSTER is a name or kind/name, as for cordon. What cordon and drain wrote goes, and nothing
@@ -339,7 +354,7 @@ def uncordon_command(directory: Path, /, **asked: Any) -> int:
     """
     from reconciler.cli.cordon import uncordon
 
-    return uncordon(directory, **asked)
+    return uncordon(directory, words=words, selector=selector, to=to)
 
 
 @click.command(name="drain")
@@ -348,7 +363,15 @@ def uncordon_command(directory: Path, /, **asked: Any) -> int:
 @click.option("--status", is_flag=True, help="Write nothing: say what is left on the clusters.")
 @edit_options
 @click.pass_obj
-def drain_command(directory: Path, /, **asked: Any) -> int:
+def drain_command(
+    directory: Path,
+    /,
+    *,
+    words: tuple[str, ...],
+    selector: str | None,
+    status: bool,
+    to: EditOptions,
+) -> int:
     r"""Move everything away from clusters, and keep them from taking anything new.
 
     CLUSTER is a name, which means the clusters of that name in all APIs, or kind/name; -l chooses
@@ -373,9 +396,9 @@ def drain_command(directory: Path, /, **asked: Any) -> int:
     """
     from reconciler.cli.drain import drain, drain_status
 
-    if asked.pop("status"):
-        return drain_status(directory, **asked)
-    return drain(directory, **asked)
+    if status:
+        return drain_status(directory, words=words, selector=selector, asked=to)
+    return drain(directory, words=words, selector=selector, to=to)
 
 
 @click.command(name="scores")
@@ -401,7 +424,18 @@ def drain_command(directory: Path, /, **asked: Any) -> int:
 @click.option("--valid-for", metavar="TIME", help="Scores count as 0 after that time: 24h, 90m.")
 @edit_options
 @click.pass_obj
-def scores_command(directory: Path, /, **asked: Any) -> int:
+def scores_command(
+    directory: Path,
+    /,
+    *,
+    resource: str,
+    table: str | None,
+    free: tuple[str, ...],
+    lower_is_better: tuple[str, ...],
+    as_it_is: bool,
+    valid_for: str | None,
+    to: EditOptions,
+) -> int:
     r"""Write scores of clusters, by which Placements choose: price, carbon, latency, free capacity.
 
     NAME is that of the AddOnPlacementScores, one for each ManagedCluster in the table; each column
@@ -425,7 +459,16 @@ def scores_command(directory: Path, /, **asked: Any) -> int:
     """
     from reconciler.cli.scores import run
 
-    return run(directory, **asked)
+    return run(
+        directory,
+        resource=resource,
+        table=table,
+        free=free,
+        lower_is_better=lower_is_better,
+        as_it_is=as_it_is,
+        valid_for=valid_for,
+        to=to,
+    )
 
 
 @click.command(name="taint")
@@ -441,7 +484,16 @@ def scores_command(directory: Path, /, **asked: Any) -> int:
 @click.option("--overwrite", is_flag=True, help="Let a taint that is there get another value.")
 @edit_options
 @click.pass_obj
-def taint_command(directory: Path, /, **asked: Any) -> int:
+def taint_command(
+    directory: Path,
+    /,
+    *,
+    words: tuple[str, ...],
+    selector: str | None,
+    every: bool,
+    overwrite: bool,
+    to: EditOptions,
+) -> int:
     r"""Set taints of clusters, or with a minus behind them remove them, and say what would move.
 
     CLUSTER is kind/name, or as in kubectl a kind and names; -l or --all choose among those of a
@@ -462,4 +514,4 @@ def taint_command(directory: Path, /, **asked: Any) -> int:
     """
     from reconciler.cli.cordon import taint
 
-    return taint(directory, **asked)
+    return taint(directory, words=words, selector=selector, every=every, overwrite=overwrite, to=to)
