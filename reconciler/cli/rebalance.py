@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -19,7 +18,6 @@ from reconciler.cli.new_manifests import (
     rebalancer_of,
 )
 from reconciler.cli.progress import PASSES, doing
-from reconciler.cli.selection import all_objects
 from reconciler.core.changes import Change, WriteFile
 from reconciler.core.reconcile import reconcile
 from reconciler.core.record import last_pass
@@ -46,12 +44,11 @@ def run(
     dry_run: bool,
     output: str,
     layout: RepositoryLayout,
-    **asked: Any,
+    demand: RebalanceWords,
 ) -> int:
     """Write a rebalancer, or show it; return the exit code."""
     delivery, world = open_base(directory, base, branch, author, layout)
-    asked["targets"] = all_objects(asked["targets"])
-    key, body = rebalancer_of(world, RebalanceWords(**asked))
+    key, body = rebalancer_of(world, demand)
     path = path_of(key)
     check_read(world, path)
     if not dry_run:
@@ -61,7 +58,7 @@ def run(
     preview, unmatched = plan_rebalance(world, key, body)
     said = "nothing is written (--dry-run)"
     if not dry_run:
-        said = delivery.deliver({path: encode(body).encode()}, _subject(asked))
+        said = delivery.deliver({path: encode(body).encode()}, _subject(demand))
     print_manifest(output, body, path, preview, base)
     for line in (*unmatched, said):
         click.echo(line, err=True)
@@ -97,15 +94,15 @@ def _unmatched(changes: Sequence[Change], path: str) -> list[str]:
     return told
 
 
-def _subject(asked: dict[str, Any]) -> str:
+def _subject(demand: RebalanceWords) -> str:
     """Return the subject of the commit, as a log shows it."""
-    what = [*asked["targets"]]
-    if asked["policy"]:
-        what.append(f"what {asked['policy']} placed")
-    elif asked["selector"]:
-        what.append(f"what has {asked['selector']}")
-    if asked["on_cluster"]:
-        what.append(f"what is on {asked['on_cluster']}")
-    if asked["state"]:
-        what.append(f"what is {asked['state']}")
+    what = [*demand.targets]
+    if demand.policy:
+        what.append(f"what {demand.policy} placed")
+    elif demand.selector:
+        what.append(f"what has {demand.selector}")
+    if demand.on_cluster:
+        what.append(f"what is on {demand.on_cluster}")
+    if demand.state:
+        what.append(f"what is {demand.state}")
     return commit_subject(f"Rebalance {', '.join(what)}")

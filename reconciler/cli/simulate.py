@@ -2,7 +2,6 @@
 
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -45,20 +44,21 @@ def run(
     detailed_exitcode: bool,
     layout: RepositoryLayout,
     workers: AskedWorkers,
-    **asked: Any,
+    asked: WhatIf,
 ) -> int:
     """Show what would move; return the exit code."""
-    waits = after is not None and not fail_each and not any(asked.values())
-    if not fail_each and not waits and not any(asked.values()):
+    is_asked = fail_each or asked != WhatIf()
+    waits = after is not None and not is_asked
+    if not waits and not is_asked:
         raise UsageError("nothing is to happen; give --fail, --scale, --after or another one")
-    if fail_each and (asked["fail"] or output in ("markdown", "html", "svg")):
+    if fail_each and (asked.fail or output in ("markdown", "html", "svg")):
         raise UsageError("--fail-each goes without --fail, and with -o text or json")
     revision, world = _world(directory, at, layout)
     happens = moment_in(world, now)
-    default = AFTER_FAILURE_SECONDS if asked["fail"] or fail_each else 0
+    default = AFTER_FAILURE_SECONDS if asked.fail or fail_each else 0
     later = default if after is None else after
     decided = add(happens, span(seconds=later))
-    changed, said = edited(world, WhatIf(**asked), namespace, happens)
+    changed, said = edited(world, asked, namespace, happens)
     place = f"at {at} ({short_id(revision)})"
     if fail_each:
         edits = [place, *said]

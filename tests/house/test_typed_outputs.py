@@ -132,8 +132,6 @@ KUBEFLEET = Owned(
         )
     ),
     others={
-        ("cli/rebalance.py", "policy"): "a rebalancer",
-        ("cli/rebalance.py", "state"): "a rebalancer",
         ("core/record.py", "blob"): "the record of a pass",
         ("dialects/kubefleet/eviction.py", "clusterName"): "an eviction",
         ("dialects/kubefleet/hub_import.py", "applyStrategy"): "a Work, or a placement",

@@ -9,7 +9,7 @@ its names, and who writes it; `explain` the fields of a kind, as its schema has 
 """
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -170,8 +170,8 @@ def status_command(
     branch: str | None,
     access: RemoteAccess,
     at: str,
+    output: str,
     layout: RepositoryLayout,
-    **options: Any,
 ) -> int:
     r"""Print how a repository stands: its last pass, what is wrong, suspended, and coming.
 
@@ -193,11 +193,12 @@ def status_command(
         raise UsageError("--branch goes with --remote; --at names a branch that is here")
     if remote is None:
         root = str(directory.resolve())
-        return run(open_fleet(directory, layout), StatusQuestion(root, at), directory, **options)
+        asked = StatusQuestion(root, at)
+        return run(open_fleet(directory, layout), asked, directory, output=output)
     with open_remote(remote, branch, access, layout) as found:
         revision = f"{found.head}{at.removeprefix('HEAD')}" if at.startswith("HEAD") else at
         asked = StatusQuestion(found.url, revision, found.branch)
-        return run(found.fleet, asked, None, **options)
+        return run(found.fleet, asked, None, output=output)
 
 
 CLUSTERS, QUOTAS = ("clusters", "cluster"), ("quotas", "quota")

@@ -7,7 +7,7 @@ back, and `uncordon` a `cordon`. `drain` empties clusters, and says what is left
 """
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -15,7 +15,7 @@ from reconciler.cli import complete
 from reconciler.cli.delivery import manifest_options
 from reconciler.cli.edits import EditOptions, edit_options
 from reconciler.cli.options import namespace_option
-from reconciler.cli.selection import chosen_options, cluster_selector_option
+from reconciler.cli.selection import all_objects, chosen_options, cluster_selector_option
 from reconciler.cli.suspend import hold, holding_options
 from reconciler.rebalance.target import TargetState
 
@@ -59,7 +59,27 @@ if TYPE_CHECKING:
 @click.option("--name", metavar="NAME", help="Its name  [default: made of the first target]")
 @manifest_options
 @click.pass_obj
-def rebalance_command(directory: Path, /, **options: Any) -> int:
+def rebalance_command(
+    directory: Path,
+    /,
+    *,
+    targets: tuple[str, ...],
+    selector: str | None,
+    policy: str | None,
+    on_cluster: str | None,
+    state: str | None,
+    namespace: str | None,
+    all_namespaces: bool,
+    max_moves: int | None,
+    ttl: int | None,
+    name: str | None,
+    base: str,
+    branch: str | None,
+    author: str | None,
+    dry_run: bool,
+    output: str,
+    layout: "RepositoryLayout",
+) -> int:
     r"""Have workloads scheduled afresh: write a WorkloadRebalancer, and say what it would move.
 
     TARGET is kind/name of a workload, a binding or a placement, of any API; what --selector,
@@ -77,9 +97,31 @@ def rebalance_command(directory: Path, /, **options: Any) -> int:
     \b
     Exit codes: 0 done, 1 it cannot be written, 2 no such workload, policy or revision.
     """
+    from reconciler.cli.new_manifests import RebalanceWords
     from reconciler.cli.rebalance import run
 
-    return run(directory, **options)
+    demand = RebalanceWords(
+        targets=all_objects(targets),
+        selector=selector,
+        policy=policy,
+        on_cluster=on_cluster,
+        state=state,
+        namespace=namespace,
+        all_namespaces=all_namespaces,
+        max_moves=max_moves,
+        ttl=ttl,
+        name=name,
+    )
+    return run(
+        directory,
+        demand=demand,
+        base=base,
+        branch=branch,
+        author=author,
+        dry_run=dry_run,
+        output=output,
+        layout=layout,
+    )
 
 
 @click.command(name="approve")

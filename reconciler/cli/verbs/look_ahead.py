@@ -7,7 +7,7 @@ object on each of its clusters.
 """
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from reconciler.cli.options import Forbidden, Output
     from reconciler.cli.selection import AskedObject
+    from reconciler.cli.workers import AskedWorkers
     from reconciler.model.identity import RepositoryLayout
 
 FORMATS = ("text", "json", "junit", "sarif", "github")
@@ -382,7 +383,27 @@ def advise_command(
 )
 @layout_options
 @click.pass_obj
-def simulate_command(directory: Path, /, **options: Any) -> int:
+def simulate_command(
+    directory: Path,
+    /,
+    *,
+    at: str,
+    fail: tuple[str, ...],
+    cordon: tuple[str, ...],
+    remove: tuple[str, ...],
+    add: tuple[Path, ...],
+    scale: tuple[str, ...],
+    assign: tuple[str, ...],
+    rebalance: tuple[str, ...],
+    fail_each: bool,
+    workers: "AskedWorkers",
+    now: "datetime | None",
+    after: int | None,
+    namespace: str,
+    output: str,
+    detailed_exitcode: bool,
+    layout: "RepositoryLayout",
+) -> int:
     r"""Show what would move if something happened; nothing is written anywhere.
 
     Any revision can be asked. Options may be repeated and combined. One pass is decided --after
@@ -399,9 +420,31 @@ def simulate_command(directory: Path, /, **options: Any) -> int:
       reconciler simulate --fail-each
       reconciler simulate --fail-each --executor dask://127.0.0.1:8786
     """
+    from reconciler.cli.previews import WhatIf
     from reconciler.cli.simulate import run
 
-    return run(directory, **options)
+    asked = WhatIf(
+        fail=fail,
+        cordon=cordon,
+        remove=remove,
+        add=add,
+        scale=scale,
+        assign=assign,
+        rebalance=rebalance,
+    )
+    return run(
+        directory,
+        asked=asked,
+        at=at,
+        fail_each=fail_each,
+        workers=workers,
+        now=now,
+        after=after,
+        namespace=namespace,
+        output=output,
+        detailed_exitcode=detailed_exitcode,
+        layout=layout,
+    )
 
 
 CARRIERS = click.option(
