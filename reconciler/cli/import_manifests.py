@@ -8,22 +8,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from reconciler.cli.delivery import Delivery, commit_author
 from reconciler.cli.edits import edited_world
-from reconciler.cli.options import RemoteAccess, here
-from reconciler.cli.trust import SigningOptions, signing_key
+from reconciler.cli.import_source import Export, ImportOptions, ask_kubectl, read_files
+from reconciler.cli.options import here
+from reconciler.cli.trust import signing_key
 from reconciler.errors import UsageError
-from reconciler.model.identity import RepositoryLayout
 from reconciler.model.text import short_id
 from reconciler.shell.git.repository import Repository
 
 if TYPE_CHECKING:
     from reconciler.cli.edits import Files
-    from reconciler.cli.import_source import Export
     from reconciler.core.inputs.validation import Rules
     from reconciler.imports.adoption import Adoption
     from reconciler.imports.export import LiveObject
@@ -35,96 +34,13 @@ if TYPE_CHECKING:
     from reconciler.shell.git.remotes.mirror import Mirror
 
 
-PROPAGATED, NONE = "propagated", "none"
-"""Words of --workloads that are no types."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ImportOptions:
-    """What a person asked for, by the names of the options."""
-
-    directory: Path
-    sources: tuple[str, ...]
-    context: str | None
-    kubeconfig: Path | None
-    namespace: str
-    timeout_seconds: float
-    cluster: str
-    workloads: tuple[str, ...]
-    adopt: bool
-    tolerance: int
-    dry_run: bool
-    check_switch: bool
-    host_context: str | None
-    output: str
-    branch: str | None
-    author: str | None
-    remote: str | None
-    access: RemoteAccess
-    signing: SigningOptions
-    layout: RepositoryLayout
-
-    def check(self) -> None:
-        """Refuse what does not go together."""
-        from reconciler.model.text import SUBDOMAIN_RULE, is_subdomain, shown
-
-        if bool(self.sources) == (self.context is not None):
-            raise UsageError("name files, folders or - for standard input, or give --context NAME")
-        if self.remote is not None and self.branch is None:
-            raise UsageError("--remote needs --branch: the branch of it that gets the commit")
-        signing = ("--signing-key",) if self.signing.signing_key else ()
-        if self.remote is None and (unused := (*self.access.files, *signing)):
-            raise UsageError(f"{unused[0]} goes with --remote, where it is used")
-        if self.cluster and not is_subdomain(self.cluster):
-            raise UsageError(f"--cluster is {shown(self.cluster)}, it must be {SUBDOMAIN_RULE}")
-        if NONE in self._words and len(self._words) > 1:
-            raise UsageError("--workloads none goes with no other type")
-        if self.cluster and PROPAGATED in self._words:
-            raise UsageError(
-                "--workloads propagated asks a control plane; --cluster names a member of one"
-            )
-        if self.cluster and self.adopt:
-            raise UsageError("--adopt takes over a control plane; --cluster names a member of one")
-        self._check_question()
-
-    def _check_question(self) -> None:
-        """Refuse what does not go together with a question that writes nothing."""
-        if self.host_context is not None and not self.check_switch:
-            raise UsageError("--host-context goes with --check, which looks at what runs the hub")
-        given = {
-            "--adopt": self.adopt,
-            "--branch": self.branch is not None,
-            "--cluster": bool(self.cluster),
-            "--remote": self.remote is not None,
-        }
-        refused = next((name for name, is_given in given.items() if is_given), None)
-        if self.check_switch and refused is not None:
-            raise UsageError(f"--check writes nothing, and {refused} says how to write")
-
-    @property
-    def types(self) -> frozenset[str]:
-        """The types of workloads, in lower case, without the words that are none."""
-        return self._words - {PROPAGATED, NONE}
-
-    @property
-    def takes_propagated(self) -> bool:
-        """Whether what is meant for clusters is taken; decisions are of no use without that."""
-        meant = self.adopt or self.check_switch
-        return PROPAGATED in self._words or (meant and not self._words)
-
-    @property
-    def _words(self) -> frozenset[str]:
-        found = (word.strip().lower() for words in self.workloads for word in words.split(","))
-        return frozenset(found) - {""}
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportResult:
     """What an import comes to: each object, the state, and every file to write."""
 
     objects: "tuple[ImportedObject, ...]"
     adoption: "Adoption | None"
-    export: "Export"
+    export: Export
     files: Mapping[str, bytes]
 
     @property
@@ -158,7 +74,7 @@ def compute(options: ImportOptions, world: "World", content: "Files") -> ImportR
     return ImportResult(objects=plan.objects, adoption=adoption, export=export, files=files)
 
 
-def wanted_of(options: ImportOptions, live: "Sequence[LiveObject]", export: "Export") -> "Wanted":
+def wanted_of(options: ImportOptions, live: "Sequence[LiveObject]", export: Export) -> "Wanted":
     """Return what a person wants of an export.
 
     Args:
@@ -204,9 +120,8 @@ def next_moment(world: "World") -> datetime:
     return clock if last is None else max(clock, last.at + timedelta(seconds=1))
 
 
-def export_of(options: ImportOptions, world: "World") -> "Export":
+def export_of(options: ImportOptions, world: "World") -> Export:
     """Return the live objects."""
-    from reconciler.cli.import_source import ask_kubectl, read_files
     from reconciler.shell.processes.kubectl import Kubectl
 
     if options.context is None:
@@ -266,24 +181,23 @@ def print_result(options: ImportOptions, result: ImportResult) -> None:
         print_text(result.objects, result.adoption, result.export)
 
 
-def run(directory: Path, /, **asked: Any) -> int:
+def run(directory: Path, options: ImportOptions, /) -> int:
     """Import what is asked for; return the exit code."""
-    options = ImportOptions(directory=directory, **asked)
     options.check()
     if options.check_switch:
         from reconciler.cli.import_report import check_here
 
-        return check_here(options)
+        return check_here(directory, options)
     if options.remote is not None:
-        return import_and_push(options)
-    return import_here(options)
+        return import_and_push(directory, options)
+    return import_here(directory, options)
 
 
-def import_here(options: ImportOptions) -> int:
+def import_here(directory: Path, options: ImportOptions) -> int:
     """Import into the files of the checkout, or onto a new branch."""
-    repository = Repository.open(options.directory)
+    repository = Repository.open(directory)
     delivery = Delivery(
-        directory=options.directory,
+        directory=directory,
         repository=repository,
         base=_base(repository, options),
         branch=options.branch,
@@ -322,7 +236,7 @@ def _base(repository: Repository, options: ImportOptions) -> str:
 ATTEMPTS = 5  # each computes everything again
 
 
-def import_and_push(options: ImportOptions) -> int:
+def import_and_push(directory: Path, options: ImportOptions) -> int:
     """Import onto a branch of a remote, and push it as a fast-forward of what was read.
 
     Raises:
@@ -340,7 +254,7 @@ def import_and_push(options: ImportOptions) -> int:
         mirror.recover()  # no pass runs in this one, and does it
         for attempt in range(ATTEMPTS):
             try:
-                result, said = _attempt(options, mirror)
+                result, said = _attempt(directory, options, mirror)
                 break
             except LostRace:
                 if attempt + 1 == ATTEMPTS:
@@ -350,7 +264,7 @@ def import_and_push(options: ImportOptions) -> int:
     return result.code
 
 
-def _attempt(options: ImportOptions, mirror: "Mirror") -> tuple[ImportResult, str]:
+def _attempt(directory: Path, options: ImportOptions, mirror: "Mirror") -> tuple[ImportResult, str]:
     """Read the branch, import, commit and push once."""
     from reconciler.cli.edits import committed_world
     from reconciler.cli.options import parse_author
@@ -365,7 +279,7 @@ def _attempt(options: ImportOptions, mirror: "Mirror") -> tuple[ImportResult, st
     if head is None:
         raise UsageError(f'the remote has no branch "{branch}"; push one first')
     delivery = Delivery(
-        directory=options.directory,
+        directory=directory,
         repository=repository,
         base=head,
         branch=branch,

@@ -5,13 +5,15 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from reconciler.cli.delivery import Delivery
 from reconciler.cli.edits import world_on_disk
-from reconciler.cli.import_manifests import ImportOptions, export_of, next_moment, wanted_of
+from reconciler.cli.import_manifests import export_of, next_moment, wanted_of
+from reconciler.cli.import_source import Export, ImportOptions
 from reconciler.cli.printing import print_json
 from reconciler.cli.tables import print_table
 from reconciler.model.decision import Decision, placed_text
@@ -21,7 +23,6 @@ from reconciler.shell.git.repository import Repository
 
 if TYPE_CHECKING:
     from reconciler.cli.edits import Files
-    from reconciler.cli.import_source import Export
     from reconciler.dialects.importer import SwitchStep
     from reconciler.imports.adoption import Adoption
     from reconciler.imports.export import LiveObject
@@ -35,7 +36,7 @@ MOST_LISTED = 20  # of what is skipped or differs; the rest is counted
 
 
 def print_text(
-    objects: "Sequence[ImportedObject]", adoption: "Adoption | None", export: "Export"
+    objects: "Sequence[ImportedObject]", adoption: "Adoption | None", export: Export
 ) -> None:
     """Print a table of what changed, and what was skipped, by kind and reason."""
     from reconciler.imports.importers import NOISE
@@ -101,7 +102,7 @@ def _print_adoption(adoption: "Adoption") -> None:
 def import_json(
     objects: "Sequence[ImportedObject]",
     adoption: "Adoption | None",
-    export: "Export",
+    export: Export,
     written: Sequence[str],
 ) -> dict[str, object]:
     """Return the answer for machines."""
@@ -178,11 +179,11 @@ def _name(key: "ObjectKey") -> str:
 DEPLOYMENTS = "deployments.apps"
 
 
-def check_here(options: ImportOptions) -> int:
+def check_here(directory: Path, options: ImportOptions) -> int:
     """Tell what is not done yet, of the files of the checkout; return the exit code."""
-    repository = Repository.open(options.directory)
+    repository = Repository.open(directory)
     delivery = Delivery(
-        directory=options.directory,
+        directory=directory,
         repository=repository,
         base=repository.find(repository.head_branch()) or "",
         branch=None,
@@ -197,7 +198,7 @@ def check_here(options: ImportOptions) -> int:
 
 
 def _checks(
-    options: ImportOptions, world: "World", content: "Files", export: "Export"
+    options: ImportOptions, world: "World", content: "Files", export: Export
 ) -> "tuple[SwitchCheck, ...]":
     """Return how the switch stands, API by API."""
     from reconciler.core.dialects import KINDS
@@ -235,7 +236,7 @@ def _on_host(options: ImportOptions, world: "World") -> "Sequence[LiveObject]":
 NOTHING_FOUND = "there is nothing of a hub in it"
 
 
-def print_check(checks: "Sequence[SwitchCheck]", export: "Export", *, output: str) -> None:
+def print_check(checks: "Sequence[SwitchCheck]", export: Export, *, output: str) -> None:
     """Print how the switch stands, of every API that was found."""
     if output == "json":
         print_json(_check_json(checks, export))
@@ -272,7 +273,7 @@ def _print_moved(moved: "Sequence[MovedOnHub]") -> None:
         click.echo(f"  and {len(moved) - MOST_LISTED} more; -o json has them all")
 
 
-def _check_json(checks: "Sequence[SwitchCheck]", export: "Export") -> Mapping[str, object]:
+def _check_json(checks: "Sequence[SwitchCheck]", export: Export) -> Mapping[str, object]:
     """Return the answer for machines."""
     from reconciler.audit.json_shapes import object_json, placed_json
     from reconciler.dialects.importer import StepState

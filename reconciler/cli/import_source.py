@@ -1,18 +1,196 @@
-"""Where the live objects come from: files, folders and standard input, or kubectl."""
+"""What is imported: the options, and live objects of files, folders, standard input or kubectl."""
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
+
+from reconciler.cli.delivery import delivery_options
+from reconciler.cli.options import (
+    Option,
+    RemoteAccess,
+    access_options,
+    gathered,
+    layout_options,
+    output_option,
+)
+from reconciler.cli.trust import SigningOptions, signing_options
 from reconciler.errors import UsageError
+from reconciler.model.identity import RepositoryLayout
 
 if TYPE_CHECKING:
     from reconciler.imports.export import LiveObject
     from reconciler.model.kinds import Kind
     from reconciler.model.world import World
     from reconciler.shell.processes.kubectl import Kubectl
+
+
+PROPAGATED, NONE = "propagated", "none"
+"""Words of --workloads that are no types."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportOptions:
+    """What a person asked for, by the names of the options."""
+
+    sources: tuple[str, ...]
+    context: str | None
+    kubeconfig: Path | None
+    namespace: str
+    timeout_seconds: float
+    cluster: str
+    workloads: tuple[str, ...]
+    adopt: bool
+    tolerance: int
+    dry_run: bool
+    check_switch: bool
+    host_context: str | None
+    output: str
+    branch: str | None
+    author: str | None
+    remote: str | None
+    access: RemoteAccess
+    signing: SigningOptions
+    layout: RepositoryLayout
+
+    def check(self) -> None:
+        """Refuse what does not go together."""
+        from reconciler.model.text import SUBDOMAIN_RULE, is_subdomain, shown
+
+        if bool(self.sources) == (self.context is not None):
+            raise UsageError("name files, folders or - for standard input, or give --context NAME")
+        if self.remote is not None and self.branch is None:
+            raise UsageError("--remote needs --branch: the branch of it that gets the commit")
+        signing = ("--signing-key",) if self.signing.signing_key else ()
+        if self.remote is None and (unused := (*self.access.files, *signing)):
+            raise UsageError(f"{unused[0]} goes with --remote, where it is used")
+        if self.cluster and not is_subdomain(self.cluster):
+            raise UsageError(f"--cluster is {shown(self.cluster)}, it must be {SUBDOMAIN_RULE}")
+        if NONE in self._words and len(self._words) > 1:
+            raise UsageError("--workloads none goes with no other type")
+        if self.cluster and PROPAGATED in self._words:
+            raise UsageError(
+                "--workloads propagated asks a control plane; --cluster names a member of one"
+            )
+        if self.cluster and self.adopt:
+            raise UsageError("--adopt takes over a control plane; --cluster names a member of one")
+        self._check_question()
+
+    def _check_question(self) -> None:
+        """Refuse what does not go together with a question that writes nothing."""
+        if self.host_context is not None and not self.check_switch:
+            raise UsageError("--host-context goes with --check, which looks at what runs the hub")
+        given = {
+            "--adopt": self.adopt,
+            "--branch": self.branch is not None,
+            "--cluster": bool(self.cluster),
+            "--remote": self.remote is not None,
+        }
+        refused = next((name for name, is_given in given.items() if is_given), None)
+        if self.check_switch and refused is not None:
+            raise UsageError(f"--check writes nothing, and {refused} says how to write")
+
+    @property
+    def types(self) -> frozenset[str]:
+        """The types of workloads, in lower case, without the words that are none."""
+        return self._words - {PROPAGATED, NONE}
+
+    @property
+    def takes_propagated(self) -> bool:
+        """Whether what is meant for clusters is taken; decisions are of no use without that."""
+        meant = self.adopt or self.check_switch
+        return PROPAGATED in self._words or (meant and not self._words)
+
+    @property
+    def _words(self) -> frozenset[str]:
+        found = (word.strip().lower() for words in self.workloads for word in words.split(","))
+        return frozenset(found) - {""}
+
+
+IMPORT_OPTIONS: tuple[Option, ...] = (
+    click.argument("sources", nargs=-1, metavar="[FILE|DIR|-]..."),
+    click.option(
+        "--context", metavar="NAME", help="Ask kubectl for this context instead of files."
+    ),
+    click.option(
+        "--kubeconfig",
+        metavar="FILE",
+        type=click.Path(path_type=Path),
+        help="With --context: the file that has it  [default: kubectl's]",
+    ),
+    click.option(
+        "-n",
+        "--namespace",
+        metavar="NS",
+        default="",
+        help="With --context: of this namespace only.",
+    ),
+    click.option(
+        "--timeout-seconds",
+        type=click.FloatRange(min=0.1),
+        default=60.0,
+        show_default=True,
+        help="With --context: limit of one answer.",
+    ),
+    click.option(
+        "--cluster",
+        metavar="NAME",
+        default="",
+        help="It is an export of this member cluster: its nodes and pods become the cluster's "
+        "room, the status of workloads becomes feedback.",
+    ),
+    click.option(
+        "--workloads",
+        metavar="TYPE,...",
+        multiple=True,
+        help="Take workloads, too: of these types, such as deployments,services; propagated takes "
+        "the kinds that policies, placements and decisions name, with their Namespaces and "
+        "PriorityClasses; all takes all, of a context kubectl's category of that name.  "
+        "[default: propagated with --adopt, else none]",
+    ),
+    click.option("--adopt", is_flag=True, help="Make live decisions our state; nothing moves."),
+    click.option(
+        "--tolerance",
+        metavar="PERCENT",
+        type=click.IntRange(0, 100),
+        default=5,
+        show_default=True,
+        help="Amounts of clusters that changed by no more stay as they are.",
+    ),
+    click.option("--dry-run", is_flag=True, help="Say what would be written, write nothing."),
+    click.option(
+        "--check",
+        "check_switch",
+        is_flag=True,
+        help="Say what of the switch from this hub is not done yet; write nothing.",
+    ),
+    click.option(
+        "--host-context",
+        metavar="NAME",
+        help="With --check: kubectl's context of the cluster that runs the hub's control plane, "
+        "where that is another one.",
+    ),
+    output_option("text", "json"),
+    delivery_options,
+    click.option(
+        "--remote",
+        metavar="URL",
+        envvar="RECONCILER_IMPORT_REMOTE",
+        help="With --branch: commit onto that branch of this remote, and push it; if somebody else "
+        "pushes meanwhile, all is computed again.",
+    ),
+    access_options,
+    signing_options,
+    layout_options,
+)
+
+
+def import_options(function: Callable[..., int]) -> Callable[..., int]:
+    """Add the argument and the options of an import; the verb gets them as its `asked`."""
+    return gathered(function, "asked", ImportOptions, IMPORT_OPTIONS)
 
 
 SUFFIXES = (".json", ".yaml", ".yml")

@@ -6,15 +6,15 @@ repository. `check` tries what the daemon needs, before it is started.
 """
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from reconciler.cli.delivery import delivery_options
 from reconciler.cli.fleet_choice import APIS, CI, DELIVERIES
+from reconciler.cli.import_source import ImportOptions, import_options
 from reconciler.cli.operation import operation_options
-from reconciler.cli.options import access_options, layout_options, output_option, service_options
-from reconciler.cli.trust import key_options, signing_options
+from reconciler.cli.options import output_option, service_options
+from reconciler.cli.trust import key_options
 
 if TYPE_CHECKING:
     from reconciler.cli.operation import Operation
@@ -98,76 +98,9 @@ def init_command(
 
 
 @click.command(name="import")
-@click.argument("sources", nargs=-1, metavar="[FILE|DIR|-]...")
-@click.option("--context", metavar="NAME", help="Ask kubectl for this context instead of files.")
-@click.option(
-    "--kubeconfig",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="With --context: the file that has it  [default: kubectl's]",
-)
-@click.option(
-    "-n", "--namespace", metavar="NS", default="", help="With --context: of this namespace only."
-)
-@click.option(
-    "--timeout-seconds",
-    type=click.FloatRange(min=0.1),
-    default=60.0,
-    show_default=True,
-    help="With --context: limit of one answer.",
-)
-@click.option(
-    "--cluster",
-    metavar="NAME",
-    default="",
-    help="It is an export of this member cluster: its nodes and pods become the cluster's room, "
-    "the status of workloads becomes feedback.",
-)
-@click.option(
-    "--workloads",
-    metavar="TYPE,...",
-    multiple=True,
-    help="Take workloads, too: of these types, such as deployments,services; propagated takes the "
-    "kinds that policies, placements and decisions name, with their Namespaces and "
-    "PriorityClasses; all takes all, of a context kubectl's category of that name.  "
-    "[default: propagated with --adopt, else none]",
-)
-@click.option("--adopt", is_flag=True, help="Make live decisions our state; nothing moves.")
-@click.option(
-    "--tolerance",
-    metavar="PERCENT",
-    type=click.IntRange(0, 100),
-    default=5,
-    show_default=True,
-    help="Amounts of clusters that changed by no more stay as they are.",
-)
-@click.option("--dry-run", is_flag=True, help="Say what would be written, write nothing.")
-@click.option(
-    "--check",
-    "check_switch",
-    is_flag=True,
-    help="Say what of the switch from this hub is not done yet; write nothing.",
-)
-@click.option(
-    "--host-context",
-    metavar="NAME",
-    help="With --check: kubectl's context of the cluster that runs the hub's control plane, where "
-    "that is another one.",
-)
-@output_option("text", "json")
-@delivery_options
-@click.option(
-    "--remote",
-    metavar="URL",
-    envvar="RECONCILER_IMPORT_REMOTE",
-    help="With --branch: commit onto that branch of this remote, and push it; if somebody else "
-    "pushes meanwhile, all is computed again.",
-)
-@access_options
-@signing_options
-@layout_options
+@import_options
 @click.pass_obj
-def import_command(directory: Path, /, **options: Any) -> int:
+def import_command(directory: Path, /, *, asked: ImportOptions) -> int:
     r"""Write what kubectl prints of a live control plane into the files that are read here.
 
     Clusters, policies, placements and scores get a file each, with nothing that a server made. An
@@ -188,7 +121,7 @@ def import_command(directory: Path, /, **options: Any) -> int:
     """
     from reconciler.cli.import_manifests import run
 
-    return run(directory, **options)
+    return run(directory, asked)
 
 
 @click.command(name="check")
