@@ -276,16 +276,11 @@ def _head(
     if "\0" in message or not message.strip():
         raise ValueError("a commit message must have text, and no NUL")
     signature = f"{check_identity(author)} {int(at.timestamp())} +0000"
-    text = _ended(message).encode()
+    text = (message.rstrip("\n") + "\n").encode()
     yield f"mark :1\nauthor {signature}\ncommitter {signature}\n".encode()
     yield b"data %d\n%s\n" % (len(text), text)
     if parent is not None:
         yield f"from {check_commit(parent)}\n".encode()
-
-
-def _ended(message: str) -> str:
-    """Return a message as it stands in a commit."""
-    return message.rstrip("\n") + "\n"
 
 
 def _files(written: Sequence[tuple[str, Change]]) -> Iterator[bytes]:

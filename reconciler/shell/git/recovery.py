@@ -81,17 +81,13 @@ def _doubt(repository: Repository, step: HeldEntry) -> str:
     """Return what a person must find out and do, since no process here can judge."""
     entry = step.entry
     locks = [*places_of(repository, entry.references, entry.git_dir)]
-    locks += [lock for lock in _index_locks(repository, entry) if step.is_linked_at(lock)]
+    indexes = (one.git_dir / "index.lock" for one in _checkouts(repository, entry))
+    locks += [lock for lock in indexes if step.is_linked_at(lock)]
     left = " ".join(shlex.quote(str(lock)) for lock in (*locks, step.place) if lock.exists())
     return (
         f'process {entry.owner.pid} of host "{entry.owner.host}" has not finished moving '
         f"{entry.reference} to {short_id(entry.new)}; only if it has ended: rm {left}"
     )
-
-
-def _index_locks(repository: Repository, entry: JournalEntry) -> Iterable[Path]:
-    for checkout in _checkouts(repository, entry):
-        yield checkout.git_dir / "index.lock"
 
 
 def _checkouts(repository: Repository, entry: JournalEntry) -> Iterable[Checkout]:

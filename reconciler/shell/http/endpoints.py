@@ -99,7 +99,6 @@ def page_app(page: PageEndpoints) -> Starlette:
 
 
 def _app(routes: list[Route]) -> Starlette:
-    """Return the app of some routes."""
     app = Starlette(exception_handlers={Exception: _mistake_logger()})
     app.router = Router(routes, redirect_slashes=False)  # a redirect would repeat the Host header
     return app

@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 
 from reconciler.errors import ShellError
@@ -189,8 +190,9 @@ class PageProcesses:
 
     def __post_init__(self) -> None:
         """Remember how to start those that are kept."""
+        start_whole = partial(self._start, WHOLE)
         self._viewing = KeptProcess(self._start, self.load_seconds, self.view_seconds)
-        self._whole = KeptProcess(self._start_whole, self.load_seconds, self.whole_seconds)
+        self._whole = KeptProcess(start_whole, self.load_seconds, self.whole_seconds)
 
     def ask(self, question: PageQuestion) -> PageReply:
         """Return the answer, without what takes whole passes; may be called by any thread.
@@ -224,9 +226,6 @@ class PageProcesses:
         """End the processes that are kept."""
         self._viewing.close()
         self._whole.close()
-
-    def _start_whole(self) -> "subprocess.Popen[bytes]":
-        return self._start(WHOLE)
 
     def _start(self, *options: str) -> "subprocess.Popen[bytes]":
         variables: Mapping[str, str] = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}

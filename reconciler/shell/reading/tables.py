@@ -339,7 +339,8 @@ class FileIndex:
         keys = {path: f"{blob}{_sort(path)}{rules}" for rules, path, blob in files}
         self._asked = frozenset(keys.values())
         self._digests = {
-            one: self._digest(place, one) for one in {key[:DIGITS] for key in keys.values()}
+            group: filed_under(str(self._prefix), place, group)
+            for group in {key[:DIGITS] for key in keys.values()}
         }
         self._lines = {}
         for text in self._table.read(list(self._digests.values())).values():
@@ -383,10 +384,6 @@ class FileIndex:
             self._prefix = self._build()
             self._table.open()
         return self._table.is_open
-
-    def _digest(self, place: str, group: str) -> bytes:
-        """Return what a group stands under."""
-        return filed_under(str(self._prefix), place, group)
 
 
 def _sort(path: str) -> str:
