@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from fractions import Fraction
+from functools import partial
 from typing import NamedTuple
 
 from reconciler.audit.fleet.usage import usage_of
@@ -181,14 +182,6 @@ def _placed(change: Change) -> Iterator[Gain]:
         yield Gain(Goal.ROOM, -PART * (went - came), words)
 
 
-def _score(change: Change) -> Iterator[Gain]:
-    yield from _scored(change, Goal.SCORE)
-
-
-def _cost(change: Change) -> Iterator[Gain]:
-    yield from _scored(change, Goal.COST)
-
-
 def _scored(change: Change, goal: Goal) -> Iterator[Gain]:
     """Compare the scores of a part on the average, where there is any on either side."""
     before, after = _average(change.before, change.scores), _average(change.after, change.scores)
@@ -204,8 +197,8 @@ _RULES: Mapping[Goal, Callable[[Change], Iterator[Gain]]] = {
     Goal.AFFINITY: _affinity,
     Goal.SPREAD: _spread,
     Goal.ROOM: _room,
-    Goal.SCORE: _score,
-    Goal.COST: _cost,
+    Goal.SCORE: partial(_scored, goal=Goal.SCORE),
+    Goal.COST: partial(_scored, goal=Goal.COST),
 }
 
 
@@ -306,7 +299,8 @@ def choose(
     room = max_moves
     for one in sorted(candidates, key=lambda item: (-item.rate, -item.points, item.key)):
         if one.points <= 0:
-            others.append(declined(one, WhyNot.NO_GAIN, _losses(one.gains)))
+            lost = ", ".join(gain.words for gain in one.gains if gain.points < 0)
+            others.append(declined(one, WhyNot.NO_GAIN, lost))
         elif one.rate < min_points:
             others.append(declined(one, WhyNot.BELOW))
         elif room is not None and one.moves > room:
@@ -337,11 +331,6 @@ def beyond(chosen: Iterable[Candidate], excess: int) -> Iterator[Candidate]:
             return
         excess -= one.moves
         yield one
-
-
-def _losses(gains: Collection[Gain]) -> str:
-    """Return what is lost, as a clause."""
-    return ", ".join(gain.words for gain in gains if gain.points < 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -118,7 +118,8 @@ def _left_on(
     passes: Sequence[_Passed],
 ) -> LeftOnCluster:
     """Return what one cluster has."""
-    drained = is_drained(present.world.inputs[cluster].body, _view(cluster).draining())
+    draining = cluster_views()[cluster.group, cluster.kind].draining()
+    drained = is_drained(present.world.inputs[cluster].body, draining)
     later = [_present(one.left, cluster, began) for one in passes]
     left = []
     for key in sorted(began):
@@ -138,10 +139,6 @@ def _left_on(
             )
         )
     return LeftOnCluster(cluster=cluster, drained=drained, left=tuple(left))
-
-
-def _view(cluster: ObjectKey) -> View:
-    return cluster_views()[cluster.group, cluster.kind]
 
 
 def _view_of(key: ObjectKey) -> View:

@@ -298,7 +298,9 @@ def _joined(same: Sequence[Usage]) -> Usage:
         ready=",".join(dict.fromkeys(one.ready for one in same)),
         capacity=told.capacity,
         used=used,
-        free=told.free if told.capacity is None else {**(told.free or {}), **_left(told, used)},
+        free=told.free
+        if told.capacity is None
+        else {**(told.free or {}), **less(told.capacity, used)},
         over=_beyond(told.capacity or {}, used),
         taints=tuple(dict.fromkeys(taint for one in same for taint in one.taints)),
         leaving=any(one.leaving for one in same),
@@ -306,10 +308,6 @@ def _joined(same: Sequence[Usage]) -> Usage:
         zone=next(filter(None, (one.zone for one in same)), ""),
         also=tuple(one.key for one in others),
     )
-
-
-def _left(told: Usage, used: Resources) -> Resources:
-    return less(told.capacity or {}, used)
 
 
 def _beyond(capacity: Resources, used: Resources) -> Resources:

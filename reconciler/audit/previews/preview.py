@@ -18,13 +18,13 @@ from reconciler.audit.previews.foresight import Coming, foresee_each, told_by
 from reconciler.audit.previews.placement_moves import PlacementMove, moves_of, parts_moved
 from reconciler.audit.previews.warn import Question, warnings_of
 from reconciler.core.asked import SettledWorld, passes_since
-from reconciler.core.changes import Change, DeleteFile, Outcome
+from reconciler.core.changes import DeleteFile, Outcome
 from reconciler.core.dialects import DIALECTS, dialect_of
 from reconciler.core.message import RunProgress, progress_in
 from reconciler.core.reconcile import Memo, reconcile
 from reconciler.core.rounds import next_world
 from reconciler.delivery.kustomization import FILE as KUSTOMIZATION
-from reconciler.delivery.settings import Destination, decode_delivery, recorded
+from reconciler.delivery.settings import decode_delivery, recorded
 from reconciler.dialects.renderer import Rendered, Renderer
 from reconciler.dialects.view import Warned
 from reconciler.manifests.secrets import without_secrets
@@ -65,7 +65,7 @@ def delivery_changes(
     for one in outcome.delivered:
         if one in known or one.path.endswith(f"/{KUSTOMIZATION}"):
             continue
-        found = _destination(one, destinations)
+        found = next((place for place in destinations if place.holds(one.path)), None)
         if found is not None:
             counts[found.transport, found.cluster_of(one.path), isinstance(one, DeleteFile)] += 1
     return tuple(
@@ -77,11 +77,6 @@ def delivery_changes(
         )
         for transport, cluster in sorted({(transport, cluster) for transport, cluster, _ in counts})
     )
-
-
-def _destination(change: Change, destinations: tuple[Destination, ...]) -> Destination | None:
-    """Return where a file is delivered to."""
-    return next((one for one in destinations if one.holds(change.path)), None)
 
 
 class Kind(StrEnum):

@@ -90,12 +90,9 @@ def delivered_text(one: DeliveryChange) -> str:
     """
     parts = [_counted(one.written, "file written", "files written")]
     if one.removed:
-        parts.append(f"{one.removed} removed" if one.written else f"{_files(one.removed)} removed")
+        removed = one.removed if one.written else _counted(one.removed, "file", "files")
+        parts.append(f"{removed} removed")
     return f"{one.cluster or 'all clusters'} ({one.transport}): {', '.join(filter(None, parts))}"
-
-
-def _files(number: int) -> str:
-    return _counted(number, "file", "files")
 
 
 def share(count: int | None) -> str:
