@@ -54,13 +54,11 @@ def _kinds(directory: Path, at: str, layout: RepositoryLayout) -> Sequence[Named
 
 
 def _row(one: NamedKind) -> list[str]:
-    """Return the line of one kind."""
     namespaced = str(one.namespaced).lower()
     return [one.name, one.short_names, one.api_version, namespaced, one.id[1], one.writer]
 
 
 def _as_json(one: NamedKind) -> dict[str, object]:
-    """Return one kind for machines."""
     return {
         "name": one.name,
         "shortNames": list(one.short),

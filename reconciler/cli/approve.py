@@ -46,7 +46,8 @@ def run(
     asking = _find(world, word, namespace or DEFAULT_NAMESPACE)
     approval = _chosen(world, asking, stage)
     if approval is None:
-        click.echo(_is_done(asking, stage), err=True)
+        what = f"{stage} of {spelled(asking)}" if stage else f"what {spelled(asking)} asks for"
+        click.echo(f"{what} is approved already", err=True)
         return 0
     path = _path(world, approval.key)
     check_read(world, path)
@@ -124,11 +125,6 @@ def _chosen(world: World, asking: ObjectKey, stage: str | None) -> Approval | No
     later = ", ".join(dict.fromkeys(one.stage for one in open_ones))
     hint = f"; name a stage to approve it in advance: {later}" if later else ""
     raise UsageError(f"{spelled(asking)} asks for no approval now{hint}")
-
-
-def _is_done(asking: ObjectKey, stage: str | None) -> str:
-    what = f"{stage} of {spelled(asking)}" if stage else f"what {spelled(asking)} asks for"
-    return f"{what} is approved already"
 
 
 def _path(world: World, key: ObjectKey) -> str:

@@ -25,7 +25,10 @@ def run(directory: Path, asked: AskedObject) -> int:
     with doing(HISTORY):
         found = blame_of(subject.events(first=SEVERAL), placed)
     if asked.output == "json":
-        clusters = [_as_json(item) for item in found]
+        clusters = [
+            {"cluster": str(one.cluster), "replicas": one.replicas, **event_json(one.event)}
+            for one in found
+        ]
         print_json({"object": object_json(subject.key), "clusters": clusters})
     elif found:
         _print(found)
@@ -61,8 +64,3 @@ def _print(found: list[Blame]) -> None:
         for item in found
     ]
     print_table(["CLUSTER", "REPLICAS", "SINCE", "DECISION", "WHY", "BY"], rows)
-
-
-def _as_json(item: Blame) -> dict[str, object]:
-    """Return one cluster for machines."""
-    return {"cluster": str(item.cluster), "replicas": item.replicas, **event_json(item.event)}

@@ -76,8 +76,8 @@ def run(
     else:
         told = [coming_json(one) for one in coming]
         print_json({"events": [_as_json(item) for item in found], "coming": told})
-    if output != "json":
-        _print_coming(coming)
+    if output != "json" and coming:
+        click.echo("\n".join(("", *coming_lines(coming))))
     if not found and not watch:
         if subject is not None:
             _refuse_unknown(subject)
@@ -94,12 +94,6 @@ def _coming(revisions: GitRevisions, head: str, key: ObjectKey | None) -> tuple[
     """Return what is coming for an object, for all if none is named."""
     world = revisions.loader.load(head)
     return coming_in(world) if key is None else coming_for(world, {key})
-
-
-def _print_coming(found: Sequence[Coming]) -> None:
-    """Print what is coming, below the events."""
-    if found:
-        click.echo("\n".join(("", *coming_lines(found))))
 
 
 def _refuse_unknown(subject: Subject) -> None:
@@ -149,7 +143,6 @@ def _print(found: Sequence[Happening], *, lines: bool, wide: bool, headers: bool
 
 
 def _row(item: Happening, now: datetime, *, wide: bool) -> list[str]:
-    """Return one event."""
     scope = f"{item.key.namespace}/" if item.key.namespace else ""
     return [
         duration(now - item.at),

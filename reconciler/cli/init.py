@@ -157,17 +157,12 @@ def _tell(folder: Path, choice: FleetChoice, written: Iterable[str], left: list[
             f"for delivery, add to {CONFIGURATION_PATH}:\nspec:\n{configuration_lines(choice)}",
             nl=False,
         )
-    if choice.forges and not is_top(folder) and _is_below_a_top(folder):
+    if choice.forges and not is_top(folder) and any(map(is_top, folder.resolve().parents)):
         click.echo(
             "a forge runs pipelines only from the top of a repository: move those of this folder "
             "there, or make a repository of it",
             err=True,
         )
-
-
-def _is_below_a_top(folder: Path) -> bool:
-    """Return whether a folder is within a checkout."""
-    return any(is_top(above) for above in folder.resolve().parents)
 
 
 Files = Mapping[str, bytes]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from reconciler.audit.fleet.tree import RenderedDecision, rendered_in
+from reconciler.audit.fleet.tree import rendered_in
 from reconciler.audit.named_object import decided_key, find_object, near, spelled
 from reconciler.cli.progress import doing
 from reconciler.cli.selection import AskedObject
@@ -28,7 +28,7 @@ def run(directory: Path, asked: AskedObject, *, cluster: str | None, carriers: b
         raise UsageError(f"there is no {spelled(key)}{near(world, key)}")
     with doing("Rendering"):
         found = [*rendered_in(world, key)] or [*rendered_in(world, decided_key(world, key))]
-    works = _works(found, cluster)
+    works = [one for each in found for one in each.rendered.works if cluster in (None, one.cluster)]
     failed = [
         one for each in found for one in each.rendered.failed if cluster in (None, one.cluster)
     ]
@@ -45,12 +45,6 @@ def run(directory: Path, asked: AskedObject, *, cluster: str | None, carriers: b
     if not works and not failed:
         click.echo(f"{spelled(key)} is on no cluster, so there is nothing to render", err=True)
     return 1 if failed or not works else 0
-
-
-def _works(found: Sequence[RenderedDecision], cluster: str | None) -> list[ClusterWork]:
-    """Return what clusters get, one or all."""
-    works = (work for each in found for work in each.rendered.works)
-    return [work for work in works if cluster in (None, work.cluster)]
 
 
 def _documents(works: Sequence[ClusterWork], *, carriers: bool) -> Iterator[str]:

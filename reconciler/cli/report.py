@@ -65,7 +65,6 @@ def _picture(views: PageViews, plan: tuple[Preview, Heading] | None) -> str:
 
 
 def _page(views: PageViews, rev: str, plan: tuple[Preview, Heading] | None) -> str:
-    """Return the report."""
     told = list(views.placements)[:MOST_OBJECTS]
     shown = ("plan", *VIEWS) if plan is not None else VIEWS
     views.links = ReportLinks(shown, frozenset(told))

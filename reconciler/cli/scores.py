@@ -253,7 +253,6 @@ def _csv_cells(path: str, text: str) -> Iterator[tuple[str, str, str, str]]:
 
 
 def _row_cells(at: str, head: list[str], row: list[str]) -> Iterator[tuple[str, str, str, str]]:
-    """Yield the cells of one row."""
     if len(row) > len(head) or not row[0]:
         raise UsageError(f"{at}: a row must have a cluster, and at most {len(head) - 1} numbers")
     for column, written in zip(head[1:], row[1:], strict=False):

@@ -53,31 +53,25 @@ def run(
         raise UsageError("nothing is to happen; give --fail, --scale, --after or another one")
     if fail_each and (asked.fail or output in ("markdown", "html", "svg")):
         raise UsageError("--fail-each goes without --fail, and with -o text or json")
-    revision, world = _world(directory, at, layout)
+    world = load_world(directory, at, layout)
     happens = moment_in(world, now)
     default = AFTER_FAILURE_SECONDS if asked.fail or fail_each else 0
     later = default if after is None else after
     decided = add(happens, span(seconds=later))
     changed, said = edited(world, asked, namespace, happens)
-    place = f"at {at} ({short_id(revision)})"
+    place = f"at {at} ({short_id(world.revision)})"
     if fail_each:
         edits = [place, *said]
-        return _fail_each(changed, revision, edits, happens, decided, output, workers)
+        return _fail_each(changed, world.revision, edits, happens, decided, output, workers)
     with doing(PASSES):
         baseline = reconcile(world, happens) if waits else None
         found = look_ahead(world, changed, decided, baseline=baseline)
     elapsed = f"{later} seconds later" if later or waits else ""
     told = ", ".join(filter(None, ("; ".join(said), elapsed)))
     heading = Heading("simulation", f"{place}: {told}")
-    facts = {"commit": revision, "edits": said, "afterSeconds": later}
+    facts = {"commit": world.revision, "edits": said, "afterSeconds": later}
     print_preview(found, heading, output, **facts)
     return EXIT_CHANGES if detailed_exitcode and found.changes else 0
-
-
-def _world(directory: Path, at: str, layout: RepositoryLayout) -> tuple[str, World]:
-    """Load the world of a revision."""
-    world = load_world(directory, at, layout)
-    return world.revision, world
 
 
 def _fail_each(
@@ -121,17 +115,13 @@ def _print(impacts: list[Impact]) -> None:
             str(impact.lost),
             str(impact.moving),
             str(impact.objects),
-            _named(impact.short),
+            enumerated(impact.short, NAMED) or "<none>",
         ]
         for impact in impacts
     ]
     titles = ["CLUSTER", "KIND", "UNSCHEDULABLE", "LOST", "MOVING", "CHANGED", "WHO"]
     print_table(titles, rows)
     click.echo(LEGEND)
-
-
-def _named(subjects: tuple[str, ...]) -> str:
-    return enumerated(subjects, NAMED) or "<none>"
 
 
 def _impact_json(impact: Impact) -> dict[str, object]:

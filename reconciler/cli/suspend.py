@@ -208,7 +208,6 @@ def _edited(
 
 
 def _print(held: SuspensionEdit, output: str, *, suspend: bool) -> None:
-    """Print the edit."""
     from reconciler.audit.json_shapes import object_json
     from reconciler.cli.printing import print_json
 

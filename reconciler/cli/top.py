@@ -123,7 +123,6 @@ def amounts_json(resources: Resources | None) -> dict[str, float] | None:
 
 
 def _usage_json(item: Usage) -> dict[str, object]:
-    """Return one cluster for machines."""
     return {
         "cluster": item.key.name,
         "object": object_json(item.key),
@@ -179,7 +178,6 @@ def _lines(found: list[QuotaUsage]) -> Iterator[tuple[list[str], bool]]:
 
 
 def _quota_json(one: QuotaUsage) -> dict[str, object]:
-    """Return one quota for machines."""
     return {
         "quota": one.key.name,
         "object": object_json(one.key),

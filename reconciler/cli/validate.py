@@ -193,7 +193,7 @@ def run(
     if verbose:
         _list_files(checked.inspections)
     _print(checked, outputs or (Output("text"),), directory, fail_level)
-    failed = any(_matters(finding, fail_level) for finding in checked.findings)
+    failed = any(fail_level in ("warning", one.severity) for one in checked.findings)
     return 1 if failed or (checked.is_empty and fail_level != "never") else 0
 
 
@@ -216,11 +216,6 @@ def _quarantine() -> dict[str, str]:
         return {}
     names = ("GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES")
     return {name: os.environ[name] for name in names if name in os.environ}
-
-
-def _matters(finding: Finding, fail_level: str) -> bool:
-    """Return whether a finding is at or above the level that makes the command fail."""
-    return fail_level in ("warning", finding.severity)
 
 
 def _list_files(inspections: Iterable[FileValidation]) -> None:
@@ -259,16 +254,11 @@ def _print(checked: Checked, outputs: tuple[Output, ...], directory: Path, fail_
 def _writer(name: str) -> Callable[[FindingsReport], str]:
     """Return what writes a format; each is loaded when it is used."""
     if name == "json":
-        return _json
+        return lambda report: json_text(findings_json(report))
     from reconciler.audit import reports
 
     writer: Callable[[FindingsReport], str] = getattr(reports, f"as_{name}")
     return writer
-
-
-def _json(report: FindingsReport) -> str:
-    """Return the findings for machines."""
-    return json_text(findings_json(report))
 
 
 def _prefix(directory: Path) -> str:

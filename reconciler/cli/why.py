@@ -123,7 +123,8 @@ def why_text(why: Why, cluster: str | None) -> str:
     if cluster is None:
         blocks += [_table(why, told), _reasons(told.clusters), _steps(told)]
     else:
-        lines = [line for item in _only(told, cluster) for line in _detail(why, item)]
+        asked = (one for one in told.clusters if one.cluster == cluster)
+        lines = [line for one in asked for line in _detail(why, one)]
         blocks.append(lines or [f"{printable(cluster)}: {UNASKED}"])
     blocks.append(_rollout(why))
     blocks += [_since(why, cluster), copies_lines(why.copies, cluster), coming_lines(why.later)]
@@ -289,10 +290,6 @@ def _steps(told: Explanation) -> list[str]:
     return ["Steps:", *(f"  {i}. {printable(step)}" for i, step in enumerate(told.steps, start=1))]
 
 
-def _only(told: Explanation, cluster: str) -> list[ClusterAnswer]:
-    return [item for item in told.clusters if item.cluster == cluster]
-
-
 def _detail(why: Why, item: ClusterAnswer) -> list[str]:
     """Return all about one cluster."""
     lines = [f"{printable(item.cluster)}: {_verdict(why, item)}"]
@@ -365,7 +362,6 @@ def _coming_json(decision: Decision) -> dict[str, object]:
 
 
 def _explanation_json(told: Explanation, cluster: str | None) -> dict[str, object]:
-    """Return one explanation."""
     return {
         "subject": told.subject,
         "question": told.question,
@@ -377,7 +373,6 @@ def _explanation_json(told: Explanation, cluster: str | None) -> dict[str, objec
 
 
 def _answer_json(item: ClusterAnswer) -> dict[str, object]:
-    """Return what is said of one cluster."""
     return {
         "cluster": str(item.cluster),
         "picked": item.picked,

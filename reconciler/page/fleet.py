@@ -242,7 +242,6 @@ def cluster_list_view(
 
 
 def _matches(usage: Usage, query: ClusterQuery) -> bool:
-    """Return whether a cluster is asked for."""
     state = STATES.get(query.state)
     return (
         (state is None or state[1](usage))
@@ -253,7 +252,6 @@ def _matches(usage: Usage, query: ClusterQuery) -> bool:
 
 
 def _row(usage: Usage, links: Links, coming: Sequence[Coming]) -> ClusterRow:
-    """Return one cluster."""
     first = of_cluster(coming, usage.key)
     return ClusterRow(
         usage=usage,
@@ -412,7 +410,6 @@ def cluster_view(
 def _here(
     world: World, key: ObjectKey, placed: Placed, name: str, states: ObjectStates, links: Links
 ) -> HereRow:
-    """Return an object on a cluster."""
     return HereRow(
         row=object_row(world, key, placed, states, links),
         replicas=next((count for cluster, count in placed if cluster == name), 0),

@@ -312,7 +312,6 @@ def level_of(percent: int) -> int:
 
 
 def _heat_cell(usage: Usage, links: Links, leaving: Mapping[str, int], most: int) -> HeatCell:
-    """Return the cell of one cluster."""
     percent, name = percent_of([usage]), usage.key.name
     text = str(usage.replicas) if percent is None else str(percent)
     part = percent if percent is not None else round(100 * usage.replicas / most) if most else 0
@@ -333,7 +332,6 @@ def _heat_cell(usage: Usage, links: Links, leaving: Mapping[str, int], most: int
 
 
 def _zone_cell(region: str, zone: str, found: Sequence[Usage], links: Links, most: int) -> HeatCell:
-    """Return the cell of one zone."""
     percent = percent_of(found)
     replicas = sum(one.replicas for one in found)
     part = percent

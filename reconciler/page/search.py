@@ -132,7 +132,6 @@ def _told(title: str, key: ObjectKey, path: str, links: Links) -> FoundResult:
 
 
 def _is_asked(commit: FoundCommit, asked: Sequence[str]) -> bool:
-    """Return whether a commit is asked for."""
     told = f"{commit.subject} {commit.author}".lower()
     return all(
         word in told or (len(word) >= SHORTEST_ID and commit.revision.startswith(word))

@@ -231,7 +231,6 @@ class PageAnswers:
         return found
 
     def _objects(self, views: PageViews, query: Query) -> AnsweredView:
-        """Return the list of objects."""
         parts = [PagePart("objects", "objects_list.html", views.objects(object_query(query)))]
         return AnsweredView(TITLES["objects"], parts)
 
@@ -255,7 +254,6 @@ class PageAnswers:
         return AnsweredView(f"Manifest of {called(key)}", parts, trail=trail, command=command)
 
     def _cluster(self, views: PageViews, query: Query) -> AnsweredView:
-        """Return the view of one cluster."""
         name = query.get("name", "")
         found = views.cluster(query.get("kind", ""), name, number_in(query, "page"))
         trail = [titled("clusters", LINKS)]

@@ -60,8 +60,11 @@ def plan_parts(fleet: "FleetRepository", base: tuple[str, str], branch: str) -> 
     """
     problem, parts = "", []
     if branch:
+        from reconciler.page.timeline import plan_view
+
         try:
-            parts = [PagePart("moves", "plan.html", _planned(fleet, base, branch))]
+            moves = plan_view(*planned(fleet, base, branch))
+            parts = [PagePart("moves", "plan.html", moves)]
         except ReconcilerError as error:
             problem = str(error)
     form = AskPlan(branch, fleet.repository.branches(), problem)
@@ -83,12 +86,6 @@ def what_if_parts(world: "World", query: Mapping[str, str]) -> list[PagePart]:
     names = sorted({key.name for key in clusters_of(world)})
     form = AskWhatIf(**asked, namespace=namespace, clusters=names, problem=problem)
     return [PagePart("what-if", "ask_what_if.html", form), *parts]
-
-
-def _planned(fleet: "FleetRepository", base: tuple[str, str], branch: str) -> object:
-    from reconciler.page.timeline import plan_view
-
-    return plan_view(*planned(fleet, base, branch))
 
 
 def _simulated(world: "World", asked: Mapping[str, str], namespace: str) -> object:

@@ -266,13 +266,15 @@ class PageViews:
         """Return what is wrong with files, and what is held or suspended."""
         trouble = self.trouble
         suspended = [
-            (one, Anchor("everything" if one.is_configuration else called(one.key), self._at(one)))
+            (
+                one,
+                Anchor("everything", "")
+                if one.is_configuration
+                else Anchor(called(one.key), self.links.manifest(one.key)),
+            )
             for one in trouble.suspended
         ]
         return FaultsView(faults=trouble.faults, held=trouble.held, suspended=suspended)
-
-    def _at(self, one: "Suspender") -> str:
-        return "" if one.is_configuration else self.links.manifest(one.key)
 
     @cached_property
     def passes(self) -> PassLine:
