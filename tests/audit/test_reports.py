@@ -21,7 +21,7 @@ from reconciler.audit.reports import (
     lines_of,
 )
 from reconciler.model.world import Fault
-from tests.published import junit_faults, sarif_faults
+from tests.report_formats import junit_faults, sarif_faults
 
 SUBJECT = "PropagationPolicy.policy.karmada.io default/web"
 
@@ -173,7 +173,7 @@ FAULTS = st.lists(
 
 @given(FAULTS)
 def test_sarif_is_valid(faults: list[Fault]) -> None:
-    """By the schema of the standard; every rule of a result is described."""
+    """As the standard says; every rule of a result is described."""
     text = as_sarif(report(*faults))
     run = json.loads(text)["runs"][0]
     rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
@@ -198,7 +198,7 @@ def test_a_sarif_fingerprint_stays_when_lines_move() -> None:
 
 @given(faults=FAULTS, strict=st.booleans())
 def test_junit_is_valid(*, faults: list[Fault], strict: bool) -> None:
-    """By the schema of Jenkins' xUnit plugin, and the counts are right."""
+    """As Jenkins' xUnit plugin reads it, and the counts are right."""
     text = as_junit(report(*faults, strict=strict))
     root = ET.fromstring(text)  # noqa: S314  # our own text
 

@@ -10,7 +10,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from reconciler.cli.main import run
-from tests.published import junit_faults, sarif_faults
+from tests.report_formats import junit_faults, sarif_faults
 from tests.shell.fleet import EXAMPLE, process_environment
 
 ROOT = Path(__file__).parent.parent.parent.parent

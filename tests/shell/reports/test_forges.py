@@ -1,4 +1,4 @@
-"""Commit statuses as each forge has them, held to its published contract."""
+"""Commit statuses as each forge has them, held to the contract of its API."""
 
 from urllib.parse import urlsplit
 

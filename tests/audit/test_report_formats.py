@@ -1,4 +1,4 @@
-"""SARIF and JUnit reports are what the schemas published for them ask for, and their readers."""
+"""SARIF and JUnit reports are what their formats ask for, and their readers."""
 
 import json
 import xml.etree.ElementTree as ET
@@ -15,7 +15,7 @@ from reconciler.cli.validate import check
 from reconciler.model.identity import RepositoryLayout
 from reconciler.model.world import Fault
 from reconciler.shell.reading.checked import FolderSource
-from tests.published import junit_faults, sarif_faults
+from tests.report_formats import junit_faults, sarif_faults
 from tests.rule_pages import PAGES, read_page
 from tests.shell.fleet import EXAMPLE
 
@@ -67,15 +67,15 @@ def some(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, FindingsRepor
     return dict(reports(tmp_path_factory.mktemp("reports")))
 
 
-def test_sarif_is_as_published(some: Mapping[str, FindingsReport]) -> None:
-    """By the schema of the OASIS standard, formats of addresses included."""
+def test_sarif_is_as_its_standard_says(some: Mapping[str, FindingsReport]) -> None:
+    """Formats of addresses included."""
     assert {} == {
         name: found for name, one in some.items() if (found := sarif_faults(as_sarif(one)))
     }
 
 
-def test_junit_is_as_published(some: Mapping[str, FindingsReport]) -> None:
-    """By the schema of Jenkins' xUnit plugin, whether warnings fail or not."""
+def test_junit_is_as_its_readers_want_it(some: Mapping[str, FindingsReport]) -> None:
+    """Whether warnings fail or not."""
     refused: dict[str, list[str]] = {}
     for name, one in some.items():
         strict = FindingsReport(
@@ -86,12 +86,14 @@ def test_junit_is_as_published(some: Mapping[str, FindingsReport]) -> None:
     assert {} == {name: found for name, found in refused.items() if found}
 
 
-def test_the_schemas_refuse_what_is_wrong() -> None:
+def test_the_formats_refuse_what_is_wrong() -> None:
     """So that agreeing with them says something."""
     assert sarif_faults('{"version": "2.1.0", "runs": [{"tool": {"driver": {}}}]}')
     assert sarif_faults('{"version": "2.1.0", "runs": [], "$schema": "not a uri"}')
     assert junit_faults('<testsuites><testsuite name="a"/></testsuites>')
     assert junit_faults('<testsuites disabled="0"></testsuites>')
+    assert junit_faults("<testsuites>text</testsuites>")
+    assert junit_faults("<testcase/>")
 
 
 def results(report: FindingsReport) -> Iterable[tuple[dict[str, Any], dict[str, Any]]]:
