@@ -4,22 +4,28 @@ It stands on standard error while the work lasts, and is gone before the answer 
 thread that answers a verb tells of its work, by `telling`; servers do not.
 """
 
+import os
+import shutil
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, TypeVar
+from dataclasses import dataclass, field
+from typing import TypeVar
 
-if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
-
+import click
 
 T = TypeVar("T")
 
 AFTER_SECONDS = 0.5
 """What takes less is answered before it was read."""
+
+EVERY_SECONDS = 0.2
+"""So often it is told anew."""
+
+ERASED = "\r\x1b[K"
 
 READING, PASSES, HISTORY = "Reading manifests", "Computing passes", "Reading the history"
 
@@ -29,7 +35,8 @@ _teller: ContextVar["_Teller | None"] = ContextVar("_teller", default=None)
 @contextmanager
 def telling() -> Iterator[None]:
     """Tell of work while the block lasts, if somebody watches."""
-    token = _teller.set(_Teller() if sys.stderr.isatty() else None)
+    watched = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+    token = _teller.set(_Teller() if watched else None)
     try:
         yield
     finally:
@@ -38,7 +45,7 @@ def telling() -> Iterator[None]:
 
 @contextmanager
 def doing(what: str, total: int | None = None) -> Iterator[Callable[[], None]]:
-    """Tell that something is done while the block lasts; work within work is told below it.
+    """Tell that something is done while the block lasts; work within work is told behind it.
 
     Args:
         what: A clause such as "Reading manifests".
@@ -64,7 +71,7 @@ def tracked(items: Iterable[T], total: int, *, what: str = READING) -> Iterator[
     Args:
         items: What is worked through.
         total: How many there are.
-        what: The words before the bar.
+        what: The words before the count.
     """
     with doing(what, total) as done:
         for item in items:
@@ -76,97 +83,81 @@ def _nothing() -> None:
     """Nobody watches."""
 
 
+@dataclass(slots=True, eq=False)
 class _Work:
-    """One piece of work, and how much of it is done."""
+    """One piece of work, and how much of it is done; `total` is `None` if nobody knows of it."""
 
-    def __init__(self, what: str, total: int | None, advanced: Callable[["_Work"], None]) -> None:
-        self.what, self.total, self.done = what, total, 0
-        self.task: TaskID | None = None
-        self._advanced = advanced
+    what: str
+    total: int | None
+    done: int = 0
+    began_at: float = field(default_factory=time.monotonic)
 
-    @property
-    def count(self) -> str:
-        """How many pieces are done, `""` if nobody knows of how many."""
-        return "" if self.total is None else f"{self.done:,} of {self.total:,}"
+    def __str__(self) -> str:
+        if self.total is None:
+            return self.what
+        return f"{self.what} {self.done:,} of {self.total:,}"
 
     def advance(self) -> None:
         """Count one more."""
         self.done += 1
-        self._advanced(self)
 
 
 class _Teller:
-    """The lines on the terminal.
+    """The line on the terminal: the time, and each piece of work behind what it is part of.
 
-    A timer shows what is being done when half a second is over; what begins later is shown at once.
+    A timer shows what is being done when half a second is over, and again while it lasts; what
+    begins later is shown at once.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._works: list[_Work] = []
-        self._progress: Progress | None = None
         self._timer: threading.Timer | None = None
         self._shown_at = time.monotonic() + AFTER_SECONDS
+        self._shown = False
 
     def begin(self, what: str, total: int | None) -> _Work:
         """Begin a piece of work."""
-        work = _Work(what, total, self._advanced)
+        work = _Work(what, total)
         with self._lock:
             self._works.append(work)
-            self._add(work)
-        seconds = self._shown_at - time.monotonic()
-        if seconds <= 0:
-            self._show()
-        elif self._timer is None:
-            self._timer = threading.Timer(seconds, self._show)
-            self._timer.daemon = True
-            self._timer.start()
+            self._tell()
         return work
 
     def end(self, work: _Work) -> None:
         """End a piece of work, and take all away after the last one."""
         with self._lock:
             self._works.remove(work)
-            if self._progress is not None and work.task is not None:
-                self._progress.remove_task(work.task)
             if self._works:
                 return
             if self._timer is not None:
                 self._timer.cancel()
                 self._timer = None
-            if self._progress is not None:
-                self._progress.stop()
-                self._progress = None
+            if self._shown:
+                click.echo(ERASED, nl=False, err=True)
+                self._shown = False
+
+    def _tell(self) -> None:
+        """Show what is being done if it is time, and wait until it is to be shown again."""
+        left = self._shown_at - time.monotonic()
+        if left <= 0:
+            self._show()
+        if self._timer is None:
+            self._timer = threading.Timer(left if left > 0 else EVERY_SECONDS, self._go_on)
+            self._timer.daemon = True
+            self._timer.start()
+
+    def _go_on(self) -> None:
+        """Tell again what is still being done."""
+        with self._lock:
+            if self._works and threading.current_thread() is self._timer:
+                self._timer = None
+                self._tell()
 
     def _show(self) -> None:
-        """Show what is being done; the library is loaded only now."""
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-        described = TextColumn("{task.description}"), BarColumn()
-        counted = TextColumn("{task.fields[count]}"), TimeElapsedColumn()
-        with self._lock:
-            if not self._works or self._progress is not None:
-                return
-            self._progress = Progress(
-                *described,
-                *counted,
-                console=Console(stderr=True),
-                transient=True,
-                redirect_stdout=False,
-                redirect_stderr=False,
-            )
-            for work in self._works:
-                self._add(work)
-            self._progress.start()
-
-    def _add(self, work: _Work) -> None:
-        if self._progress is not None:
-            work.task = self._progress.add_task(
-                work.what, total=work.total, completed=work.done, count=work.count
-            )
-
-    def _advanced(self, work: _Work) -> None:
-        progress, task = self._progress, work.task
-        if progress is not None and task is not None:
-            progress.update(task, completed=work.done, count=work.count)
+        """Write the line anew, as much of it as the terminal is wide."""
+        seconds = int(time.monotonic() - self._works[0].began_at)
+        told = f"{seconds // 60}:{seconds % 60:02}  {', '.join(map(str, self._works))}"
+        width = shutil.get_terminal_size().columns
+        click.echo(f"{ERASED}{told[: width - 1]}", nl=False, err=True)
+        self._shown = True

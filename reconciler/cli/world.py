@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def open_loader(repository: "Repository", layout: RepositoryLayout) -> "Loader":
-    """Return what loads worlds, with a bar on terminals, all processors, and what was parsed."""
+    """Return what loads worlds on all processors, tells how far it is, and keeps what it parsed."""
     return fleet_of(Path(), repository, layout).new_loader()
 
 

@@ -44,7 +44,7 @@ def loaded(folder: Path, *arguments: str) -> set[str]:
 
 def test_help_loads_no_library(tmp_path: Path) -> None:
     """It is asked for often, by people and by shells."""
-    heavy = {"ruamel.yaml", "jsonschema", "git", "rich", "numpy", "structlog", "watchfiles"}
+    heavy = {"ruamel.yaml", "jsonschema", "git", "numpy", "structlog", "watchfiles"}
     heavy |= {"starlette", "uvicorn", "prometheus_client", "httpx", "asyncio"}
 
     assert set() == heavy & loaded(tmp_path, "--help")
@@ -58,7 +58,7 @@ def test_validate_loads_neither_git_nor_scheduler(tmp_path: Path) -> None:
 
     modules = loaded(tmp_path, "validate", "cluster.yaml")
 
-    assert set() == {"git", "rich", "numpy", "structlog", "watchfiles"} & modules
+    assert set() == {"git", "numpy", "structlog", "watchfiles"} & modules
     assert [] == sorted(name for name in modules if name.startswith(SCHEDULER))
 
 
@@ -92,6 +92,6 @@ def test_a_valid_repository_is_read_by_the_quick_validator(
     decided: Path, arguments: list[str]
 ) -> None:
     """The one that words messages takes as long to load as all files take to read."""
-    slow = {"jsonschema", "referencing", "rich", "numpy", "structlog", "asyncio"}
+    slow = {"jsonschema", "referencing", "numpy", "structlog", "asyncio"}
 
     assert set() == slow & loaded(decided, *arguments)
