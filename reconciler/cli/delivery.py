@@ -27,13 +27,13 @@ DELIVERY_OPTIONS = (
     click.option(
         "--branch",
         metavar="NAME",
-        help="Commit it on a new branch of this name instead; the checkout is not touched.",
+        help="Commit to a new branch of this name instead; the checkout is left unchanged.",
     ),
     click.option(
         "--author",
         metavar="'NAME <EMAIL>'",
         envvar="RECONCILER_AUTHOR",
-        help="Author of that commit  [default: who git would name]",
+        help="Author of that commit  [default: as configured for git]",
     ),
 )
 
@@ -71,9 +71,11 @@ class Delivery:
 
         if self.branch is None:
             if self.repository.work_tree is None:
-                raise UsageError("this repository has no work tree; name a new branch (--branch)")
+                raise UsageError(
+                    "this repository has no work tree; give a new branch with --branch"
+                )
         elif self.repository.find(check_branch(self.branch)) is not None:
-            raise UsageError(f'there is a branch "{self.branch}" already; name a new one')
+            raise UsageError(f'branch "{self.branch}" already exists; give a new name')
 
     def deliver(self, files: Mapping[str, bytes | None], message: str) -> str:
         """Write files, remove those without content, and return in words what to do next."""
@@ -140,7 +142,7 @@ base_option = click.option(
     envvar="RECONCILER_BRANCH",
     default="HEAD",
     show_default=True,
-    help="Branch that is served: what is planned for, and where a new branch begins.",
+    help="Served branch: base of the plan and of a new branch.",
 )
 """What a manifest is written for."""
 
@@ -149,10 +151,10 @@ def manifest_options(function: Callable[..., int]) -> Callable[..., int]:
     """Add the options that say what a manifest is written for, and where it goes."""
     options = (
         click.option(
-            "--dry-run", is_flag=True, help="Print the manifest and the plan, write nothing."
+            "--dry-run", is_flag=True, help="Print the manifest and the plan without writing."
         ),
         base_option,
-        output_option("text", "yaml", "json", says="How to print it; yaml is the manifest alone."),
+        output_option("text", "yaml", "json", says="Output format; yaml prints only the manifest."),
         delivery_options,
         layout_options,
     )

@@ -144,7 +144,7 @@ def edited_files(
         path = path_of(world, edit)
         if isinstance(edit, NewObject):
             if files(path):
-                raise UsageError(f'"{path}" exists; move it away')
+                raise UsageError(f'"{path}" already exists; move it away')
             before[path], after[path] = b"", encode(edit.body).encode()
             continue
         known = text_around(world.inputs[edit.key], spelled(edit.key), files)
@@ -165,7 +165,9 @@ def _edited_file(
             return apply_steps(data, path, index, edit.steps)
         return cut(data, index) or None
     except ValueError as error:
-        raise UsageError(f"{path} cannot be edited for you: {error}; edit it by hand") from None
+        raise UsageError(
+            f"{path} cannot be edited automatically: {error}; edit it by hand"
+        ) from None
 
 
 def _last_documents_first(world: "World", edits: Sequence[Edit]) -> Iterator[Edit]:
@@ -217,7 +219,9 @@ class EditOptions:
 def edit_options(function: Callable[..., int]) -> Callable[..., int]:
     """Add the options that say where edits go; the verb gets them as its `to`."""
     options = (
-        click.option("--dry-run", is_flag=True, help="Print the edit and the plan, write nothing."),
+        click.option(
+            "--dry-run", is_flag=True, help="Print the edit and the plan without writing."
+        ),
         output_option("text", "json"),
         delivery_options,
         layout_options,
@@ -236,7 +240,7 @@ def find_written(world: "World", words: Sequence[str], namespace: str) -> list[O
         key = find_object(world, word, namespace)
         if key not in world.inputs:
             if key in world.outputs:
-                raise UsageError(f"{spelled(key)} is written by passes, which would undo an edit")
+                raise UsageError(f"{spelled(key)} is written by passes, which would revert an edit")
             raise UsageError(f"there is no {spelled(key)}{near(world, key)}")
         keys.append(key)
     return list(dict.fromkeys(keys))
@@ -431,7 +435,7 @@ def text_around(manifest: "Manifest", name: str, files: Files) -> bytes:
     data = files(path)
     body = next((d.body for d in read(data, path).documents if d.index == index), None)
     if body != manifest.body:
-        raise UsageError(f"{path} is faulty, mend it first; see reconciler validate")
+        raise UsageError(f"{path} has faults, fix them first; see reconciler validate")
     return data
 
 

@@ -113,65 +113,69 @@ class ImportOptions:
 IMPORT_OPTIONS: tuple[Option, ...] = (
     click.argument("sources", nargs=-1, metavar="[FILE|DIR|-]..."),
     click.option(
-        "--context", metavar="NAME", help="Ask kubectl for this context instead of files."
+        "--context", metavar="NAME", help="Read through kubectl from this context instead of files."
     ),
     click.option(
         "--kubeconfig",
         metavar="FILE",
         type=click.Path(path_type=Path),
-        help="With --context: the file that has it  [default: kubectl's]",
+        help="With --context: the kubeconfig file  [default: kubectl's]",
     ),
     click.option(
         "-n",
         "--namespace",
         metavar="NS",
         default="",
-        help="With --context: of this namespace only.",
+        help="With --context: only this namespace.",
     ),
     click.option(
         "--timeout-seconds",
         type=click.FloatRange(min=0.1),
         default=60.0,
         show_default=True,
-        help="With --context: limit of one answer.",
+        help="With --context: timeout of each request.",
     ),
     click.option(
         "--cluster",
         metavar="NAME",
         default="",
-        help="It is an export of this member cluster: its nodes and pods become the cluster's "
-        "room, the status of workloads becomes feedback.",
+        help="The input is an export of this member cluster: nodes and pods become its capacity, the"
+        " status of workloads becomes feedback.",
     ),
     click.option(
         "--workloads",
         metavar="TYPE,...",
         multiple=True,
-        help="Take workloads, too: of these types, such as deployments,services; propagated takes "
-        "the kinds that policies, placements and decisions name, with their Namespaces and "
-        "PriorityClasses; all takes all, of a context kubectl's category of that name.  "
-        "[default: propagated with --adopt, else none]",
+        help="Also import workloads of these types, such as deployments,services; propagated imports"
+        " the kinds named by policies, placements and decisions, with their Namespaces and "
+        "PriorityClasses; all imports all, with --context kubectl's category all.  [default: "
+        "propagated with --adopt, else none]",
     ),
-    click.option("--adopt", is_flag=True, help="Make live decisions our state; nothing moves."),
+    click.option(
+        "--adopt",
+        is_flag=True,
+        help="Adopt the live decisions as the initial state; nothing moves.",
+    ),
     click.option(
         "--tolerance",
         metavar="PERCENT",
         type=click.IntRange(0, 100),
         default=5,
         show_default=True,
-        help="Amounts of clusters that changed by no more stay as they are.",
+        help="Ignore changes of cluster capacity up to this percentage.",
     ),
-    click.option("--dry-run", is_flag=True, help="Say what would be written, write nothing."),
+    click.option("--dry-run", is_flag=True, help="Show what would be written, without writing."),
     click.option(
         "--check",
         "check_switch",
         is_flag=True,
-        help="Say what of the switch from this hub is not done yet; write nothing.",
+        help="Show what remains to be done to switch from this hub, without writing.",
     ),
     click.option(
         "--host-context",
         metavar="NAME",
-        help="With --check: kubectl's context of the cluster that runs the hub's control plane, "
-        "where that is another one.",
+        help="With --check: kubectl context of the cluster that runs the hub's control plane, if it "
+        "is a different one.",
     ),
     output_option("text", "json"),
     delivery_options,
@@ -179,8 +183,8 @@ IMPORT_OPTIONS: tuple[Option, ...] = (
         "--remote",
         metavar="URL",
         envvar="RECONCILER_IMPORT_REMOTE",
-        help="With --branch: commit onto that branch of this remote, and push it; if somebody else "
-        "pushes meanwhile, all is computed again.",
+        help="With --branch: commit to that branch of this remote and push; if someone else pushes "
+        "in the meantime, start over.",
     ),
     access_options,
     signing_options,

@@ -105,7 +105,7 @@ Examples:
   reconciler get rb -A -o wide         where is everything?
   reconciler why deployment/shop       and why there?
 \b
-Exit codes: 0 done, 1 the answer is no, 2 wrong usage, 130 interrupted."""
+Exit codes: 0 success, 1 failure or a negative answer, 2 usage error, 130 interrupted."""
 
 
 @click.group(cls=Verbs, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
@@ -114,20 +114,20 @@ Exit codes: 0 done, 1 the answer is no, 2 wrong usage, 130 interrupted."""
     "directory",
     metavar="DIR",
     type=click.Path(path_type=Path),
-    help="Take DIR for the root  [default: the nearest folder upwards with a reconciler.yaml or "
-    "with outputs, else the top of the checkout]",
+    help="Use DIR as the root  [default: the nearest parent folder with a reconciler.yaml or "
+    "outputs, else the top of the checkout]",
 )
 @click.option(
     "--cache-dir",
     metavar="DIR",
     envvar="RECONCILER_CACHE_DIR",
-    help="Where parsed manifests of large repositories are kept, off for nowhere  "
+    help="Cache for parsed manifests of large repositories; off disables it  "
     "[default: ~/.cache/reconciler]",
 )
 @click.version_option(__version__, prog_name="reconciler", message="%(prog)s %(version)s")
 @click.pass_context
 def cli(context: click.Context, directory: Path | None, cache_dir: str | None) -> None:
-    """Multi-cluster scheduling on Git: manifests in, decisions out, one commit a pass."""
+    """Multi-cluster scheduling on Git: manifests in, decisions out, one commit per pass."""
     del cache_dir  # see cli/world.py
     context.obj = directory
     context.color = None if wants_colour() else False  # None leaves it to click: terminals only
@@ -211,8 +211,8 @@ def _failed(error: Exception) -> int:
             raise error
         case _:
             _print_error(
-                f"this is a mistake in reconciler itself ({type(error).__name__}); "
-                "please report it with what RECONCILER_DEBUG=1 prints"
+                f"this is a bug in reconciler ({type(error).__name__}); "
+                "please report it with the output of RECONCILER_DEBUG=1"
             )
     return 1
 
@@ -258,71 +258,71 @@ def _discard_output() -> None:
 
 
 GROUPS: Mapping[str, Mapping[str, str]] = {
-    "Begin": {
-        "demo": "Show the main job on a scratch repository, step by step.",
-        "init": "Write the files of a fleet: the example, or a part of it.",
-        "import": "Write what kubectl prints of a live control plane into files.",
-        "check": "Try what the daemon needs: git, access, keys, clock, permissions.",
+    "Get started": {
+        "demo": "Walk through failover and rebalancing in a scratch repository.",
+        "init": "Create the files of a new fleet, with or without examples.",
+        "import": "Import objects from a live control plane.",
+        "check": "Check the daemon's prerequisites: git, access, keys, clock, permissions.",
     },
-    "Ask": {
-        "get": "Print objects of the repository: clusters, bindings, policies, rebalancers, ...",
-        "describe": "Print all that is known of an object: fields, conditions, decision, events.",
-        "status": "Print how a repository stands: last pass, faults, suspended, rebalancers.",
-        "top": "Print what clusters have, what is placed on them, what is free.",
-        "tree": "Print what hangs on a policy or a placement, down to the clusters.",
-        "events": "Print events as upstream records them, told from the commits.",
-        "wait": "Wait until objects are as they are to be: a condition, a value, there or gone.",
-        "api-resources": "Print every kind that is read, its names, and who writes it.",
-        "explain": "Print what the fields of a kind mean, as its schema has them.",
+    "Inspect": {
+        "get": "List or print objects: clusters, bindings, policies, rebalancers, ...",
+        "describe": "Show the details of an object: fields, conditions, decision, events.",
+        "status": "Show the state of a repository: last pass, faults, suspensions, rebalancers.",
+        "top": "Show capacity, usage and free room of clusters, or usage of quotas.",
+        "tree": "Show everything under a policy or placement, down to the clusters.",
+        "events": "Show events as upstream records them, derived from commits.",
+        "wait": "Wait for a condition, a value, creation or deletion.",
+        "api-resources": "List supported kinds, their names, and who writes them.",
+        "explain": "Document the fields of a kind, from its schema.",
     },
     "Understand decisions": {
-        "why": "Explain for each cluster why an object is there, or why not.",
-        "history": "Print what was decided about an object over time, and whose commit caused it.",
-        "blame": "Show whose commit put an object on each of its clusters.",
-        "verify": "Prove a history: compute each decision again, compare byte for byte.",
-        "report": "Write the fleet as one page that can be read offline and sent along.",
+        "why": "Explain for each cluster why an object runs there or not.",
+        "history": "Show the decisions on an object over time, and the commits behind them.",
+        "blame": "Show which commit put an object on each of its clusters.",
+        "verify": "Verify a history by recomputing each decision, byte for byte.",
+        "report": "Write the fleet to a single page for offline reading and sharing.",
     },
     "Look ahead": {
-        "validate": "Check manifests, in a repository or in any folder.",
-        "plan": "Show what merging a branch would move, and why.",
-        "advise": "Say which rebalances are worth it, and what merging them would move.",
+        "validate": "Validate manifests, in a repository or in any folder.",
+        "plan": "Show what merging a change would move, and why.",
+        "advise": "Recommend worthwhile rebalances, and show what they would move.",
         "simulate": "Show what would move if a cluster failed, a workload grew, ...",
-        "render": "Print the manifests that an object comes to on its clusters.",
+        "render": "Print the manifests rendered for each cluster.",
     },
-    "Change, by files to commit": {
-        "rebalance": "Write a WorkloadRebalancer, and say what it would move.",
-        "approve": "Write what approves a stage of a staged update run.",
-        "suspend": "Leave an object, or everything, where it is.",
-        "resume": "Let what was suspended be scheduled again.",
-        "scale": "Set the replicas of workloads in their files, and say what it would move.",
-        "label": "Set or remove labels of objects in their files, and say what it would move.",
-        "cordon": "Keep clusters from taking anything new, by a taint in their files.",
-        "drain": "Move everything away from clusters, and say what is left on them.",
-        "uncordon": "Let clusters that were cordoned or drained take something new again.",
-        "scores": "Write scores of clusters from a table, or from what is free on them.",
-        "taint": "Set or remove taints of clusters in their files, and say what it would move.",
+    "Make changes (as files to commit)": {
+        "rebalance": "Write a WorkloadRebalancer, and show what it would move.",
+        "approve": "Approve a stage of a staged update run.",
+        "suspend": "Stop scheduling an object, or everything; placements stay as they are.",
+        "resume": "Resume scheduling of what was suspended.",
+        "scale": "Set the replicas of workloads, and show what it would move.",
+        "label": "Set or remove labels of objects, and show what it would move.",
+        "cordon": "Mark clusters as unschedulable for new workloads.",
+        "drain": "Move all workloads off clusters, and show what remains.",
+        "uncordon": "Make cordoned or drained clusters schedulable again.",
+        "scores": "Write cluster scores from a table, or from free capacity.",
+        "taint": "Set or remove taints of clusters, and show what it would move.",
     },
     "Run": {
-        "reconcile": "Run one pass: decide, commit, move the branch.",
-        "run": "Run the daemon: a pass whenever the branch moves or a moment comes.",
-        "serve": "Serve the page of a branch, for people to look at; it only reads.",
+        "reconcile": "Run one pass: decide and commit.",
+        "run": "Run the daemon: a pass whenever the branch moves or a timer expires.",
+        "serve": "Serve a read-only web page of a branch.",
     },
-    "Beside": {
-        "schema": "Print the JSON Schema of a kind, or of all, for editors.",
-        "completion": "Print the completion script of bash, zsh or fish.",
+    "Other commands": {
+        "schema": "Print the JSON Schema of one or all kinds, for editors.",
+        "completion": "Print the shell completion script for bash, zsh or fish.",
         "version": "Print the version.",
     },
 }
 """Title of a group to its verbs, each with its line; a file in `cli/verbs` is loaded when used."""
 
 FILES: Mapping[str, str] = {
-    "Begin": "begin",
-    "Ask": "ask",
+    "Get started": "begin",
+    "Inspect": "ask",
     "Understand decisions": "understand",
     "Look ahead": "look_ahead",
-    "Change, by files to commit": "change",
+    "Make changes (as files to commit)": "change",
     "Run": "run",
-    "Beside": "beside",
+    "Other commands": "beside",
 }
 """Title of a group to the file in `cli/verbs` that declares its verbs."""
 
@@ -330,56 +330,56 @@ VERBS: Mapping[str, str] = {verb: line for group in GROUPS.values() for verb, li
 """Verb to its line, of all groups."""
 
 
-COMMIT = "put the manifest into a file and commit it, and the next pass heeds it"
-NO_SERVER = "there is no API server: the repository is it"
-IN_CLUSTER = "pods are in the clusters: ask one of them with kubectl --context"
-NEW_CLUSTER = "write the manifest of the cluster into a file below clusters/ and commit it"
+COMMIT = "put the manifest into a file and commit it; the next pass picks it up"
+NO_SERVER = "there is no API server; the repository takes its place"
+IN_CLUSTER = "pods run in the member clusters; use kubectl --context"
+NEW_CLUSTER = "write the manifest of the cluster to a file under clusters/ and commit it"
 NO_CLUSTER = (
-    "remove the file of the cluster and commit; "
-    "reconciler simulate --remove NAME says first what would move"
+    "delete the file of the cluster and commit; "
+    "reconciler simulate --remove NAME shows first what would move"
 )
 BY_HAND = "edit its file and commit"
 
 ANSWERS: Mapping[str, str] = {
-    "addons": f"{NO_SERVER}; what an add-on reports, such as scores, comes from files",
+    "addons": f"{NO_SERVER}; reports of add-ons, such as scores, come from files",
     "annotate": f"{BY_HAND}; reconciler label changes labels",
     "api-versions": "reconciler api-resources lists every kind with its version",
-    "apply": f"{COMMIT}; reconciler plan says first what it would move",
-    "attach": f"{IN_CLUSTER}; reconciler get says which have it",
-    "auth": "the forge and the keys settle who may write; reconciler check tries access",
+    "apply": f"{COMMIT}; reconciler plan shows first what it would move",
+    "attach": f"{IN_CLUSTER}; reconciler get shows which clusters run it",
+    "auth": "write access is controlled by the forge and signing keys; reconciler check tests it",
     "autoscale": "write a HorizontalPodAutoscaler into a file; reconciler scale sets replicas once",
     "certificate": NO_SERVER,
-    "cluster-info": "reconciler status says how all stands, reconciler get clusters what there is",
-    "config": "-C DIR says which repository is asked, reconciler.yaml what decisions depend on",
+    "cluster-info": "reconciler status shows the overall state, reconciler get the objects",
+    "config": "-C DIR selects the repository, reconciler.yaml configures decisions",
     "cp": IN_CLUSTER,
-    "create": f"{COMMIT}; reconciler explain KIND says what it may hold",
-    "debug": f"{IN_CLUSTER}; reconciler why says why an object is where it is",
-    "deinit": "stop the daemon, and remove the folder of outputs with a commit",
+    "create": f"{COMMIT}; reconciler explain KIND documents its fields",
+    "debug": f"{IN_CLUSTER}; reconciler why explains placements",
+    "deinit": "stop the daemon, and delete the output folder in a commit",
     "delete": (
         "remove its file, or its document in the file, and commit; "
-        "reconciler plan says first what that would move"
+        "reconciler plan shows first what that would move"
     ),
     "edit": (
         "open its file, which reconciler describe names, and commit it; "
-        "reconciler plan --worktree says what that would move"
+        "reconciler plan --worktree shows what that would move"
     ),
     "exec": IN_CLUSTER,
     "expose": "write a Service into a file and commit it",
     "interpret": "reconciler validate checks a customization in its file",
     "join": NEW_CLUSTER,
-    "kustomize": "commit what kustomize build prints: files are read as they stand",
-    "logs": f"{IN_CLUSTER}; reconciler events tells what was decided, and why",
-    "options": "reconciler --help lists those of all verbs",
+    "kustomize": "commit the output of kustomize build; files are read as they are",
+    "logs": f"{IN_CLUSTER}; reconciler events shows what was decided, and why",
+    "options": "reconciler --help lists the global options",
     "patch": f"{BY_HAND}; reconciler scale, label, taint and cordon edit a line of it",
-    "plugin": "there are none; docs/extending.md says how filters, scores and dialects are added",
+    "plugin": "there are no plugins; docs/extending.md covers new filters, scores and dialects",
     "port-forward": IN_CLUSTER,
-    "promote": "reconciler import takes objects of a cluster over into files",
-    "proxy": f"{NO_SERVER}; reconciler serve shows a page",
+    "promote": "reconciler import writes the objects of a cluster to files",
+    "proxy": f"{NO_SERVER}; reconciler serve serves a web page",
     "register": NEW_CLUSTER,
     "replace": COMMIT,
     "rollout": (
         "git revert undoes a decision or an edit, reconciler history lists them, "
-        "reconciler rebalance schedules afresh, reconciler suspend and resume pause and go on"
+        "reconciler rebalance schedules from scratch, reconciler suspend and resume pause it"
     ),
     "set": f"{BY_HAND}; reconciler scale and reconciler label edit a line of it",
     "token": NO_SERVER,

@@ -152,15 +152,17 @@ class PageOptions:
 
 PAGE_OPTIONS = (
     secret_option(
-        "--page-token-file", PAGE_TOKEN, "Token of the page: the password that a browser asks for"
+        "--page-token-file",
+        PAGE_TOKEN,
+        "Token for the page: the password that the browser asks for",
     ),
     click.option(
         "--page-user-header",
         metavar="NAME",
         envvar="RECONCILER_PAGE_USER_HEADER",
         type=HeaderName(),
-        help="Header in which a proxy names the person that it let in, such as X-Forwarded-User; "
-        "it counts from --page-trusted-proxy only.",
+        help="Header with the user authenticated by a proxy, such as X-Forwarded-User; accepted "
+        "only from --page-trusted-proxy.",
     ),
     click.option(
         "--page-trusted-proxy",
@@ -168,14 +170,14 @@ PAGE_OPTIONS = (
         envvar="RECONCILER_PAGE_TRUSTED_PROXY",
         type=AddressRange(),
         multiple=True,
-        help="Address or range from which that proxy connects; may be repeated.",
+        help="Address or range of that proxy (repeatable).",
     ),
     click.option(
         "--page-forge",
         metavar="KIND URL",
         envvar="RECONCILER_PAGE_FORGE",
         type=(click.Choice(FORGES), str),
-        help="Repository at github, gitlab or gitea to which the page links commits and files.",
+        help="Repository at github, gitlab or gitea for the page's links to commits and files.",
     ),
 )
 
@@ -194,8 +196,8 @@ def read_access(page: PageOptions) -> PageAccess:
     header = page.page_user_header or ""
     if bool(header) != bool(page.page_trusted_proxy):
         raise UsageError(
-            "--page-user-header and --page-trusted-proxy go along: the header that names the "
-            "person, and the addresses of the proxy that may send it"
+            "--page-user-header and --page-trusted-proxy require each other: the header that names "
+            "the user, and the addresses of the proxy that may send it"
         )
     token = read_secret("--page-token-file", page.page_token_file, PAGE_TOKEN)
     return PageAccess(token=token, user_header=header, proxies=page.page_trusted_proxy)
@@ -228,12 +230,12 @@ OPERATION_OPTIONS = (
         "--listen",
         metavar="[HOST:]PORT",
         envvar="RECONCILER_LISTEN",
-        help="Serve /livez, /readyz, /metrics, /hook and the page there; a port alone is on "
-        "127.0.0.1. On other addresses there is a page only with a token or a trusted proxy.",
+        help="Address to serve /livez, /readyz, /metrics, /hook and the page on; a port alone "
+        "means 127.0.0.1. On other addresses the page requires a token or a trusted proxy.",
     ),
     page_options,
     secret_option(
-        "--webhook-secret-file", HOOK_SECRET, "Secret of POST /hook, which is there only with one"
+        "--webhook-secret-file", HOOK_SECRET, "Secret for POST /hook, which is disabled without one"
     ),
     click.option(
         "--report",
@@ -242,7 +244,7 @@ OPERATION_OPTIONS = (
         type=(click.Choice(REPORTS), str),
         multiple=True,
         help="Report to a repository at github, gitlab or gitea (commit status), or to a webhook "
-        "(signed documents of decisions and faults); may be repeated.",
+        "(signed documents of decisions and faults); repeatable.",
     ),
     click.option(
         "--report-context",
@@ -250,18 +252,16 @@ OPERATION_OPTIONS = (
         envvar="RECONCILER_REPORT_CONTEXT",
         default="reconciler",
         show_default=True,
-        help="Name of the commit status; daemons that share a repository need one each.",
+        help="Name of the commit status; must be unique among daemons that share a repository.",
     ),
     click.option(
         "--propose",
         is_flag=True,
         envvar="RECONCILER_PROPOSE",
-        help="Open a pull request at the forge of --report that lets held removals go.",
+        help="Open a pull request at the forge of --report to release held removals.",
     ),
     secret_option("--report-token-file", REPORT_TOKEN, "Token for the commit status"),
-    secret_option(
-        "--report-secret-file", REPORT_SECRET, "Secret by which documents for webhooks are signed"
-    ),
+    secret_option("--report-secret-file", REPORT_SECRET, "Secret to sign webhook documents with"),
 )
 
 
@@ -302,7 +302,7 @@ def read_secrets(operation: Operation) -> OperationSecrets:
     hooks = operation.webhook_secret_file
     webhook = renewed(read_secrets_of_hooks, "--webhook-secret-file", hooks, HOOK_SECRET)
     if webhook() and operation.listen is None:
-        raise UsageError("a webhook secret goes with --listen, where /hook would be")
+        raise UsageError("a webhook secret requires --listen, which serves /hook")
     token = renewed(_token, "--report-token-file", operation.report_token_file, REPORT_TOKEN)
     secret = renewed(
         read_secret, "--report-secret-file", operation.report_secret_file, REPORT_SECRET
@@ -310,13 +310,17 @@ def read_secrets(operation: Operation) -> OperationSecrets:
     kinds = [kind for kind, _ in operation.report]
     forges = [kind for kind in kinds if kind != WEBHOOK]
     if len(forges) > 1:
-        raise UsageError("--report takes one forge, since there is one token")
+        raise UsageError("--report accepts only one forge, since there is only one token")
     if operation.propose and not forges:
-        raise UsageError("--propose goes with --report github, gitlab or gitea")
+        raise UsageError("--propose requires --report github, gitlab or gitea")
     if bool(forges) != bool(token()):
-        raise UsageError(f"--report of a forge and --report-token-file (${REPORT_TOKEN}) go along")
+        raise UsageError(
+            f"--report of a forge and --report-token-file (${REPORT_TOKEN}) require each other"
+        )
     if (WEBHOOK in kinds) != bool(secret()):
-        raise UsageError(f"--report webhook and --report-secret-file (${REPORT_SECRET}) go along")
+        raise UsageError(
+            f"--report webhook and --report-secret-file (${REPORT_SECRET}) require each other"
+        )
     return OperationSecrets(webhook, read_access(operation.page), token, secret)
 
 
@@ -343,7 +347,7 @@ ROOT_OPTIONS = (
         metavar="DIR",
         multiple=True,
         envvar="RECONCILER_ROOTS",
-        help="Serve this folder of the repository; repeated, each by itself  [default: as -C]",
+        help="Folder of the repository to serve, each independently (repeatable)  [default: as -C]",
     ),
     click.option(
         "--roots",
@@ -351,15 +355,14 @@ ROOT_OPTIONS = (
         metavar="GLOB",
         multiple=True,
         envvar="RECONCILER_ROOTS_GLOB",
-        help="Serve each such folder of the branch that has a reconciler.yaml, also those that "
-        "come later; repeated.",
+        help="Serve all matching folders of the branch that have a reconciler.yaml, including "
+        "those added later (repeatable).",
     ),
     click.option(
         "--executor",
         metavar="ADDRESS",
         envvar="RECONCILER_EXECUTOR",
-        help="Who computes: the workers of a Dask cluster, dask://HOST:PORT  "
-        "[default: this process]",
+        help="Compute on the workers of a Dask cluster, dask://HOST:PORT  [default: this process]",
     ),
 )
 

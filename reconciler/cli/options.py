@@ -91,7 +91,7 @@ LAYOUT_OPTIONS = (
         default=OUTPUT_ROOT,
         show_default=True,
         callback=_settle_root,
-        help="Folder of the root that the reconciler owns.",
+        help="Folder under the root for the outputs of passes.",
     ),
     click.option(
         "--output-branch",
@@ -99,7 +99,7 @@ LAYOUT_OPTIONS = (
         envvar="RECONCILER_OUTPUT_BRANCH",
         shell_complete=complete.branches,
         callback=_checked,
-        help="Branch of the outputs, where it is not that of the inputs.",
+        help="Branch for outputs, if different from the branch of the inputs.",
     ),
 )
 
@@ -122,7 +122,7 @@ def check_output_root(folder: str) -> str:
 
     parts = folder.split("/")
     if not all(part.isprintable() and part.strip(". ") and "\\" not in part for part in parts):
-        raise UsageError(f"--output-root {shown(folder)} must be a folder inside of the repository")
+        raise UsageError(f"--output-root {shown(folder)} must be a folder inside the repository")
     if any(part.startswith(".") for part in parts):
         raise UsageError(f"--output-root {shown(folder)} must not begin with a dot")
     return folder
@@ -188,18 +188,18 @@ ACCESS_OPTIONS = (
     _file(
         "--credential-file",
         f"{CREDENTIAL}_FILE",
-        f"USER:PASSWORD or Bearer TOKEN for https; it may be renewed  [or: ${CREDENTIAL}]",
+        f"File with USER:PASSWORD or Bearer TOKEN for https, reread on use  [or: ${CREDENTIAL}]",
     ),
     _file(
         "--ca-file",
         "RECONCILER_CA_FILE",
-        "Certificates (PEM) that may sign that of the https server, instead of the machine's.",
+        "CA certificates (PEM) for https, instead of those of the system.",
     ),
-    _file("--ssh-key-file", "RECONCILER_SSH_KEY_FILE", "The private key for ssh."),
+    _file("--ssh-key-file", "RECONCILER_SSH_KEY_FILE", "Private key for ssh."),
     _file(
         "--known-hosts-file",
         "RECONCILER_KNOWN_HOSTS_FILE",
-        "Keys of hosts that ssh accepts, instead of those that the user has.",
+        "Host keys accepted by ssh, instead of the user's known_hosts.",
     ),
     click.option(
         "--remote-timeout-seconds",
@@ -207,7 +207,7 @@ ACCESS_OPTIONS = (
         envvar="RECONCILER_REMOTE_TIMEOUT_SECONDS",
         default=REMOTE_TIMEOUT_SECONDS,
         show_default=True,
-        help="Give up a fetch or a push after this long.",
+        help="Timeout of a fetch or push.",
     ),
 )
 
@@ -237,10 +237,10 @@ class Moment(click.ParamType[datetime]):
         try:
             moment = parse_moment(value)
         except ValueError:
-            self.fail(f"{shown(value)} must be a moment such as 2026-01-02T15:04:05Z", param, ctx)
+            self.fail(f"{shown(value)} must be a time such as 2026-01-02T15:04:05Z", param, ctx)
         if not FIRST_YEAR <= moment.year <= LAST_YEAR:
             years = f"{FIRST_YEAR} to {LAST_YEAR}"
-            self.fail(f"{shown(value)} must be a moment of the years {years}", param, ctx)
+            self.fail(f"{shown(value)} must be a time in the years {years}", param, ctx)
         return moment
 
 
@@ -266,7 +266,7 @@ at_option = click.option(
     default="HEAD",
     show_default=True,
     shell_complete=complete.revisions,
-    help="As at a revision.",
+    help="Revision to read.",
 )
 """Which revision a question is about."""
 
@@ -284,7 +284,7 @@ poll_option = click.option(
     type=click.FloatRange(min=0.1),
     default=5.0,
     show_default=True,
-    help="With --watch: look at least this often.",
+    help="Poll at least this often.",
 )
 
 
@@ -297,7 +297,7 @@ class Format(click.Choice[str]):
         return super().convert(short if short in self.choices else value, param, ctx)
 
 
-def output_option(*formats: str, says: str = "How to print it.") -> Option:
+def output_option(*formats: str, says: str = "Output format.") -> Option:
     """Return the option `-o` that chooses among formats, the first by default."""
     return click.option(
         "-o",
@@ -321,20 +321,20 @@ SERVICE_OPTIONS = (
         metavar="NAME",
         shell_complete=complete.branches,
         envvar="RECONCILER_BRANCH",
-        help="Branch to serve; the one that is checked out by default (main for --remote).",
+        help="Branch to serve  [default: the checked-out branch, or main with --remote]",
     ),
     click.option(
         "--remote",
         metavar="URL",
         envvar="RECONCILER_REMOTE",
-        help="Serve this remote through a mirror of its own instead of a checkout.",
+        help="Serve this remote through a local mirror instead of a checkout.",
     ),
     click.option(
         "--mirror",
         metavar="DIR",
         envvar="RECONCILER_MIRROR",
         type=click.Path(path_type=Path),
-        help="Where the mirror of --remote is kept  [default: ~/.cache/reconciler/...]",
+        help="Folder for the mirror of --remote  [default: ~/.cache/reconciler/...]",
     ),
     access_options,
     layout_options,
@@ -344,7 +344,7 @@ SERVICE_OPTIONS = (
         envvar="RECONCILER_AUTHOR",
         default="reconciler <reconciler@localhost>",
         show_default=True,
-        help="Author of the commits.",
+        help="Author of commits.",
     ),
 )
 
@@ -457,7 +457,7 @@ class TimeSpan(click.ParamType[float]):
         try:
             seconds = parse_duration(str(value)) / NANOSECONDS
         except UserError:
-            self.fail(f"{shown(str(value))} must be a span of time such as 90s or 5m", param, ctx)
+            self.fail(f"{shown(str(value))} must be a duration such as 90s or 5m", param, ctx)
         return seconds if seconds >= 0 else LONGEST_SECONDS
 
 
@@ -501,7 +501,7 @@ class OutputOption(click.ParamType[Output]):
         if name not in self._formats:
             self.fail(f"{name!r} is not one of {', '.join(self._formats)}", param, ctx)
         if equals and not file:
-            self.fail(f"a file must follow {value!r}", param, ctx)
+            self.fail(f"{value!r} must be followed by a file", param, ctx)
         return Output(name, Path(file) if file else None)
 
 

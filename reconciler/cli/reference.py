@@ -12,7 +12,7 @@ HEAD = """\
 
 <!-- Written by `make docs` from the commands themselves; edit their help instead. -->
 
-What `-o json` prints is told field by field in [json.md](json.md).
+[json.md](json.md) documents the fields of `-o json`.
 """
 
 

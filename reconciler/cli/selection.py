@@ -84,7 +84,9 @@ class ObjectSelection:
             UsageError: There is one.
         """
         if self.is_named:
-            raise UsageError(f"{chooses} chooses among all objects of a kind; name none beside it")
+            raise UsageError(
+                f"{chooses} selects among all objects of a kind; do not name objects as well"
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,14 +103,12 @@ class NamedOrChosen(ObjectSelection):
         """
         self.check_selection()
         if self.every and (self.selector is not None or self.field_selector is not None):
-            raise UsageError("--all means all; leave the selector out")
+            raise UsageError("--all selects all objects; omit the selector")
         if self.every:
             self.check_no_name("--all")
         elif self.selector is None and self.field_selector is None and not self.is_named:
             word = self.words[0] if self.words else "KIND"
-            raise UsageError(
-                f"name objects as {shown(word)}/NAME, or choose among all with -l or --all"
-            )
+            raise UsageError(f"name objects as {shown(word)}/NAME, or select them with -l or --all")
 
 
 def named_key(world: "World", asked: "AskedKind", namespace: str) -> "ObjectKey":
@@ -127,19 +127,19 @@ def where_looked(world: "World", asked: "AskedKind", selection: ObjectSelection)
 
 
 selector_option = click.option(
-    "-l", "--selector", metavar="SELECTOR", help="Only what has these labels: app=shop,!canary."
+    "-l", "--selector", metavar="SELECTOR", help="Only objects with these labels: app=shop,!canary."
 )
 cluster_selector_option = click.option(
     "-l", "--selector", metavar="SELECTOR", help="Only clusters with these labels: region=eu,!edge."
 )
 SELECTION_OPTIONS: tuple[Option, ...] = (
     namespace_option,
-    click.option("-A", "--all-namespaces", is_flag=True, help="Take objects of all namespaces."),
+    click.option("-A", "--all-namespaces", is_flag=True, help="Select objects of all namespaces."),
     selector_option,
     click.option(
         "--field-selector",
         metavar="SELECTOR",
-        help="Only what has these fields: metadata.name=shop,metadata.namespace!=dev.",
+        help="Only objects with these fields: metadata.name=shop,metadata.namespace!=dev.",
     ),
 )
 """What says which objects are meant, beside the words."""
@@ -160,7 +160,7 @@ def chosen_options(words: str) -> Option:
     Args:
         words: What the argument is called in the help.
     """
-    every = click.option("--all", "every", is_flag=True, help="Take all objects of the kind.")
+    every = click.option("--all", "every", is_flag=True, help="Select all objects of the kind.")
     options: tuple[Option, ...] = (words_argument(words, required=True), *SELECTION_OPTIONS, every)
     return partial(gathered, name="selection", kind=NamedOrChosen, options=options)
 
@@ -230,7 +230,7 @@ def object_argument(
                 named[behind] = rest[0] if rest else None
                 rest = rest[1:]
             if rest:
-                raise UsageError(f"{shown(rest[0])} is one word too many; name one object")
+                raise UsageError(f"{shown(rest[0])} is unexpected; name only one object")
             return function(*arguments, word=word, **named)
 
         shown_as = metavar if required else f"[{metavar}]"
@@ -290,7 +290,7 @@ class Query(ObjectSelection):
         if self.sort_by is not None:
             check_order(self.sort_by)
         if is_template(self.output) and not self.words:
-            raise UsageError(f"-o {self.output.partition('=')[0]} is about objects; name a KIND")
+            raise UsageError(f"-o {self.output.partition('=')[0]} prints objects; give a KIND")
 
 
 QUERY_OPTIONS: tuple[Option, ...] = (
@@ -303,21 +303,23 @@ QUERY_OPTIONS: tuple[Option, ...] = (
         type=TemplateOrFormat(("table", "wide", "yaml", "json", "name")),
         default="table",
         show_default=True,
-        help="How to print them.",
+        help="Output format.",
     ),
-    click.option("--show-labels", is_flag=True, help="Show all labels in a last column."),
+    click.option("--show-labels", is_flag=True, help="Show all labels in the last column."),
     click.option(
         "-L",
         "--label-columns",
         metavar="KEY",
         multiple=True,
-        help="Show this label in a column of its own; may be repeated.",
+        help="Show this label in its own column (repeatable).",
     ),
     click.option(
-        "--sort-by", metavar="JSONPATH", help="Sort by a field: .metadata.name, .spec.replicas."
+        "--sort-by",
+        metavar="JSONPATH",
+        help="Sort by a field, such as .metadata.name or .spec.replicas.",
     ),
-    click.option("--no-headers", is_flag=True, help="Leave out the first line of a table."),
-    click.option("--show-secrets", is_flag=True, help="Print the values of Secrets, too."),
+    click.option("--no-headers", is_flag=True, help="Omit the header line of a table."),
+    click.option("--show-secrets", is_flag=True, help="Also print the values of Secrets."),
 )
 
 

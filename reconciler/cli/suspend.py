@@ -65,14 +65,14 @@ def holding_options(function: Callable[..., int]) -> Callable[..., int]:
         object_argument(required=False),
         namespace_option,
         click.option("--all", "everything", is_flag=True, help="The whole repository."),
-        click.option("--dry-run", is_flag=True, help="Print the edit, write nothing."),
+        click.option("--dry-run", is_flag=True, help="Print the edit without writing."),
         click.option(
             "-o",
             "output",
             type=click.Choice(["text", "json"]),
             default="text",
             show_default=True,
-            help="How to print the edit.",
+            help="Output format of the edit.",
         ),
         delivery_options,
         layout_options,
@@ -141,7 +141,7 @@ def suspension_edit(
         found = [m for k, m in world.inputs.items() if (k.group, k.kind) == CONFIGURATION]
         before = files(CONFIGURATION_PATH)
         if not found and before:
-            raise UsageError(f"{CONFIGURATION_PATH} is faulty; see reconciler validate")
+            raise UsageError(f"{CONFIGURATION_PATH} has faults; see reconciler validate")
         if not found:
             after = NEW_CONFIGURATION.encode() if suspend else b""
             return SuspensionEdit(
@@ -170,7 +170,7 @@ def _field_of(key: ObjectKey, manifest: "Manifest") -> Field:
     if (key.group, key.kind) == REBALANCER:
         if mapping(manifest.body, "spec").get("schedule"):
             return SPEC
-        raise UsageError(f"{spelled(key)} has no schedule: it runs once; remove its file instead")
+        raise UsageError(f"{spelled(key)} has no schedule and runs once; remove its file instead")
     if key.group in KINDS.groups and (key.group, key.kind) not in KINDS.suspendable:
         raise UsageError(
             f"a {key.kind} cannot be suspended; name a policy, a placement, a workload "
@@ -201,7 +201,7 @@ def _edited(
     except ValueError as error:
         written = json.dumps(field.value)
         raise UsageError(
-            f"{path} cannot be edited for you: {error}; "
+            f"{path} cannot be edited automatically: {error}; "
             f"{'add' if suspend else 'remove'} {'.'.join(field.parts)}: {written} by hand"
         ) from None
     return SuspensionEdit(key=key, name=name, path=path, before=before, after=after)

@@ -48,14 +48,14 @@ ALLOWED_OPTIONS: tuple[Option, ...] = (
         metavar="FILE",
         envvar="RECONCILER_ALLOWED_SIGNERS",
         type=click.Path(path_type=Path),
-        help="SSH keys whose commits count, as in ALLOWED SIGNERS of ssh-keygen(1).",
+        help="SSH keys whose commits are accepted, in the ALLOWED SIGNERS format of ssh-keygen(1).",
     ),
     click.option(
         "--allowed-keyring",
         metavar="DIR",
         envvar="RECONCILER_ALLOWED_KEYRING",
         type=click.Path(path_type=Path),
-        help="Folder of gpg with the OpenPGP keys whose commits count.",
+        help="gpg home with the OpenPGP keys whose commits are accepted.",
     ),
 )
 
@@ -64,7 +64,7 @@ SIGNING_OPTIONS: tuple[Option, ...] = (
         "--signing-key",
         metavar="KEY",
         envvar="RECONCILER_SIGNING_KEY",
-        help="Sign commits: the file of an SSH key, or the id of an OpenPGP key.",
+        help="Sign commits with this key: the file of an SSH key, or the id of an OpenPGP key.",
     ),
     click.option(
         "--signing-format",
@@ -72,7 +72,7 @@ SIGNING_OPTIONS: tuple[Option, ...] = (
         envvar="RECONCILER_SIGNING_FORMAT",
         default="ssh",
         show_default=True,
-        help="What --signing-key is; gpg looks into $GNUPGHOME.",
+        help="Type of --signing-key; gpg uses $GNUPGHOME.",
     ),
 )
 
@@ -90,7 +90,7 @@ KEY_OPTIONS: tuple[Option, ...] = (
         metavar="COMMIT",
         envvar="RECONCILER_TRUST_FROM",
         multiple=True,
-        help="Full id of a commit that is trusted as it is, with all before it; may be repeated.",
+        help="Full id of a commit to trust, with its history (repeatable).",
     ),
 )
 
@@ -162,14 +162,14 @@ def open_trust(
 
     allowed = allowed_keys(keys.allowed_signers, keys.allowed_keyring)
     if allowed is None and keys.trust_from:
-        raise UsageError("--trust-from goes with --allowed-signers or --allowed-keyring")
+        raise UsageError("--trust-from requires --allowed-signers or --allowed-keyring")
     for anchor in keys.trust_from:
         if not COMMIT_ID.fullmatch(anchor):
             raise UsageError(f"--trust-from must be the full id of a commit, not {anchor[:80]!r}")
     if key is None:
         if allowed is not None:
             raise UsageError(
-                "--allowed-signers and --allowed-keyring go with --signing-key: what passes write "
+                "--allowed-signers and --allowed-keyring require --signing-key: commits of passes "
                 "must be signed by an allowed key, too"
             )
         return None
@@ -198,12 +198,12 @@ def _file(option: str, path: Path) -> Path:
 def _folder(option: str, path: Path) -> Path:
     """Return the full path of a folder of gpg."""
     if not path.is_dir():
-        raise UsageError(f'{option}: "{path}" must be a folder of gpg, and is none')
+        raise UsageError(f'{option}: "{path}" must be a gpg home, and is not')
     return path
 
 
 SIGNATURE_OPTIONS: tuple[Option, ...] = (
-    click.option("--signatures", is_flag=True, help="Prove who signed each commit, too."),
+    click.option("--signatures", is_flag=True, help="Also verify who signed each commit."),
     *ALLOWED_OPTIONS,
 )
 
@@ -228,7 +228,7 @@ class AskedSignatures:
             return None
         allowed = allowed_keys(self.allowed_signers, self.allowed_keyring)
         if allowed is None:
-            raise UsageError("--signatures goes with --allowed-signers or --allowed-keyring")
+            raise UsageError("--signatures requires --allowed-signers or --allowed-keyring")
         return read_signatures(repository, revisions, allowed)
 
 

@@ -62,13 +62,13 @@ def workers_options(function: Callable[..., int]) -> Callable[..., int]:
         envvar="DASK_SCHEDULER_ADDRESS",
         default=PROCESSES,
         show_default=True,
-        help="Who works: processes of this machine, or a Dask cluster, dask://HOST:PORT.",
+        help="Compute on processes of this machine, or on a Dask cluster, dask://HOST:PORT.",
     )
     @click.option(
         "--jobs",
         metavar="N",
         type=click.IntRange(min=1),
-        help="How many processes work  [default: one a processor]",
+        help="Number of processes  [default: one per processor]",
     )
     @functools.wraps(function)
     def verb(*arguments: object, executor: str, jobs: int | None, **named: Any) -> int:
@@ -85,5 +85,5 @@ def _asked(executor: str, jobs: int | None) -> AskedWorkers:
     if jobs is None:
         return AskedWorkers(executor, None)
     if source is ParameterSource.COMMANDLINE:
-        raise UsageError("--jobs is for processes of this machine; leave it out with --executor")
+        raise UsageError("--jobs is for processes of this machine; omit it with --executor")
     return AskedWorkers(None, jobs)

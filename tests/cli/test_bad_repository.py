@@ -124,7 +124,7 @@ def test_a_branch_that_cannot_be_is_wrong_usage(
 def test_an_output_root_elsewhere_is_wrong_usage(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], root: str
 ) -> None:
-    """It must be a folder inside of the repository; it is quoted without control characters."""
+    """It must be a folder inside the repository; it is quoted without control characters."""
     fleet = new_fleet(tmp_path / "fleet")
 
     for verb in (["reconcile"], ["get", "clusters"], ["validate"]):
@@ -176,12 +176,12 @@ def test_an_output_root_that_is_no_folder_is_left_alone(
 @pytest.mark.parametrize(
     ("moment", "said"),
     [
-        pytest.param("rubbish", '"rubbish" must be a moment such as', id="rubbish"),
-        pytest.param("2026-01-01", "must be a moment such as", id="day"),
-        pytest.param("9999-12-31T23:59:59Z", "must be a moment", id="end-of-time"),
-        pytest.param("0001-01-01T00:00:00Z", "must be a moment", id="begin-of-time"),
-        pytest.param("0001-01-01T00:00:00+01:00", "must be a moment", id="before-time"),
-        pytest.param("\x1b[2J", r'"\x1b[2J" must be a moment', id="escape"),
+        pytest.param("rubbish", '"rubbish" must be a time such as', id="rubbish"),
+        pytest.param("2026-01-01", "must be a time such as", id="day"),
+        pytest.param("9999-12-31T23:59:59Z", "must be a time", id="end-of-time"),
+        pytest.param("0001-01-01T00:00:00Z", "must be a time", id="begin-of-time"),
+        pytest.param("0001-01-01T00:00:00+01:00", "must be a time", id="before-time"),
+        pytest.param("\x1b[2J", r'"\x1b[2J" must be a time', id="escape"),
     ],
 )
 def test_a_moment_that_cannot_be_is_wrong_usage(

@@ -18,7 +18,7 @@ def test_help_shows_examples_line_by_line(verb: str, capsys: pytest.CaptureFixtu
     assert re.search(rf"^ +(reconciler|\$).*\b{verb}\b", shown, re.MULTILINE)
 
 
-def test_a_mistake_of_ours_is_told_in_a_sentence(
+def test_a_bug_of_ours_is_told_in_a_sentence(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """What nobody foresaw ends with a sentence, and with the traceback only for who asks."""
@@ -30,4 +30,4 @@ def test_a_mistake_of_ours_is_told_in_a_sentence(
     monkeypatch.setattr("reconciler.cli.verbs.beside.version_command.params", [])
 
     assert 1 == run(["version"])
-    assert "mistake in reconciler itself (LookupError)" in capsys.readouterr().err
+    assert "bug in reconciler (LookupError)" in capsys.readouterr().err

@@ -126,8 +126,8 @@ def test_ranges_hold_addresses_of_both_kinds(peer: str, is_let_in: bool) -> None
         pytest.param(("proxy", "10.0.0"), '"10.0.0" must be an address or a range', id="address"),
         pytest.param(("proxy", "10.0.0.7/8"), "write 10.0.0.0/8", id="inside"),
         pytest.param(("proxy", "0.0.0.0/0"), '"0.0.0.0/0" is every address', id="everybody"),
-        pytest.param(("header", HEADER), "go along", id="header-alone"),
-        pytest.param(("proxy", PROXY), "go along", id="proxy-alone"),
+        pytest.param(("header", HEADER), "require each other", id="header-alone"),
+        pytest.param(("proxy", PROXY), "require each other", id="proxy-alone"),
     ],
 )
 @pytest.mark.parametrize("verb", ["serve", "run", "check"])
@@ -142,7 +142,7 @@ def test_what_is_no_proxy_is_refused_in_a_sentence(
     code = run(["-C", str(fleet.folder), verb, "--listen", "0", *words])
     told = capsys.readouterr()
     assert says in " ".join((told.out + told.err).split())
-    assert (1 if verb == "check" and "go along" in says else 2) == code
+    assert (1 if verb == "check" and "require each other" in says else 2) == code
 
 
 def test_the_settings_file_has_it_too(tmp_path: Path, capsys: Capsys) -> None:

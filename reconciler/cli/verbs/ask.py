@@ -37,19 +37,21 @@ if TYPE_CHECKING:
 
 @click.command(name="get")
 @query_options
-@click.option("-w", "--watch", is_flag=True, help="Go on: print each row that a commit changes.")
+@click.option(
+    "-w", "--watch", is_flag=True, help="Keep watching: print each row that a commit changes."
+)
 @click.option(
     "--output-watch-events",
     "watch_events",
     is_flag=True,
-    help="With --watch: say whether a row was ADDED, MODIFIED or DELETED.",
+    help="With --watch: show whether a row was ADDED, MODIFIED or DELETED.",
 )
 @read_branch_option
 @click.option(
     "--at",
     metavar="REV",
     shell_complete=complete.revisions,
-    help="Show them as they were at a revision: main~3, a tag.",
+    help="Show objects as of a revision, such as main~3 or a tag.",
 )
 @poll_option
 @layout_options
@@ -66,14 +68,14 @@ def get_command(
     poll_seconds: float,
     layout: RepositoryLayout,
 ) -> int:
-    r"""Print objects as the branch has them: what people wrote, and what was decided.
+    r"""List or print the objects of a branch, those of people and those written by passes.
 
-    KIND is singular or plural, short (rb, pp, mcl, crp, deploy, ...), or KIND.GROUP, or a category
-    such as all, karmada-io and fleet; several are separated by commas. Without it the kinds that
-    there are are listed. Values of Secrets are hidden unless they are asked for.
+    KIND is singular, plural or short (rb, pp, mcl, crp, deploy, ...), KIND.GROUP, or a category
+    such as all, karmada-io or fleet; separate several with commas. Without KIND, the existing kinds
+    are listed. Values of Secrets are hidden by default.
 
-    placements alone means the policies and placements of all APIs, in one table, where there are
-    several; placements.cluster.open-cluster-management.io are those of that API.
+    placements lists the policies and placements of all APIs in one table, if there are several;
+    placements.cluster.open-cluster-management.io lists those of that API.
 
     \b
     Examples:
@@ -88,7 +90,7 @@ def get_command(
       reconciler get rb --watch
       reconciler get rb -A --at HEAD~5
     \b
-    Exit codes: 0 printed, 1 an object that was named is not there, 2 no such kind or revision,
+    Exit codes: 0 success, 1 a named object was not found, 2 no such kind or revision,
     130 interrupted.
     """
     from reconciler.cli.get import run
@@ -114,7 +116,7 @@ def get_command(
     "events",
     default=True,
     show_default=True,
-    help="Whether the newest events are printed.",
+    help="Include the newest events.",
 )
 @layout_options
 @click.pass_obj
@@ -128,9 +130,9 @@ def describe_command(
     events: bool,
     layout: RepositoryLayout,
 ) -> int:
-    r"""Print an object as kubectl describes one: labels, fields, conditions, decision, events.
+    r"""Show the details of an object, like kubectl describe: fields, conditions, decision, events.
 
-    OBJECT is kind/name, or kind name. The decision and the events of a workload are those of its
+    OBJECT is kind/name, or kind name. A workload is shown with the decision and events of its
     binding. Values of Secrets are hidden.
 
     \b
@@ -139,7 +141,7 @@ def describe_command(
       reconciler describe rb/shop-deployment
       reconciler describe mcl edge1 --at HEAD~5
     \b
-    Exit codes: 0 told, 1 it is not there, 2 no such kind or revision.
+    Exit codes: 0 success, 1 object not found, 2 no such kind or revision.
     """
     from reconciler.cli.describe import run
 
@@ -152,12 +154,12 @@ def describe_command(
 @click.option(
     "--remote",
     metavar="URL",
-    help="Ask a branch of this remote, fetched into a mirror of its own, instead of a checkout.",
+    help="Read a branch of this remote, fetched into a separate mirror, instead of a checkout.",
 )
 @click.option(
     "--branch",
     metavar="NAME",
-    help="With --remote: which branch  [default: main]",
+    help="With --remote: branch to read  [default: main]",
 )
 @access_options
 @layout_options
@@ -173,9 +175,9 @@ def status_command(
     output: str,
     layout: RepositoryLayout,
 ) -> int:
-    r"""Print how a repository stands: its last pass, what is wrong, suspended, and coming.
+    r"""Show the state of a repository: last pass, faults, suspensions and upcoming changes.
 
-    Faults are those of the files and, if nobody committed since, those that the last pass found.
+    Faults are those of the files and, if there are no commits since, those found by the last pass.
 
     \b
     Examples:
@@ -184,7 +186,8 @@ def status_command(
       reconciler status -o json
       reconciler status --remote https://git.example.org/fleet.git --credential-file /etc/token
     \b
-    Exit codes: 0 told, whatever it is, 1 the remote does not answer, 2 no such revision or branch.
+    Exit codes: 0 success, even with faults, 1 the remote is unreachable, 2 no such revision or
+    branch.
     """
     from reconciler.cli.status import StatusQuestion, run
     from reconciler.cli.world import open_fleet, open_remote
@@ -213,9 +216,9 @@ ORDERS = ("name", "replicas", "cpu", "memory")
     type=click.Choice(ORDERS),
     default="name",
     show_default=True,
-    help="Of clusters: replicas the most first, cpu and memory the least free first.",
+    help="Sort clusters: by most replicas, or by least free cpu or memory.",
 )
-@click.option("--no-headers", is_flag=True, help="Leave out the first line.")
+@click.option("--no-headers", is_flag=True, help="Omit the header line.")
 @at_option
 @layout_options
 @click.pass_obj
@@ -230,16 +233,16 @@ def top_command(
     at: str,
     layout: RepositoryLayout,
 ) -> int:
-    r"""Print each cluster with its capacity, what is placed on it, and what is free; or each quota.
+    r"""Show capacity, usage and free room of each cluster, or the usage of each quota.
 
-    What is used is what the replicas placed there ask for, or what the cluster reports as taken if
-    that is more; used and free are together the capacity. Where more is used than there is, nothing
-    is free, OVER has by how much, and the cluster is red on a terminal. A cluster that reports no
-    capacity shows a dash. A cluster that several APIs declare under one name is one line: what is
-    placed there by any of them counts together, and its room once.
+    Usage is what the replicas placed on a cluster request, or what the cluster reports if that is
+    more; used plus free is the capacity. If a cluster is over-committed, nothing is free, OVER
+    shows the excess, and the cluster is red on a terminal. A cluster that reports no capacity shows
+    a dash. A cluster declared by several APIs under one name is a single line: the workloads of all
+    of them add up, and its capacity counts once.
 
-    Of quotas it is what the last pass found: where they refuse, what all that is placed asks for,
-    elsewhere what clusters report. One that stands above its limit is red on a terminal.
+    Usage of quotas is as of the last pass: the total requests of placed workloads where quotas are
+    enforced, otherwise what clusters report. A quota above its limit is red on a terminal.
 
     \b
     Examples:
@@ -252,7 +255,9 @@ def top_command(
         from reconciler.cli.top import run_quotas
 
         if sort_by != "name":
-            raise click.UsageError("--sort-by is for clusters; quotas come by namespace and name")
+            raise click.UsageError(
+                "--sort-by is for clusters; quotas are sorted by namespace and name"
+            )
         return run_quotas(directory, output=output, no_headers=no_headers, at=at, layout=layout)
     from reconciler.cli.top import run_clusters
 
@@ -265,12 +270,12 @@ def top_command(
 @about_object("text", "json", metavar="POLICY")
 @click.pass_obj
 def tree_command(directory: Path, /, *, asked: "AskedObject") -> int:
-    r"""Print what hangs on a policy or a placement, down to what each cluster has of it.
+    r"""Show everything under a policy or placement, down to what each cluster runs.
 
-    POLICY is kind/name of a policy or a placement; a workload or a binding shows its clusters, and
-    below each what is delivered there, what it reports, and what it waits for. A workload that
-    placements of other APIs carry along has their trees, too. What time alone will move of it is
-    told below.
+    POLICY is kind/name of a policy or placement; for a workload or binding the tree shows its
+    clusters, with what is delivered to each, what the cluster reports, and what it waits for. If
+    placements of other APIs include the workload, their trees are shown, too. Moves that the
+    passage of time will cause are listed below.
 
     \b
     Examples:
@@ -278,7 +283,7 @@ def tree_command(directory: Path, /, *, asked: "AskedObject") -> int:
       reconciler tree placement/reports -o json
       reconciler tree crp/tools --at HEAD~5
     \b
-    Exit codes: 0 told, 1 nothing is placed, 2 no such object or revision.
+    Exit codes: 0 success, 1 nothing is placed, 2 no such object or revision.
     """
     from reconciler.cli.tree import run
 
@@ -288,8 +293,10 @@ def tree_command(directory: Path, /, *, asked: "AskedObject") -> int:
 @click.command(name="events")
 @object_argument(required=False)
 @namespace_option
-@output_option("text", "wide", "json", says="How to print them; with --watch json is one a line.")
-@click.option("-w", "--watch", is_flag=True, help="Go on with what the branch brings.")
+@output_option(
+    "text", "wide", "json", says="Output format; with --watch, json prints one event per line."
+)
+@click.option("-w", "--watch", is_flag=True, help="Keep watching for new events.")
 @click.option(
     "--since",
     metavar="REV",
@@ -302,9 +309,9 @@ def tree_command(directory: Path, /, *, asked: "AskedObject") -> int:
     type=click.IntRange(min=0),
     default=50,
     show_default=True,
-    help="How many at most, the newest; 0 shows all.",
+    help="Maximum number of events, newest first (0 for no limit).",
 )
-@click.option("--warnings", is_flag=True, help="Only what is of type Warning.")
+@click.option("--warnings", is_flag=True, help="Only events of type Warning.")
 @read_branch_option
 @poll_option
 @layout_options
@@ -324,12 +331,12 @@ def events_command(
     poll_seconds: float,
     layout: RepositoryLayout,
 ) -> int:
-    r"""Print events as upstream's controllers record them, the newest last.
+    r"""Show events as upstream's controllers record them, newest last.
 
-    They are told from the commits of passes: what each changed in the outputs. OBJECT is kind/name;
-    a workload stands for its binding, a rebalancer, a trigger or a staged update run for itself.
-    Edits of outputs by hand are told, too. What passes will do by themselves is told below, but
-    with --watch or --since. -o wide adds which controller records it upstream.
+    Events are derived from what the commits of passes changed in the outputs; manual edits of
+    outputs are included. OBJECT is kind/name; a workload stands for its binding, a rebalancer, a
+    trigger or a staged update run for itself. Upcoming changes are listed below, except with
+    --watch or --since. -o wide adds the upstream controller that records the event.
 
     \b
     Examples:
@@ -337,7 +344,8 @@ def events_command(
       reconciler events deployment/shop --since HEAD~20
       reconciler events --watch --warnings -o json
     \b
-    Exit codes: 0 told, 1 the history cannot be read, 2 no such object or revision, 130 interrupted.
+    Exit codes: 0 success, 1 the history cannot be read, 2 no such object or revision, 130
+    interrupted.
     """
     from reconciler.cli.events import run
 
@@ -373,7 +381,7 @@ def events_command(
     type=TimeSpan(),
     default="30s",
     show_default=True,
-    help="Longest wait, such as 90s or 5m; 0 looks once.",
+    help="Maximum time to wait, such as 90s or 5m; 0 checks once.",
 )
 @output_option("text", "name")
 @read_branch_option
@@ -392,10 +400,10 @@ def wait_command(
     poll_seconds: float,
     layout: RepositoryLayout,
 ) -> int:
-    r"""Wait until each object was seen as it is to be: in the branch, as get -o yaml prints it.
+    r"""Wait for a condition, a value, creation or deletion of objects in the branch.
 
-    A condition and a value count once a pass has seen the newest commit: what a pass would change
-    now is no answer yet. So a pipeline that pushes can wait for what comes of it.
+    Objects are as get -o yaml prints them. A condition or value counts only once a pass has
+    processed the newest commit, so a pipeline can push and then wait for the result.
 
     \b
     Examples:
@@ -405,8 +413,8 @@ def wait_command(
       reconciler wait workloadrebalancer/monday --for=jsonpath='{.status.finishTime}'
       reconciler wait rb/shop-deployment --for=create --timeout=2m
     \b
-    Exit codes: 0 all are so, 1 not in time, or an object is not there, 2 no such kind or state,
-    130 interrupted.
+    Exit codes: 0 success, 1 timeout, or an object was not found, 2 no such kind or state, 130
+    interrupted.
     """
     from reconciler.cli.wait import run
 
@@ -425,8 +433,12 @@ def wait_command(
 @click.command(name="api-resources")
 @output_option("table", "name", "json")
 @click.option("--api-group", metavar="GROUP", help="Only kinds of this API group.")
-@click.option("--namespaced", type=bool, help="Only kinds with a namespace, or only without.")
-@click.option("--no-headers", is_flag=True, help="Leave out the first line.")
+@click.option(
+    "--namespaced",
+    type=bool,
+    help="Only namespaced kinds (true), or only cluster-scoped ones (false).",
+)
+@click.option("--no-headers", is_flag=True, help="Omit the header line.")
 @at_option
 @layout_options
 @click.pass_obj
@@ -441,10 +453,10 @@ def api_resources_command(
     at: str,
     layout: RepositoryLayout,
 ) -> int:
-    r"""Print every kind that is read, and in a repository the workloads that it has besides.
+    r"""List all supported kinds and, in a repository, its other workload kinds.
 
-    Passes write the status of some kinds that people write, and other kinds whole; a person's edit
-    of those is undone, or taken as the previous decision.
+    Passes write the status of some kinds that people write, and own other kinds entirely; manual
+    edits of the latter are reverted, or taken as the previous decision.
 
     \b
     Examples:
@@ -467,13 +479,15 @@ def api_resources_command(
 
 @click.command(name="explain")
 @click.argument("word", metavar="KIND[.FIELD...]", shell_complete=complete.read_kinds)
-@click.option("--recursive", is_flag=True, help="Print fields of fields, too, by name and type.")
-@click.option("--api-version", metavar="GROUP/VERSION", help="Another version than the preferred.")
+@click.option("--recursive", is_flag=True, help="Also print nested fields, by name and type.")
+@click.option(
+    "--api-version", metavar="GROUP/VERSION", help="Use this version instead of the preferred one."
+)
 def explain_command(*, word: str, recursive: bool, api_version: str | None) -> int:
-    r"""Print what a field of a kind means: type, default, values, whether it must be there.
+    r"""Document a kind or one of its fields: type, default, values, whether it is required.
 
-    It is told from the schema that manifests are checked with. KIND may have its group:
-    crb.work.karmada.io. Lists are passed through: pp.spec.resourceSelectors.kind.
+    The text comes from the schema that manifests are validated with. KIND may include its group:
+    crb.work.karmada.io. Paths skip list indexes: pp.spec.resourceSelectors.kind.
 
     \b
     Examples:
@@ -481,7 +495,7 @@ def explain_command(*, word: str, recursive: bool, api_version: str | None) -> i
       reconciler explain pp.spec.placement.replicaScheduling
       reconciler explain placement.spec --recursive
     \b
-    Exit codes: 0 told, 2 no such kind, version or field.
+    Exit codes: 0 success, 2 no such kind, version or field.
     """
     from reconciler.cli.explain import run
 

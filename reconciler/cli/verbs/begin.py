@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     "--folder",
     metavar="DIR",
     type=click.Path(path_type=Path),
-    help="Where the repository is made  [default: a new folder for temporary files]",
+    help="Where to create the repository  [default: a new temporary folder]",
 )
 def demo_command(folder: Path | None) -> int:
-    r"""Show the main job: a cluster fails, work moves; it recovers, a rebalancer moves it back.
+    r"""Walk through failover: a cluster fails and recovers, a rebalancer moves the work back.
 
-    It ends with what runs on each cluster. The repository is left for you to look at.
+    The demo ends with what runs on each cluster. The repository is kept for inspection.
 
     \b
     Example:
@@ -51,22 +51,22 @@ def demo_command(folder: Path | None) -> int:
     "apis",
     multiple=True,
     type=click.Choice([*APIS]),
-    help="An API of clusters and policies; may be given again  [default: all]",
+    help="API of clusters and policies (repeatable)  [default: all]",
 )
 @click.option(
     "--examples/--no-examples",
     default=None,
-    help="Write clusters, policies and workloads to play with  [default: where no manifest is]",
+    help="Write example clusters, policies and workloads  [default: if there are no manifests]",
 )
 @click.option(
     "--ci",
     type=click.Choice(CI),
-    help="Whose pipelines are written  [default: as the remote origin says, else both]",
+    help="CI system to write pipelines for  [default: that of the remote origin, else both]",
 )
 @click.option(
     "--delivery",
     type=click.Choice([*DELIVERIES]),
-    help="How decisions reach clusters, in reconciler.yaml  [default: none]",
+    help="How decisions are delivered to clusters, set in reconciler.yaml  [default: none]",
 )
 @click.pass_obj
 def init_command(
@@ -79,18 +79,18 @@ def init_command(
     ci: str | None,
     delivery: str | None,
 ) -> int:
-    r"""Write the files of a fleet into FOLDER, by default this one: the example, or a part of it.
+    r"""Create the files of a new fleet in FOLDER (default: the current folder).
 
-    FOLDER may be new, or a checkout with files of yours: what is there is left alone, and said.
-    Beside manifests no examples are written unless asked for. Nothing is committed; the README
-    leads on from there. On a terminal, without any option, it asks.
+    FOLDER may be new or an existing checkout: existing files are reported and left unchanged. If
+    there are manifests already, examples are written only with --examples. Nothing is committed;
+    the README describes the next steps. On a terminal, without options, init asks questions.
 
     \b
     Examples:
       reconciler init fleet && cd fleet && git init && git add . && git commit -m "Start"
       reconciler init --api karmada --no-examples --ci gitlab --delivery flux
     \b
-    Exit codes: 0 done, 1 it cannot be written, 2 FOLDER is no folder.
+    Exit codes: 0 success, 1 cannot write, 2 FOLDER is not a folder.
     """
     from reconciler.cli.init import run
 
@@ -101,11 +101,11 @@ def init_command(
 @import_options
 @click.pass_obj
 def import_command(directory: Path, /, *, asked: ImportOptions) -> int:
-    r"""Write what kubectl prints of a live control plane into the files that are read here.
+    r"""Import objects from a live control plane, as kubectl prints them, into files.
 
-    Clusters, policies, placements and scores get a file each, with nothing that a server made. An
-    object that has a file is brought up to date there, comments kept; nothing is written if nothing
-    that counts has changed.
+    Clusters, policies, placements and scores are written to one file each, without server-generated
+    fields. An object that already has a file is updated in place, keeping comments; without
+    relevant changes nothing is written.
 
     \b
     Examples:
@@ -116,8 +116,8 @@ def import_command(directory: Path, /, *, asked: ImportOptions) -> int:
       reconciler import --context member1 --cluster member1 --branch report-member1
       reconciler import --context hub --host-context host --check
     \b
-    Exit codes: 0 done, 1 something could not be imported or written, or is not done yet (--check),
-    2 wrong usage.
+    Exit codes: 0 success, 1 something could not be imported or written, or remains to be done
+    (--check), 2 usage error.
     """
     from reconciler.cli.import_manifests import run
 
@@ -133,16 +133,16 @@ def import_command(directory: Path, /, *, asked: ImportOptions) -> int:
 def check_command(
     directory: Path, /, *, service: "Service", keys: "Keys", operation: "Operation", output: str
 ) -> int:
-    r"""Try what `reconciler run` needs, with the same options, and say what to do.
+    r"""Check the prerequisites of `reconciler run`, with the same options, and suggest fixes.
 
-    Nothing is decided and nothing written to a branch; `reconciler validate` checks manifests.
+    No decisions are made and no branch is written; `reconciler validate` checks manifests.
 
     \b
     Examples:
       reconciler check
       reconciler check --remote git@git.example.org:platform/fleet.git --signing-key /etc/key
     \b
-    Exit codes: 0 all well or warnings, 1 something failed, 2 wrong usage.
+    Exit codes: 0 success, possibly with warnings, 1 a check failed, 2 usage error.
     """
     from reconciler.cli.check import run
 

@@ -1,4 +1,4 @@
-"""`reconciler schema`, `completion` and `version`: the verbs that are about no fleet.
+"""`reconciler schema`, `completion` and `version`: the verbs that need no fleet.
 
 `schema` prints the schemas, for editors and whatever else reads JSON Schema. `completion` prints
 the script by which a shell completes verbs, options and choices.
@@ -15,24 +15,22 @@ from reconciler.version import __version__
 
 @click.command(name="schema")
 @click.argument("kind", required=False)
-@click.option(
-    "--catalog", is_flag=True, help="Print the catalog, in the format of schemastore.org."
-)
+@click.option("--catalog", is_flag=True, help="Print the catalog in the format of schemastore.org.")
 @click.option(
     "--url",
     metavar="URL",
-    help="Where the schemas are served from; the catalog refers to it.",
+    help="Base URL of the served schemas, for the catalog.",
 )
 @click.option(
     "--write",
     metavar="DIR",
     type=click.Path(path_type=Path),
-    help="Write every schema and the catalog into a folder, ready to be served.",
+    help="Write all schemas and the catalog to a folder, ready to be served.",
 )
 def schema_command(*, kind: str | None, catalog: bool, url: str | None, write: Path | None) -> int:
-    r"""Print the schema of a KIND, or one for all kinds: each document has that of its kind.
+    r"""Print the schema of a KIND, or a single schema that covers all kinds.
 
-    It is JSON Schema draft-07 in one piece, with the descriptions that editors show.
+    The output is self-contained JSON Schema draft-07, with descriptions for editors.
 
     \b
     Examples:
@@ -53,7 +51,7 @@ VARIABLE = "_RECONCILER_COMPLETE"
 @click.command(name="completion")
 @click.argument("shell", type=click.Choice(SHELLS), metavar="|".join(SHELLS))
 def completion_command(shell: str) -> None:
-    r"""Print the completion script of a shell.
+    r"""Print the completion script for a shell.
 
     \b
     Examples:

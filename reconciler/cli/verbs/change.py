@@ -26,18 +26,18 @@ if TYPE_CHECKING:
 
 @click.command(name="rebalance")
 @click.argument("targets", nargs=-1, metavar="[TARGET]...", shell_complete=complete.objects)
-@click.option("-l", "--selector", metavar="K=V,...", help="Also what has these labels.")
-@click.option("--policy", metavar="[NS/]NAME", help="Also what this policy has placed.")
+@click.option("-l", "--selector", metavar="K=V,...", help="Also target objects with these labels.")
+@click.option("--policy", metavar="[NS/]NAME", help="Also target what this policy has placed.")
 @click.option(
     "--on-cluster",
     metavar="NAME",
     shell_complete=complete.clusters,
-    help="Also what is on clusters of this name.",
+    help="Also target what runs on clusters of this name.",
 )
 @click.option(
     "--state",
     type=click.Choice([str(state) for state in TargetState]),
-    help="Also what is not placed as it should be.",
+    help="Also target objects in this state.",
 )
 @click.option(
     "-n",
@@ -46,17 +46,24 @@ if TYPE_CHECKING:
     shell_complete=complete.namespaces,
     help="Namespace  [default: default]",
 )
-@click.option("-A", "--all-namespaces", is_flag=True, help="Let it mean all namespaces.")
+@click.option("-A", "--all-namespaces", is_flag=True, help="Target all namespaces.")
 @click.option(
-    "--max-moves", metavar="N", type=click.IntRange(1, 2**31 - 1), help="Replicas a batch may move."
+    "--max-moves",
+    metavar="N",
+    type=click.IntRange(1, 2**31 - 1),
+    help="Maximum number of replicas to move per batch.",
 )
 @click.option(
     "--ttl",
     metavar="SECONDS",
     type=click.IntRange(0, 2**31 - 1),
-    help="Remove the rebalancer so long after it has finished  [default: never]",
+    help="Delete the rebalancer this long after it has finished  [default: never]",
 )
-@click.option("--name", metavar="NAME", help="Its name  [default: made of the first target]")
+@click.option(
+    "--name",
+    metavar="NAME",
+    help="Name of the rebalancer  [default: derived from the first target]",
+)
 @manifest_options
 @click.pass_obj
 def rebalance_command(
@@ -80,12 +87,12 @@ def rebalance_command(
     output: str,
     layout: "RepositoryLayout",
 ) -> int:
-    r"""Have workloads scheduled afresh: write a WorkloadRebalancer, and say what it would move.
+    r"""Write a WorkloadRebalancer to schedule workloads from scratch, and show what it would move.
 
-    TARGET is kind/name of a workload, a binding or a placement, of any API; what --selector,
-    --policy, --on-cluster and --state describe together is meant besides. The manifest goes to
-    rebalancers/ in the checkout, uncommitted, or with --branch onto a new branch; it takes effect
-    once it is merged into the branch that is served.
+    TARGET is kind/name of a workload, binding or placement, of any API; objects that match all of
+    --selector, --policy, --on-cluster and --state are targeted as well. The manifest is written to
+    rebalancers/ in the checkout, uncommitted, or with --branch to a new branch. It takes effect
+    once merged into the served branch.
 
     \b
     Examples:
@@ -95,7 +102,7 @@ def rebalance_command(
       reconciler rebalance -l tier=web -A -o yaml
       reconciler rebalance --on-cluster member1 --state AwayFromFirstAffinity -A
     \b
-    Exit codes: 0 done, 1 it cannot be written, 2 no such workload, policy or revision.
+    Exit codes: 0 success, 1 cannot write, 2 no such workload, policy or revision.
     """
     from reconciler.cli.new_manifests import RebalanceWords
     from reconciler.cli.rebalance import run
@@ -127,7 +134,7 @@ def rebalance_command(
 @click.command(name="approve")
 @click.argument("word", metavar="RUN", shell_complete=complete.objects)
 @click.argument("stage", metavar="[STAGE]", required=False)
-@click.option("-m", "--message", metavar="TEXT", help="Why, for whoever reads it later.")
+@click.option("-m", "--message", metavar="TEXT", help="Reason for the approval.")
 @namespace_option
 @manifest_options
 @click.pass_obj
@@ -146,12 +153,12 @@ def approve_command(
     output: str,
     layout: "RepositoryLayout",
 ) -> int:
-    r"""Let a staged update run go on: write what approves its stage, and say what it would move.
+    r"""Approve a stage of a staged update run, and show what it would move.
 
-    RUN is a name or kind/name. Without STAGE it is what the run asks for now; a STAGE may be
-    approved in advance. The manifest goes to approvals/ in the checkout, uncommitted, or with
-    --branch onto a new branch; merging it approves. It names this very run: another one of the same
-    name is not approved by it.
+    RUN is a name or kind/name. The default STAGE is the one that awaits approval; later stages may
+    be approved in advance. The manifest is written to approvals/ in the checkout, uncommitted, or
+    with --branch to a new branch; merging it approves the stage. The approval is valid for this run
+    only, not for a later run of the same name.
 
     \b
     Examples:
@@ -159,7 +166,7 @@ def approve_command(
       reconciler approve shop-v2 prod -m 'canary is quiet' --branch approve-prod
       reconciler approve stagedupdaterun/nightly -n team-a --dry-run
     \b
-    Exit codes: 0 done or approved before, 1 it cannot be written, 2 nothing of it is asked for.
+    Exit codes: 0 success or approved before, 1 cannot write, 2 the run does not await approval.
     """
     from reconciler.cli.approve import run
 
@@ -194,11 +201,11 @@ def suspend_command(
     author: str | None,
     layout: "RepositoryLayout",
 ) -> int:
-    r"""Leave what an object governs where it is, until it is resumed.
+    r"""Suspend scheduling of an object: what it governs stays where it is until resumed.
 
-    OBJECT is kind/name of a policy, a placement, a workload, or a rebalancer with a schedule. Its
-    file is edited by a line or two and stays as it is otherwise: in the checkout, uncommitted, or
-    with --branch on a new branch. It takes effect once it is merged.
+    OBJECT is kind/name of a policy, a placement, a workload, or a rebalancer with a schedule. Only
+    the lines that suspend it are edited in its file, in the checkout, uncommitted, or with --branch
+    on a new branch. The change takes effect once merged.
 
     \b
     Examples:
@@ -206,7 +213,7 @@ def suspend_command(
       reconciler suspend deployment/shop --branch hold-shop
       reconciler suspend --all
     \b
-    Exit codes: 0 done, 1 it cannot be written, 2 no such object.
+    Exit codes: 0 success, 1 cannot write, 2 no such object.
     """
     return hold(
         directory,
@@ -238,10 +245,10 @@ def resume_command(
     author: str | None,
     layout: "RepositoryLayout",
 ) -> int:
-    r"""Let an object that was suspended be scheduled again.
+    r"""Resume scheduling of a suspended object.
 
-    OBJECT is kind/name, as for suspend; the line by which it was suspended is taken out of its
-    file. It takes effect once it is merged.
+    OBJECT is kind/name, as for suspend; the line that suspends it is removed from its file. The
+    change takes effect once merged.
 
     \b
     Examples:
@@ -249,7 +256,7 @@ def resume_command(
       reconciler resume deployment/shop --branch go-on
       reconciler resume --all
     \b
-    Exit codes: 0 done, 1 it cannot be written, 2 no such object.
+    Exit codes: 0 success, 1 cannot write, 2 no such object.
     """
     return hold(
         directory,
@@ -275,14 +282,14 @@ MOST = 2**31 - 1
     metavar="N",
     type=click.IntRange(0, MOST),
     required=True,
-    help="How many replicas each is to have.",
+    help="Desired number of replicas of each workload.",
 )
 @click.option(
     "--current-replicas",
     "current",
     metavar="N",
     type=click.IntRange(0, MOST),
-    help="Only if it has so many now.",
+    help="Precondition: the current number of replicas.",
 )
 @edit_options
 @click.pass_obj
@@ -295,11 +302,11 @@ def scale_command(
     current: int | None,
     to: EditOptions,
 ) -> int:
-    r"""Let workloads have N replicas: edit the line of their files, say what it would move.
+    r"""Set the replicas of workloads in their files, and show what it would move.
 
-    OBJECT is kind/name of a workload; -l or --all choose among those of a KIND. Its file stays as
-    it is otherwise: in the checkout, uncommitted, or with --branch on a new branch. It takes effect
-    once it is merged.
+    OBJECT is kind/name of a workload; -l or --all select among those of a KIND. Only that line of
+    the file is edited, in the checkout, uncommitted, or with --branch on a new branch. The change
+    takes effect once merged.
 
     \b
     Examples:
@@ -308,7 +315,7 @@ def scale_command(
       reconciler scale deployment/shop --current-replicas=2 --replicas=5 --branch more-shop
       reconciler scale deploy -l team=web --replicas=0 --branch web-off
     \b
-    Exit codes: 0 done, 1 it cannot be written, 2 no such object, or it has no replicas.
+    Exit codes: 0 success, 1 cannot write, 2 no such object, or it has no replicas.
     """
     from reconciler.cli.scale import scale
 
@@ -317,17 +324,17 @@ def scale_command(
 
 @click.command(name="label")
 @chosen_options("OBJECT...|KIND KEY=VALUE|KEY-...")
-@click.option("--overwrite", is_flag=True, help="Let a label that is there get another value.")
+@click.option("--overwrite", is_flag=True, help="Allow changing the value of an existing label.")
 @edit_options
 @click.pass_obj
 def label_command(
     directory: Path, /, *, selection: "NamedOrChosen", overwrite: bool, to: EditOptions
 ) -> int:
-    r"""Set labels of objects, or with KEY- remove them, and say what it would move.
+    r"""Set labels of objects, or remove them with KEY-, and show what it would move.
 
-    OBJECT is kind/name of what people wrote: a workload, a cluster, a policy; -l or --all choose
-    among those of a KIND. Its file stays as it is otherwise: in the checkout, uncommitted, or with
-    --branch on a new branch. It takes effect once it is merged.
+    OBJECT is kind/name of a user-written object: a workload, a cluster, a policy; -l or --all
+    select among those of a KIND. Only the labels in its file are edited, in the checkout,
+    uncommitted, or with --branch on a new branch. The change takes effect once merged.
 
     \b
     Examples:
@@ -337,7 +344,7 @@ def label_command(
       reconciler label deploy -l app=shop tier=gold
       reconciler label clusters --all fleet=eu --dry-run
     \b
-    Exit codes: 0 done, 1 it cannot be written, 2 no such object, or it has another value.
+    Exit codes: 0 success, 1 cannot write, 2 no such object, or the label has another value.
     """
     from reconciler.cli.scale import label
 
@@ -352,12 +359,11 @@ def label_command(
 def cordon_command(
     directory: Path, /, *, words: tuple[str, ...], selector: str | None, to: EditOptions
 ) -> int:
-    r"""Keep clusters from taking anything new; what is there stays.
+    r"""Mark clusters as unschedulable for new workloads; existing ones stay.
 
-    CLUSTER is a name, which means the clusters of that name in all APIs, or kind/name; -l chooses
-    among all clusters. Its file gets the taint that its API has for it, and stays as it is
-    otherwise: in the checkout, uncommitted, or with --branch on a new branch. It takes effect once
-    it is merged.
+    CLUSTER is a name, for the clusters of that name in all APIs, or kind/name; -l selects among all
+    clusters. The taint that the API uses for this is added to the file of the cluster, in the
+    checkout, uncommitted, or with --branch on a new branch. The change takes effect once merged.
 
     \b
     Examples:
@@ -366,7 +372,7 @@ def cordon_command(
       reconciler cordon managedcluster/edge1 --dry-run
       reconciler cordon -l region=eu --branch eu-repairs
     \b
-    Exit codes: 0 done, 1 it cannot be written, 2 no such cluster.
+    Exit codes: 0 success, 1 cannot write, 2 no such cluster.
     """
     from reconciler.cli.cordon import cordon
 
@@ -381,10 +387,10 @@ def cordon_command(
 def uncordon_command(
     directory: Path, /, *, words: tuple[str, ...], selector: str | None, to: EditOptions
 ) -> int:
-    r"""Let clusters that were cordoned or drained take something new again.
+    r"""Make cordoned or drained clusters schedulable again.
 
-    CLUSTER is a name or kind/name, as for cordon. What cordon and drain wrote goes, and nothing
-    else: their taints in its file, and evictions. It takes effect once it is merged.
+    CLUSTER is a name or kind/name, as for cordon. Only the taints and evictions that cordon and
+    drain wrote are removed. The change takes effect once merged.
 
     \b
     Examples:
@@ -392,7 +398,7 @@ def uncordon_command(
       reconciler uncordon member1 member2 --branch repaired
       reconciler uncordon -l region=eu
     \b
-    Exit codes: 0 done, 1 it cannot be written, 2 no such cluster.
+    Exit codes: 0 success, 1 cannot write, 2 no such cluster.
     """
     from reconciler.cli.cordon import uncordon
 
@@ -402,7 +408,9 @@ def uncordon_command(
 @click.command(name="drain")
 @click.argument("words", nargs=-1, metavar="CLUSTER...", shell_complete=complete.clusters)
 @cluster_selector_option
-@click.option("--status", is_flag=True, help="Write nothing: say what is left on the clusters.")
+@click.option(
+    "--status", is_flag=True, help="Only show what remains on the clusters, without writing."
+)
 @edit_options
 @click.pass_obj
 def drain_command(
@@ -414,16 +422,17 @@ def drain_command(
     status: bool,
     to: EditOptions,
 ) -> int:
-    r"""Move everything away from clusters, and keep them from taking anything new.
+    r"""Move all workloads off clusters, and mark them as unschedulable.
 
-    CLUSTER is a name, which means the clusters of that name in all APIs, or kind/name; -l chooses
-    among all clusters. Its file gets the taint by which its API takes everything away; where an API
-    has none (KubeFleet), an eviction is written for each placement, so that disruption budgets
-    count. In the checkout, uncommitted, or with --branch on a new branch; it takes effect once it
-    is merged. What would stay nevertheless, and what nothing replaces, is told with the plan.
+    CLUSTER is a name, for the clusters of that name in all APIs, or kind/name; -l selects among all
+    clusters. The taint that evicts workloads in the API of a cluster is added to its file; where an
+    API has none (KubeFleet), an eviction is written for each placement, subject to disruption
+    budgets. Files are written in the checkout, uncommitted, or with --branch on a new branch; the
+    change takes effect once merged. The plan shows what would stay anyway, and what would not be
+    replaced.
 
-    --status tells what is left on clusters as of the branch: when each object goes, or why not.
-    uncordon takes back what drain wrote.
+    --status shows what remains on the clusters in the branch, and when or why not each object
+    leaves. uncordon reverts what drain wrote.
 
     \b
     Examples:
@@ -433,7 +442,7 @@ def drain_command(
       reconciler drain member1 --status
       reconciler uncordon member1
     \b
-    Exit codes: 0 done, or nothing is left; 1 something is left, or it cannot be written; 2 no such
+    Exit codes: 0 success, or nothing remains; 1 something remains, or cannot write; 2 no such
     cluster.
     """
     from reconciler.cli.drain import drain, drain_status
@@ -448,22 +457,24 @@ def drain_command(
 @click.option(
     "--table",
     metavar="FILE",
-    help="CSV with a head (cluster,price,...) or YAML (member1: {price: 1.5}).",
+    help="CSV with a header (cluster,price,...), or YAML (member1: {price: 1.5}).",
 )
 @click.option(
     "--free",
     multiple=True,
     metavar="RESOURCE",
-    help="Instead: how much of a resource, such as cpu, each cluster has left (repeatable).",
+    help="Instead of a table: free capacity of a resource, such as cpu (repeatable).",
 )
 @click.option(
     "--lower-is-better",
     multiple=True,
     metavar="COLUMN",
-    help="Of this column the least number is the best (repeatable).",
+    help="Lower values of this column are better (repeatable).",
 )
-@click.option("--as-it-is", is_flag=True, help="The numbers are scores from -100 to 100 already.")
-@click.option("--valid-for", metavar="TIME", help="Scores count as 0 after that time: 24h, 90m.")
+@click.option("--as-it-is", is_flag=True, help="The values are already scores from -100 to 100.")
+@click.option(
+    "--valid-for", metavar="TIME", help="Scores count as 0 after this time, such as 24h or 90m."
+)
 @edit_options
 @click.pass_obj
 def scores_command(
@@ -478,17 +489,17 @@ def scores_command(
     valid_for: str | None,
     to: EditOptions,
 ) -> int:
-    r"""Write scores of clusters, by which Placements choose: price, carbon, latency, free capacity.
+    r"""Write cluster scores for Placements to rank by: price, carbon, latency, free capacity.
 
-    NAME is that of the AddOnPlacementScores, one for each ManagedCluster in the table; each column
-    is a score of its name. The best number of a column becomes 100, the worst -100, those between
-    in proportion. A share of free capacity is 100 where all is free, -100 where nothing is. Scores
-    of other names stay. Files go to scores/NAME/, or are edited where they are, in the checkout,
-    uncommitted, or with --branch onto a new branch; they take effect once they are merged.
+    NAME is the name of the AddOnPlacementScores, one for each ManagedCluster in the table; each
+    column is a score. The best value of a column becomes 100, the worst -100, those between are
+    scaled in proportion. Free capacity scores 100 if everything is free, -100 if nothing is. Other
+    scores are kept. Files are written to scores/NAME/, or edited in place, in the checkout,
+    uncommitted, or with --branch on a new branch. The change takes effect once merged.
 
-    A Placement weighs a score with scoreCoordinate: {type: AddOn, addOn: {resourceName: NAME,
-    scoreName: COLUMN}}. Where reconciler.yaml says scores: {extend: true}, clusters of all APIs
-    have scores: a PropagationPolicy divides with dynamicWeight: AddOnScore/NAME/COLUMN, and a
+    A Placement uses a score with scoreCoordinate: {type: AddOn, addOn: {resourceName: NAME,
+    scoreName: COLUMN}}. With scores: {extend: true} in reconciler.yaml, clusters of all APIs have
+    scores: a PropagationPolicy divides with dynamicWeight: AddOnScore/NAME/COLUMN, and a
     ClusterResourcePlacement ranks with the propertySorter score.reconciler.dev/NAME.COLUMN.
 
     \b
@@ -497,7 +508,7 @@ def scores_command(
       reconciler scores cost --table prices.csv --valid-for 24h --branch prices-today
       reconciler scores room --free cpu --free memory
     \b
-    Exit codes: 0 done, 1 it cannot be written, 2 no such table, cluster or column.
+    Exit codes: 0 success, 1 cannot write, 2 no such table, cluster or column.
     """
     from reconciler.cli.scores import run
 
@@ -522,8 +533,8 @@ def scores_command(
     shell_complete=complete.objects,
 )
 @cluster_selector_option
-@click.option("--all", "every", is_flag=True, help="Take all clusters of the kind.")
-@click.option("--overwrite", is_flag=True, help="Let a taint that is there get another value.")
+@click.option("--all", "every", is_flag=True, help="Select all clusters of the kind.")
+@click.option("--overwrite", is_flag=True, help="Allow changing the value of an existing taint.")
 @edit_options
 @click.pass_obj
 def taint_command(
@@ -536,12 +547,12 @@ def taint_command(
     overwrite: bool,
     to: EditOptions,
 ) -> int:
-    r"""Set taints of clusters, or with a minus behind them remove them, and say what would move.
+    r"""Set taints of clusters, or remove them with a trailing minus, and show what would move.
 
-    CLUSTER is kind/name, or as in kubectl a kind and names; -l or --all choose among those of a
-    kind, "cluster" being those of all APIs. The effects are those of its API, each of which means
-    something else: see docs/operations.md. Its file stays as it is otherwise: in the checkout,
-    uncommitted, or with --branch on a new branch. It takes effect once it is merged.
+    CLUSTER is kind/name or, as in kubectl, a kind and names; -l or --all select among those of a
+    kind, where "cluster" stands for all APIs. Effects differ between the APIs: see
+    docs/operations.md. Only the taints in the file are edited, in the checkout, uncommitted, or
+    with --branch on a new branch. The change takes effect once merged.
 
     \b
     Examples:
@@ -552,7 +563,7 @@ def taint_command(
       reconciler taint cluster member1 repair- --branch repaired
       reconciler taint cluster -l region=eu repair:NoSchedule --dry-run
     \b
-    Exit codes: 0 done, 1 it cannot be written, 2 no such cluster, effect or taint.
+    Exit codes: 0 success, 1 cannot write, 2 no such cluster, effect or taint.
     """
     from reconciler.cli.cordon import taint
 

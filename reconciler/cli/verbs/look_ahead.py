@@ -44,31 +44,31 @@ FORMATS = ("text", "json", "junit", "sarif", "github")
     metavar="FORMAT[=FILE]",
     multiple=True,
     type=OutputOption(FORMATS),
-    help=f"How to say what is wrong: {', '.join(FORMATS)}; may be given again  [default: text]",
+    help=f"Report format: {', '.join(FORMATS)} (repeatable)  [default: text]",
 )
 @click.option(
     "--fail-level",
     type=click.Choice(["error", "warning", "never"]),
     default="error",
     show_default=True,
-    help="What exit code 1 is for.",
+    help="Lowest severity that makes the exit code 1.",
 )
-@click.option("--strict", is_flag=True, help="As --fail-level warning.")
+@click.option("--strict", is_flag=True, help="Same as --fail-level=warning.")
 @click.option(
     "--references/--no-references",
     default=None,
-    help="Check what manifests say of one another in the whole folder  [default: without PATH]",
+    help="Check references between manifests of the whole folder  [default: without PATH]",
 )
 @click.option(
-    "--force-exclude", is_flag=True, help="Leave out a PATH that a check of the folder leaves out."
+    "--force-exclude", is_flag=True, help="Skip a PATH that a check of the whole folder would skip."
 )
 @click.option(
     "--rev",
     metavar="REV",
     shell_complete=complete.revisions,
-    help="Check the files of a commit  [default: those on disk, in a bare repository HEAD]",
+    help="Check the files of a commit  [default: files on disk, HEAD in a bare repository]",
 )
-@click.option("-v", "verbose", is_flag=True, help="Say of each file what was found in it.")
+@click.option("-v", "verbose", is_flag=True, help="List what was found in each file.")
 @layout_options
 @click.pass_obj
 def validate_command(
@@ -85,11 +85,11 @@ def validate_command(
     verbose: bool,
     layout: "RepositoryLayout",
 ) -> int:
-    r"""Check manifests: YAML, schema, and what the documents say of one another.
+    r"""Validate manifests: YAML, schema, and references between documents.
 
-    Without PATH the whole root is checked, with its reconciler.yaml. A PATH is a file, a folder,
-    a glob, or - for standard input; it is judged by itself. Git is not needed. The files are read
-    as they are on disk, committed or not, or with --rev as a commit has them.
+    Without PATH the whole root is checked, including reconciler.yaml. PATH is a file, a folder, a
+    glob, or - for standard input, and is checked in isolation. Git is not needed. Files are read
+    from disk, committed or not, or from a commit with --rev.
 
     \b
     Examples:
@@ -99,8 +99,8 @@ def validate_command(
       reconciler validate --rev HEAD~1
       kubectl get clusters -o yaml | reconciler validate -
     \b
-    Exit codes: 0 nothing at or above --fail-level, 1 something, or no manifest, 2 a PATH cannot be
-    read.
+    Exit codes: 0 nothing at or above --fail-level, 1 findings at that level, or no manifests, 2 a
+    PATH cannot be read.
     """
     from reconciler.cli.validate import run
 
@@ -123,24 +123,24 @@ def validate_command(
     "--base",
     metavar="REV",
     shell_complete=complete.revisions,
-    help="What is merged into  [default: --branch, else main, else origin/main]",
+    help="Revision to merge into  [default: --branch, else main, else origin/main]",
 )
 @click.option(
     "--branch",
     metavar="NAME",
     envvar="RECONCILER_BRANCH",
     shell_complete=complete.branches,
-    help="Branch that the daemon serves.",
+    help="Branch served by the daemon.",
 )
 @click.option(
     "--head",
     metavar="REV",
     shell_complete=complete.revisions,
-    help="What is merged  [default: the files of the checkout]",
+    help="Revision to merge  [default: the files of the checkout]",
 )
 @click.option("--worktree", is_flag=True, help="Merge the files of the checkout, committed or not.")
 @click.option(
-    "--now", metavar="MOMENT", type=Moment(), help="Decide as at this moment  [default: the clock]"
+    "--now", metavar="MOMENT", type=Moment(), help="Decide as of this time  [default: now]"
 )
 @output_option(
     "text",
@@ -148,13 +148,13 @@ def validate_command(
     "json",
     "html",
     "svg",
-    says="How to print it; markdown (or md) fits one comment on a pull request, html is one page, "
-    "svg draws the moves.",
+    says="Output format; markdown (or md) fits a pull-request comment, html is a single page, svg "
+    "a picture of the moves.",
 )
 @click.option(
     "--detailed-exitcode",
     is_flag=True,
-    help="Exit with 0 if nothing changes, 2 if something does, 1 on any error.",
+    help="Exit with 0 for no changes, 2 for changes, 1 for errors.",
 )
 @click.option(
     "--fail-on",
@@ -162,10 +162,10 @@ def validate_command(
     metavar="CONDITION",
     type=ForbiddenType(),
     multiple=True,
-    help="Exit with 3 if the plan has it: moves>N, unschedulable, removed, lazy; repeatable.",
+    help="Exit with 3 if the plan has moves>N, unschedulable, removed or lazy (repeatable).",
 )
 @click.option(
-    "--manifests", is_flag=True, help="Print how the manifests of each cluster change, too."
+    "--manifests", is_flag=True, help="Also show how the manifests of each cluster change."
 )
 @layout_options
 @click.pass_obj
@@ -184,10 +184,11 @@ def plan_command(
     manifests: bool,
     layout: "RepositoryLayout",
 ) -> int:
-    r"""Show what merging would move: from where to where, and why; no cluster is asked.
+    r"""Show what merging a change would move, from where to where, and why.
 
-    The base is the branch that the daemon serves; what is merged are the files of this checkout,
-    committed or not, or --head. The merge is tried aside, nothing in the repository changes.
+    The base is the branch served by the daemon; merged into it are the files of this checkout,
+    committed or not, or --head. The merge is simulated: neither the repository nor any cluster is
+    touched.
 
     \b
     Examples:
@@ -197,13 +198,13 @@ def plan_command(
       reconciler plan --fail-on 'moves>10' --fail-on removed
       reconciler plan --manifests                  what would change on each cluster?
     \b
-    With --fail-on a move is a replica that leaves one cluster for another, or an object without
-    replicas that does; what only starts, grows, shrinks or ends is none. An object that no
-    cluster can take is unschedulable, one that is on no cluster afterwards is removed. A policy
-    that is newly Lazy and places workloads that had no binding is lazy.
+    For --fail-on, a move is a replica, or an object without replicas, that leaves one cluster
+    for another; starting, growing, shrinking and stopping do not count. unschedulable is an
+    object that no cluster can take, removed one that is on no cluster afterwards, and lazy a
+    policy that becomes Lazy and places workloads that had no binding.
     \b
-    Exit codes: 0 told, 1 the branches cannot be merged or read, 2 wrong usage, 3 a condition of
-    --fail-on is met, whatever else; see --detailed-exitcode.
+    Exit codes: 0 success, 1 the branches cannot be merged or read, 2 usage error, 3 a condition
+    of --fail-on is met, which takes precedence; see --detailed-exitcode.
     """
     from reconciler.cli.plan import run
 
@@ -232,29 +233,29 @@ COUNT = click.IntRange(1, 2**31 - 1)
     "goals",
     multiple=True,
     type=click.Choice(GOALS),
-    help="What moves are to bring (repeatable)  [default: affinity, spread, room]",
+    help="Goal of the moves (repeatable)  [default: affinity, spread, room]",
 )
-@click.option("--max-moves", metavar="N", type=COUNT, help="Advise at most so many moves in all.")
+@click.option("--max-moves", metavar="N", type=COUNT, help="Maximum number of moves in total.")
 @click.option(
     "--min-gain",
     metavar="POINTS",
     type=COUNT,
     default=1,
     show_default=True,
-    help="Advise only what gains so much a move; 100 is a replica that is better off for good.",
+    help="Minimum gain per move; 100 is one replica permanently better placed.",
 )
 @click.option(
     "--score",
     metavar="NAME/SCORE",
-    help="Scores of clusters that count, such as `scores NAME` writes.",
+    help="Cluster scores to use, such as those written by `scores NAME`.",
 )
-@click.option("--lower-is-better", is_flag=True, help="The least of these scores is the best.")
+@click.option("--lower-is-better", is_flag=True, help="Lower scores are better.")
 @click.option(
-    "--batch", metavar="N", type=COUNT, help="Let the rebalancer move so many replicas a batch."
+    "--batch", metavar="N", type=COUNT, help="Replicas that the rebalancer moves per batch."
 )
 @click.option("--name", metavar="NAME", help="Name of the rebalancer  [default: advice]")
 @base_option
-@output_option("text", "yaml", "json", says="How to print it; yaml is the rebalancer alone.")
+@output_option("text", "yaml", "json", says="Output format; yaml prints only the rebalancer.")
 @delivery_options
 @layout_options
 @click.pass_obj
@@ -275,15 +276,15 @@ def advise_command(
     author: str | None,
     layout: "RepositoryLayout",
 ) -> int:
-    r"""Say which rebalances are worth it: what moves, and what that gains.
+    r"""Recommend worthwhile rebalances: what would move, and what is gained.
 
-    Of every object of all three APIs it is asked where a schedule afresh would put it. Goals:
-    affinity (back in an earlier affinity group), spread (over regions, zones, labels), room (more
-    is placed, or crowded clusters are left), score and cost (by the scores of clusters that --score
-    names). Most gain for fewest moves comes first. What is advised is then computed as a merge: the
-    passes move exactly that, for this commit.
+    Every object of all three APIs is scheduled from scratch to see where it would go. Goals:
+    affinity (return to an earlier affinity group), spread (over regions, zones, labels), room
+    (place more, or leave crowded clusters), score and cost (by the cluster scores of --score). The
+    highest gain for the fewest moves comes first. The result is then computed as a merge: for this
+    commit, passes move exactly what is shown.
 
-    Nothing moves by itself: --branch commits the rebalancer on a new branch, to be merged.
+    Nothing moves until merged: --branch commits the rebalancer to a new branch.
 
     \b
     Examples:
@@ -292,7 +293,7 @@ def advise_command(
       reconciler advise --goal cost --score prices/eur --min-gain 20
       reconciler advise --goal room --batch 5 -o yaml
     \b
-    Exit codes: 0 done, or nothing is worth it; 1 it cannot be written; 2 no such revision or score.
+    Exit codes: 0 success, or nothing to recommend; 1 cannot write; 2 no such revision or score.
     """
     from reconciler.cli.advise import run
 
@@ -320,66 +321,68 @@ def advise_command(
     shell_complete=complete.revisions,
     default="HEAD",
     show_default=True,
-    help="Begin here.",
+    help="Revision to start from.",
 )
 @click.option(
     "--fail",
     multiple=True,
     metavar="CLUSTER",
     shell_complete=complete.clusters,
-    help="It cannot be reached any more.",
+    help="The cluster becomes unreachable.",
 )
 @click.option(
     "--cordon",
     multiple=True,
     metavar="CLUSTER",
     shell_complete=complete.clusters,
-    help="It takes no new workload; one that is there may grow.",
+    help="The cluster takes no new workloads; existing ones may grow.",
 )
 @click.option(
     "--remove",
     multiple=True,
     metavar="CLUSTER",
     shell_complete=complete.clusters,
-    help="Its manifest is gone.",
+    help="The manifest of the cluster is removed.",
 )
 @click.option(
     "--add",
     multiple=True,
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="The objects of this file are there, instead of those of the same names.",
+    help="Add the objects of this file, replacing those of the same names.",
 )
-@click.option("--scale", multiple=True, metavar="KIND/NAME=N", help="It wants N replicas.")
+@click.option(
+    "--scale", multiple=True, metavar="KIND/NAME=N", help="Set the desired replicas of a workload."
+)
 @click.option(
     "--set",
     "assign",
     multiple=True,
     metavar="KIND/NAME:/POINTER=VALUE",
-    help="A field has another value: JSON, or else text; null removes it.",
+    help="Set a field to a value, JSON or else text; null removes it.",
 )
 @click.option(
     "--rebalance",
     multiple=True,
     metavar="OBJECT",
     shell_complete=complete.objects,
-    help="It is scheduled afresh.",
+    help="Schedule the object from scratch.",
 )
-@click.option("--fail-each", is_flag=True, help="Let each cluster fail by itself; rank them.")
-@workers_options
 @click.option(
-    "--now", metavar="MOMENT", type=Moment(), help="When it happens  [default: the clock]"
+    "--fail-each", is_flag=True, help="Simulate the failure of each cluster in turn, and rank them."
 )
+@workers_options
+@click.option("--now", metavar="MOMENT", type=Moment(), help="Time of the event  [default: now]")
 @click.option(
     "--after",
     metavar="SECONDS",
     type=click.IntRange(min=0, max=365 * 86400),
-    help="Decide so long after it happened  [default: 3600 if a cluster fails, else 0]",
+    help="Decide this long after the event  [default: 3600 if a cluster fails, else 0]",
 )
 @namespace_option
 @output_option("text", "markdown", "json", "html", "svg")
 @click.option(
-    "--detailed-exitcode", is_flag=True, help="Exit with 2 if something moves, 0 if nothing does."
+    "--detailed-exitcode", is_flag=True, help="Exit with 2 if anything moves, 0 if nothing does."
 )
 @layout_options
 @click.pass_obj
@@ -404,11 +407,11 @@ def simulate_command(
     detailed_exitcode: bool,
     layout: "RepositoryLayout",
 ) -> int:
-    r"""Show what would move if something happened; nothing is written anywhere.
+    r"""Show what hypothetical events would move, without writing anything.
 
-    Any revision can be asked. Options may be repeated and combined. One pass is decided --after
-    seconds past --now: a cluster that fails does so at --now, and tolerations run from there.
-    --after by itself shows what time alone moves.
+    Options may be repeated and combined, at any revision. The events happen at --now, where the
+    tolerations of failed clusters start to run, and one pass is decided --after seconds later.
+    --after alone shows what the passage of time moves.
 
     \b
     Examples:
@@ -448,7 +451,7 @@ def simulate_command(
 
 
 CARRIERS = click.option(
-    "--carriers", is_flag=True, help="Print the Works that carry the manifests, with them."
+    "--carriers", is_flag=True, help="Also print the Works that carry the manifests."
 )
 
 
@@ -459,10 +462,10 @@ CARRIERS = click.option(
 def render_command(
     directory: Path, /, *, asked: "AskedObject", cluster: str | None, carriers: bool
 ) -> int:
-    r"""Print what an object comes to on its clusters, or on one: replicas, overrides and all.
+    r"""Print the manifests rendered for each cluster, with replicas and overrides applied.
 
-    It is what delivery writes, whether anything is delivered or not. The decision is the one that
-    stands at the revision; values of Secrets are hidden. -o json prints a List, as kubectl does.
+    The output is what delivery writes, whether delivery is configured or not. The decision is that
+    of the revision; values of Secrets are hidden. -o json prints a List, as kubectl does.
 
     \b
     Examples:
@@ -470,8 +473,8 @@ def render_command(
       reconciler render deployment/shop member1 | kubectl diff -f -
       reconciler render crp/tools --carriers -o json
     \b
-    Exit codes: 0 told, 1 something cannot be rendered, or nothing is placed, 2 no such object,
-    cluster or revision.
+    Exit codes: 0 success, 1 rendering failed, or nothing is placed, 2 no such object, cluster or
+    revision.
     """
     from reconciler.cli.render import run
 

@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 @service_options
 @key_options
 @click.option(
-    "--now", metavar="MOMENT", type=Moment(), help="Decide as at this moment  [default: the clock]"
+    "--now", metavar="MOMENT", type=Moment(), help="Decide as of this time  [default: now]"
 )
-@click.option("--dry-run", is_flag=True, help="Decide and print, commit nothing.")
+@click.option("--dry-run", is_flag=True, help="Print decisions without committing.")
 @click.option(
     "--no-push",
     is_flag=True,
-    help="With --remote: commit in the mirror only, and print the commit. A checkout never pushes.",
+    help="With --remote: commit to the mirror only, and print the commit. A checkout never pushes.",
 )
-@click.option("-v", "verbose", is_flag=True, help="Print every decision and file, however many.")
+@click.option("-v", "verbose", is_flag=True, help="Print every decision and file, without a limit.")
 @click.pass_obj
 def reconcile_command(
     directory: Path,
@@ -45,7 +45,7 @@ def reconcile_command(
     no_push: bool,
     verbose: bool,
 ) -> int:
-    r"""Run one pass: read the branch, decide, commit, move the branch.
+    r"""Run one pass: read the branch, decide, and commit to it.
 
     \b
     Examples:
@@ -74,7 +74,7 @@ def reconcile_command(
     type=click.Path(path_type=Path),
     is_eager=True,
     callback=take_settings,
-    help="YAML with any of these options, such as poll-seconds: 60; read again when it changes.",
+    help="YAML file with any of these options, such as poll-seconds: 60; reloaded on change.",
 )
 @service_options
 @key_options
@@ -83,7 +83,7 @@ def reconcile_command(
     "--poll-seconds",
     type=click.FloatRange(min=0.1),
     envvar="RECONCILER_POLL_SECONDS",
-    help="Look at least this often  [default: 5 for a checkout, 60 for a remote]",
+    help="Poll at least this often  [default: 5 for a checkout, 60 for a remote]",
 )
 @click.option(
     "--log-format",
@@ -91,7 +91,7 @@ def reconcile_command(
     default="auto",
     show_default=True,
     envvar="RECONCILER_LOG_FORMAT",
-    help="How to log; auto is text on a terminal and json elsewhere.",
+    help="Log format; auto is text on a terminal and json elsewhere.",
 )
 @operation_options
 @pass_renewal
@@ -109,7 +109,7 @@ def run_command(
     log_format: str,
     renewal: "Renewal",
 ) -> int:
-    r"""Serve a branch: a pass whenever it moves or a moment comes, until SIGTERM, SIGHUP or Ctrl-C.
+    r"""Run a pass whenever the branch moves or a timer expires, until SIGTERM, SIGHUP or Ctrl-C.
 
     \b
     Examples:
@@ -141,7 +141,7 @@ def run_command(
     envvar="RECONCILER_LISTEN",
     default="8080",
     show_default=True,
-    help="Where; a port alone is on 127.0.0.1, any other takes a token or a trusted proxy.",
+    help="Address; a port alone means 127.0.0.1, others require a token or a trusted proxy.",
 )
 @page_options
 @read_branch_option
@@ -156,10 +156,10 @@ def serve_command(
     branch: str | None,
     layout: "RepositoryLayout",
 ) -> int:
-    r"""Serve the page of a branch until Ctrl-C: where everything runs, what moved, why, what comes.
+    r"""Serve a read-only page of a branch: placements, past and upcoming moves, and their reasons.
 
-    It only reads, and follows the branch as somebody else's passes move it. `reconciler run
-    --listen` has the same page.
+    It follows the branch as passes run elsewhere update it, until Ctrl-C. `reconciler run --listen`
+    serves the same page.
 
     \b
     Examples:
@@ -169,7 +169,7 @@ def serve_command(
       reconciler serve --listen 0.0.0.0:9000 --page-user-header X-Forwarded-User \\
         --page-trusted-proxy 10.1.0.0/24
     \b
-    Exit codes: 0 stopped, 1 it cannot listen, 2 no such branch, an address without token or proxy.
+    Exit codes: 0 stopped, 1 cannot listen, 2 no such branch, or an address without token or proxy.
     """
     from reconciler.cli.serve import run
 

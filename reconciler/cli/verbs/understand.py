@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 )
 @click.pass_obj
 def why_command(directory: Path, asked: AskedObject, *, cluster: str | None) -> int:
-    r"""Explain why an object is on its clusters, and why it is not on the others.
+    r"""Explain why an object runs on its clusters, and why not on the others.
 
-    OBJECT is kind/name, or kind name; a workload stands for its binding. The pass that decided is
-    computed again and explained; what scheduling would say otherwise today is told below. With
-    CLUSTER only that cluster is explained.
+    OBJECT is kind/name, or kind name; a workload stands for its binding. The pass that made the
+    decision is recomputed and explained, followed by what scheduling would decide differently
+    today. With CLUSTER, only that cluster is explained.
 
     \b
     Examples:
@@ -44,7 +44,7 @@ def why_command(directory: Path, asked: AskedObject, *, cluster: str | None) -> 
       reconciler why deployment/shop member1
       reconciler why placement/reports --at v1.4 -o json
     \b
-    Exit codes: 0 told, 1 nothing is decided about it, 2 no such kind, revision or cluster.
+    Exit codes: 0 success, 1 no decision found, 2 no such kind, revision or cluster.
     """
     from reconciler.cli.why import run
 
@@ -59,14 +59,14 @@ def why_command(directory: Path, asked: AskedObject, *, cluster: str | None) -> 
     type=click.IntRange(min=0),
     default=20,
     show_default=True,
-    help="How many at most; 0 shows all.",
+    help="Maximum number of decisions, newest first (0 for no limit).",
 )
 @click.pass_obj
 def history_command(directory: Path, /, *, asked: AskedObject, limit: int) -> int:
-    r"""Print what was decided about an object, the newest first, and whose commit caused it.
+    r"""Show the decisions on an object, newest first, and the commits that caused them.
 
-    OBJECT is kind/name; a workload stands for its binding. Every decision is computed again from
-    its inputs. Where time alone was the cause, such as a toleration that ended, it says so.
+    OBJECT is kind/name; a workload stands for its binding. Every decision is recomputed from its
+    inputs. If only time was the cause, such as an expired toleration, the output says so.
 
     \b
     Examples:
@@ -83,7 +83,7 @@ def history_command(directory: Path, /, *, asked: AskedObject, limit: int) -> in
 @about_object("text", "json")
 @click.pass_obj
 def blame_command(directory: Path, /, *, asked: AskedObject) -> int:
-    r"""Print for each cluster of an object since when it is there, and whose commit put it there.
+    r"""Show for each cluster since when an object runs there, and which commit put it there.
 
     OBJECT is kind/name; a workload stands for its binding.
 
@@ -99,13 +99,13 @@ def blame_command(directory: Path, /, *, asked: AskedObject) -> int:
 
 @click.command(name="verify")
 @click.argument("span", metavar="[RANGE]", shell_complete=complete.revisions, required=False)
-@output_option("text", "json", says="How to print what was found.")
-@click.option("-v", "verbose", is_flag=True, help="Show each proven commit, too.")
-@click.option("--afresh", is_flag=True, help="Prove what was proven before, too.")
+@output_option("text", "json", says="Output format.")
+@click.option("-v", "verbose", is_flag=True, help="Also list each verified commit.")
+@click.option("--afresh", is_flag=True, help="Verify again what was verified before.")
 @click.option(
     "--branch",
     metavar="NAME",
-    help="The branch that RANGE is of: what was signed for another one is a finding.",
+    help="Branch of RANGE: commits signed for a different branch are reported.",
 )
 @signature_options
 @workers_options
@@ -124,11 +124,11 @@ def verify_command(
     workers: "AskedWorkers",
     layout: "RepositoryLayout",
 ) -> int:
-    r"""Prove a history: compute each decision again from its inputs, compare byte for byte.
+    r"""Verify a history: recompute each decision from its inputs and compare byte for byte.
 
-    RANGE is a revision (its whole history) or A..B; without one it is the history of HEAD.
-    Commits that people made are proven, too: they must leave the outputs alone. What was proven
-    before by the same version is not proven again, so a long proof may be interrupted.
+    RANGE is a revision (its whole history) or A..B; the default is the history of HEAD. Human
+    commits are verified, too: they must not change the outputs. What the same version has already
+    verified is skipped, so a long run may be interrupted and continued.
 
     \b
     Examples:
@@ -138,7 +138,7 @@ def verify_command(
       reconciler verify v1.4..main --branch main --signatures --allowed-signers keys
       reconciler verify --executor dask://127.0.0.1:8786
     \b
-    Exit codes: 0 all proven, 1 something is not as it must be, 2 no such RANGE.
+    Exit codes: 0 everything verified, 1 verification failed, 2 no such RANGE.
     """
     from reconciler.cli.verify import run
 
@@ -161,7 +161,7 @@ def verify_command(
     "output",
     metavar="FILE.html|svg",
     required=True,
-    help="The file to write, - for standard output; svg draws the moves there, of --plan or of "
+    help="Output file, - for standard output; svg prints a picture of the moves of --plan or of "
     "the last pass.",
 )
 @click.option(
@@ -170,23 +170,24 @@ def verify_command(
     default="HEAD",
     show_default=True,
     shell_complete=complete.revisions,
-    help="As at a revision.",
+    help="Report the state at this revision.",
 )
 @click.option(
     "--plan",
     "branch",
     metavar="BRANCH",
     shell_complete=complete.branches,
-    help="Begin with what merging this branch would move.",
+    help="Start with what merging this branch would move.",
 )
 @layout_options
 @click.pass_obj
 def report_command(
     directory: Path, /, *, output: str, rev: str, branch: str | None, layout: "RepositoryLayout"
 ) -> int:
-    r"""Write the views of `serve` as one file: it can be sent along, and read offline.
+    r"""Write the views of `serve` to a single file, for offline reading and sharing.
 
-    It loads nothing from anywhere, and says so to the browser; its one script moves the slider.
+    The file loads nothing from elsewhere, and its content security policy forbids it; its only
+    script moves the slider.
 
     \b
     Examples:
@@ -195,7 +196,7 @@ def report_command(
       reconciler report -o review.html --plan feature
       reconciler report -o svg --plan feature > moves.svg
     \b
-    Exit codes: 0 written, 1 the file cannot be written, 2 no such revision.
+    Exit codes: 0 success, 1 the file cannot be written, 2 no such revision.
     """
     from reconciler.cli.report import run
 

@@ -67,7 +67,7 @@ def branch_off(
         UsageError: The name is not fit, or taken.
         GitError: Git failed.
     """
-    taken = UsageError(f'there is a branch "{branch}" already; name a new one')
+    taken = UsageError(f'branch "{branch}" already exists; give a new name')
     if repository.find(check_branch(branch)) is not None:
         raise taken
     changes = [

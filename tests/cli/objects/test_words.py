@@ -57,7 +57,7 @@ def test_several_targets_may_share_their_kind(fleet: Checkout, capsys: Capsys) -
 
 def test_a_word_too_many_is_said(fleet: Checkout, capsys: Capsys) -> None:
     """Rather than passed over."""
-    expected = 'reconciler: "frontend" is one word too many; name one object\n'
+    expected = 'reconciler: "frontend" is unexpected; name only one object\n'
 
     assert (2, "", expected) == answer(fleet, capsys, "history", "deploy", "shop", "frontend")
 

@@ -63,7 +63,7 @@ def test_a_webhook_needs_a_listener(
     monkeypatch.setenv("RECONCILER_WEBHOOK_SECRET", SECRET)
 
     assert 2 == run(["-C", str(fleet.folder), "run"])
-    assert "a webhook secret goes with --listen" in capsys.readouterr().err
+    assert "a webhook secret requires --listen" in capsys.readouterr().err
 
 
 def test_a_hook_is_as_good_as_a_poll(tmp_path: Path) -> None:

@@ -241,9 +241,9 @@ def edit_outputs(fleet: Checkout, branch: str) -> str:
     [
         (["--signing-key", "{folder}/none"], "cannot be read: No such file or directory"),
         (["--signing-key", "-x", "--signing-format", "gpg"], "must be the id, fingerprint"),
-        (["--trust-from", "a" * 40], "--trust-from goes with --allowed-signers"),
-        (["--allowed-signers", "{folder}/allowed_signers"], "go with --signing-key"),
-        (["--allowed-keyring", "{folder}/none"], "must be a folder of gpg, and is none"),
+        (["--trust-from", "a" * 40], "--trust-from requires --allowed-signers"),
+        (["--allowed-signers", "{folder}/allowed_signers"], "require --signing-key"),
+        (["--allowed-keyring", "{folder}/none"], "must be a gpg home, and is not"),
         (
             ["--allowed-signers", "{folder}/allowed_signers", "--trust-from", "main"],
             "--trust-from must be the full id of a commit, not 'main'",

@@ -168,7 +168,9 @@ def test_fields_select(web: Checkout, capsys: Capsys, selector: str, expected: l
         pytest.param(["deploy", "status.phase=x"], "must be about metadata.name or", id="field"),
         pytest.param(["deploy", "metadata.name"], "such as metadata.name=shop", id="no-value"),
         pytest.param(["deploy", ""], "such as metadata.name=shop", id="nothing"),
-        pytest.param(["deploy/c1", "metadata.name=c1"], "name none beside it", id="named-too"),
+        pytest.param(
+            ["deploy/c1", "metadata.name=c1"], "do not name objects as well", id="named-too"
+        ),
     ],
 )
 def test_what_is_no_field_selector_is_refused(
@@ -193,7 +195,7 @@ def test_labels_do_not_select_among_names(web: Checkout, capsys: Capsys) -> None
     """One of the two was meant."""
     code, _, err = answer(web, capsys, "get", "deploy", "c1", "-l", "tier=db")
 
-    assert (2, True) == (code, "name none beside it" in err)
+    assert (2, True) == (code, "do not name objects as well" in err)
 
 
 def test_labels_that_nothing_has_are_said(web: Checkout, capsys: Capsys) -> None:
@@ -375,7 +377,7 @@ def test_a_template_does_not_show_secrets(tmp_path: Path, capsys: Capsys) -> Non
         pytest.param(["deploy", "-o", "jsonpath={.a"], "a brace that stands alone", id="brace"),
         pytest.param(["deploy", "-o", "custom-columns=a"], "must be TITLE:PATH", id="columns"),
         pytest.param(["deploy", "-o", "json-path=x"], "is not one of 'table'", id="unknown"),
-        pytest.param(["-o", "jsonpath={.a}"], "is about objects; name a KIND", id="no-kind"),
+        pytest.param(["-o", "jsonpath={.a}"], "prints objects; give a KIND", id="no-kind"),
         pytest.param(["deploy", "-w", "-o", "jsonpath={.a}"], "leave the template out", id="watch"),
     ],
 )

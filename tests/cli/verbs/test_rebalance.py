@@ -87,7 +87,7 @@ def test_a_branch_gets_it_and_the_checkout_nothing(tmp_path: Path, capsys: Capsy
     )
     assert "committed on the new branch move" in err
     code, _, err = answer(fleet, capsys, "rebalance", "deploy/shop", "--branch", "move")
-    assert (2, True) == (code, 'there is a branch "move" already' in err)
+    assert (2, True) == (code, 'branch "move" already exists' in err)
 
 
 @pytest.mark.parametrize(

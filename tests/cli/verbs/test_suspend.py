@@ -182,7 +182,7 @@ def test_an_uncommitted_object_can_be_suspended(fleet: Checkout, capsys: Capsys)
         pytest.param(["cluster/member1"], "cannot be suspended", id="cluster"),
         pytest.param(["gizmo/x"], "there is no kind", id="kind"),
         pytest.param(["shop"], "must be KIND/NAME", id="no-kind"),
-        pytest.param(["pp/shop", "--branch", "main"], 'a branch "main" already', id="branch"),
+        pytest.param(["pp/shop", "--branch", "main"], 'branch "main" already exists', id="branch"),
     ],
 )
 @pytest.mark.parametrize("verb", ["suspend", "resume"])
@@ -204,7 +204,7 @@ def test_a_faulty_file_is_not_edited(fleet: Checkout, capsys: Capsys) -> None:
 
     code, _, err = answer(fleet, capsys, "suspend", "pp/shop", "--branch", "hold")
 
-    assert (2, True) == (code, "policies/shop.yaml is faulty" in err)
+    assert (2, True) == (code, "policies/shop.yaml has faults" in err)
 
 
 def test_colour_is_for_terminals_only(fleet: Checkout, capsys: Capsys) -> None:

@@ -228,7 +228,7 @@ def test_proposals_need_a_forge(tmp_path: Path, capsys: pytest.CaptureFixture[st
     fleet = new_checkout(tmp_path / "fleet", FILES)
 
     assert 2 == run(["-C", str(fleet.folder), "run", "--propose"])
-    assert "--propose goes with --report github, gitlab or gitea" in capsys.readouterr().err
+    assert "--propose requires --report github, gitlab or gitea" in capsys.readouterr().err
 
 
 def test_the_daemon_proposes_by_its_options(tmp_path: Path) -> None:

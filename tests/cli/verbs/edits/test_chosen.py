@@ -94,7 +94,9 @@ def test_uncordon_takes_back_what_labels_choose(fleet: Checkout, capsys: Capsys)
     [
         pytest.param("taint pp --all a:NoSchedule", "has no taints", id="no-cluster"),
         pytest.param(
-            "taint cluster --all -l a=b c:NoSchedule", "--all means all", id="all-and-some"
+            "taint cluster --all -l a=b c:NoSchedule",
+            "--all selects all objects",
+            id="all-and-some",
         ),
         pytest.param("taint member1 --all c:NoSchedule", "no kind", id="a-name-for-a-kind"),
         pytest.param("label deploy tier=gold", "with -l or --all", id="a-kind-alone"),

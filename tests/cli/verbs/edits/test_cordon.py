@@ -149,7 +149,7 @@ def test_uncordon_leaves_other_taints(fleet: Checkout, capsys: Capsys) -> None:
         pytest.param(["-l", "tier=none"], "no cluster with tier=none", id="none-has-the-labels"),
         pytest.param(["mebmer1"], "there is no cluster", id="unknown"),
         pytest.param(["pp/shop"], "a PropagationPolicy has no taints", id="policy"),
-        pytest.param(["member1", "--branch", "main"], 'a branch "main" already', id="branch"),
+        pytest.param(["member1", "--branch", "main"], 'branch "main" already exists', id="branch"),
     ],
 )
 def test_mistakes_are_told(

@@ -151,7 +151,9 @@ def test_a_repository_without_a_commit_can_be_edited(tmp_path: Path, capsys: Cap
         pytest.param(["--replicas=3"], "Missing argument 'OBJECT...|KIND'", id="what"),
         pytest.param(["deploy", "--replicas=3"], "with -l or --all", id="which"),
         pytest.param(["deploy", "-l", "a=b", "--replicas=3"], "no deploy with a=b", id="none"),
-        pytest.param(["deploy/a", "--all", "--replicas=3"], "name none beside it", id="both"),
+        pytest.param(
+            ["deploy/a", "--all", "--replicas=3"], "do not name objects as well", id="both"
+        ),
         pytest.param(["rb", "--all", "--replicas=3"], "no rb in namespace", id="written-by-passes"),
         pytest.param(["deployment/shop", "--replicas=-1"], "not in the range", id="negative"),
         pytest.param(["deployment/shpo", "--replicas=3"], "near it: shop", id="unknown"),
