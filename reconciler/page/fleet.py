@@ -176,7 +176,7 @@ COLUMNS: Mapping[str, SortColumn[Usage]] = {
     "health": SortColumn(title="health", order=lambda one: (one.ready, one.leaving)),
     "objects": SortColumn(title="objects", order=lambda one: one.objects, is_number=True),
     "replicas": SortColumn(title="replicas", order=lambda one: one.replicas, is_number=True),
-    "taken": SortColumn(title="taken", order=lambda one: percent_of([one]) or 0, is_number=True),
+    "taken": SortColumn(title="used", order=lambda one: percent_of([one]) or 0, is_number=True),
     "taints": SortColumn(title="taints", order=lambda one: len(one.taints), is_number=True),
 }
 

@@ -104,7 +104,7 @@ TITLES = {
     "objects": "Objects",
     "matrix": "Matrix",
     "timeline": "Timeline",
-    "coming": "Coming",
+    "coming": "Upcoming",
     "rebalancers": "Rebalancers",
     "faults": "Faults",
     "plan": "Plan",

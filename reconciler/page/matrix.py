@@ -321,7 +321,7 @@ def _heat_cell(usage: Usage, links: Links, leaving: Mapping[str, int], most: int
     told = [one.word for one in cluster_states(usage)]
     told += [] if percent is None else [f"{percent} % taken"]
     told += [f"{usage.objects} objects", f"{usage.replicas} replicas"]
-    told += [f"{leaving[name]} leave it"] if leaving.get(name) else []
+    told += [f"{leaving[name]} leaving"] if leaving.get(name) else []
     told += [f"{len(usage.taints)} taints"] if usage.taints else []
     mark = "!" if look == "ill" else "-" if leaving.get(name) else ""
     return HeatCell(

@@ -205,7 +205,7 @@ HEALTH = {
     Report.NONE: State("no report yet", Tone.PLAIN),
 }
 """What a cluster says of its copy, as a state."""
-PICKED, PASSED, AWAY = "chosen", "passed", "turned away"
+PICKED, PASSED, AWAY = "chosen", "passed", "filtered out"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -414,7 +414,7 @@ def history_line(event: Event) -> HistoryLine:
 
 
 def _ordered(answers: Iterable[ClusterAnswer]) -> list[ClusterAnswer]:
-    """Return clusters as people look for them: chosen, then passed, then turned away."""
+    """Return clusters as people look for them: chosen, then passed, then filtered out."""
     return sorted(
         answers, key=lambda one: (not one.picked, bool(one.verdicts), one.rank or 0, one.cluster)
     )
@@ -426,9 +426,7 @@ def _cluster(answer: ClusterAnswer) -> ClusterLine:
     word = PICKED if answer.picked else AWAY if answer.verdicts else PASSED
     down = [f"it {answer.down}"] if answer.down else []
     why = [
-        f"{against(one)}; to be eligible it would have to {one.remedy}"
-        if one.remedy
-        else against(one)
+        f"{against(one)}; to qualify, it would have to {one.remedy}" if one.remedy else against(one)
         for one in answer.verdicts
     ]
     score = "" if answer.total is None else str(answer.total)

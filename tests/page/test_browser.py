@@ -63,7 +63,7 @@ def test_why_it_left_a_cluster_is_two_clicks_away(page: ServedPage, person: Brow
 def test_what_comes_next_and_when_is_one_click_away(page: ServedPage, person: Browser) -> None:
     """What happens by itself, in the order of time."""
     person.open(page.address)
-    person.click("link", "Coming")
+    person.click("link", "Upcoming")
 
     assert (
         "default/frontend: now member1(4), member2(2); member1 is not ready and tolerated until "
@@ -216,7 +216,7 @@ def test_of_many_objects_the_rest_comes_by_itself(tmp_path: Path, person: Browse
 
     assert ("data-then" in shown, "Why, for each cluster" in shown) == (True, False)
     assert "Why, for each cluster" in told
-    assert "asked next" not in told
+    assert "loaded next" not in told
 
 
 def test_hostile_names_stay_text(tmp_path: Path, person: Browser) -> None:

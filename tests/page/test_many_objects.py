@@ -75,7 +75,7 @@ def test_of_many_objects_each_is_told_at_once_without_why(tmp_path: Path) -> Non
     assert "<h2>What moved it</h2>" in shown.html
     assert "Why, for each cluster" not in shown.html
     [rest] = re.findall(r'data-then="([^"]+)"', shown.html)
-    assert f'<a href="{rest}">asked next</a>' in shown.html
+    assert f'<a href="{rest}">loaded next</a>' in shown.html
     assert {**SHOP, "full": "1"} == dict(parse_qsl(urlsplit(unescape(rest)).query))
 
 
@@ -163,7 +163,7 @@ def test_what_comes_of_a_rebalancer_stands_in_its_line(
     shown = asked(tmp_path, "rebalancers", more=KEPT, most=most)
 
     assert f"<td>{cell}" in shown.html
-    assert ("<h2>Coming</h2>" in shown.html, "Next runs" in shown.html) == (True, False)
+    assert ("<h2>Upcoming</h2>" in shown.html, "Next runs" in shown.html) == (True, False)
 
 
 @pytest.mark.parametrize("view", ["fleet", "matrix", "timeline", "faults", "rebalancers"])

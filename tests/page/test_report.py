@@ -67,7 +67,7 @@ def test_a_revision_is_told_as_it_was(fleet: Checkout) -> None:
     now, then = report(fleet), report(fleet, "--rev", "HEAD~2")
 
     assert ("1 not ready" in now, "1 not ready" in then) == (True, False)
-    assert "Nothing comes by itself" in then
+    assert "No scheduled changes" in then
 
 
 def test_a_plan_comes_first(tmp_path: Path) -> None:

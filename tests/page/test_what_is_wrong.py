@@ -108,7 +108,7 @@ def test_a_cluster_says_what_is_taken_and_by_whom(page: ServedPage) -> None:
     shown = page.get("/cluster?name=a").text
 
     assert "200 % cpu" in shown
-    assert "1 more than there is" in shown
+    assert "over by 1" in shown
     assert ["deployment/web"] == rows(shown)
 
 

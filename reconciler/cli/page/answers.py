@@ -300,7 +300,9 @@ class PageAnswers:
     def _coming(self, views: PageViews, problem: str) -> AnsweredView:
         """Return what the next passes do."""
         found = views.coming(problem)
-        return AnsweredView("Coming", [PagePart("coming", "coming.html", found)], bool(found.note))
+        return AnsweredView(
+            "Upcoming", [PagePart("coming", "coming.html", found)], bool(found.note)
+        )
 
     def _rebalancers(self, views: PageViews, problem: str) -> AnsweredView:
         """Return every rebalancer, and what comes of them."""

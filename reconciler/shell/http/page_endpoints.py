@@ -276,7 +276,9 @@ class PageEndpoints:
         try:
             reply = await asyncio.wait_for(asyncio.shield(task), self.answer_seconds)
         except TimeoutError:
-            return _notice(202, "Being computed", "the answer comes here by itself", again=True)
+            return _notice(
+                202, "Being computed", "this page updates when the result is ready", again=True
+            )
         except PageBusy as busy:
             self._asked.pop(question, None)
             return _notice(503, "Busy", str(busy), again=True)
