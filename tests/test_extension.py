@@ -142,7 +142,7 @@ def test_a_registered_filter_turns_clusters_away(
     assert re.search(r"^ *b\b", plan, re.MULTILINE)
     assert " is on b" in why.splitlines()[0]
     assert "Toy: cluster(s) are closed" in why
-    assert "to be eligible: lose the label closed" in why
+    assert "to qualify: lose the label closed" in why
     assert re.search(rf"^ *{api.last}\b", simulated, re.MULTILINE)
 
 

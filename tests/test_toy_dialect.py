@@ -64,7 +64,7 @@ def test_why_has_the_verdicts_of_the_filters(harbor: Harbor) -> None:
 
     assert "default/ferry is on a, b\n  asked    2 sites\n" in told
     assert re.search(r"^c +passes #3 ", told, re.MULTILINE)
-    assert "Why not d:\n  Labels: it has other labels\n    to be eligible: have" in told
+    assert "Why not d:\n  Labels: it has other labels\n    to qualify: have" in told
 
 
 def test_plan_tells_what_a_merge_would_place(harbor: Harbor) -> None:
@@ -153,7 +153,7 @@ def test_history_has_the_cause_of_each_move(harbor: Harbor) -> None:
 
 def test_verify_proves_every_pass(harbor: Harbor) -> None:
     """Computed again, they are equal byte for byte."""
-    assert "3 of 3 decision commits proven, 4 by people\n" == harbor.ask("verify")
+    assert "3 of 3 decision commits verified, 4 human commits\n" == harbor.ask("verify")
 
 
 def test_a_rebalancer_reaches_a_berth(harbor: Harbor) -> None:

@@ -157,16 +157,16 @@ def _swapped(
 def _shift(before: ClusterAnswer | None, after: ClusterAnswer | None, *, swapped: bool) -> str:
     """Return what is otherwise about one cluster, `""` if nothing is."""
     if after is None:
-        return "is gone"
+        return "was removed"
     reasons = "; ".join(filter(None, (_down(after), *map(against, after.verdicts))))
     if before is not None and not before.verdicts and not after.verdicts:
         return _otherwise(before, after, swapped=swapped)
     if before is None:
-        return f"is new, and is turned away: {reasons}" if reasons else "is new, and would pass"
+        return f"is new, and is filtered out: {reasons}" if reasons else "is new, and would pass"
     if before.verdicts and not after.verdicts:
         return "would pass today"
     if after.verdicts and not before.verdicts:
-        return f"would be turned away today: {reasons}"
+        return f"would be filtered out today: {reasons}"
     return ""
 
 

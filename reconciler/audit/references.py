@@ -49,7 +49,7 @@ def unreadable_amounts(known: Known) -> Iterator[Dangling]:
             pod = at(manifest.body, *path)
             for name in LISTS if pod else ():
                 for pointer, value in _amounts(pod.get(name), f"/{'/'.join(path)}/{name}"):
-                    message = f"{shown(value)} is no amount, so the workload counts without it"
+                    message = f"{shown(value)} is not a valid quantity; the request is ignored"
                     yield Dangling(key, pointer, "workload-amount", message, EXPECTED)
 
 

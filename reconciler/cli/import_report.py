@@ -59,7 +59,7 @@ def print_text(
             click.echo(printable(f"skipped {count} {kind}: {why}"))
     if noise:
         listed = ", ".join(f"{count} {kind}" for kind, count in sorted(noise.items()))
-        click.echo(printable(f"left out what a control plane has for itself: {listed}"))
+        click.echo(printable(f"skipped internal objects of the control plane: {listed}"))
     counts = Counter(one.became for one in objects)
     click.echo(", ".join(f"{counts[one]} {one}" for one in Became if counts[one]) or "0 objects")
     if adoption is not None:
@@ -77,7 +77,7 @@ def _print_adoption(adoption: "Adoption") -> None:
     for (kind, why), count in list(reasons.items())[:MOST_LISTED]:
         click.echo(printable(f"left {count} {kind}: {why}"))
     click.echo(
-        f"the first pass moves {len(adoption.moves)}, and places {len(adoption.new)} anew; "
+        f"the first pass moves {len(adoption.moves)} and places {len(adoption.new)} new ones; "
         f"{len(adoption.coming)} more move within the hour"
     )
     for move in (*adoption.moves, *adoption.new)[:MOST_LISTED]:
@@ -88,15 +88,17 @@ def _print_adoption(adoption: "Adoption") -> None:
         at = format_moment(coming.at)
         click.echo(f"  {printable(f'{coming.subject} at {at}: {shift}: {coming.why}')}")
     if adoption.otherwise:
-        click.echo(f"{len(adoption.otherwise)} would be placed otherwise if they were new:")
+        click.echo(
+            f"{len(adoption.otherwise)} would be placed differently if scheduled from scratch:"
+        )
     for one in adoption.otherwise[:MOST_LISTED]:
-        shift = f"{placed_text(one.live)}, afresh {placed_text(one.afresh)}"
+        shift = f"{placed_text(one.live)}, from scratch {placed_text(one.afresh)}"
         click.echo(f"  {printable(f'{one.subject}: {shift}')}")
         for name, why in one.why.items():
             click.echo(f"    {printable(f'{name}: {why}')}")
     more = len(adoption.otherwise) - MOST_LISTED
     if more > 0:
-        click.echo(f"  and {more} more; -o json has them all")
+        click.echo(f"  and {more} more; -o json lists all")
 
 
 def import_json(
@@ -233,7 +235,7 @@ def _on_host(options: ImportOptions, world: "World") -> "Sequence[LiveObject]":
     return read_export(kubectl.get(DEPLOYMENTS), name, world.known, world.known.scopes)
 
 
-NOTHING_FOUND = "there is nothing of a hub in it"
+NOTHING_FOUND = "no objects of a hub were found"
 
 
 def print_check(checks: "Sequence[SwitchCheck]", export: Export, *, output: str) -> None:
@@ -261,7 +263,8 @@ def _print_moved(moved: "Sequence[MovedOnHub]") -> None:
     """Print what the hub has otherwise than our state, and what we would have."""
     if not moved:
         return
-    click.echo(f"{len(moved)} are otherwise on the hub:")
+    verb = "differs" if len(moved) == 1 else "differ"
+    click.echo(f"{len(moved)} {verb} on the hub:")
     for one in moved[:MOST_LISTED]:
         scope = f"{one.key.namespace}/" if one.key.namespace else ""
         places = ", ".join(
@@ -270,7 +273,7 @@ def _print_moved(moved: "Sequence[MovedOnHub]") -> None:
         )
         click.echo(f"  {printable(f'{scope}{one.key.name}: {places}')}")
     if len(moved) > MOST_LISTED:
-        click.echo(f"  and {len(moved) - MOST_LISTED} more; -o json has them all")
+        click.echo(f"  and {len(moved) - MOST_LISTED} more; -o json lists all")
 
 
 def _check_json(checks: "Sequence[SwitchCheck]", export: Export) -> Mapping[str, object]:

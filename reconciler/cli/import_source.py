@@ -139,15 +139,15 @@ IMPORT_OPTIONS: tuple[Option, ...] = (
         "--cluster",
         metavar="NAME",
         default="",
-        help="The input is an export of this member cluster: nodes and pods become its capacity, the"
-        " status of workloads becomes feedback.",
+        help="The input is an export of this member cluster: nodes and pods become its capacity, the "
+        "status of workloads becomes feedback.",
     ),
     click.option(
         "--workloads",
         metavar="TYPE,...",
         multiple=True,
-        help="Also import workloads of these types, such as deployments,services; propagated imports"
-        " the kinds named by policies, placements and decisions, with their Namespaces and "
+        help="Also import workloads of these types, such as deployments,services; propagated "
+        "imports the kinds named by policies, placements and decisions, with their Namespaces and "
         "PriorityClasses; all imports all, with --context kubectl's category all.  [default: "
         "propagated with --adopt, else none]",
     ),
@@ -183,8 +183,8 @@ IMPORT_OPTIONS: tuple[Option, ...] = (
         "--remote",
         metavar="URL",
         envvar="RECONCILER_IMPORT_REMOTE",
-        help="With --branch: commit to that branch of this remote and push; if someone else pushes "
-        "in the meantime, start over.",
+        help="With --branch: commit to that branch of this remote and push; if someone else "
+        "pushes in the meantime, start over.",
     ),
     access_options,
     signing_options,

@@ -65,6 +65,7 @@ def run(
 
 def _of(sides: Sides) -> str:
     """Return in one line what is compared."""
-    edited = f", {sides.uncommitted} of them not committed" if sides.uncommitted else ""
+    count = sides.uncommitted
+    edited = f" + {count} uncommitted file{'s' if count > 1 else ''}" if count else ""
     head = f"{sides.head_name} ({short_id(sides.head_revision)}{edited})"
     return f"{head} merged into {sides.base_name} ({short_id(sides.base_revision)})"

@@ -79,7 +79,7 @@ def _text(preview: Preview, heading: Heading) -> str:
         subject = f"{warning.subject}: " if warning.subject else ""
         lines.append(_coloured("warning", "yellow", f"{subject}{warning.message}"))
     if preview.anyway:
-        lines += ["", click.style("Anyway, without this change:", bold=True)]
+        lines += ["", click.style("Already pending, independent of this change:", bold=True)]
         lines += [
             f"  {printable(entry.subject)}: {printable(summary(entry))}: {printable(entry.cause)}"
             for entry in preview.anyway

@@ -55,8 +55,8 @@ def _warn_if_ahead(now: datetime, clock: Clock) -> None:
     seconds = int((now - clock.now()).total_seconds())
     if seconds > 0:
         click.echo(
-            f"warning: --now is {seconds} s ahead of the clock, and passes only go forward: "
-            f"without a later --now none runs before {format_moment(now)}",
+            f"warning: --now is {seconds} s ahead of the clock, and passes never go back in time: "
+            f"without a later --now, none runs before {format_moment(now)}",
             err=True,
         )
 
@@ -83,9 +83,9 @@ def print_pass(
     for mended in report.mended:
         click.echo(printable(mended), err=True)
     for path in sorted(report.waiting):
-        click.echo(f"{printable(path)} is being edited, so what is over stays in it", err=True)
+        click.echo(f"{printable(path)} is being edited, so its leftovers are kept", err=True)
     if outcome.recheck_at is not None:
-        click.echo(f"next look at {format_moment(outcome.recheck_at)}", err=True)
+        click.echo(f"next scheduled pass at {format_moment(outcome.recheck_at)}", err=True)
 
 
 def _lines(decision: Decision) -> Iterator[str]:
@@ -107,7 +107,7 @@ def _print_first(lines: Sequence[str], most: int | None) -> None:
     for line in lines[:most]:
         click.echo(line)
     if most is not None and len(lines) > most:
-        click.echo(f"and {len(lines) - most:,} more; -v has all")
+        click.echo(f"and {len(lines) - most:,} more; -v shows all")
 
 
 def _print_kept(edits: Sequence[KeptEdit]) -> None:
@@ -115,7 +115,7 @@ def _print_kept(edits: Sequence[KeptEdit]) -> None:
     for edit in edits[:MOST_SHOWN]:
         click.echo(f"warning: {printable(str(edit))}", err=True)
     if len(edits) > MOST_SHOWN:
-        click.echo(f"warning: {len(edits) - MOST_SHOWN} more files keep an edit", err=True)
+        click.echo(f"warning: {len(edits) - MOST_SHOWN} more files keep their edits", err=True)
 
 
 def _print_beside(report: PassReport) -> None:
@@ -140,5 +140,5 @@ def _summary(report: PassReport, branch: str, *, dry_run: bool, moved: bool) -> 
     if report.commit is None:
         return "nothing to do"
     if not moved:
-        return f"{files} changed in {report.commit}, which no branch points to"
+        return f"{files} changed in {report.commit}, which is on no branch"
     return f"{files} changed in {short_id(report.commit)} on {printable(branch)}"

@@ -172,7 +172,8 @@ def _wrong(status: RepositoryStatus) -> Iterator[Line]:
     faults = [printable(fault_line(fault)) for fault in status.faults]
     yield from _listed("Faults:", faults, "see reconciler validate")
     held = [
-        f"{printable(one.path)}: {', '.join(f'{k.kind} {k.name}' for k in one.keys)} as last good"
+        f"{printable(one.path)}: using the last valid "
+        f"{', '.join(f'{k.kind} {k.name}' for k in one.keys)}"
         for one in status.held
     ]
     yield from _listed("Held files:", held, "see status -o json")

@@ -241,7 +241,7 @@ def _print(checked: Checked, outputs: tuple[Output, ...], directory: Path, fail_
     for output in outputs:
         output.write(_writer(output.format)(report))
     if checked.unreadable:
-        click.echo("references are checked once every document can be read", err=True)
+        click.echo("cross-references skipped: some files do not parse", err=True)
     documents = sum(len(file.documents) for file in checked.inspections)
     if not documents and not checked.findings:
         whole = checked.whole

@@ -65,7 +65,7 @@ def run(
         workers.open(sum(record.find(one) is None for one in commits), ENOUGH) as opened,
     ):
         proving = prove_rest(revisions, commits, workers=opened, record=record)
-        proven = list(tracked(proving, len(commits), what="Proving commits"))
+        proven = list(tracked(proving, len(commits), what="Verifying commits"))
     keys = {one.revision: one.key for one in signatures or () if not one.problem}
     placed = list(held_to_places(proven, branch=branch, keys=keys))
     proofs = list(held_to_adoptions(list(held_to_rules(placed, revisions)), revisions))
@@ -149,10 +149,10 @@ def _summary(proofs: Sequence[Proof]) -> str:
     inputs = counts.pop("input", 0)
     passes = sum(number for state, number in counts.items() if state not in BY_PEOPLE)
     proven = counts.pop("proven", 0)
-    parts = [f"{proven} of {passes} decision commit{'s' if passes != 1 else ''} proven"]
+    parts = [f"{proven} of {passes} decision commit{'s' if passes != 1 else ''} verified"]
     parts += [f"{number} {state}" for state, number in sorted(counts.items()) if number]
     people = inputs + counts["tampered"] + counts["adopted"]
-    parts.append(f"{people} by people")
+    parts.append(f"{people} human commit{'s' if people != 1 else ''}")
     return ", ".join(parts)
 
 
@@ -163,9 +163,9 @@ def _print_delivered(delivered: Sequence[BranchProof]) -> None:
             place = f"{finding.path}: " if finding.path else f"{one.branch}: "
             click.echo(f"    {printable(place + finding.message)}")
         count = f"{one.files} file{'s' if one.files != 1 else ''}"
-        said = "not as" if one.findings else "as"
+        said = "differ from" if one.findings else "match"
         commit = short_id(one.commit)
-        click.echo(f"{printable(one.branch)}: {count} {said} {commit} asks for")
+        click.echo(f"{printable(one.branch)}: {count} {said} {commit}")
 
 
 def _as_json(proofs: Sequence[Proof], delivered: Sequence[BranchProof]) -> dict[str, object]:

@@ -73,7 +73,7 @@ def _check_cluster(why: Why, cluster: str | None) -> None:
     if cluster is None or cluster in names:
         return
     alike = difflib.get_close_matches(cluster, names, n=3) or names[:3]
-    known = f"; near it: {', '.join(alike)}" if alike else ", since no cluster was asked"
+    known = f"; near it: {', '.join(alike)}" if alike else ", since none were considered"
     raise UsageError(f"there is no cluster {shown(cluster)} here{known}")
 
 
@@ -96,22 +96,22 @@ def _unanswered(subject: Subject, why: Why) -> str:
             put = f"was put on {placed_text(why.placed)} by {by_whom(event)}; it "
         return printable(
             f"{spelled(named)} {put}cannot be explained now: passes are suspended, or its output "
-            "cannot be read; see reconciler validate"
+            "is unreadable; see reconciler validate"
         )
     if carriers := subject.carriers():
         return printable(
-            f"nothing is decided about {spelled(named)} by itself: {carriers} carries it, "
-            "ask about that"
+            f"there is no separate decision on {spelled(named)}: {carriers} carries it, "
+            "ask about that instead"
         )
     return printable(
-        f"nothing is decided about {spelled(named)}: no policy claims it, "
+        f"there is no decision on {spelled(named)}: no policy matches it, "
         "or no pass has run; see reconciler get pp -A, reconciler reconcile --dry-run"
     )
 
 
-MOST_ROWS = 30  # of clusters that were turned away; -o json has all
+MOST_ROWS = 30  # of clusters that were filtered out; -o json has all
 MOST_NAMES = 8
-UNASKED = "scheduling was not asked about it"
+UNASKED = "not considered by scheduling"
 
 
 def why_text(why: Why, cluster: str | None) -> str:
@@ -160,7 +160,7 @@ def _origin(why: Why) -> dict[str, str]:
     """Return who put the object where it is; after an edit also what becomes of that."""
     event = why.event
     if event is None:
-        return {"decided": "unknown; this is what scheduling says of the present"}
+        return {"decided": "unknown; this is what scheduling would decide now"}
     when, commit = format_moment(event.at), short_id(event.commit.revision)
     before = placed_text(event.before)
     if event.decision is not None:
@@ -182,16 +182,16 @@ def _next(why: Why) -> str:
     if why.now is None:
         return "passes are suspended, so it stays there"
     if why.coming is None:
-        return "the next pass leaves it there"
+        return "the next pass keeps it there"
     before, after = why.coming.before, why.coming.after
     verb = "moves it to" if before and after else "places it on" if after else "takes it off"
     return f"the next pass {verb} {placed_text(after or before)}: {why.coming.cause}"
 
 
 def _table(why: Why, told: Explanation) -> list[str]:
-    """Return the clusters: chosen ones first, then by rank, those turned away last."""
+    """Return the clusters: chosen ones first, then by rank, those filtered out last."""
     if not told.clusters:
-        return ["No cluster was asked."]
+        return ["No clusters were considered."]
     ordered = sorted(told.clusters, key=_order)
     away = [item for item in ordered if item.verdicts and not item.picked]
     shown = [item for item in ordered if item not in away] + away[:MOST_ROWS]
@@ -205,9 +205,9 @@ def _table(why: Why, told: Explanation) -> list[str]:
     ]
     lines = table_lines(titles, rows)
     if why.then is None:
-        lines.insert(0, "If it were scheduled anew:")
+        lines.insert(0, "If scheduled from scratch:")
     if len(away) > MOST_ROWS:
-        lines.append(f"and {len(away) - MOST_ROWS} more that are turned away")
+        lines.append(f"and {len(away) - MOST_ROWS} more that are filtered out")
     return lines
 
 
@@ -217,7 +217,7 @@ def _order(item: ClusterAnswer) -> tuple[bool, bool, int, str]:
 
 
 def _row(why: Why, item: ClusterAnswer) -> list[str]:
-    """Return one cluster; of one that is turned away the note names the filters."""
+    """Return one cluster; of one that is filtered out the note names the filters."""
     filters = ", ".join(verdict.plugin or "deletion" for verdict in item.verdicts)
     note = "; ".join(filter(None, (item.note, filters)))
     replicas = "-" if item.replicas is None else str(item.replicas)
@@ -235,7 +235,7 @@ def _verdict(why: Why, item: ClusterAnswer) -> str:
     if item.picked:
         verdict = f"{'' if decided else 'would be '}chosen{rank}"
     elif item.verdicts:
-        verdict = f"{'' if decided else 'would be '}turned away"
+        verdict = f"{'' if decided else 'would be '}filtered out"
     else:
         verdict = f"passes{rank}" if decided else f"would pass{rank}"
     is_there = any(name == item.cluster for name, _ in why.placed)
@@ -280,7 +280,7 @@ def _against(verdicts: Sequence[ClusterVerdict]) -> Iterator[str]:
     for verdict in verdicts:
         yield f"  {printable(against(verdict))}"
         if verdict.remedy:
-            yield f"    to be eligible: {printable(verdict.remedy)}"
+            yield f"    to qualify: {printable(verdict.remedy)}"
 
 
 def _steps(told: Explanation) -> list[str]:
@@ -308,16 +308,15 @@ def _since(why: Why, cluster: str | None) -> list[str]:
     if why.then is None:
         return []
     if why.suspension is not None:
-        return ["Now: not scheduled, it is suspended."]
+        return ["Now: not scheduled, because it is suspended."]
     if why.now is None:
-        return ["Now: not scheduled; passes are suspended, or it is gone."]
+        return ["Now: not scheduled; passes are suspended, or it was removed."]
     if not why.now.judged:
         return [f"Now: {printable(why.now.result.removesuffix('.'))}."]
     if not shifts:
-        who = "every cluster" if cluster is None else "it"
-        return [f"Now: {who} would be judged as it was then."]
+        return ["Now: nothing would be different."]
     lines = [f"  {printable(shift.cluster)} {printable(shift.message)}" for shift in shifts]
-    return ["Now, other than then:", *lines]
+    return ["Now, different from then:", *lines]
 
 
 def why_json(why: Why, cluster: str | None) -> dict[str, object]:

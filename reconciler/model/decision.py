@@ -20,7 +20,7 @@ from reconciler.model.identity import ClusterName, ObjectKey
 class ClusterVerdict:
     """One filter that turns a cluster away: its upstream name, why, and what would have to change.
 
-    `remedy` is a clause that follows "to be eligible", such as `tolerate maintenance:NoSchedule`.
+    `remedy` is a clause that follows "to qualify", such as `tolerate maintenance:NoSchedule`.
     """
 
     plugin: str

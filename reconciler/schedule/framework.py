@@ -92,7 +92,7 @@ class Reason(Protocol):
 class Rejection:
     """Clusters that one filter turns away for one reason; of one filter, no two overlap.
 
-    `remedy` says what would have to change, as a clause that follows "to be eligible"; `""` where
+    `remedy` says what would have to change, as a clause that follows "to qualify"; `""` where
     nothing would help. `plugin` is the name under which the filter is registered, set by
     `run_filters`.
     """

@@ -114,7 +114,7 @@ def test_passes_are_proven_by_the_reports_that_they_name(
     capsys.readouterr()
 
     assert 0 == answer(fleet, "verify")
-    assert "2 of 2 decision commits proven, 1 by people\n" == capsys.readouterr().out
+    assert "2 of 2 decision commits verified, 1 human commit\n" == capsys.readouterr().out
 
 
 def test_a_forged_name_of_reports_is_found(

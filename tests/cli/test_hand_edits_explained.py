@@ -23,12 +23,12 @@ def test_why_tells_an_edit_outside_of_the_policy_apart_from_scheduling(
     short = fleet.head()[:12]
     assert "default/shop is on member2(2)" == lines[0]
     assert f"by an edit of Ada in {short} (Prefer another); it was member1(2)" in lines[3]
-    assert "  next    the next pass leaves it there" == lines[4]
-    assert "If it were scheduled anew:" in lines
+    assert "  next    the next pass keeps it there" == lines[4]
+    assert "If scheduled from scratch:" in lines
     verdicts = {line.split("   ")[0].strip(): line for line in lines if "   " in line}
     assert "would be chosen #1" in verdicts["member1"]
-    assert "is there, would be turned away" in verdicts["member2"]
-    assert "would be turned away" in verdicts["backup1"]
+    assert "is there, would be filtered out" in verdicts["member2"]
+    assert "would be filtered out" in verdicts["backup1"]
     assert (None, fleet.head(), None) == (
         found["decided"],
         found["edited"]["commit"],
@@ -61,8 +61,8 @@ def test_why_names_a_cluster_that_scheduling_does_not_know(tmp_path: Path, capsy
 
     [line] = [line for line in out.splitlines() if line.startswith("fleet9")]
     assert "is there" in line
-    assert "scheduling was not asked about it" in line
-    assert "fleet9: scheduling" in answer(fleet, capsys, "why", KUBEFLEET.word, "fleet9")[1]
+    assert "not considered by scheduling" in line
+    assert "fleet9: not considered" in answer(fleet, capsys, "why", KUBEFLEET.word, "fleet9")[1]
 
 
 def test_why_tells_who_removed_the_outputs(tmp_path: Path, capsys: Capsys) -> None:

@@ -44,7 +44,7 @@ def test_passes_are_proven(tmp_path: Path, capsys: Capsys, replicas: int) -> Non
     code, out, _ = answer(fleet, capsys, "verify", "--afresh")
 
     assert (fleet.folder / "status/faults.yaml").exists() is False
-    assert (0, "proven, 2 by people\n") == (code, out[out.index("proven") :])
+    assert (0, "verified, 2 human commits\n") == (code, out[out.index("verified") :])
 
 
 LACK = "it waits for room: m1 cannot hold what would be added, missing cpu 4"

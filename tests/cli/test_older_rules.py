@@ -76,4 +76,4 @@ def test_the_next_pass_goes_on_from_it(tmp_path: Path, capsys: Capsys) -> None:
     fleet.commit({"labels.yaml": "# nothing yet\n"}, "Begin a file")
     run_pass(fleet.folder, 60)
 
-    assert "1 of 2 decision commits proven, 1 other rules" in answer(fleet, capsys, "verify")[1]
+    assert "1 of 2 decision commits verified, 1 other rules" in answer(fleet, capsys, "verify")[1]

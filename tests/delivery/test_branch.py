@@ -114,7 +114,7 @@ def test_the_branch_is_proven_by_what_its_decision_asks_for(
 ) -> None:
     """And a file that was forged there is found."""
     command = ["-C", str(fleet.folder), "--cache-dir", "off", "verify"]
-    told = f"fleet: 18 files as {fleet.head()[:12]} asks for"
+    told = f"fleet: 18 files match {fleet.head()[:12]}"
 
     assert (0, True) == (run(command), told in capsys.readouterr().out)
     fleet.git("checkout", "-q", "fleet")

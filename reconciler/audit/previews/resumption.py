@@ -43,7 +43,7 @@ class Suspension:
     def resumed(self) -> str:
         """What would happen on resume, in a clause."""
         if not self.is_known:
-            return "depends on others: see reconciler plan"
+            return "depends on other objects: see reconciler plan"
         if self.moves is None:
             return "it would stay where it is"
         move = f"{placed_text(self.moves.before)} -> {placed_text(self.moves.after)}"
@@ -103,14 +103,14 @@ def resumed(world: World, suspenders: Collection[Suspender]) -> World:
 def resumed_text(moves: Sequence[Decision], most: int = 3) -> str:
     """Return what would happen on resume in a clause, the first few objects by name."""
     if not moves:
-        return "resumed, nothing moves at once"
+        return "resuming would move nothing now"
     told = [
         f"{one.subject} {placed_text(one.before)} -> {placed_text(one.after)}"
         f"{f' ({one.problem})' if one.problem else ''}"
         for one in moves[:most]
     ]
     more = f" and {len(moves) - most} more" if len(moves) > most else ""
-    return f"resumed, the next pass moves {', '.join(told)}{more}"
+    return f"after resuming, the next pass moves {', '.join(told)}{more}"
 
 
 def _resumed(key: ObjectKey, body: Body) -> Body:

@@ -34,7 +34,7 @@ from reconciler.model.settings import CONFIGURATION, CONFIGURATION_PATH
 from reconciler.model.world import Fault, Manifest, World
 
 NOTHING = "Nothing moves"
-DELIVERED = "Delivered, by this change"
+DELIVERED = "Delivered, because of this change"
 SOON = timedelta(seconds=5)  # a daemon is there before anybody has read the answer
 
 
@@ -153,9 +153,9 @@ def later_text(coming: Coming) -> str:
 def later_blocks(preview: Preview) -> tuple[tuple[str, tuple[Coming, ...]], ...]:
     """Return what comes later, each part with its title; parts that are empty are left out."""
     parts = (
-        ("Later, by this change", preview.later),
-        ("No longer, by this change", preview.averted),
-        ("Later, anyway", preview.later_anyway),
+        ("Later, because of this change", preview.later),
+        ("No longer, because of this change", preview.averted),
+        ("Later, independent of this change", preview.later_anyway),
     )
     return tuple((told, found) for told, found in parts if found)
 
@@ -169,13 +169,13 @@ def fault_line(fault: Fault) -> str:
 
 def footer(preview: Preview) -> str:
     """Return the last line: at which moment this holds, and until when."""
-    at = f"as decided at {format_moment(preview.now)}"
+    at = f"evaluated at {format_moment(preview.now)}"
     if preview.recheck_at is None:
-        return f"{at}; time alone changes nothing"
+        return f"{at}; no further changes pending"
     next_at = format_moment(preview.recheck_at)
     if preview.recheck_at - preview.now <= SOON:
-        return f"{at}; the next pass, at {next_at}, goes on"
-    return f"{at}; time alone changes nothing before {next_at}"
+        return f"{at}; another pass at {next_at} would continue"
+    return f"{at}; no further changes before {next_at}"
 
 
 def _counted(number: int, one: str, many: str) -> str:
@@ -279,8 +279,12 @@ def preview_markdown(preview: Preview, heading: Heading, *, limit_bytes: int = L
         ("", warnings, "warnings"),
         ("", faults, "faults"),
         ("", objects, "objects"),
-        ("\n**Runs, by this change:**\n\n", runs, "steps of runs"),
-        ("\n**Anyway, without this change:**\n\n", anyway, "objects that move anyway"),
+        ("\n**Runs, because of this change:**\n\n", runs, "steps of runs"),
+        (
+            "\n**Already pending, independent of this change:**\n\n",
+            anyway,
+            "objects pending already",
+        ),
         (f"\n**{DELIVERED}:**\n\n", delivered, "clusters that get other files"),
         *((f"\n**{told}:**\n\n", _later(found), told) for told, found in later_blocks(preview)),
     ):

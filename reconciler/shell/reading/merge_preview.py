@@ -19,7 +19,7 @@ from reconciler.shell.reading.trees import GitTrees
 from reconciler.shell.resources import load_schemas
 from reconciler.shell.work.executors import processors
 
-FILES = "the files of this checkout"
+FILES = "working tree"
 SERVED = ("refs/heads/main", "refs/remotes/origin/main", "refs/remotes/origin/HEAD")
 """Where the branch that is served is looked for, if it is not named; HEAD comes last."""
 

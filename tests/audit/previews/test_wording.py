@@ -29,16 +29,16 @@ PREVIEW = Preview(
 @pytest.mark.parametrize(
     ("seconds", "expected"),
     [
-        pytest.param(None, "time alone changes nothing", id="never"),
-        pytest.param(1, "the next pass, at 2026-11-20T12:00:01Z, goes on", id="at-once"),
-        pytest.param(60, "time alone changes nothing before 2026-11-20T12:01:00Z", id="later"),
+        pytest.param(None, "no further changes pending", id="never"),
+        pytest.param(1, "another pass at 2026-11-20T12:00:01Z would continue", id="at-once"),
+        pytest.param(60, "no further changes before 2026-11-20T12:01:00Z", id="later"),
     ],
 )
 def test_a_moment_a_second_away_is_no_rest(seconds: int | None, expected: str) -> None:
     """A daemon is there before anybody has read that nothing changes until then."""
     until = None if seconds is None else NOW + timedelta(seconds=seconds)
 
-    assert f"as decided at 2026-11-20T12:00:00Z; {expected}" == footer(
+    assert f"evaluated at 2026-11-20T12:00:00Z; {expected}" == footer(
         replace(PREVIEW, recheck_at=until)
     )
 

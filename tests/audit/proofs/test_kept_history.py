@@ -28,7 +28,7 @@ def test_each_pass_of_a_kept_history_is_proven(
     git(kept, "reset", "--quiet", "--hard", passes[count - 1])
 
     assert PASSES == len(passes)
-    assert f"{count} of {count} decision commits proven" in proven(kept, capsys)
+    assert f"{count} of {count} decision commits verified" in proven(kept, capsys)
 
 
 def test_each_pass_of_a_new_history_is_proven(
@@ -38,7 +38,7 @@ def test_each_pass_of_a_new_history_is_proven(
     count = examples(FEW)
     write(tmp_path, count, seed=1)
 
-    assert f"{count} of {count} decision commits proven" in proven(tmp_path, capsys)
+    assert f"{count} of {count} decision commits verified" in proven(tmp_path, capsys)
     assert "" == git(tmp_path, "log", "-G", "Assumed", "--format=%h", "--", "status")
 
 

@@ -122,7 +122,7 @@ def test_its_decisions_are_proven(fleet: Checkout, capsys: Capsys) -> None:
     """Each commit follows from its inputs, byte for byte."""
     code, out, _ = answer(fleet, capsys, "verify")
 
-    assert (0, "2 of 2 decision commits proven") == (code, out.splitlines()[-1][:30])
+    assert (0, "2 of 2 decision commits verified") == (code, out.splitlines()[-1][:32])
 
 
 def test_it_can_be_suspended(tmp_path: Path, capsys: Capsys) -> None:

@@ -93,7 +93,7 @@ def test_every_commit_is_proven_by_the_inputs_that_it_names(
     capsys.readouterr()
 
     assert 0 == answer(fleet, "verify")
-    assert "2 of 2 decision commits proven, 0 by people\n" == capsys.readouterr().out
+    assert "2 of 2 decision commits verified, 0 human commits\n" == capsys.readouterr().out
 
 
 def test_an_edited_output_is_found(fleet: Checkout, capsys: pytest.CaptureFixture[str]) -> None:
@@ -244,7 +244,7 @@ def test_delivery_to_a_third_branch_is_proven(
 
     assert 0 == answer(fleet, "verify", *apart)
     outputs = fleet.git("rev-parse", "fleet-status")
-    assert f"run: 18 files as {outputs[:12]} asks for" in capsys.readouterr().out
+    assert f"run: 18 files match {outputs[:12]}" in capsys.readouterr().out
     assert f"Delivered-Inputs: {fleet.head()}" in fleet.git("log", "-1", "--format=%B", "run")
 
 

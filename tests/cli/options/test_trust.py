@@ -109,7 +109,7 @@ def test_a_pass_over_commits_that_wait_is_proven(
 
     assert 0 == answer(fleet, "verify")
 
-    assert "2 of 2 decision commits proven" in capsys.readouterr().out
+    assert "2 of 2 decision commits verified" in capsys.readouterr().out
 
 
 def test_a_pass_on_a_branch_that_was_set_back_counts_as_forged(

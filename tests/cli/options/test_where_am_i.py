@@ -56,7 +56,7 @@ def test_a_pass_in_a_sub_folder_is_one_of_the_repository(
     ("arguments", "expected"),
     [
         pytest.param(["get", "clusters", "-o", "name"], "cluster.cluster.karmada.io/m", id="get"),
-        pytest.param(["verify"], "1 of 1 decision commit proven", id="verify"),
+        pytest.param(["verify"], "1 of 1 decision commit verified", id="verify"),
         pytest.param(["plan", "--base", "HEAD"], "default/shop (changed)", id="plan"),
         pytest.param(["why", "deployment/shop"], "member1", id="why"),
         pytest.param(["top", "clusters"], "member1", id="top"),

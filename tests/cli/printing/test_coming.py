@@ -190,7 +190,7 @@ def test_now_judges_with_the_scores_of_today(scored: Checkout, capsys: Capsys) -
 
     assert "edge2     chosen #1   80 = AddOn/usage/cpuratio 80" in out
     assert (
-        "Now, other than then:\n"
+        "Now, different from then:\n"
         "  edge1 would be #1 with a score of 90 and chosen today; it was #2 with a score of 20\n"
         "  edge2 would be #2 with a score of 80 today; it was #1 with a score of 80 and chosen\n"
     ) in out
@@ -210,9 +210,9 @@ def test_a_plan_shows_now_and_then(tmp_path: Path, capsys: Capsys) -> None:
 
     sentence = REPORTS.replace("reports: ", "reports: now edge2; ")
     assert (2, "Plan: Nothing moves now; 1 object moves later") == (code, out.splitlines()[0])
-    assert f"\nLater, by this change:\n  {sentence}\n" in out
-    assert f"**Later, by this change:**\n\n- `{sentence}`\n" in markdown
-    assert f"<h2>Later, by this change</h2>\n<ul>\n<li>{sentence}</li>\n</ul>" in html
+    assert f"\nLater, because of this change:\n  {sentence}\n" in out
+    assert f"**Later, because of this change:**\n\n- `{sentence}`\n" in markdown
+    assert f"<h2>Later, because of this change</h2>\n<ul>\n<li>{sentence}</li>\n</ul>" in html
 
 
 def test_a_plan_tells_what_does_not_come_any_more(fleet: Checkout, capsys: Capsys) -> None:
@@ -230,9 +230,9 @@ def test_a_plan_tells_what_does_not_come_any_more(fleet: Checkout, capsys: Capsy
     _, out, _ = answer(fleet, capsys, "plan", *words)
 
     now = "frontend: now member1(4), member2(2); "
-    assert f"No longer, by this change:\n  {FRONTEND.replace('frontend: ', now)}\n" in out
+    assert f"No longer, because of this change:\n  {FRONTEND.replace('frontend: ', now)}\n" in out
     now = "settings: now backup1, member1, member2; "
-    assert f"Later, anyway:\n  {SETTINGS.replace('settings: ', now)}\n" in out
+    assert f"Later, independent of this change:\n  {SETTINGS.replace('settings: ', now)}\n" in out
 
 
 def test_the_end_of_a_rebalancer_is_told(fleet: Checkout, capsys: Capsys, tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ QUESTIONS = [
     pytest.param("why deployment/shop", PASSES, id="why"),
     pytest.param("history deployment/shop", HISTORY, id="history"),
     pytest.param("blame deployment/shop", HISTORY, id="blame"),
-    pytest.param("verify", "Proving commits", id="verify"),
+    pytest.param("verify", "Verifying commits", id="verify"),
     pytest.param("report -o fleet.html", "Writing the page", id="report"),
     pytest.param("validate --references", "Following references", id="validate"),
     pytest.param("plan --worktree", PASSES, id="plan"),
@@ -94,7 +94,7 @@ def test_a_pipe_gets_nothing_of_it(fleet: Checkout) -> None:
     finished = reconciler(fleet.folder, "verify")
 
     assert 0 == finished.code
-    assert "Proving" not in finished.stdout + finished.stderr
+    assert "Verifying" not in finished.stdout + finished.stderr
 
 
 class TestTelling:

@@ -74,7 +74,7 @@ def test_what_the_file_asks_for_is_told_and_held(tmp_path: Path, capsys: Capsys,
     asked = "5 replicas, divided by static weights (held; decided was 2 replicas, "
     assert f"  asked      {asked}" in why
     assert "the next pass would move it: member1(2) -> member1(5)" in why
-    assert "Now: not scheduled, it is suspended." in why
+    assert "Now: not scheduled, because it is suspended." in why
     assert "5 replicas, divided by static weights" == told["question"]
     assert [{"cluster": "member1", "replicas": 5}] == told["next"]["after"]
     assert MOVES in answer(fleet, capsys, "tree", "deployment/shop")[1]

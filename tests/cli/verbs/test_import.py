@@ -28,7 +28,7 @@ CLUSTER = karmada_hub(0)[0]
 NAMESPACE = live("v1", "Namespace", "default")
 YEAR = 365 * 24 * 3600  # passes must come after the moment of the import
 LIVE = [{"name": "member1", "replicas": 4}]
-STAYS = "the first pass moves 0, and places 0 anew; 0 more move within the hour"
+STAYS = "the first pass moves 0 and places 0 new ones; 0 more move within the hour"
 WEB = "ResourceBinding.work.karmada.io default/web-0000-deployment"
 
 
@@ -131,7 +131,7 @@ def test_a_dry_run_agrees_with_what_an_adoption_told(
     _, told, _ = answer(fleet, capsys, "reconcile", "--dry-run")
     moved = [line for line in told.splitlines() if " -> " in line]
     anew = [line for line in moved if ": nowhere -> " in line]
-    counts = f"moves {len(moved) - len(anew)}, and places {len(anew)} anew;"
+    counts = f"moves {len(moved) - len(anew)} and places {len(anew)} new ones;"
 
     assert (1, True) == (len(moved), f"the first pass {counts}" in out)
 
@@ -294,7 +294,7 @@ def test_what_a_control_plane_has_for_itself_is_one_line(
     source = export(tmp_path, [*karmada_hub(1), *roles, NAMESPACE])
     _, out, _ = answer(fleet, capsys, "import", source, "--adopt")
 
-    assert ["left out what a control plane has for itself: 40 ClusterRole, 1 Namespace"] == [
+    assert ["skipped internal objects of the control plane: 40 ClusterRole, 1 Namespace"] == [
         line for line in out.splitlines() if line.startswith(("left", "skipped"))
     ]
 

@@ -75,7 +75,7 @@ def test_what_moved_on_the_hub_is_told(fleet: Checkout, tmp_path: Path, capsys: 
     _, out, _ = answer(fleet, capsys, "import", export(tmp_path, hub), "--check", *TYPES)
     told = "default/web-0000-deployment: hub member7(4), here member1(4), next pass member1(4)"
 
-    assert ["1 are otherwise on the hub:", f"  {told}"] == out.splitlines()[-2:]
+    assert ["1 differs on the hub:", f"  {told}"] == out.splitlines()[-2:]
 
 
 def test_kubectl_is_asked_for_the_hub_and_for_what_runs_it(
@@ -122,7 +122,7 @@ def test_an_export_of_no_hub_is_not_ready(fleet: Checkout, tmp_path: Path, capsy
     """Nobody knows what it shows."""
     code, out, _ = answer(fleet, capsys, "import", export(tmp_path, [SCHEDULER]), "--check")
 
-    assert (1, True) == (code, out.startswith("there is nothing of a hub"))
+    assert (1, True) == (code, out.startswith("no objects of a hub were found"))
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,7 @@ def test_uncommitted_files_count_by_default(fleet: Checkout, capsys: Capsys) -> 
     committed = answer(fleet, capsys, "plan", "--head", "HEAD", *LATER)[1]
 
     assert 0 == code
-    assert "2 of them not committed" in out
+    assert " + 2 uncommitted files)" in out
     assert "~ default/shop (changed): replicas changed" in out
     assert "Nothing moves" in committed
     assert before == (fleet.status(), git(fleet.folder, "count-objects", "-v"))
@@ -122,7 +122,7 @@ def test_what_happens_anyway_stands_apart(fleet: Checkout, capsys: Capsys) -> No
     assert ["default/frontend", "default/settings", "default/shop"] == sorted(
         item["subject"] for item in found["anyway"]
     )
-    assert "Anyway, without this change:\n  default/frontend: " in out
+    assert "Already pending, independent of this change:\n  default/frontend: " in out
 
 
 def test_what_stays_without_a_cluster_anyway_says_why(fleet: Checkout, capsys: Capsys) -> None:
@@ -398,7 +398,7 @@ def test_a_workload_that_loses_its_policy_is_warned_of(fleet: Checkout, capsys: 
 
     _, found = answer_json(fleet, capsys, ["plan", *LATER])
 
-    message = "no policy claims it any more, so it stays where it is, whatever is edited"
+    message = "no policy matches it any more; it keeps running, edits are not propagated"
     assert [("unclaimed", "default/frontend", message)] == warned(found)
 
 
@@ -425,8 +425,8 @@ def test_an_edit_that_no_policy_takes_anywhere_is_warned_of(
     _, found = answer_json(fleet, capsys, ["plan", "--base", "HEAD", "--worktree", *LATER])
 
     assert [
-        ("unclaimed", "default/frontend", "no policy claims it, so it stays where it is"),
-        ("unclaimed", "default/new", "no policy claims it, so it goes to no cluster"),
+        ("unclaimed", "default/frontend", "no policy matches it, so it stays where it is"),
+        ("unclaimed", "default/new", "no policy matches it, so it runs on no cluster"),
     ] == warned(found)
 
 

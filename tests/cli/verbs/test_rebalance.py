@@ -309,7 +309,7 @@ def test_a_first_batch_is_not_taken_for_all(fleet: Checkout, capsys: Capsys) -> 
     _, one, _ = answer(fleet, capsys, *ask, "1")
     _, two, _ = answer(fleet, capsys, *ask, "2")
 
-    message = "this is the first batch only; it goes on to member1(2)"
+    message = "this is only the first batch; the goal is member1(2)"
     assert [{"rule": "first-batch", "subject": "default/shop", "message": message}] == json.loads(
         one
     )["plan"]["warnings"]

@@ -27,7 +27,7 @@ def test_a_large_pass_prints_its_beginning(checkout: Checkout) -> None:
 
     assert MOST_DECISIONS + 2 == len(told)
     assert told[MOST_DECISIONS - 1].startswith(f"default/web-{MOST_DECISIONS - 1:03}: ")
-    assert f"and {MORE} more; -v has all" == told[MOST_DECISIONS]
+    assert f"and {MORE} more; -v shows all" == told[MOST_DECISIONS]
     assert " files changed in " in told[-1]
 
 

@@ -42,7 +42,7 @@ def test_a_failing_cluster_is_left(fleet: Checkout, capsys: Capsys) -> None:
     assert (0, "") == (code, err)
     assert out.startswith("Simulation: 3 bindings change; 6 replicas move\n")
     assert "member1 fails, 3600 seconds later" in out
-    assert "as decided at 2026-11-20T14:00:00Z" in out
+    assert "evaluated at 2026-11-20T14:00:00Z" in out
     assert before == (fleet.head(), fleet.status())
 
 

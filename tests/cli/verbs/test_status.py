@@ -89,7 +89,7 @@ def test_a_fault_is_told_with_what_is_held(fleet: Checkout, capsys: Capsys) -> N
 
     assert before["Faults"] == after["Faults"]
     assert after["Faults"][0].startswith(f"{SHOP}:12:3: ")
-    assert [f"{SHOP}: PropagationPolicy shop as last good"] == after["Held files"]
+    assert [f"{SHOP}: using the last valid PropagationPolicy shop"] == after["Held files"]
 
 
 def test_a_fault_that_only_a_pass_finds_is_told(fleet: Checkout, capsys: Capsys) -> None:
@@ -110,7 +110,7 @@ def test_what_is_suspended_is_told(fleet: Checkout, capsys: Capsys) -> None:
     one = told(fleet, capsys)["Suspended"]
     fleet.commit({"reconciler.yaml": text(configuration(suspend=True))}, "Suspend all")
 
-    still = "resumed, nothing moves at once"
+    still = "resuming would move nothing now"
     assert [f"propagationpolicy/shop in namespace default ({SHOP}): {still}"] == one
     assert [f"everything (reconciler.yaml): {still}"] == told(fleet, capsys)["Suspended"]
 

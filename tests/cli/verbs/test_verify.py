@@ -47,7 +47,7 @@ def test_an_honest_history_is_proven(fleet: Checkout, capsys: Capsys) -> None:
 
     assert (0, "") == (code, err)
     assert 3 == out.count("✔ proven")
-    assert out.endswith("3 of 3 decision commits proven, 3 by people\n")
+    assert out.endswith("3 of 3 decision commits verified, 3 human commits\n")
 
 
 def test_json_names_each_commit(fleet: Checkout, capsys: Capsys) -> None:
@@ -200,7 +200,7 @@ def test_a_pass_by_other_rules_is_told_apart(tmp_path: Path, capsys: Capsys, rul
     assert 0 == code
     assert "? other rules" in out
     assert f"made by rules {rules}, which this version does not recompute" in out
-    assert "0 of 1 decision commit proven, 1 other rules" in out
+    assert "0 of 1 decision commit verified, 1 other rules" in out
 
 
 @pytest.mark.parametrize("span", ["HEAD", "HEAD~1..HEAD"])
@@ -250,7 +250,7 @@ def test_a_shallow_clone_is_told_in_one_line(fleet: Checkout, tmp_path: Path) ->
     assert 1 == whole.code
     assert "this clone is shallow" in whole.stderr
     assert 1 == whole.stderr.count("\n")
-    assert (0, "1 of 1 decision commit proven, 1 by people\n") == (part.code, part.stdout)
+    assert (0, "1 of 1 decision commit verified, 1 human commit\n") == (part.code, part.stdout)
 
 
 def test_two_roots_of_one_repository_are_proven_apart(tmp_path: Path, capsys: Capsys) -> None:
@@ -261,7 +261,7 @@ def test_two_roots_of_one_repository_are_proven_apart(tmp_path: Path, capsys: Ca
         run_pass(folder, number)
 
         assert 0 == run(["-C", str(folder), "verify"])
-        assert "1 of 1 decision commit proven" in capsys.readouterr().out
+        assert "1 of 1 decision commit verified" in capsys.readouterr().out
     assert ["input", "input", "proven", "input"] == states(top, capsys)
 
 

@@ -41,11 +41,11 @@ def test_every_cluster_has_its_verdict_and_its_remedy(fleet: Checkout, capsys: C
     _, out, _ = answer(fleet, capsys, "why", "deployment/shop")
 
     assert re.search(r"^CLUSTER +VERDICT +SCORE +REPLICAS +NOTE$", out, re.MULTILINE)
-    backup1 = r"^backup1 +chosen #1 +0 = ClusterAffinity 0 .* 5 +takes any number"
+    backup1 = r"^backup1 +chosen #1 +0 = ClusterAffinity 0 .* 5 +no capacity limit"
     assert re.search(backup1, out, re.MULTILINE)
-    assert re.search(r"^member1 +turned away +- +- +APIEnablement, TaintTol", out, re.MULTILINE)
+    assert re.search(r"^member1 +filtered out +- +- +APIEnablement, TaintTol", out, re.MULTILINE)
     assert "Why not member1:" in out
-    assert "    to be eligible: lose the taint cluster.karmada.io/not-ready:NoSchedule" in out
+    assert "    to qualify: lose the taint cluster.karmada.io/not-ready:NoSchedule" in out
     assert "  1. Group primary: 0 of 3 clusters pass the filters." in out
 
 
@@ -55,7 +55,7 @@ def test_one_cluster_can_be_asked_about(fleet: Checkout, capsys: Capsys) -> None
     _, found = answer_json(fleet, capsys, ["why", "deployment/shop", "member2"])
 
     assert 0 == code
-    assert "member2: turned away\n  ClusterAffinity: " in out
+    assert "member2: filtered out\n  ClusterAffinity: " in out
     assert "member1: " not in out.partition("\n\n")[2]
     assert ["member2"] == [item["cluster"] for item in found["then"]["clusters"]]
 
@@ -74,8 +74,8 @@ def test_what_scheduling_would_say_today_is_told(tmp_path: Path, capsys: Capsys)
     _, found = answer_json(fleet, capsys, ["why", "cm/settings"])
 
     assert (
-        "Now, other than then:\n"
-        "  backup1 would be turned away today: cluster(s) being deleted, or without a file\n"
+        "Now, different from then:\n"
+        "  backup1 would be filtered out today: cluster(s) being deleted, or without a file\n"
         "  member2 would pass today\n"
         "  member3 is new, and would pass\n\n"
     ) in out
@@ -136,7 +136,7 @@ def test_a_shallow_clone_explains_the_present_and_says_so(
 
     assert (0, "") == (code, err)
     assert "default/frontend is on member1(4), member2(2)" == out.splitlines()[0]
-    assert "unknown; this is what scheduling says of the present" in out
+    assert "unknown; this is what scheduling would decide now" in out
     assert "this clone is shallow" in out
     assert (None, None) == (found["decided"], found["then"])
 
@@ -235,7 +235,7 @@ def test_a_suspended_repository_is_told(tmp_path: Path, capsys: Capsys) -> None:
 
     assert 0 == code
     assert "suspended  with everything (reconciler.yaml)\n  resumed    it would stay where" in out
-    assert "Now: not scheduled, it is suspended." in out
+    assert "Now: not scheduled, because it is suspended." in out
 
 
 def test_colour_is_for_terminals_only(fleet: Checkout, capsys: Capsys) -> None:

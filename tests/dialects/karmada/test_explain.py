@@ -65,7 +65,7 @@ def test_a_declared_cluster_takes_any_number() -> None:
     told = story(cluster("a"), cluster("b", status=cluster_status(pods=2)))
     found = explained(told.put(deployment(replicas=3), policy(placement=WEIGHED)))
 
-    assert ["takes any number", "takes 2 more"] == [answer.note for answer in found.clusters]
+    assert ["no capacity limit", "takes 2 more"] == [answer.note for answer in found.clusters]
 
 
 def test_inertia_is_explained_as_if_the_scheduler_looked() -> None:

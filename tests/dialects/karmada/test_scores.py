@@ -153,9 +153,9 @@ def test_why_tells_the_score_of_each_cluster() -> None:
 
     assert "4 replicas, divided by the score r/s" == found.question
     assert {
-        "a": "score r/s is 30; takes any number, holds 4",
-        "b": "score r/s has run out, counts as 0; takes any number",
-        "c": "score r/s is not reported, counts as 0; takes any number",
+        "a": "score r/s is 30; no capacity limit, runs 4",
+        "b": "score r/s has run out, counts as 0; no capacity limit",
+        "c": "score r/s is not reported, counts as 0; no capacity limit",
     } == {one.cluster: one.note for one in found.clusters}
 
 

@@ -85,7 +85,7 @@ def test_the_others_are_decided(
     assert [blocked] == [fault["path"] for fault in bodies(report.body, "faults")]
     assert run_pass(fleet.folder, 15).commit is None
     run(["-C", str(fleet.folder), "verify"])
-    assert "2 of 2 decision commits proven" in capsys.readouterr().out
+    assert "2 of 2 decision commits verified" in capsys.readouterr().out
 
     fleet.git("rm", "-r", "--quiet", blocked)
     fleet.git("commit", "--quiet", "--message=Remove it")

@@ -103,10 +103,10 @@ def test_a_root_proves_what_it_put_back_over_passes_of_another(
     for root in ROOTS:
         assert (root == B) == run(["-C", str(shared.fleet.folder / root), "verify"])
 
-    of_a, of_b = capsys.readouterr().out.split("decision commits proven", 1)
+    of_a, of_b = capsys.readouterr().out.split("decision commits verified", 1)
     assert "3 of 3 " in of_a
     assert f"✘ tampered  {edited[:12]}" in of_b
-    assert "3 of 3 decision commits proven, 1 tampered" in of_b
+    assert "3 of 3 decision commits verified, 1 tampered" in of_b
 
 
 def test_a_root_goes_on_from_its_own_passes_over_what_waits(shared: Shared) -> None:

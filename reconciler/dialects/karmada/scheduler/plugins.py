@@ -166,8 +166,8 @@ def reject_affinity(request: Request, members: Members, _now: datetime, /) -> It
 
 def _remedy(request: Request) -> str:
     if request.affinity_name:
-        return f"be meant by the affinity group {request.affinity_name}"
-    return "be meant by placement.clusterAffinity: its names, labels and fields"
+        return f'match the affinity group "{request.affinity_name}"'
+    return "match placement.clusterAffinity: its names, labels and fields"
 
 
 API_REASON = "cluster(s) did not have the API resource"
@@ -200,7 +200,7 @@ def reject_missing_apis(
 
 
 EVICTION_REASON = "cluster(s) is in the process of eviction"
-EVICTION_REMEDY = "end the eviction: healthy elsewhere, or its time over"
+EVICTION_REMEDY = "finish the eviction: healthy elsewhere, or timed out"
 
 
 def reject_evicting(request: Request, _members: Members, _now: datetime, /) -> Iterator[Rejection]:
@@ -213,7 +213,7 @@ def reject_evicting(request: Request, _members: Members, _now: datetime, /) -> I
 
 
 FEW = 4  # ours: so many times less than the fleet are asked one by one
-ROOM_REMEDY = "have so much more that is neither used nor reserved"
+ROOM_REMEDY = "have this much more capacity, neither used nor reserved"
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,7 +278,7 @@ def _full(request: Request, room: BindingRoom) -> Iterator[Rejection]:
         yield Rejection(mask_of(positions), NoRoom(amounts), ROOM_REMEDY)
 
 
-SPREAD_REMEDY = "name in its spec the property by which it spreads"
+SPREAD_REMEDY = "set the property to spread by in its spec"
 
 
 def reject_without_topology(

@@ -207,7 +207,7 @@ def _is_retry(draft: Draft, trigger: ScheduleReason) -> bool:
 def _rejected(
     draft: Draft, verdict: ScheduleVerdict | None, members: Members, now: datetime
 ) -> Mapping[ClusterName, str]:
-    """Return why each cluster was turned away, by the attempt that counts.
+    """Return why each cluster was filtered out, by the attempt that counts.
 
     Clusters that are being deleted are not even asked upstream; here they have a reason, too. So
     have those that weigh nothing by their scores.
@@ -234,7 +234,7 @@ QUESTIONS: Mapping[DivisionStrategy | None, str] = {
 }
 
 MODES: Mapping[Mode, str] = {
-    Mode.FRESH: "anew, whatever was there",
+    Mode.FRESH: "from scratch, ignoring current placement",
     Mode.SCALE_UP: "on top of what is there",
     Mode.SCALE_DOWN: "by what is there, since fewer are wanted",
     Mode.UNCHANGED: "what is there adds up, nothing is divided",
@@ -384,8 +384,8 @@ def _room(attempt: Attempt, position: int, members: Members, short: BindingRoom 
     unlimited = estimates(members, requirements).column[position] == NOT_ESTIMATED
     if short is not None:
         room = min(room, short.more_at(position, requirements))
-    takes = "takes any number" if unlimited else f"takes {room} more"
-    return f"{takes}, holds {held}" if held else takes
+    takes = "no capacity limit" if unlimited else f"takes {room} more"
+    return f"{takes}, runs {held}" if held else takes
 
 
 def _steps(attempts: tuple[Attempt, ...], members: Members) -> Iterator[str]:

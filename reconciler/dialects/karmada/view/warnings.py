@@ -104,7 +104,7 @@ def _unclaimed(effects: MergeEffects) -> Iterator[Warned]:
         scope = f"{key.namespace}/" if key.namespace else ""
         message = ""
         if had and not has and (path not in known or CLAIM in known[path]):
-            message = "no policy claims it any more, so it stays where it is, whatever is edited"
+            message = "no policy matches it any more; it keeps running, edits are not propagated"
         elif not had and not has and base.inputs.get(key) != manifest:
             message = _meaning(effects, manifest, placed=binding is not None)
         if message:
@@ -115,13 +115,13 @@ def _meaning(effects: MergeEffects, manifest: Manifest, *, placed: bool) -> str:
     """Return what it means that no policy claims an edited workload, `""` if nothing."""
     key = manifest.key
     if placed:
-        return "no policy claims it, so it stays where it is"
+        return "no policy matches it, so it stays where it is"
     custom = decode_custom_kinds(settings_in(effects.merged))
     replicated = is_interpreted(text(manifest.body, "apiVersion"), key.kind, custom)
     policies = any(effects.merged.of_kind(GROUP, kind) for kind in POLICIES)
     if not replicated or not policies or effects.is_carried(key.namespace):
         return ""
-    return "no policy claims it, so it goes to no cluster"
+    return "no policy matches it, so it runs on no cluster"
 
 
 def _first_batch(effects: MergeEffects) -> Iterator[Warned]:
@@ -133,5 +133,5 @@ def _first_batch(effects: MergeEffects) -> Iterator[Warned]:
         body = read(effects.written[path].encode(), path).documents[0].body
         goal = read_goal(decode_metadata(body)) or ()
         named = ", ".join(f"{target.name}({target.replicas})" for target in goal)
-        message = f"this is the first batch only; it goes on to {named}"
+        message = f"this is only the first batch; the goal is {named}"
         yield Warned("first-batch", decision.subject, message)

@@ -64,7 +64,7 @@ from reconciler.schedule.framework import (
 )
 
 API = "kubefleet"
-REMEDY = "have so much more that is neither used nor reserved"
+REMEDY = "have this much more capacity, neither used nor reserved"
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,7 +338,7 @@ def reject_namespace(request: Request, members: Members, _now: datetime, /) -> I
     missing = mask_of(
         i for i, view in views if view.namespaces and request.namespace not in view.namespaces
     )
-    remedy = f"have the namespace {request.namespace}, and report it"
+    remedy = f"have and report the namespace {request.namespace}"
     yield Rejection(untold, NoNamespace(known=False), remedy)
     yield Rejection(missing, NoNamespace(known=True), remedy)
 

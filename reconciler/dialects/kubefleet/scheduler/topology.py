@@ -110,7 +110,7 @@ def assess_topology(
 
 
 def _remedy(constraint: SpreadConstraint) -> str:
-    return f"stand in another {constraint.topology_key}, or be allowed a greater maxSkew"
+    return f"be in another {constraint.topology_key}, or have a greater maxSkew allowed"
 
 
 def _domains(

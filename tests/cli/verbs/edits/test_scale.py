@@ -129,7 +129,7 @@ def test_an_uncommitted_edit_is_told_apart(fleet: Checkout, capsys: Capsys) -> N
     answer(fleet, capsys, "scale", "deployment/frontend", "--replicas=9")
     _, out, _ = answer(fleet, capsys, "scale", "deployment/shop", "--replicas=5")
 
-    edit, _, anyway = out.partition("Anyway, without this change:")
+    edit, _, anyway = out.partition("Already pending, independent of this change:")
     assert ("default/shop" in edit, "default/frontend" in edit) == (True, False)
     assert "default/frontend" in anyway
 
