@@ -110,9 +110,9 @@ def _goals(words: Sequence[str], family: ScoreFamily | None) -> frozenset[Goal]:
     by_scores = goals & {Goal.SCORE, Goal.COST}
     if by_scores and family is None:
         named = " and ".join(sorted(by_scores))
-        raise UsageError(f"--goal {named} needs the scores of clusters that count: --score")
+        raise UsageError(f"--goal {named} needs cluster scores: give --score")
     if family is not None and not by_scores:
-        raise UsageError("--score is for --goal score or cost")
+        raise UsageError("--score requires --goal score or cost")
     return frozenset(goals)
 
 
@@ -124,7 +124,7 @@ def _family(score: str | None, *, lower_is_better: bool) -> ScoreFamily | None:
     """
     if score is None:
         if lower_is_better:
-            raise UsageError("--lower-is-better is about a --score")
+            raise UsageError("--lower-is-better requires --score")
         return None
     resource, _, name = score.partition("/")
     if not resource or not name:
@@ -167,9 +167,9 @@ def print_advice(advice: Advice) -> None:
     left = "; ".join(_left(advice))
     if left:
         click.echo()
-        click.echo(printable(f"Not advised: {left}."))
+        click.echo(printable(f"Not recommended: {left}."))
     if not advice.finished:
-        click.echo(printable(f"After {advice.passes} passes the rebalancer is not done yet."))
+        click.echo(printable(f"After {advice.passes} passes the rebalancer has not finished."))
 
 
 def _headline(advice: Advice) -> str:

@@ -54,7 +54,7 @@ def run(
     if not dry_run:
         delivery.check()
         if branch is None and (directory / path).exists() and approval.key not in world.inputs:
-            raise UsageError(f'"{path}" exists; move it away, or approve on a --branch')
+            raise UsageError(f'"{path}" already exists; move it away, or approve on a --branch')
     now = moment_in(world, None)
     body = approval.manifest(message or MESSAGE, format_moment(now))
     with doing(PASSES):
@@ -79,14 +79,14 @@ def _find(world: World, word: str, namespace: str) -> ObjectKey:
         key = find_object(world, word, namespace)
         if key[:2] not in kinds:
             names = ", ".join(kind for _, kind in kinds)
-            raise UsageError(f"nothing of {spelled(key)} can be approved; only of: {names}")
+            raise UsageError(f"{spelled(key)} cannot be approved; only: {names}")
         found = [key] if key in world.inputs else []
     else:
         places = ((kind, namespace if world.known.scopes[kind] else "") for kind in kinds)
         keys = [ObjectKey(*kind, place, word) for kind, place in places]
         found = [key for key in keys if key in world.inputs]
     if not found:
-        raise UsageError(f"there is no {shown(word)} that could be approved")
+        raise UsageError(f"there is no {shown(word)} to approve")
     if len(found) > 1:
         raise UsageError(
             f"{shown(word)} is ambiguous; name one of {', '.join(map(spelled, found))}"
@@ -105,13 +105,13 @@ def _chosen(world: World, asking: ObjectKey, stage: str | None) -> Approval | No
     view = next(one for one in DIALECTS if asking[:2] in one.approvable).view()
     found: Sequence[Approval] = view.approvals(world, asking)
     if asking not in world.outputs:
-        raise UsageError(f"no pass has seen {spelled(asking)} yet, so it cannot be approved")
+        raise UsageError(f"no pass has processed {spelled(asking)} yet, so it cannot be approved")
     if stage is not None:
         of_stage = [one for one in found if one.stage == stage]
         if not of_stage:
             stages = ", ".join(dict.fromkeys(one.stage for one in found)) or "none"
             raise UsageError(
-                f"{spelled(asking)} asks for no approval of {shown(stage)}; of: {stages}"
+                f"{spelled(asking)} does not await approval of stage {shown(stage)}; only: {stages}"
             )
         found = of_stage
     open_ones = [one for one in found if not one.is_done]
@@ -124,7 +124,7 @@ def _chosen(world: World, asking: ObjectKey, stage: str | None) -> Approval | No
         return None  # by a file that no pass has seen yet
     later = ", ".join(dict.fromkeys(one.stage for one in open_ones))
     hint = f"; name a stage to approve it in advance: {later}" if later else ""
-    raise UsageError(f"{spelled(asking)} asks for no approval now{hint}")
+    raise UsageError(f"{spelled(asking)} does not await approval{hint}")
 
 
 def _path(world: World, key: ObjectKey) -> str:

@@ -40,7 +40,7 @@ def run(directory: Path, *, service: Service, keys: Keys, operation: Operation, 
 def _checks(directory: Path, service: Service, keys: Keys, operation: Operation) -> Iterator[Check]:
     """Yield the checks, those that need nothing first."""
     yield check_git()
-    yield attempt("author", lambda: str(parse_author(service.author)), "name --author 'N <E>'")
+    yield attempt("author", lambda: str(parse_author(service.author)), "give --author 'N <E>'")
     yield from _private(service, keys, operation)
     yield attempt("secrets", lambda: _secrets(operation), "see docs/operations.md")
     opened: list[Branch] = []
@@ -49,7 +49,7 @@ def _checks(directory: Path, service: Service, keys: Keys, operation: Operation)
         opened.append(open_branch(directory, service))
         return str(opened[0].repository.common_dir)
 
-    yield attempt("repository", opens, "name a checkout, or a remote and a folder for its mirror")
+    yield attempt("repository", opens, "give a checkout, or a remote and a folder for its mirror")
     if not opened:
         return
     branch = opened[0]
@@ -62,8 +62,8 @@ def _checks(directory: Path, service: Service, keys: Keys, operation: Operation)
         key = signing_key(keys.signing)
         trust = open_trust(keys, key, branch.repository, passes.clock.now(), layout=service.layout)
         trusts.extend(filter(None, [trust]))
-        checked = "all commits are decided from" if trust is None else "signatures are checked"
-        return f"{'commits are signed' if key else 'no key signs'}, {checked}"
+        checked = "all commits are accepted" if trust is None else "signatures are checked"
+        return f"{'commits are signed' if key else 'commits are not signed'}, {checked}"
 
     yield attempt("keys", signs, "see docs/security.md, Signed commits")
     trust = next(iter(trusts), None)
@@ -90,4 +90,4 @@ def _private(service: Service, keys: Keys, operation: Operation) -> Iterator[Che
 def _secrets(operation: Operation) -> str:
     """Return how many secrets can be read."""
     number = len(read_secrets(operation).texts)
-    return f"{number} secret{'s' if number != 1 else ''} can be read"
+    return f"{number} secret{'s' if number != 1 else ''} readable"

@@ -50,9 +50,9 @@ def clusters_asked(
         UsageError: There are neither, or both.
     """
     if not words and selector is None:
-        raise UsageError("name clusters, or choose among all of them with -l")
+        raise UsageError("name clusters, or select them with -l")
     if words and selector is not None:
-        raise UsageError("-l chooses among all clusters; name none beside it")
+        raise UsageError("-l selects among all clusters; do not name clusters as well")
     chosen = _chosen((), selector) if selector is not None else None
     return lambda world: _clusters(world, words, chosen)
 
@@ -183,7 +183,7 @@ def _check_kinds(kinds: "Iterable[Kind]") -> None:
     """
     for kind in kinds:
         if kind not in CLUSTERS:
-            raise UsageError(f"a {kind[1]} has no taints; name a cluster")
+            raise UsageError(f"a {kind[1]} has no taints; name a cluster instead")
 
 
 def _named_clusters(world: "World", words: Sequence[str]) -> "list[ObjectKey]":

@@ -97,37 +97,39 @@ def run_story(folder: Path | None, *, say: Say, heading: Say) -> None:
         _show_failure(stage)
         _show_rebalance(stage)
         _show_clusters(stage)
-    heading("\nThe whole story, as git tells it")
+    heading("\nThe complete git log")
     say(stage.git.line("log", "--oneline", "--first-parent", BRANCH))
-    say(f"\nThis took {time.monotonic() - began:.0f} seconds, for the daemon is a real one.")
-    say(f"The repository is in {stage.folder}; look around, it is yours.")
+    say(f"\nThis took {time.monotonic() - began:.0f} seconds, with a real daemon.")
+    say(f"The repository is kept in {stage.folder} for inspection.")
 
 
 def _show_placement(stage: "_Stage") -> None:
     """First placement."""
-    stage.heading("1. A daemon is started on a repository that nobody has scheduled yet")
+    stage.heading("1. A daemon starts on a repository without any decisions")
     stage.wait("the first placement", lambda world: stage.shop(world) == "member1(2)")
-    stage.show("The shop is on its primary cluster, the reports are where the scores are best.")
+    stage.show("The shop runs on its primary cluster, the reports where the scores are best.")
     stage.wait("the first report that all copies run", stage.is_running)
 
 
 def _show_failure(stage: "_Stage") -> None:
     """A cluster fails and recovers."""
-    stage.heading("\n2. member1 fails: its manifest says so, by a commit")
+    stage.heading("\n2. member1 fails, reported by a commit to its manifest")
     member = stage.folder / "clusters" / "member1.yaml"
     healthy = member.read_text(encoding="utf-8")
     moment = format_moment(datetime.now(UTC))
     member.write_text(healthy + FAILURE.format(moment=moment), encoding="utf-8")
     stage.commit("Report member1 as failed")
     stage.wait("the move to the backup", lambda world: stage.shop(world) == "backup1(2)")
-    stage.show("The shop moved to its backup group. The frontend is given five minutes first.")
+    stage.show(
+        "The shop moved to its backup group. The frontend tolerates the failure for five minutes."
+    )
     stage.wait("the end of the eviction", lambda world: not stage.is_leaving(world))
 
     stage.heading("\n3. member1 recovers, and nothing moves")
     member.write_text(healthy, encoding="utf-8")
     stage.commit("Report member1 as recovered")
     stage.let_daemon_see()
-    stage.show("What runs is left alone, until somebody asks.")
+    stage.show("Running workloads stay where they are until a rebalance is requested.")
 
 
 def _show_rebalance(stage: "_Stage") -> None:
@@ -139,12 +141,12 @@ def _show_rebalance(stage: "_Stage") -> None:
 
     stage.heading(f"\n5. The finished rebalancer is removed after {REBALANCER_TTL_SECONDS} s")
     stage.wait("its removal", lambda world: not stage.has_rebalancer(world))
-    stage.show("Its file is gone, the decision stays.")
+    stage.show("Its file is deleted, the decision stays.")
 
 
 def _show_clusters(stage: "_Stage") -> None:
     """What came of it in each cluster."""
-    stage.heading("\n6. What runs on each cluster, by the folder that its Flux or Argo CD syncs")
+    stage.heading("\n6. What runs on each cluster, from the folder that Flux or Argo CD syncs")
     for line in clusters_table(stage.repository, stage.seen):
         stage.say(f"   {line}")
 
@@ -167,7 +169,7 @@ class _Stage:
         if folder is None:
             folder = Path(tempfile.mkdtemp(prefix="reconciler-demo-"))
         elif folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            raise UsageError(f'"{folder}" exists and is not an empty folder; name a new one')
+            raise UsageError(f'"{folder}" exists and is not an empty folder; give a new one')
         folder = folder.resolve()
         write_example(folder)
         configuration = folder / CONFIGURATION_PATH
@@ -176,7 +178,7 @@ class _Stage:
         git.output("init", "--quiet", f"--initial-branch={BRANCH}")
         git.output("add", ".")
         git.output("commit", "--quiet", "--message=Start the fleet")
-        say(f"A repository was made from the example: {folder}\n")
+        say(f"Created a repository from the example: {folder}\n")
         return cls(Repository.open(folder), folder, say, heading)
 
     def commit(self, subject: str) -> None:

@@ -73,7 +73,7 @@ def drain_status(
     from reconciler.cli.world import load_world
 
     if asked.dry_run or asked.branch is not None or asked.author is not None:
-        raise UsageError("--status writes nothing; leave out --dry-run, --branch and --author")
+        raise UsageError("--status does not write; omit --dry-run, --branch and --author")
     chosen = clusters_asked(words, selector)
     world = load_world(directory, "HEAD", asked.layout)
     left = _left(world, chosen(world))

@@ -427,8 +427,8 @@ def text_around(manifest: "Manifest", name: str, files: Files) -> bytes:
     path, index = manifest.origin.path, manifest.origin.index
     if manifest.origin.pointer:
         raise UsageError(
-            f"{name} stands in a List ({path}, {manifest.origin.pointer}), which only a person "
-            "edits; give it a document of its own, or edit it there"
+            f"{name} is part of a List ({path}, {manifest.origin.pointer}); give it a document "
+            "of its own, or edit the List by hand"
         )
     if "sops" in manifest.body:
         raise UsageError(f"{path} is encrypted, and its checksum covers every field; use sops")
@@ -442,7 +442,7 @@ def text_around(manifest: "Manifest", name: str, files: Files) -> bytes:
 def print_difference(path: str, before: bytes, after: bytes) -> None:
     """Print an edit of a file, if there is one; a file that has a Secret is not shown."""
     if b"Secret" in before and before != after:
-        click.echo(f"{path}: changed; hidden, for the file has a Secret")
+        click.echo(f"{path}: changed; not shown, because the file contains a Secret")
         return
     old, new = (data.decode("utf-8").splitlines() for data in (before, after))
     for line in difflib.unified_diff(old, new, path, path, n=2, lineterm=""):

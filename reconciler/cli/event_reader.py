@@ -96,7 +96,9 @@ class EventReader:
         ends = cut_off(self.repository)
         commits = self._revisions.commits(head, but=after, paths=self._places(), whole=False)
         if any(commit.revision in ends for commit in commits):
-            click.echo("this clone is shallow; git fetch --unshallow for older events", err=True)
+            click.echo(
+                "this clone is shallow; run git fetch --unshallow for older events", err=True
+            )
         whole = [commit for commit in commits if commit.revision not in ends]
         self._names.update(commit.author for commit in whole if pass_of(commit) is not None)
         for start in range(0, len(whole), PIECE):

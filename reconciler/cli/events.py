@@ -67,7 +67,7 @@ def run(
     with doing(HISTORY):
         found, older = reader.read(head, after, limit)
     if older:
-        click.echo(f"older events exist; --limit 0 shows all, not only {limit}", err=True)
+        click.echo(f"showing the newest {limit} events; --limit 0 shows all", err=True)
     coming = () if watch or since else _coming(revisions, head, key)
     lines = watch and output == "json"
     wide = output == "wide"
@@ -103,7 +103,7 @@ def _refuse_unknown(subject: Subject) -> None:
         subject.touching(whole=False)
     ):
         return
-    raise UsageError(f"there is no {spelled(named)}, and there never was{near(world, named)}")
+    raise UsageError(f"there is no {spelled(named)}, and never was one{near(world, named)}")
 
 
 def _follow(

@@ -136,7 +136,7 @@ def _split(word: str) -> "tuple[Kind, list[str]]":
     kinds = resolve_kind(asked, KINDS.short, read)
     if not kinds:
         if resolve_kind(asked, KINDS.short, KINDS.scopes):
-            raise UsageError(f"{shown(asked)} is a workload: its fields are not checked here")
+            raise UsageError(f"{shown(asked)} is a workload; its fields are not validated")
         names = sorted({kind.lower() for _, kind in read} | KINDS.short.keys())
         near = difflib.get_close_matches(name.lower(), names, n=3)
         hint = f"did you mean {', '.join(near)}?" if near else "see reconciler api-resources"

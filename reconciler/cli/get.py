@@ -38,9 +38,9 @@ def run(
     """Print objects, and go on with those that change if that is asked for."""
     query.check()
     if watch and (at is not None or not query.words):
-        raise UsageError("--watch follows a branch: give it a KIND, and no --at")
+        raise UsageError("--watch follows a branch: give a KIND, and omit --at")
     if watch and is_template(query.output):
-        raise UsageError("--watch prints tables, names, yaml or json; leave the template out")
+        raise UsageError("--watch prints tables, names, yaml or json; omit the template")
     repository = Repository.open(directory)
     name = branch or (repository.head_branch() if watch else None)
     fleet = fleet_of(Path(), repository, layout)

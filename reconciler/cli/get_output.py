@@ -174,7 +174,7 @@ def print_kinds(world: "World", query: "Query") -> int:
         hint = "name a kind, such as reconciler get " + min((one.word for one in listed), key=len)
     else:
         hint = "there is no object here"
-    click.echo(f"{hint}; reconciler api-resources lists all that can be read", err=True)
+    click.echo(f"{hint}; reconciler api-resources lists all kinds", err=True)
     return 0
 
 

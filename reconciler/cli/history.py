@@ -31,7 +31,7 @@ def run(directory: Path, asked: AskedObject, *, limit: int) -> int:
         click.echo(nothing_said(subject, asked.at), err=True)
         return 1
     if limit and len(found) == limit and next(events, None) is not None:
-        click.echo(f"older decisions exist; --limit 0 shows all, not only {limit}", err=True)
+        click.echo(f"showing the newest {limit} decisions; --limit 0 shows all", err=True)
     return 0
 
 

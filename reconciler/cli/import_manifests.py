@@ -228,7 +228,7 @@ def _base(repository: Repository, options: ImportOptions) -> str:
     found = repository.find(repository.head_branch())
     if found is None and (options.adopt or options.branch is not None):
         raise UsageError(
-            "the repository has no commit yet; make one first: git commit --allow-empty -m Start"
+            "the repository has no commits yet; create one first: git commit --allow-empty -m Start"
         )
     return found or ""
 

@@ -63,26 +63,26 @@ class ImportOptions:
         if bool(self.sources) == (self.context is not None):
             raise UsageError("name files, folders or - for standard input, or give --context NAME")
         if self.remote is not None and self.branch is None:
-            raise UsageError("--remote needs --branch: the branch of it that gets the commit")
+            raise UsageError("--remote requires --branch, the branch to commit to")
         signing = ("--signing-key",) if self.signing.signing_key else ()
         if self.remote is None and (unused := (*self.access.files, *signing)):
-            raise UsageError(f"{unused[0]} goes with --remote, where it is used")
+            raise UsageError(f"{unused[0]} requires --remote")
         if self.cluster and not is_subdomain(self.cluster):
             raise UsageError(f"--cluster is {shown(self.cluster)}, it must be {SUBDOMAIN_RULE}")
         if NONE in self._words and len(self._words) > 1:
-            raise UsageError("--workloads none goes with no other type")
+            raise UsageError("--workloads none cannot be combined with other types")
         if self.cluster and PROPAGATED in self._words:
             raise UsageError(
-                "--workloads propagated asks a control plane; --cluster names a member of one"
+                "--workloads propagated needs a control plane; --cluster names a member cluster"
             )
         if self.cluster and self.adopt:
-            raise UsageError("--adopt takes over a control plane; --cluster names a member of one")
+            raise UsageError("--adopt needs a control plane; --cluster names a member cluster")
         self._check_question()
 
     def _check_question(self) -> None:
         """Refuse what does not go together with a question that writes nothing."""
         if self.host_context is not None and not self.check_switch:
-            raise UsageError("--host-context goes with --check, which looks at what runs the hub")
+            raise UsageError("--host-context requires --check")
         given = {
             "--adopt": self.adopt,
             "--branch": self.branch is not None,
@@ -91,7 +91,7 @@ class ImportOptions:
         }
         refused = next((name for name, is_given in given.items() if is_given), None)
         if self.check_switch and refused is not None:
-            raise UsageError(f"--check writes nothing, and {refused} says how to write")
+            raise UsageError(f"--check does not write; omit {refused}")
 
     @property
     def types(self) -> frozenset[str]:
@@ -139,8 +139,8 @@ IMPORT_OPTIONS: tuple[Option, ...] = (
         "--cluster",
         metavar="NAME",
         default="",
-        help="The input is an export of this member cluster: nodes and pods become its capacity, the "
-        "status of workloads becomes feedback.",
+        help="The input is an export of this member cluster: nodes and pods become its capacity, "
+        "the status of workloads becomes feedback.",
     ),
     click.option(
         "--workloads",
@@ -174,8 +174,8 @@ IMPORT_OPTIONS: tuple[Option, ...] = (
     click.option(
         "--host-context",
         metavar="NAME",
-        help="With --check: kubectl context of the cluster that runs the hub's control plane, if it "
-        "is a different one.",
+        help="With --check: kubectl context of the cluster that runs the hub's control plane, if "
+        "it is a different one.",
     ),
     output_option("text", "json"),
     delivery_options,

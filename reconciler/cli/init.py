@@ -58,11 +58,11 @@ def run(
     asked = FleetOptions(apis=apis, examples=examples, ci=ci, delivery=delivery)
     place = (directory or Path()) / folder
     if place.exists() and not place.is_dir():
-        raise UsageError(f'"{place}" is a file; name a folder')
+        raise UsageError(f'"{place}" is a file; give a folder')
     finished = finish_new_files(place)
     if finished:
         count = f"{len(finished)} file{'s' if len(finished) != 1 else ''}"
-        click.echo(f"went on with an init that was cut off: {count} in {printable(str(place))}")
+        click.echo(f"continued an interrupted init: {count} in {printable(str(place))}")
         return 0
     manifests = place.is_dir() and _holds_manifests(place)
     usual = FleetOptions(
@@ -77,7 +77,7 @@ def run(
     try:
         write_new_files(place, written)
     except NotADirectoryError:
-        raise UsageError(f'"{place}" lies below a file; name another folder') from None
+        raise UsageError(f'"{place}" is below a file; give another folder') from None
     _tell(place, choice, written, left)
     return 0
 
@@ -112,7 +112,7 @@ def _apis_named(words: str) -> tuple[str, ...]:
     """Return the APIs that an answer names, separated by commas or blanks."""
     named = tuple(words.replace(",", " ").split())
     if not named or not set(named) <= set(APIS):
-        raise click.UsageError(f"name one or more of {CHOICES}")
+        raise click.UsageError(f"give one or more of {CHOICES}")
     return named
 
 
@@ -146,12 +146,12 @@ def _tell(folder: Path, choice: FleetChoice, written: Iterable[str], left: list[
     """Say what was written, what was left alone, and what a person is to do about that."""
     shown = printable(str(folder))
     if choice.is_tutorial and not left:
-        click.echo(f"the example repository is in {shown}; its README.md leads through it")
+        click.echo(f"the example repository is in {shown}; see its README.md for the next steps")
     else:
         for path in sorted(written):
             click.echo(f"wrote {printable(str(folder / path))}")
     for path in left:
-        click.echo(f"left alone {printable(str(folder / path))}: something is there")
+        click.echo(f"kept {printable(str(folder / path))}: it already exists")
     if CONFIGURATION_PATH in left and choice.transports:
         click.echo(
             f"for delivery, add to {CONFIGURATION_PATH}:\nspec:\n{configuration_lines(choice)}",

@@ -211,7 +211,7 @@ def asked_kinds(
     """
     slashed = ["/" in word for word in words]
     if any(slashed) and not all(slashed):
-        raise UsageError("write KIND/NAME for each object, or one KIND and then names of it")
+        raise UsageError("give KIND/NAME for each object, or one KIND followed by names")
     pairs = [tuple(word.split("/", 1)) for word in words]
     if not any(slashed):
         pairs = [(kind, name) for kind, name in product(words[0].split(","), words[1:] or [""])]
@@ -224,7 +224,7 @@ def asked_kinds(
     kinds = {word: _kinds_meant(known, present, word) for word, _ in pairs}
     for word, name in pairs:
         if name and len(kinds[word]) > 1:
-            raise UsageError(f"{shown(word)} is a category; name no object beside it")
+            raise UsageError(f"{shown(word)} is a category; do not name objects with it")
     return tuple(
         dict.fromkeys(AskedKind(word, kind, name) for word, name in pairs for kind in kinds[word])
     )

@@ -64,8 +64,7 @@ def rebalancer_of(world: "World", demand: RebalanceWords) -> "tuple[ObjectKey, B
 
     if not demand.targets and not demand.describes:
         raise UsageError(
-            "nothing is to be rebalanced; name a KIND/NAME, --selector, --policy, --on-cluster or "
-            "--state"
+            "no targets; give a KIND/NAME, --selector, --policy, --on-cluster or --state"
         )
     namespace = demand.namespace or DEFAULT_NAMESPACE
     spec: dict[str, object] = {}
@@ -178,7 +177,7 @@ def check_name(world: "World", key: ObjectKey) -> None:
             "such as shop-back-to-primary"
         )
     if key in world.inputs or key in world.outputs:
-        raise UsageError(f"there is a rebalancer {shown(key.name)} already; give another --name")
+        raise UsageError(f"rebalancer {shown(key.name)} already exists; give another --name")
 
 
 def open_base(

@@ -134,9 +134,9 @@ class AddressRange(click.ParamType[Network]):
                 ctx,
             )
         if found.prefixlen == 0:
-            self.fail(f'"{value}" is every address; name those of the proxy', param, ctx)
+            self.fail(f'"{value}" covers every address; give those of the proxy', param, ctx)
         if ipaddress.ip_address(value.partition("/")[0]) != found.network_address:
-            self.fail(f'"{value}" is not where a range begins; write {found}', param, ctx)
+            self.fail(f'"{value}" is not the start of a range; use {found}', param, ctx)
         return found
 
 

@@ -34,9 +34,9 @@ def run(
 ) -> int:
     """Show what merging would move; return the exit code."""
     if manifests and output != "text":
-        raise UsageError("--manifests are printed as text only; leave -o out")
+        raise UsageError("--manifests supports only text; omit -o")
     if worktree and head is not None:
-        raise UsageError("--worktree and --head name two things to merge; give one of them")
+        raise UsageError("--worktree and --head exclude each other")
     try:
         with open_fleet(directory, layout).sides(base=base or branch, head=head) as sides:
             note_if_empty(directory, sides.base, sides.merged)

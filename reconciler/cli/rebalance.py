@@ -54,7 +54,7 @@ def run(
     if not dry_run:
         delivery.check()
         if branch is None and (directory / path).exists():
-            raise UsageError(f'"{path}" exists; give another --name')
+            raise UsageError(f'"{path}" already exists; give another --name')
     preview, unmatched = plan_rebalance(world, key, body)
     said = "nothing is written (--dry-run)"
     if not dry_run:

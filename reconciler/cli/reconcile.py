@@ -126,7 +126,7 @@ def _print_beside(report: PassReport) -> None:
             click.echo(f"{files} delivered in {short_id(one.commit)} on {printable(one.branch)}")
         for fault in one.faults:
             click.echo(f"{printable(one.branch)}: {printable(fault.message)}", err=True)
-            click.echo(f"  right: {printable(fault.expected)}", err=True)
+            click.echo(f"  expected: {printable(fault.expected)}", err=True)
 
 
 def _summary(report: PassReport, branch: str, *, dry_run: bool, moved: bool) -> str:

@@ -43,7 +43,7 @@ def run(directory: Path, asked: AskedObject, *, cluster: str | None, carriers: b
     for one in failed:
         click.echo(printable(f"{one.cluster}: {one.message}"), err=True)
     if not works and not failed:
-        click.echo(f"{spelled(key)} is on no cluster, so there is nothing to render", err=True)
+        click.echo(f"{spelled(key)} runs on no cluster, so there is nothing to render", err=True)
     return 1 if failed or not works else 0
 
 

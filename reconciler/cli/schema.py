@@ -26,9 +26,9 @@ from reconciler.shell.resources import load_schemas
 def run(*, kind: str | None, catalog: bool, url: str | None, write: Path | None) -> int:
     """Print or write schemas."""
     if kind is not None and (catalog or write is not None):
-        raise UsageError("KIND goes without --catalog and --write")
+        raise UsageError("KIND cannot be combined with --catalog or --write")
     if url is not None and not (catalog or write is not None):
-        raise UsageError("--url goes with --catalog or --write")
+        raise UsageError("--url requires --catalog or --write")
     documents = load_schemas().documents
     base = BASE if url is None else f"{url.rstrip('/')}/"
     if write is not None:
@@ -36,7 +36,7 @@ def run(*, kind: str | None, catalog: bool, url: str | None, write: Path | None)
         files = {name: schema_of(name, documents) for name in own}
         files |= {MANIFESTS: schema_of_all(documents), "catalog.json": catalog_of(documents, base)}
         _write(write, files)
-        click.echo(f"{len(files)} files are in {write}", err=True)
+        click.echo(f"{len(files)} files written to {write}", err=True)
     elif catalog:
         click.echo(_text(catalog_of(documents, base)), nl=False)
     elif kind is None:
@@ -56,7 +56,7 @@ def _file_of(word: str, documents: Mapping[str, Json]) -> str:
     found = resolve_kind(word, KINDS.short, versions)
     if not found:
         known = ", ".join(sorted({kind.lower() for _, kind in versions}))
-        raise UsageError(f"there is no schema for {shown(word)}; there are {known}")
+        raise UsageError(f"there is no schema for {shown(word)}; known are {known}")
     if len(found) > 1:
         choices = " or ".join(f"{kind.lower()}.{group}" for group, kind in found)
         raise UsageError(f"{shown(word)} is ambiguous; name {choices}")

@@ -45,7 +45,7 @@ def run(
 ) -> int:
     """Write scores; return the exit code."""
     if (table is None) == (not free):
-        raise UsageError("name a table of numbers (--table), or what of clusters is free (--free)")
+        raise UsageError("give a table of values (--table), or free resources (--free)")
     if not is_subdomain(resource):
         raise UsageError(f"{shown(resource)} must be a name of Kubernetes: a-z, 0-9, - and .")
     columns = None if table is None else _columns(table)
@@ -104,9 +104,9 @@ def _check_columns(
         UsageError: One does.
     """
     if columns is None and (lower_is_better or as_it_is):
-        raise UsageError("--lower-is-better and --as-it-is are about a --table")
+        raise UsageError("--lower-is-better and --as-it-is require --table")
     if lower_is_better and as_it_is:
-        raise UsageError("--as-it-is scales nothing; leave out --lower-is-better")
+        raise UsageError("--as-it-is does not scale; omit --lower-is-better")
     for name in lower_is_better:
         if name not in (columns or {}):
             known = ", ".join(columns or {})

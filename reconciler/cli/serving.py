@@ -166,7 +166,7 @@ def open_branch(directory: Path, service: Service) -> "LocalBranch | RemoteBranc
         click.get_current_context().call_on_close(mirror.close)
         return RemoteBranch(mirror, mirror.repository, service.branch or "main")
     if service.mirror is not None or service.access.read() != Access():
-        raise UsageError("--mirror, and what lets into a remote, go with --remote")
+        raise UsageError("--mirror and the options for remote access require --remote")
     repository = Repository.open(directory)
     branch = service.branch or repository.head_branch()
     repository.resolve(branch)

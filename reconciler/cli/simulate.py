@@ -50,9 +50,9 @@ def run(
     is_asked = fail_each or asked != WhatIf()
     waits = after is not None and not is_asked
     if not waits and not is_asked:
-        raise UsageError("nothing is to happen; give --fail, --scale, --after or another one")
+        raise UsageError("nothing to simulate; give --fail, --scale, --after or another option")
     if fail_each and (asked.fail or output in ("markdown", "html", "svg")):
-        raise UsageError("--fail-each goes without --fail, and with -o text or json")
+        raise UsageError("--fail-each excludes --fail, and needs -o text or json")
     world = load_world(directory, at, layout)
     happens = moment_in(world, now)
     default = AFTER_FAILURE_SECONDS if asked.fail or fail_each else 0

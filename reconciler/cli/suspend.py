@@ -98,7 +98,7 @@ def hold(
     from reconciler.shell.git.repository import Repository
 
     if (word is None) != everything:
-        raise UsageError("name one OBJECT as KIND/NAME, or give --all for the whole repository")
+        raise UsageError("give one OBJECT as KIND/NAME, or --all for the whole repository")
     repository = Repository.open(directory)
     base = repository.resolve(repository.head_branch()) if branch is not None else ""
     delivery = Delivery(

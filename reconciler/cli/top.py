@@ -44,7 +44,7 @@ def run_clusters(
         print_json({"clusters": [_usage_json(item) for item in found]})
         return 0
     if not found:
-        click.echo("there is no cluster in this repository", err=True)
+        click.echo("there are no clusters in this repository", err=True)
         return 0
     over = [name for name in UNITS if any(name in item.over for item in found)]
     reserved = [name for name in UNITS if any(name in item.reserved for item in found)]
@@ -153,7 +153,7 @@ def run_quotas(
         print_json({"quotas": [_quota_json(one) for one in found]})
         return 0
     if not found:
-        click.echo("there is no quota in this repository", err=True)
+        click.echo("there are no quotas in this repository", err=True)
         return 0
     bad = {number for number, (_, is_over) in enumerate(_lines(found)) if is_over}
     rows = [row for row, _ in _lines(found)]

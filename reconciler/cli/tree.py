@@ -33,7 +33,7 @@ def run(directory: Path, asked: AskedObject) -> int:
     world, now = load_world(directory, asked.at, asked.layout), SystemClock().now()
     key, *others = _roots(world, asked.word, asked.namespace)
     if key not in world.inputs and key not in world.outputs:
-        missing = "no policy claims it, or no pass has run since"
+        missing = "no policy matches it, or no pass has run since"
         if asked.output == "json":
             root = _as_json(tree_of(world, key, {}, now), Suspensions(world))
             print_json({**root, "alsoPlacedBy": [], "coming": []})
@@ -56,7 +56,7 @@ def run(directory: Path, asked: AskedObject) -> int:
     if coming:
         click.echo("\n".join(("", *coming_lines(coming))))
     if not any(root.node.children for root in roots):
-        click.echo("nothing hangs on it; no pass has placed anything by it", err=True)
+        click.echo("nothing is placed by it yet", err=True)
     return 0
 
 
@@ -100,7 +100,7 @@ def _root(world: World, word: str, namespace: str) -> ObjectKey:
         return decided_key(world, key)
     except UsageError:
         raise UsageError(
-            f"nothing hangs on a {key.kind}; name a policy, a placement or a workload"
+            f"a {key.kind} places nothing; name a policy, a placement or a workload"
         ) from None
 
 

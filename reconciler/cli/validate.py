@@ -88,7 +88,9 @@ def check(
     whole = not paths or any(map(source.is_root, paths))
     wanted = whole if references is None else references
     if wanted and STDIN in named.files:
-        raise UsageError("--references does not go with -, standard input is no file of the folder")
+        raise UsageError(
+            "--references cannot be combined with -: standard input is not in the folder"
+        )
     everything = named.files
     if wanted and not whole:
         rest = source.find((), rules=rules)

@@ -178,7 +178,7 @@ def run(
     """Wait until each object was seen as it is to be; return 0 then, 1 if that is not in time."""
     selection.check()
     if awaited == AwaitedPresence(there=True) and not selection.is_named:
-        raise UsageError("--for=create waits for objects that are named, such as rb/shop")
+        raise UsageError("--for=create needs objects by name, such as rb/shop")
     repository = Repository.open(directory)
     name = branch or repository.head_branch()
     loader = fleet_of(Path(), repository, layout).revisions.loader

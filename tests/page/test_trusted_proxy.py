@@ -124,8 +124,8 @@ def test_ranges_hold_addresses_of_both_kinds(peer: str, is_let_in: bool) -> None
         pytest.param(("header", "X User"), '"X User" must be the name of a header', id="space"),
         pytest.param(("header", "Host"), '"Host" must be a header that the proxy sends', id="all"),
         pytest.param(("proxy", "10.0.0"), '"10.0.0" must be an address or a range', id="address"),
-        pytest.param(("proxy", "10.0.0.7/8"), "write 10.0.0.0/8", id="inside"),
-        pytest.param(("proxy", "0.0.0.0/0"), '"0.0.0.0/0" is every address', id="everybody"),
+        pytest.param(("proxy", "10.0.0.7/8"), "use 10.0.0.0/8", id="inside"),
+        pytest.param(("proxy", "0.0.0.0/0"), '"0.0.0.0/0" covers every address', id="everybody"),
         pytest.param(("header", HEADER), "require each other", id="header-alone"),
         pytest.param(("proxy", PROXY), "require each other", id="proxy-alone"),
     ],
@@ -152,7 +152,7 @@ def test_the_settings_file_has_it_too(tmp_path: Path, capsys: Capsys) -> None:
 
     code = run(["-C", str(fleet.folder), "run", "--settings", str(file)])
     assert 2 == code
-    assert ':3: `page-trusted-proxy`: "10.0.0.7/8" is not where a range begins' in (
+    assert ':3: `page-trusted-proxy`: "10.0.0.7/8" is not the start of a range' in (
         capsys.readouterr().err
     )
 

@@ -71,15 +71,17 @@ def check_branches(
     served: ServedBranches, loader: Loader, clock: Clock, trust: Trust | None
 ) -> Iterator[Check]:
     """Try to read and to write the branches, and hold keys and the clock against them."""
-    read = attempt("read", lambda: _read(served), "name a branch and a remote that can be read")
+    read = attempt("read", lambda: _read(served), "give a readable branch and remote")
     yield read
     if read.state is CheckState.FAILED:
         return
-    yield attempt("write", lambda: _write(served), "let this user or its credentials write there")
+    yield attempt(
+        "write", lambda: _write(served), "grant write access to this user or its credentials"
+    )
     if trust is not None:
         yield from _check_trust(served, trust)
     yield attempt(
-        "state", lambda: _state(served, loader), "mend what it names, or upgrade the reconciler"
+        "state", lambda: _state(served, loader), "fix the named file, or upgrade reconciler"
     )
     yield _check_clock(served, clock)
 
@@ -90,10 +92,10 @@ def check_private(name: str, file: Path) -> Check:
         mode = file.stat().st_mode & 0o777
     except OSError as error:
         told = f"{file}: {error.strerror}"
-        return Check(name, CheckState.FAILED, told, "name a file that this user can read")
+        return Check(name, CheckState.FAILED, told, "give a file that this user can read")
     if mode & OTHERS:
-        remedy = f"chmod 600 {file}, or give it to this user alone"
-        return Check(name, CheckState.WARNING, f"{file} can be read by others ({mode:o})", remedy)
+        remedy = f"chmod 600 {file}, or make it readable only by this user"
+        return Check(name, CheckState.WARNING, f"{file} is readable by others ({mode:o})", remedy)
     return Check(name, CheckState.OK, f"{file} is private")
 
 
@@ -130,12 +132,12 @@ def _check_trust(served: ServedBranches, trust: Trust) -> Iterator[Check]:
 def _write(served: ServedBranches) -> str:
     if isinstance(served.inputs, RemoteBranch):
         served.inputs.mirror.try_push()
-        return f"{served.inputs.mirror.remote.url} would take a push"
+        return f"{served.inputs.mirror.remote.url} accepts a push"
     folder = served.repository.common_dir
     for place in (folder, folder / "objects", folder / "refs" / "heads"):
         if not os.access(place, os.W_OK | os.X_OK):
-            raise ShellError(f"{place} cannot be written by this user")
-    return f"{folder} can be written"
+            raise ShellError(f"{place} is not writable by this user")
+    return f"{folder} is writable"
 
 
 def _state(served: ServedBranches, loader: Loader) -> str:
@@ -150,6 +152,8 @@ def _check_clock(served: ServedBranches, clock: Clock) -> Check:
     committed = read_commit(served.repository, served.heads().inputs).committed_at
     if committed - now > MOST_AHEAD:
         newest = format_moment(committed)
-        told = f"it is {format_moment(now)} here, and the newest commit is of {newest}"
-        return Check("clock", CheckState.WARNING, told, "set the clock, by NTP for instance")
-    return Check("clock", CheckState.OK, f"it is {format_moment(now)}")
+        told = f"the local time is {format_moment(now)}, and the newest commit is from {newest}"
+        return Check(
+            "clock", CheckState.WARNING, told, "synchronize the clock, for instance with NTP"
+        )
+    return Check("clock", CheckState.OK, f"the time is {format_moment(now)}")

@@ -104,5 +104,5 @@ def test_an_object_in_a_list_is_edited_by_a_person(fleet: Checkout, capsys: Caps
     code, _, err = answer(fleet, capsys, "suspend", "deployment/shop")
 
     assert 2 == code
-    assert " stands in a List (shop.yaml, /items/0), which only a person edits; " in err
+    assert " is part of a List (shop.yaml, /items/0); give it a document " in err
     assert before == (fleet.folder / "shop.yaml").read_text()

@@ -161,8 +161,8 @@ def test_what_is_there_is_left_alone(
     assert 0 == run(["init", "--api", "karmada", "--delivery", "flux"])
 
     shown = capsys.readouterr().out
-    assert "left alone README.md: something is there\n" in shown
-    assert "left alone reconciler.yaml: something is there\n" in shown
+    assert "kept README.md: it already exists\n" in shown
+    assert "kept reconciler.yaml: it already exists\n" in shown
     assert shown.endswith(
         "for delivery, add to reconciler.yaml:\nspec:\n"
         "  # The Flux of each cluster syncs its folder below delivery/.\n"
@@ -188,7 +188,7 @@ def test_beside_manifests_no_examples_are_written(tmp_path: Path, capsys: Capsys
 
     assert 0 == run(["init", str(fleet), "--examples"])
     assert EXAMPLE.keys() | {"eu/mine.yaml"} == files(fleet)
-    assert "left alone" in capsys.readouterr().out
+    assert "already exists" in capsys.readouterr().out
 
 
 def test_nothing_is_written_through_a_link(tmp_path: Path, capsys: Capsys) -> None:
@@ -203,7 +203,7 @@ def test_nothing_is_written_through_a_link(tmp_path: Path, capsys: Capsys) -> No
 
     assert set() == files(tmp_path / "elsewhere")
     assert "mine" == (fleet / "policies").read_text()
-    assert "left alone" in capsys.readouterr().out
+    assert "already exists" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -294,7 +294,7 @@ def test_on_a_terminal_it_asks(tmp_path: Path) -> None:
     """What is no answer is asked again."""
     shown = answering(tmp_path, "nomad\nkarmada ocm\nn\ngithub\nflux\n")
 
-    assert "name one or more of karmada, ocm, kubefleet" in shown
+    assert "give one or more of karmada, ocm, kubefleet" in shown
     found = files(tmp_path / "fleet")
     assert {"scores/README.md", "policies/README.md", ".github/workflows/reconciler.yaml"} <= found
     assert ".gitlab-ci.yml" not in found
@@ -306,7 +306,7 @@ def test_enter_takes_the_example_as_it_is(tmp_path: Path) -> None:
     shown = answering(tmp_path, "\n\n\n\n")
 
     assert EXAMPLE == {p: (tmp_path / "fleet" / p).read_bytes() for p in files(tmp_path / "fleet")}
-    assert "its README.md leads through it" in shown
+    assert "see its README.md" in shown
 
 
 def test_with_an_option_it_does_not_ask(tmp_path: Path) -> None:

@@ -116,7 +116,7 @@ def test_a_key_that_others_can_read_is_a_warning(
     )
 
     assert (0, "warning") == (code, states["permissions"])
-    assert f"chmod 600 {secret}, or give it to this user alone" == remedies["permissions"]
+    assert f"chmod 600 {secret}, or make it readable only by this user" == remedies["permissions"]
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_a_commit_of_tomorrow_is_a_warning(
     code, states, remedies = check(fleet, capsys)
 
     assert (0, "warning") == (code, states["clock"])
-    assert {"clock": "set the clock, by NTP for instance"} == remedies
+    assert {"clock": "synchronize the clock, for instance with NTP"} == remedies
 
 
 def test_an_old_git_fails(
@@ -194,4 +194,4 @@ def test_people_read_a_line_a_check(fleet: Checkout, capsys: pytest.CaptureFixtu
 
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("ok       git: git version ")
-    assert "ok       keys: no key signs, all commits are decided from" in lines
+    assert "ok       keys: commits are not signed, all commits are accepted" in lines

@@ -124,7 +124,7 @@ def test_the_newest_are_shown(fleet: Checkout, capsys: Capsys) -> None:
 
     assert 2 == len(out.partition("\n\n")[0].splitlines())
     assert "Result: {backup1:5}" in out
-    assert "older events exist" in err
+    assert "showing the newest" in err
     assert {fleet.head()} == {event["commit"] for event in since}
     assert ("", "no event\n") == (nothing, said)
 

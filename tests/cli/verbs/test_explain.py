@@ -141,7 +141,7 @@ def test_another_version_may_be_asked_for(tmp_path: Path, capsys: Capsys) -> Non
         ),
         pytest.param(["pp.kind.x"], "it has no fields", id="below-a-text"),
         pytest.param(["crb"], "name one of clusterresourcebinding.placement.kuber", id="ambiguous"),
-        pytest.param(["deploy.spec"], "its fields are not checked here", id="workload"),
+        pytest.param(["deploy.spec"], "its fields are not validated", id="workload"),
         pytest.param(["pp", "--api-version", "v1"], "must be policy.karmada.io/v1", id="version"),
     ],
 )

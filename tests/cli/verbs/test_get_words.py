@@ -287,10 +287,10 @@ def test_an_object_in_another_namespace_is_said(web: Checkout, capsys: Capsys) -
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        pytest.param(["deploy", "rb/x"], "write KIND/NAME for each object", id="mixed"),
+        pytest.param(["deploy", "rb/x"], "give KIND/NAME for each object", id="mixed"),
         pytest.param(["deploy/"], "must be KIND/NAME", id="no-name"),
         pytest.param(["deploymnt"], "did you mean deployment?", id="slip"),
-        pytest.param(["deploy", "--watch", "--at", "HEAD"], "no --at", id="watch-the-past"),
+        pytest.param(["deploy", "--watch", "--at", "HEAD"], "omit --at", id="watch-the-past"),
     ],
 )
 def test_mistakes_are_told_in_one_line(
@@ -378,7 +378,7 @@ def test_a_template_does_not_show_secrets(tmp_path: Path, capsys: Capsys) -> Non
         pytest.param(["deploy", "-o", "custom-columns=a"], "must be TITLE:PATH", id="columns"),
         pytest.param(["deploy", "-o", "json-path=x"], "is not one of 'table'", id="unknown"),
         pytest.param(["-o", "jsonpath={.a}"], "prints objects; give a KIND", id="no-kind"),
-        pytest.param(["deploy", "-w", "-o", "jsonpath={.a}"], "leave the template out", id="watch"),
+        pytest.param(["deploy", "-w", "-o", "jsonpath={.a}"], "omit the template", id="watch"),
     ],
 )
 def test_what_is_no_template_is_refused(

@@ -195,15 +195,15 @@ def test_what_is_no_export_is_refused(fleet: Checkout, tmp_path: Path, capsys: C
     [
         pytest.param((), "name files, folders or -", id="nothing"),
         pytest.param(("x.json", "--context", "hub"), "name files, folders or -", id="both"),
-        pytest.param(("-", "--remote", "/r.git"), "--remote needs --branch", id="remote"),
+        pytest.param(("-", "--remote", "/r.git"), "--remote requires --branch", id="remote"),
         pytest.param(("-", "--cluster", "A b"), '--cluster is "A b"', id="cluster"),
-        pytest.param(("-", "--cluster", "a", "--adopt"), "--adopt takes over", id="adopt"),
         pytest.param(
-            ("-", "--workloads", "none,services"), "none goes with no other type", id="none"
+            ("-", "--cluster", "a", "--adopt"), "--adopt needs a control plane", id="adopt"
         ),
+        pytest.param(("-", "--workloads", "none,services"), "none cannot be combined", id="none"),
         pytest.param(
             ("-", "--cluster", "a", "--workloads", "propagated"),
-            "--workloads propagated asks a control plane",
+            "--workloads propagated needs a control plane",
             id="propagated",
         ),
         pytest.param(("none.json",), "does not exist", id="absent"),

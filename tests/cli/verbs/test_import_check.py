@@ -128,10 +128,10 @@ def test_an_export_of_no_hub_is_not_ready(fleet: Checkout, tmp_path: Path, capsy
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        pytest.param(("--check", "--adopt"), "--check writes nothing", id="adopt"),
-        pytest.param(("--check", "--branch", "b"), "--check writes nothing", id="branch"),
-        pytest.param(("--check", "--cluster", "a"), "--check writes nothing", id="cluster"),
-        pytest.param(("--host-context", "host"), "goes with --check", id="host"),
+        pytest.param(("--check", "--adopt"), "--check does not write", id="adopt"),
+        pytest.param(("--check", "--branch", "b"), "--check does not write", id="branch"),
+        pytest.param(("--check", "--cluster", "a"), "--check does not write", id="cluster"),
+        pytest.param(("--host-context", "host"), "--host-context requires --check", id="host"),
     ],
 )
 def test_wrong_usage_is_told(

@@ -138,7 +138,7 @@ def test_what_is_of_use_for_a_remote_only_needs_one(importer: Importer, option: 
     arguments = ("import", importer.source, option, "file")
     code, _, err = answer(importer.fleet, importer.capsys, *arguments)
 
-    assert (2, True) == (code, f"{option} goes with --remote" in err)
+    assert (2, True) == (code, f"{option} requires --remote" in err)
 
 
 def test_the_options_are_those_of_the_daemon() -> None:

@@ -173,7 +173,7 @@ def test_a_conflict_is_told_in_one_line(fleet: Checkout, capsys: Capsys) -> None
     [
         pytest.param(["--base", "nowhere"], "there is no revision", id="base"),
         pytest.param(["--head", "-x"], "there is no revision", id="dash"),
-        pytest.param(["--head", "main", "--worktree"], "give one of them", id="both"),
+        pytest.param(["--head", "main", "--worktree"], "exclude each other", id="both"),
         pytest.param(["--now", "2026-11-20T12:00:00Z"], "later than the last pass", id="early"),
     ],
 )

@@ -218,7 +218,7 @@ def test_no_link_is_followed(tmp_path: Path, capsys: Capsys) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        pytest.param([], "nothing is to be rebalanced", id="nothing"),
+        pytest.param([], "no targets; give a KIND/NAME", id="nothing"),
         pytest.param(
             ["deploy/shp"],
             "there is no deployment/shp in namespace default; near it: shop",

@@ -124,4 +124,4 @@ def test_manifests_of_a_plan_are_text(fleet: Checkout, capsys: Capsys) -> None:
         fleet, capsys, "plan", "--base", "HEAD", "--worktree", "--manifests", "-o", "json"
     )
 
-    assert (2, True) == (code, "--manifests are printed as text only" in err)
+    assert (2, True) == (code, "--manifests supports only text" in err)

@@ -95,10 +95,10 @@ def test_everything_that_the_catalog_names_is_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["shop"], 'there is no schema for "shop"; there are addonplacementscore, '),
+        (["shop"], 'there is no schema for "shop"; known are addonplacementscore, '),
         (["work"], "name work.placement.kubernetes-fleet.io or work.work.karmada.io"),
-        (["pp", "--catalog"], "KIND goes without --catalog and --write"),
-        (["pp", "--url", "https://example.org"], "--url goes with --catalog or --write"),
+        (["pp", "--catalog"], "KIND cannot be combined with --catalog or --write"),
+        (["pp", "--url", "https://example.org"], "--url requires --catalog or --write"),
     ],
 )
 def test_wrong_usage_is_told(arguments: list[str], said: str, capsys: Capsys) -> None:

@@ -175,7 +175,7 @@ def test_it_prints_as_plan_does(fleet: Checkout, capsys: Capsys, output: str) ->
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        pytest.param([], "nothing is to happen", id="nothing"),
+        pytest.param([], "nothing to simulate", id="nothing"),
         pytest.param(["--fail", "member9"], "; known here: backup1, ", id="cluster"),
         pytest.param(["--scale", "shop=2"], "must be KIND/NAME", id="no-kind"),
         pytest.param(["--scale", "deploy/shop=x"], "must be KIND/NAME=N", id="no-number"),
@@ -189,7 +189,9 @@ def test_it_prints_as_plan_does(fleet: Checkout, capsys: Capsys, output: str) ->
         ),
         pytest.param(["--rebalance", "cluster/member1"], "is not placed", id="rebalance"),
         pytest.param(["--add", "nowhere.yaml"], "cannot be read", id="file"),
-        pytest.param(["--fail-each", "--fail", "member1"], "goes without --fail", id="both"),
+        pytest.param(
+            ["--fail-each", "--fail", "member1"], "--fail-each excludes --fail", id="both"
+        ),
         pytest.param(["--at", "v9", "--fail", "member1"], "there is no revision", id="revision"),
     ],
 )

@@ -176,8 +176,8 @@ def test_an_uncommitted_object_can_be_suspended(fleet: Checkout, capsys: Capsys)
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        pytest.param([], "name one OBJECT", id="nothing"),
-        pytest.param(["pp/shop", "--all"], "name one OBJECT", id="both"),
+        pytest.param([], "give one OBJECT", id="nothing"),
+        pytest.param(["pp/shop", "--all"], "give one OBJECT", id="both"),
         pytest.param(["pp/shpo"], "near it: shop", id="unknown"),
         pytest.param(["cluster/member1"], "cannot be suspended", id="cluster"),
         pytest.param(["gizmo/x"], "there is no kind", id="kind"),

@@ -137,8 +137,8 @@ def test_a_tree_of_an_earlier_revision(fleet: Checkout, capsys: Capsys) -> None:
     [
         pytest.param(["shop"], 2, "must be KIND/NAME", id="no-kind"),
         pytest.param(["pp/shpo"], 2, "near it: shop", id="unknown"),
-        pytest.param(["cluster/member1"], 2, "nothing hangs on a Cluster", id="cluster"),
-        pytest.param(["ns/tools", "--at", "HEAD~5"], 1, "no policy claims it", id="unclaimed"),
+        pytest.param(["cluster/member1"], 2, "a Cluster places nothing", id="cluster"),
+        pytest.param(["ns/tools", "--at", "HEAD~5"], 1, "no policy matches it", id="unclaimed"),
         pytest.param(["pp/shop", "--at", "v9"], 2, "no revision", id="revision"),
     ],
 )

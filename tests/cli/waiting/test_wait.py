@@ -183,7 +183,7 @@ def test_what_is_not_there_is_told_at_once(decided: Checkout, capsys: Capsys) ->
         pytest.param("rb/a --for=create --timeout=5", "must be a duration", id="no-unit"),
         pytest.param("rb --for=condition=A", "-l or --all", id="no-choice"),
         pytest.param("rb/a -l a=b --for=create", "do not name objects as well", id="both"),
-        pytest.param("rb --all --for=create", "that are named", id="all-that-come"),
+        pytest.param("rb --all --for=create", "needs objects by name", id="all-that-come"),
         pytest.param("nonsense/a --for=create", "there is no kind", id="no-kind"),
     ],
 )

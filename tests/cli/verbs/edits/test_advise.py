@@ -147,7 +147,7 @@ def test_costs_are_the_less_the_better(fleet: Checkout, capsys: Capsys) -> None:
 
     assert 0 == code
     assert "nothing is worth a move" in out
-    assert "Not advised: 3 without a gain" in out
+    assert "Not recommended: 3 without a gain" in out
 
 
 def test_affinity_is_what_people_are_told(fleet: Checkout, capsys: Capsys) -> None:
@@ -160,7 +160,9 @@ def test_affinity_is_what_people_are_told(fleet: Checkout, capsys: Capsys) -> No
     assert ["OBJECT", "FROM", "TO", "MOVES", "GAIN"] == lines[3].split()
     assert lines[4].startswith("Deployment default/web   beta(2)   alpha(2)   2 ")
     assert lines[4].endswith("back in its first affinity group (g0)")
-    assert "Not advised: 1 well placed already; 1 without a gain (Placement ns1/p)." == lines[-1]
+    assert (
+        "Not recommended: 1 well placed already; 1 without a gain (Placement ns1/p)." == lines[-1]
+    )
     assert "nothing is written; --branch NAME commits rebalancers/advice.yaml" in err
 
 
@@ -207,11 +209,11 @@ def test_yaml_is_the_rebalancer_alone(fleet: Checkout, capsys: Capsys) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        pytest.param(["--goal", "cost"], "--goal cost needs the scores", id="cost-of-what"),
+        pytest.param(["--goal", "cost"], "--goal cost needs cluster scores", id="cost-of-what"),
         pytest.param(["--score", "r"], "must be NAME/SCORE", id="half-a-score"),
         pytest.param(["--score", "r/x"], 'no cluster has the score "r/x"', id="no-such-score"),
         pytest.param(["--goal", "room", "--score", "r/s"], "--goal score or cost", id="unused"),
-        pytest.param(["--lower-is-better"], "is about a --score", id="lower-than-what"),
+        pytest.param(["--lower-is-better"], "requires --score", id="lower-than-what"),
         pytest.param(["--name", "A/b"], "must be lower-case letters", id="name"),
         pytest.param(["--base", "v9"], "no revision", id="revision"),
     ],

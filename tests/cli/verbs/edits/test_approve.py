@@ -172,16 +172,18 @@ def test_a_stage_is_approved_in_advance_by_its_name(fleet: Checkout, capsys: Cap
     run_pass(fleet.folder, 70)
     code, _, err = answer(fleet, capsys, "approve", "shop-v2", "canary")
 
-    assert (2, True) == (code, 'asks for no approval of "canary"; of: prod' in err)
+    assert (2, True) == (code, 'does not await approval of stage "canary"; only: prod' in err)
     assert 0 == answer(fleet, capsys, "approve", "shop-v2", "prod", "--dry-run")[0]
 
 
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        pytest.param(["nobody"], 'there is no "nobody" that could be approved', id="unknown"),
+        pytest.param(["nobody"], 'there is no "nobody" to approve', id="unknown"),
         pytest.param(
-            ["clusterresourceplacement/shop"], "nothing of clusterresourceplacement/shop", id="kind"
+            ["clusterresourceplacement/shop"],
+            "clusterresourceplacement/shop cannot be approved",
+            id="kind",
         ),
     ],
 )

@@ -144,8 +144,8 @@ def test_uncordon_leaves_other_taints(fleet: Checkout, capsys: Capsys) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        pytest.param([], "name clusters, or choose among all of them with -l", id="nothing"),
-        pytest.param(["member1", "-l", "a=b"], "name none beside it", id="a-name-and-labels"),
+        pytest.param([], "name clusters, or select them with -l", id="nothing"),
+        pytest.param(["member1", "-l", "a=b"], "do not name clusters", id="a-name-and-labels"),
         pytest.param(["-l", "tier=none"], "no cluster with tier=none", id="none-has-the-labels"),
         pytest.param(["mebmer1"], "there is no cluster", id="unknown"),
         pytest.param(["pp/shop"], "a PropagationPolicy has no taints", id="policy"),

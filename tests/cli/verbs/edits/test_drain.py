@@ -221,10 +221,10 @@ def test_a_drain_on_a_branch_is_one_commit(fleet: Checkout, capsys: Capsys) -> N
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        pytest.param((), "name clusters, or choose among all of them with -l", id="none"),
+        pytest.param((), "name clusters, or select them with -l", id="none"),
         pytest.param(("nowhere",), 'there is no cluster "nowhere"', id="unknown"),
         pytest.param(
-            ("member1", "--status", "--dry-run"), "--status writes nothing", id="status-and-edit"
+            ("member1", "--status", "--dry-run"), "--status does not write", id="status-and-edit"
         ),
     ],
 )

@@ -187,7 +187,7 @@ def test_an_item_of_a_list_is_for_people_to_edit(fleet: Checkout, capsys: Capsys
 
     code, _, err = answer(fleet, capsys, "scale", "deployment/inner", "--replicas=2")
 
-    assert (2, True) == (code, "stands in a List" in err)
+    assert (2, True) == (code, "is part of a List" in err)
     assert listed == (fleet.folder / "workloads/listed.yaml").read_text()
 
 

@@ -108,7 +108,7 @@ def test_free_capacity_becomes_a_score(fleet: Checkout, capsys: Capsys) -> None:
 @pytest.mark.parametrize(
     ("table", "words", "said"),
     [
-        pytest.param("", (), "name a table of numbers (--table)", id="nothing"),
+        pytest.param("", (), "give a table of values (--table)", id="nothing"),
         pytest.param(
             "cluster,p\nnowhere,1\n",
             (),
@@ -116,7 +116,7 @@ def test_free_capacity_becomes_a_score(fleet: Checkout, capsys: Capsys) -> None:
             id="cluster",
         ),
         pytest.param("cluster,p\nedge1,x\n", (), '.csv:2: "x" in "p" must be', id="number"),
-        pytest.param("cluster,p\nedge1,1\n", ("--free", "cpu"), "name a table", id="both"),
+        pytest.param("cluster,p\nedge1,1\n", ("--free", "cpu"), "give a table", id="both"),
         pytest.param(
             "cluster,p\nedge1,1\n",
             ("--lower-is-better", "q"),
@@ -130,7 +130,7 @@ def test_free_capacity_becomes_a_score(fleet: Checkout, capsys: Capsys) -> None:
             "cluster,p\nedge1,1\n", ("--valid-for", "soon"), "must be a time such as 24h", id="time"
         ),
         pytest.param("", ("--free", "moonlight"), "tells how much moonlight it has", id="resource"),
-        pytest.param("", ("--free", "cpu", "--as-it-is"), "are about a --table", id="no-table"),
+        pytest.param("", ("--free", "cpu", "--as-it-is"), "require --table", id="no-table"),
     ],
 )
 def test_what_cannot_be_a_score_is_refused(
