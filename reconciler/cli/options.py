@@ -525,6 +525,8 @@ EXIT_FORBIDDEN = 3
 LAZY_PLACES = "lazy-places"
 _MOVES = re.compile(r"moves>(\d{1,9})", re.ASCII)
 REMOVED, STUCK, LAZY = "removed", "unschedulable", "lazy"
+FAULTS, WARNINGS = "faults", "warnings"
+NAMED_CONDITIONS = (STUCK, REMOVED, LAZY, FAULTS, WARNINGS)
 _ONE_LAZY = "policy that is newly Lazy and places"
 
 
@@ -546,6 +548,9 @@ class Forbidden:
             count = sum(one.rule == LAZY_PLACES for one in preview.warnings)
             what = "policies that are newly Lazy and place" if count != 1 else _ONE_LAZY
             return f"{count} {what} workloads at once" if count else ""
+        if self.text in (FAULTS, WARNINGS):
+            count = len(preview.faults if self.text == FAULTS else preview.warnings)
+            return _counted(count, self.text.removesuffix("s")) if count else ""
         counts = preview.counts
         count = counts.removed if self.text == REMOVED else counts.stuck
         if self.text == REMOVED and not count and _is_braked(preview):
@@ -564,26 +569,30 @@ def _is_braked(preview: "Preview") -> bool:
     return any(fault.rule == REMOVAL_BRAKED for fault in preview.faults)
 
 
-class ForbiddenType(click.ParamType[Forbidden]):
-    """A condition of `--fail-on`."""
+class ForbiddenType(click.ParamType[tuple[Forbidden, ...]]):
+    """Conditions of `--fail-on`, separated by commas."""
 
     name = "condition"
 
     def convert(
-        self, value: str | Forbidden, param: click.Parameter | None, ctx: click.Context | None
-    ) -> Forbidden:
-        """Read it."""
-        if isinstance(value, Forbidden):
+        self,
+        value: str | tuple[Forbidden, ...],
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> tuple[Forbidden, ...]:
+        """Read them."""
+        if isinstance(value, tuple):
             return value
         from reconciler.model.text import shown
 
-        plain = value.replace(" ", "")
-        if plain in (REMOVED, STUCK, LAZY):
-            return Forbidden(plain)
-        match = _MOVES.fullmatch(plain)
-        if match is None:
-            self.fail(f"{shown(value)} must be moves>N, {STUCK}, {REMOVED} or {LAZY}", param, ctx)
-        return Forbidden(plain, int(match[1]))
+        found = []
+        for part in value.replace(" ", "").split(","):
+            match = _MOVES.fullmatch(part)
+            if match is None and part not in NAMED_CONDITIONS:
+                *names, last = ("moves>N", *NAMED_CONDITIONS)
+                self.fail(f"{shown(part)} must be {', '.join(names)} or {last}", param, ctx)
+            found.append(Forbidden(part, None if match is None else int(match[1])))
+        return tuple(found)
 
 
 def report_forbidden(preview: "Preview", conditions: Sequence[Forbidden]) -> bool:

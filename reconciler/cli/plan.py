@@ -1,66 +1,175 @@
-"""What merging would move, in words or for machines."""
+"""What merging would move, in words or for machines: of one root, or of each root of a pattern."""
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from reconciler.audit.previews.preview import look_ahead, manifest_changes
+import click
+
+from reconciler.audit.fleet.placed import named
+from reconciler.audit.named_object import decided_key, find_object
+from reconciler.audit.previews.preview import Preview, look_ahead, manifest_changes, narrowed
 from reconciler.audit.previews.wording import Heading
 from reconciler.cli.options import EXIT_FORBIDDEN, Forbidden, report_forbidden
-from reconciler.cli.previews import print_manifest_changes, print_preview
+from reconciler.cli.previews import preview_facts, print_manifest_changes, print_preview
+from reconciler.cli.printing import print_json
 from reconciler.cli.progress import PASSES, doing
-from reconciler.cli.world import note_if_empty, open_fleet
+from reconciler.cli.world import fleet_of, note_if_empty, open_fleet
 from reconciler.errors import ShellError, UsageError
-from reconciler.library.fleet import moment_of
-from reconciler.model.identity import RepositoryLayout
+from reconciler.library.fleet import FleetRepository, moment_of
+from reconciler.manifests.identity import DEFAULT_NAMESPACE
+from reconciler.manifests.selectors import parse_selector
+from reconciler.model.identity import ObjectKey, RepositoryLayout
+from reconciler.model.labels import labels_of, matches
 from reconciler.model.text import short_id
+from reconciler.shell.git.history import find_roots, resolve_revision
 from reconciler.shell.reading.merge_preview import Sides
 
 EXIT_CHANGES = 2
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanQuestion:
+    """What is compared, and what of that is shown.
+
+    Attributes:
+        base: The revision that is merged into, `None` for the branch that is served.
+        branch: The name of that, `None` for `main`.
+        head: The revision that is merged, `None` for the files of the checkout.
+        now: The moment of the passes, `None` for the clock's.
+        namespace: Only objects of this namespace, `None` for all.
+        selector: Only objects with these labels, `None` for all.
+        only: Only these objects, as `KIND/NAME`; none for all.
+        manifests: Whether the manifests of clusters are compared, too.
+    """
+
+    base: str | None
+    branch: str | None
+    head: str | None
+    now: datetime | None
+    namespace: str | None
+    selector: str | None
+    only: tuple[str, ...]
+    manifests: bool
+
+    @property
+    def chooses(self) -> str:
+        """What narrows the plan down, in words; `""` if nothing does."""
+        space = "" if self.namespace is None else f"namespace {self.namespace}"
+        return ", ".join(filter(None, (space, self.selector, *self.only)))
+
+
 def run(
     directory: Path,
+    question: PlanQuestion,
     *,
-    base: str | None,
-    branch: str | None,
-    head: str | None,
+    roots: tuple[str, ...],
     worktree: bool,
-    now: datetime | None,
     output: str,
     detailed_exitcode: bool,
     conditions: tuple[Forbidden, ...],
-    manifests: bool,
     layout: RepositoryLayout,
 ) -> int:
     """Show what merging would move; return the exit code."""
-    if manifests and output != "text":
+    if question.manifests and output != "text":
         raise UsageError("--manifests supports only text; omit -o")
-    if worktree and head is not None:
+    if worktree and question.head is not None:
         raise UsageError("--worktree and --head exclude each other")
+    if roots and output not in ("text", "markdown", "json"):
+        raise UsageError(f"--roots does not support -o {output}; plan one root with -C")
+    fleets = [open_fleet(directory, layout)]
     try:
-        with open_fleet(directory, layout).sides(base=base or branch, head=head) as sides:
-            note_if_empty(directory, sides.base, sides.merged)
-            at = moment_of(sides, now)
-            with doing(PASSES):
-                found = look_ahead(sides.base, sides.merged, at, settled=sides.settled)
-                changed = manifest_changes(sides.base, sides.merged, at) if manifests else None
+        if roots:
+            fleets = _below(fleets[0], roots, question.head)
+        answers = [_plan(fleet, question, output, listed=bool(roots)) for fleet in fleets]
     except UsageError as error:
         if detailed_exitcode:
             raise ShellError(str(error)) from error
         raise
-    heading = Heading("plan", _of(sides))
-    base_facts = {"name": sides.base_name, "commit": sides.base_revision}
-    head_facts = {
-        "name": sides.head_name,
-        "commit": sides.head_revision,
-        "uncommitted": sides.uncommitted,
+    if roots and output == "json":
+        print_json({"roots": [facts for _, facts in answers]})
+    forbidden = [report_forbidden(found, conditions) for found, _ in answers]  # each is told
+    if any(forbidden):
+        return EXIT_FORBIDDEN
+    return EXIT_CHANGES if detailed_exitcode and any(one.changes for one, _ in answers) else 0
+
+
+def _below(
+    top: FleetRepository, patterns: Sequence[str], head: str | None
+) -> list[FleetRepository]:
+    """Return the roots that match a pattern in the base or in what is merged.
+
+    Raises:
+        UsageError: None does.
+    """
+    repository = top.repository
+    names = find_roots(repository, resolve_revision(repository, head or "HEAD"), patterns)
+    if not names:
+        asked = " ".join(f"--roots {pattern}" for pattern in patterns)
+        raise UsageError(f"{asked}: no such folder has a reconciler.yaml")
+    return [fleet_of(top.directory / name, repository.below(name), top.layout) for name in names]
+
+
+def _plan(
+    fleet: FleetRepository, question: PlanQuestion, output: str, *, listed: bool
+) -> tuple[Preview, dict[str, object]]:
+    """Print the plan of one root, unless it is one of a list in JSON; return it, and as data."""
+    with fleet.sides(base=question.base, head=question.head, branch=question.branch) as sides:
+        note_if_empty(fleet.directory, sides.base, sides.merged)
+        at = moment_of(sides, question.now)
+        with doing(PASSES):
+            found = look_ahead(
+                sides.base, sides.merged, at, settled=sides.settled, roots=sides.roots
+            )
+            changed = manifest_changes(sides.base, sides.merged, at) if question.manifests else None
+        if question.chooses:
+            found = narrowed(found, _chosen(sides, question), question.chooses)
+    root = fleet.repository.prefix
+    heading = Heading("plan", _of(sides), root)
+    facts: dict[str, object] = {
+        "root": root,
+        "shown": found.shown,
+        "hidden": found.hidden,
+        "base": {"name": sides.base_name, "commit": sides.base_revision},
+        "head": {
+            "name": sides.head_name,
+            "commit": sides.head_revision,
+            "uncommitted": sides.uncommitted,
+        },
     }
-    print_preview(found, heading, output, base=base_facts, head=head_facts)
+    if listed and output == "json":
+        return found, preview_facts(found, heading, facts)
+    print_preview(found, heading, output, **facts)
+    if listed:
+        click.echo()
     if changed is not None:
         print_manifest_changes(changed)
-    if report_forbidden(found, conditions):
-        return EXIT_FORBIDDEN
-    return EXIT_CHANGES if detailed_exitcode and found.changes else 0
+    return found, facts
+
+
+def _chosen(sides: Sides, question: PlanQuestion) -> Callable[[ObjectKey], bool]:
+    """Return what says whether a decision is about an object that was asked for."""
+    selector = None if question.selector is None else parse_selector(question.selector)
+    worlds = (sides.merged, sides.base)
+    namespace = question.namespace or DEFAULT_NAMESPACE
+    only = {
+        decided_key(world, find_object(world, word, namespace))
+        for word in question.only
+        for world in worlds
+    }
+
+    def is_chosen(key: ObjectKey) -> bool:
+        if only and key not in only:
+            return False
+        if question.namespace is not None and key.namespace != question.namespace:
+            return False
+        if selector is None:
+            return True
+        objects = (world.inputs.get(named(world, key)) for world in worlds)
+        return any(matches(selector, labels_of(one.body)) for one in objects if one is not None)
+
+    return is_chosen
 
 
 def _of(sides: Sides) -> str:

@@ -28,6 +28,7 @@ from reconciler.audit.previews.wording import (
     footer,
     later_blocks,
     later_text,
+    narrowed_text,
     reason,
     share,
     summary,
@@ -63,8 +64,10 @@ def print_preview(preview: Preview, heading: Heading, output: str, **facts: obje
 
 def _text(preview: Preview, heading: Heading) -> str:
     """Return the preview for a terminal."""
-    first = f"{heading.verb.capitalize()}: {title(preview)}"
+    first = printable(f"{heading.name}: {title(preview)}")
     lines = [click.style(first, bold=True), printable(heading.line)]
+    if preview.shown:
+        lines.append(printable(narrowed_text(preview)))
     for entry in preview.entries:
         lines += ["", *_entry(entry)]
     if preview.progress or preview.faults or preview.mended or preview.removes:
@@ -138,11 +141,19 @@ def _svg(preview: Preview) -> str:
     return plan_svg(preview)
 
 
-def _json(preview: Preview, heading: Heading, facts: dict[str, object]) -> str:
+def preview_facts(
+    preview: Preview, heading: Heading, facts: dict[str, object]
+) -> dict[str, object]:
+    """Return a preview as JSON has it."""
     from reconciler.audit.previews.wording import preview_json
+
+    return preview_json(preview, heading, **facts)
+
+
+def _json(preview: Preview, heading: Heading, facts: dict[str, object]) -> str:
     from reconciler.cli.printing import json_text
 
-    return json_text(preview_json(preview, heading, **facts))
+    return json_text(preview_facts(preview, heading, facts))
 
 
 LINE_COLOURS = {"+": "green", "-": "red", "@": "cyan"}

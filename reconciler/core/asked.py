@@ -322,15 +322,15 @@ def affected_since(
     """
     if _differs_for_all(before, world):
         return ALL
-    touched = _changed(before.inputs, world.inputs)
-    outputs = _changed(before.outputs, world.outputs)
+    touched = changed_keys(before.inputs, world.inputs)
+    outputs = changed_keys(before.outputs, world.outputs)
     if any(key[:2] in _read_by_all() for key in (*touched, *outputs)):
         return ALL
-    keys = {*_owners(before, outputs), *_owners(world, outputs)}
+    keys = {*owners_of(before, outputs), *owners_of(world, outputs)}
     return _closed(keys, touched, [*alone.objects(before), *alone.objects(world)])
 
 
-def _changed(
+def changed_keys(
     before: Mapping[ObjectKey, Manifest], now: Mapping[ObjectKey, Manifest]
 ) -> set[ObjectKey]:
     """Return the objects that came, went or say something else."""
@@ -374,7 +374,7 @@ def _read_by_all() -> frozenset[tuple[str, str]]:
     return frozenset({CONFIGURATION, REBALANCER, TRIGGER, *own}.union(*read))
 
 
-def _owners(world: World, outputs: Collection[ObjectKey]) -> Iterator[ObjectKey]:
+def owners_of(world: World, outputs: Iterable[ObjectKey]) -> Iterator[ObjectKey]:
     """Yield the objects that some outputs belong to."""
     for key in outputs:
         output = world.outputs.get(key)

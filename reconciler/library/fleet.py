@@ -210,7 +210,7 @@ class FleetRepository:
             return look_ahead(sides.base, sides.merged, moment_of(sides, at), settled=sides.settled)
 
     def sides(
-        self, *, base: str | None = None, head: str | None = None
+        self, *, base: str | None = None, head: str | None = None, branch: str | None = None
     ) -> "AbstractContextManager[Sides]":
         """Return the two worlds that a plan compares, while the block lasts."""
         from reconciler.shell.reading.merge_preview import open_sides
@@ -219,6 +219,7 @@ class FleetRepository:
             self.repository,
             base=base,
             head=head,
+            branch=branch,
             layout=self.layout,
             track=self.track,
             documents=self.documents,

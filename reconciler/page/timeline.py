@@ -377,7 +377,7 @@ def plan_view(preview: Preview, heading: Heading) -> PlanView:
     """Return the view of a preview."""
     return PlanView(
         preview=preview,
-        title=f"{heading.verb.capitalize()}: {title(preview)}",
+        title=f"{heading.name}: {title(preview)}",
         line=heading.line,
         entries=tuple(map(_entry, preview.entries)),
         anyway=tuple(map(_entry, preview.anyway)),

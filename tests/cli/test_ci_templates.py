@@ -89,7 +89,8 @@ def test_github_is_given_no_more_than_it_needs() -> None:
     """No secrets, no privileged event, pinned actions, expressions as variables only."""
     text = json.dumps(GITHUB)
 
-    assert {"push", "pull_request"} == set(GITHUB["on"])
+    assert {"push", "pull_request", "merge_group"} == set(GITHUB["on"])
+    assert GITHUB["on"]["pull_request"] is None  # a skipped check that is required stays pending
     assert {} == GITHUB["permissions"]
     assert {"contents": "read"} == GITHUB["jobs"]["validate"]["permissions"]
     assert {"contents": "read", "pull-requests": "write"} == GITHUB["jobs"]["plan"]["permissions"]
@@ -214,7 +215,7 @@ def test_gitlab_comments_once(
     origin.git("clone", "--quiet", str(origin.folder), str(tmp_path / "clone"))
     answer = f"json.dumps({notes!r} if 'notes?' in sys.argv[-1] else {{'id': 9}})"
     fake(tmp_path / "tools", "curl", answer)
-    _, plan, comment = GITLAB["plan"]["script"]
+    _, plan, comment, _ = GITLAB["plan"]["script"]
     variables = {
         "CI_API_V4_URL": "https://gitlab.example.org/api/v4",
         "CI_COMMIT_SHA": head,

@@ -7,17 +7,18 @@ manifests of each cluster before and after.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from difflib import unified_diff
 from enum import StrEnum
 
+from reconciler.audit.fleet.placed import named, placed_on
 from reconciler.audit.fleet.usage import Down, clusters_down
 from reconciler.audit.previews.foresight import Coming, foresee_each, told_by
 from reconciler.audit.previews.placement_moves import PlacementMove, moves_of, parts_moved
 from reconciler.audit.previews.warn import Question, warnings_of
-from reconciler.core.asked import SettledWorld, passes_since
+from reconciler.core.asked import SettledWorld, changed_keys, owners_of, passes_since
 from reconciler.core.changes import DeleteFile, Outcome
 from reconciler.core.dialects import DIALECTS, dialect_of
 from reconciler.core.message import RunProgress, progress_in
@@ -29,7 +30,7 @@ from reconciler.dialects.renderer import Rendered, Renderer
 from reconciler.dialects.view import Warned
 from reconciler.manifests.secrets import without_secrets
 from reconciler.manifests.text.emitter import encode
-from reconciler.model.decision import Decision, Placed
+from reconciler.model.decision import Cause, CauseKind, Decision, Placed
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.settings import settings_in
 from reconciler.model.world import Fault, World
@@ -150,6 +151,9 @@ class Preview:
         later_anyway: What comes later with and without it.
         delivered: What the change does to the files of clusters on the branch that is served.
         progress: What becomes of runs, and would not without the change.
+        roots: Folders that are roots of their own and that the change touches, too, sorted.
+        shown: Which objects are shown, in words; `""` for all.
+        hidden: How many objects change beside those.
     """
 
     now: datetime
@@ -166,6 +170,9 @@ class Preview:
     later_anyway: tuple[Coming, ...] = ()
     delivered: tuple[DeliveryChange, ...] = ()
     progress: tuple[RunProgress, ...] = ()
+    roots: tuple[str, ...] = ()
+    shown: str = ""
+    hidden: int = 0
 
     @property
     def changes(self) -> bool:
@@ -210,7 +217,7 @@ def compared(
     """
     anyway = frozenset(progress_in(base, baseline))
     without = {decision.key: decision for decision in baseline.decisions if _shows(decision)}
-    planned = {decision.key: decision for decision in outcome.decisions if _shows(decision)}
+    planned = {one.key: one for one in _from_base(base, merged, outcome) if _shows(one)}
     ill = _down_in(merged, planned.values())
     entries = []
     for key in sorted(planned.keys() | without.keys()):
@@ -218,7 +225,9 @@ def compared(
         if decision is None and other is not None:
             entries.append(_kept(other))
         elif decision is not None and not _same(decision, other):
-            entries.append(_entry(decision, other, ill))
+            by_merge = decision.cause is BY_MERGE
+            found = _entry(decision, other, ill)
+            entries.append(replace(found, cause=BROUGHT) if by_merge else found)
     ill = _down_in(base, without.values())
     return Preview(
         now=now,
@@ -232,6 +241,69 @@ def compared(
         recheck_at=outcome.recheck_at,
         delivered=delivery_changes(merged, outcome, baseline),
         progress=tuple(one for one in progress_in(merged, outcome) if one not in anyway),
+    )
+
+
+BY_MERGE = Cause(CauseKind.EDITED)
+BROUGHT = "the merge changes the outputs themselves"
+
+
+def _from_base(base: World, merged: World, outcome: Outcome) -> tuple[Decision, ...]:
+    """Return the decisions of a pass over the merge, as they move what the base has decided.
+
+    A merge may edit outputs or take them along, and the pass takes what it finds for the decision
+    before. For whoever merges, an object is where it was decided to be.
+    """
+    edited = changed_keys(base.outputs, merged.outputs)
+    if not edited:
+        return outcome.decisions
+    decisions = {decision.key: decision for decision in outcome.decisions}
+    after = next_world(merged, outcome)
+    for key in {*owners_of(base, edited), *owners_of(merged, edited)}:
+        placed = placed_on(base, key)
+        known = decisions.get(key)
+        if known is not None and known.before != known.after == placed and not known.problem:
+            del decisions[key]  # the pass takes back what the merge edits
+        elif known is not None:
+            decisions[key] = replace(known, before=placed)
+        elif placed != placed_on(after, key):
+            decisions[key] = _edited(key, base, after, placed)
+    return tuple(decisions[key] for key in sorted(decisions))
+
+
+def _edited(key: ObjectKey, base: World, after: World, placed: Placed) -> Decision:
+    """Return what becomes of an object whose outputs a merge edits, where a pass leaves it."""
+    subject = named(base if key in base.outputs else after, key)
+    return Decision(
+        key=key,
+        subject=f"{subject.namespace}/{subject.name}".removeprefix("/"),
+        cause=BY_MERGE,
+        before=placed,
+        after=placed_on(after, key),
+        removed=key not in after.outputs,
+    )
+
+
+def narrowed(found: Preview, keeps: Callable[[ObjectKey], bool], shown: str) -> Preview:
+    """Return what a preview says of some objects; faults, warnings and files stay, as they are.
+
+    Args:
+        found: The whole.
+        keeps: Whether an object is asked for, given what decisions about it bear.
+        shown: What is asked for, in words.
+    """
+    entries = tuple(one for one in found.entries if keeps(one.key))
+    return replace(
+        found,
+        entries=entries,
+        anyway=tuple(one for one in found.anyway if keeps(one.key)),
+        counts=_count(entries),
+        later=tuple(one for one in found.later if keeps(one.key)),
+        averted=tuple(one for one in found.averted if keeps(one.key)),
+        later_anyway=tuple(one for one in found.later_anyway if keeps(one.key)),
+        progress=tuple(one for one in found.progress if keeps(one.key)),
+        shown=shown,
+        hidden=len(found.entries) - len(entries),
     )
 
 
@@ -347,6 +419,7 @@ def look_ahead(
     *,
     baseline: Outcome | None = None,
     settled: SettledWorld | None = None,
+    roots: tuple[str, ...] = (),
 ) -> Preview:
     """Return what a change of the inputs moves, now and later.
 
@@ -356,15 +429,23 @@ def look_ahead(
         now: Moment at which a pass would run.
         baseline: What happens without the change, if not what a pass makes of `base` now.
         settled: A world in which nothing moves, if one is known; it only saves work.
+        roots: Folders below that are roots of their own, and that the change touches, too.
     """
     (without, theirs), (outcome, ours) = _told_by_each(base, merged, now, settled)
     found = compared(base, merged, now, baseline or without, outcome)
     return replace(
         found,
+        roots=roots,
+        warnings=(*found.warnings, *map(_of_root, roots)),
         later=tuple(one for one in ours if one not in theirs),
         averted=_averted(ours, theirs),
         later_anyway=tuple(one for one in ours if one in theirs),
     )
+
+
+def _of_root(folder: str) -> Warned:
+    message = "it is a root of its own and changes, too; plan it with -C, or all with --roots"
+    return Warned("root-below", folder, message)
 
 
 def _told_by_each(

@@ -9,6 +9,7 @@ merges to let them go, and what it does.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from urllib.parse import quote
 
 from reconciler.audit.json_shapes import coming_json, fault_json, object_json, placed_json
 from reconciler.audit.previews.foresight import Coming
@@ -31,19 +32,37 @@ from reconciler.model.identity import ObjectKey, Origin
 from reconciler.model.moments import format_moment
 from reconciler.model.remembered import branched
 from reconciler.model.settings import CONFIGURATION, CONFIGURATION_PATH
+from reconciler.model.text import enumerated
 from reconciler.model.world import Fault, Manifest, World
 
 NOTHING = "Nothing moves"
+NAMED = 2
+MARKER = "<!-- reconciler:plan -->"
 DELIVERED = "Delivered, because of this change"
 SOON = timedelta(seconds=5)  # a daemon is there before anybody has read the answer
 
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """What a preview is called: its verb, and one line that says of what it is."""
+    """What a preview is called: its verb, one line that says of what it is, and of which root.
+
+    `root` is the folder below the top of the repository, `""` for the top itself.
+    """
 
     verb: str
     line: str
+    root: str = ""
+
+    @property
+    def name(self) -> str:
+        """The verb with the root, as a title begins."""
+        return f"{self.verb.capitalize()} of {self.root}" if self.root else self.verb.capitalize()
+
+    @property
+    def marker(self) -> str:
+        """A hidden line by which a comment is found again; each root has its own."""
+        root = quote(self.root, safe="/").replace("--", "-%2D")
+        return f"<!-- reconciler:plan {root} -->" if root else MARKER
 
 
 def headline(counts: Counts) -> str:
@@ -70,7 +89,25 @@ def headline(counts: Counts) -> str:
 
 
 def title(preview: Preview) -> str:
-    """Return the first line of a preview: what moves now, and how many objects move later."""
+    """Return the first line of a preview: what is wrong, what moves now, how much moves later."""
+    moves = _moves_title(preview)
+    if moves == NOTHING and preview.anyway:
+        pending = _counted(len(preview.anyway), "object is", "objects are")
+        moves = f"No move of its own; {pending} pending already"
+    if moves == NOTHING and preview.hidden:
+        others = _counted(preview.hidden, "other object changes", "other objects change")
+        moves = f"Nothing moves of {preview.shown}; {others}"
+    if moves == NOTHING and preview.roots:
+        moves = f"Nothing moves in this root; {enumerated(preview.roots, NAMED)} below changes, too"
+    if not preview.faults:
+        return moves
+    faults = _counted(len(preview.faults), "fault", "faults")
+    places = enumerated(dict.fromkeys(fault.path for fault in preview.faults), NAMED)
+    return f"{faults} in {places}; {moves[0].lower()}{moves[1:]}"
+
+
+def _moves_title(preview: Preview) -> str:
+    """Return what moves now, and how many objects move later."""
     later = len({one.key for one in preview.later if one.before != one.after})
     now = headline(preview.counts)
     if preview.delivered and now == NOTHING:
@@ -80,6 +117,12 @@ def title(preview: Preview) -> str:
         return now
     told = _counted(later, "object moves later", "objects move later")
     return f"{NOTHING} now; {told}" if now == NOTHING else f"{now}; {told}"
+
+
+def narrowed_text(preview: Preview) -> str:
+    """Return the line that says what is shown, where that is not all."""
+    others = _counted(preview.hidden, "other object changes", "other objects change")
+    return f"only {preview.shown}" + (f"; {others}" if others else "")
 
 
 def delivered_text(one: DeliveryChange) -> str:
@@ -251,7 +294,6 @@ def _entry(entry: PreviewEntry) -> dict[str, object]:
     }
 
 
-MARKER = "<!-- reconciler:plan -->"
 LIMIT_BYTES = 65_536  # of a comment on GitHub, in characters; bytes are on the safe side
 RESERVED_BYTES = 1024  # for what is said of the sections that do not fit
 MOST_ROWS = 40
@@ -263,8 +305,10 @@ def preview_markdown(preview: Preview, heading: Heading, *, limit_bytes: int = L
 
     Sections that do not fit are left out, the least important ones first, and counted.
     """
-    head = [MARKER, f"### {heading.verb.capitalize()}: {title(preview)}", ""]
+    head = [heading.marker, f"### {_title_text(heading, preview)}", ""]
     head += [_code(heading.line), "", ""]
+    if preview.shown:
+        head += [_code(narrowed_text(preview)), "", ""]
     warnings = [_line(f"⚠️ {_named(w.subject)}{_code(w.message)}") for w in preview.warnings]
     faults = [_line(f"❌ {_fault(fault)}") for fault in preview.faults]
     faults += [_line(f"✅ mended: {_code(fault_line(fault))}") for fault in preview.mended]
@@ -299,6 +343,17 @@ def preview_markdown(preview: Preview, heading: Heading, *, limit_bytes: int = L
             text.append("\n")
     text.append(f"\n<sub>{_code(footer(preview))}</sub>\n")
     return "\n".join(text[: len(head)]) + "".join(text[len(head) :])
+
+
+def _title_text(heading: Heading, preview: Preview) -> str:
+    """Return the title as Markdown; what comes from a path stands in code."""
+    said = _safe(title(preview)).translate(_PLAIN)
+    return (
+        f"{heading.verb.capitalize()}{f' of {_code(heading.root)}' if heading.root else ''}: {said}"
+    )
+
+
+_PLAIN = {ord(sign): f"\\{sign}" for sign in "`*_[]<>@#|!\\~"}
 
 
 def _later(found: Iterable[Coming]) -> list[str]:

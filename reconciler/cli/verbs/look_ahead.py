@@ -6,6 +6,7 @@ what if a cluster failed, a workload grew, a label changed. `render` prints the 
 object on each of its clusters.
 """
 
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -123,7 +124,8 @@ def validate_command(
     "--base",
     metavar="REV",
     shell_complete=complete.revisions,
-    help="Revision to merge into  [default: --branch, else main, else origin/main]",
+    help="Revision to merge into  [default: the served branch, or on that branch itself what was "
+    "fetched of it, else what was decided last]",
 )
 @click.option(
     "--branch",
@@ -162,10 +164,35 @@ def validate_command(
     metavar="CONDITION",
     type=ForbiddenType(),
     multiple=True,
-    help="Exit with 3 if the plan has moves>N, unschedulable, removed or lazy (repeatable).",
+    callback=lambda _context, _parameter, lists: tuple(chain.from_iterable(lists)),
+    help="Exit with 3 if the plan has moves>N, unschedulable, removed, lazy, faults or warnings "
+    "(comma-separated, repeatable).",
 )
 @click.option(
     "--manifests", is_flag=True, help="Also show how the manifests of each cluster change."
+)
+@click.option(
+    "-n",
+    "--namespace",
+    metavar="NS",
+    shell_complete=complete.namespaces,
+    help="Show only objects of this namespace.",
+)
+@click.option(
+    "-l", "--selector", metavar="SELECTOR", help="Show only objects with these labels: app=shop."
+)
+@click.option(
+    "--only",
+    metavar="KIND/NAME",
+    multiple=True,
+    shell_complete=complete.objects,
+    help="Show only this object (repeatable).",
+)
+@click.option(
+    "--roots",
+    metavar="GLOB",
+    multiple=True,
+    help="Plan each matching folder that has a reconciler.yaml (repeatable).",
 )
 @layout_options
 @click.pass_obj
@@ -182,6 +209,10 @@ def plan_command(
     detailed_exitcode: bool,
     conditions: "tuple[Forbidden, ...]",
     manifests: bool,
+    namespace: str | None,
+    selector: str | None,
+    only: tuple[str, ...],
+    roots: tuple[str, ...],
     layout: "RepositoryLayout",
 ) -> int:
     r"""Show what merging a change would move, from where to where, and why.
@@ -195,30 +226,40 @@ def plan_command(
       reconciler plan                              what would merging this branch move?
       reconciler plan --head feature -o markdown   the same as a pull-request comment
       reconciler plan --base HEAD --worktree       what would my uncommitted edits move?
-      reconciler plan --fail-on 'moves>10' --fail-on removed
+      reconciler plan --fail-on 'moves>10,removed,faults'
+      reconciler plan --roots 'envs/*'             each root of a repository that has several
       reconciler plan --manifests                  what would change on each cluster?
     \b
     For --fail-on, a move is a replica, or an object without replicas, that leaves one cluster
     for another; starting, growing, shrinking and stopping do not count. unschedulable is an
     object that no cluster can take, removed one that is on no cluster afterwards, and lazy a
-    policy that becomes Lazy and places workloads that had no binding.
+    policy that becomes Lazy and places workloads that had no binding. faults and warnings are
+    those that the change brings. With -n, -l and --only the conditions on objects are about what
+    is shown.
     \b
     Exit codes: 0 success, 1 the branches cannot be merged or read, 2 usage error, 3 a condition
     of --fail-on is met, which takes precedence; see --detailed-exitcode.
     """
-    from reconciler.cli.plan import run
+    from reconciler.cli.plan import PlanQuestion, run
 
-    return run(
-        directory,
+    question = PlanQuestion(
         base=base,
         branch=branch,
         head=head,
-        worktree=worktree,
         now=now,
+        namespace=namespace,
+        selector=selector,
+        only=only,
+        manifests=manifests,
+    )
+    return run(
+        directory,
+        question,
+        roots=roots,
+        worktree=worktree,
         output=output,
         detailed_exitcode=detailed_exitcode,
         conditions=conditions,
-        manifests=manifests,
         layout=layout,
     )
 

@@ -307,6 +307,11 @@ def cut_off(repository: Repository) -> frozenset[str]:
     return frozenset(marks.read_text(encoding="ascii").split() if marks.is_file() else ())
 
 
+def has_remotes(repository: Repository) -> bool:
+    """Return whether a clone knows any repository to fetch from."""
+    return repository.git.run("config", "--get-regexp", r"^remote\..*\.url$").code == 0
+
+
 def is_ancestor(repository: Repository, ancestor: str, revision: str) -> bool:
     """Return whether a commit exists and is the other one or one of its ancestors."""
     arguments = ("--is-ancestor", check_commit(ancestor), check_commit(revision))

@@ -333,14 +333,19 @@ class Repository:
         Raises:
             UsageError: HEAD is detached, so a branch must be named.
         """
-        finished = self.git.run("symbolic-ref", "--quiet", "HEAD")
-        name = finished.stdout.decode(errors="surrogateescape").removesuffix("\n")
-        if finished.code != 0 or not name.startswith("refs/heads/"):
+        name = self.head_reference() or ""
+        if not name.startswith("refs/heads/"):
             raise UsageError(
                 "no branch is checked out (HEAD is detached); name one with --branch, or check "
                 "one out with git switch"
             )
         return check_branch(name.removeprefix("refs/heads/"))
+
+    def head_reference(self) -> str | None:
+        """Return the full name of the reference that HEAD names, `None` if it names a commit."""
+        finished = self.git.run("symbolic-ref", "--quiet", "HEAD")
+        name = finished.stdout.decode(errors="surrogateescape").removesuffix("\n")
+        return name if finished.code == 0 else None
 
     def head(self) -> str:
         """Return the full hex id of the commit that HEAD names, by a branch or by itself.
@@ -348,7 +353,7 @@ class Repository:
         Raises:
             UsageError: The branch is not there, or has no commit yet.
         """
-        if self.git.run("symbolic-ref", "--quiet", "HEAD").code == 0:
+        if self.head_reference() is not None:
             return self.resolve(self.head_branch())
         return self.git.line("rev-parse", "--verify", "HEAD^{commit}")
 

@@ -13,7 +13,7 @@ import os
 import shutil
 import stat
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from reconciler.errors import ShellError, UsageError
 from reconciler.manifests.paths import blob_id, is_manifest_name, shown_path
 from reconciler.manifests.text.raw import MAX_READ_BYTES
 from reconciler.model.text import enumerated
-from reconciler.shell.git.checkout.checkouts import open_checkout
+from reconciler.shell.git.checkout.checkouts import LEFT_OUT, open_checkout
 from reconciler.shell.git.command import Git, GitError, one_line
 from reconciler.shell.git.history import is_ancestor
 from reconciler.shell.git.objects import list_files
@@ -160,13 +160,14 @@ def take_files(repository: Repository, into: Repository, head: str) -> tuple[str
         for path, entry in list_files(repository, head).items()
         if _counts(path, repository.prefix)
     }
-    names = {path for path in _listed(repository, top) if _counts(path, repository.prefix)}
+    listed = _listed(repository, top)
+    names = {path for path in listed if _counts(path, repository.prefix)}
     files: dict[str, bytes | None] = {}
     for path in sorted(names | committed.keys()):
         content = _read(top, path)
         entry = committed.get(path)
         if content is None:
-            if entry is not None and entry.is_file:
+            if entry is not None and entry.is_file and listed.get(path) != LEFT_OUT:
                 files[path] = None
         elif entry is None or not entry.is_file or entry.blob != blob_id(content, like=head):
             files[path] = content
@@ -180,11 +181,12 @@ def _counts(path: str, prefix: str) -> bool:
     return is_manifest_name(shown_path(path)) and (not prefix or path.startswith(f"{prefix}/"))
 
 
-def _listed(repository: Repository, top: Path) -> Iterable[str]:
-    """Return the files that git knows or would add, relative to the top."""
+def _listed(repository: Repository, top: Path) -> dict[str, str]:
+    """Return the files that git knows or would add, relative to the top, each with git's mark."""
     git = open_checkout(repository, top).git
-    listed = git.output("ls-files", "-z", "--cached", "--others", "--exclude-standard")
-    return listed.decode(errors="surrogateescape").split("\0")[:-1]
+    listed = git.output("ls-files", "-v", "-z", "--cached", "--others", "--exclude-standard")
+    records = listed.decode(errors="surrogateescape").split("\0")[:-1]
+    return {path: mark for mark, _, path in (record.partition(" ") for record in records)}
 
 
 def _read(top: Path, path: str) -> bytes | None:

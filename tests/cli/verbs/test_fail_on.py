@@ -117,7 +117,10 @@ def test_what_is_no_condition_is_refused(fleet: Checkout, capsys: Capsys, condit
     """With those that there are."""
     code, err = verdict(fleet, capsys, condition)
 
-    assert (2, True) == (code, "must be moves>N, unschedulable, removed or lazy" in err)
+    assert (2, True) == (
+        code,
+        "must be moves>N, unschedulable, removed, lazy, faults or warnings" in err,
+    )
 
 
 def test_md_is_markdown(fleet: Checkout, capsys: Capsys) -> None:

@@ -135,6 +135,7 @@ def test_what_stays_without_a_cluster_anyway_says_why(fleet: Checkout, capsys: C
     }
     fleet.git("checkout", "--quiet", "main")
     fleet.commit(cart, "Add the cart")
+    fleet.git("checkout", "--quiet", "topic")
 
     out = answer(fleet, capsys, "plan")[1]
 
@@ -478,5 +479,6 @@ def test_a_rename_with_a_syntax_error_is_planned_as_no_move(
     code, out, _ = answer(fleet, capsys, "plan", *LATER)
 
     assert 0 == code
-    assert "Plan: Nothing moves" == out.splitlines()[0]
+    places = "clusters/member1.yaml, clusters/one.yaml"
+    assert f"Plan: 2 faults in {places}; nothing moves" == out.splitlines()[0]
     assert "clusters/one.yaml cannot be understood, so Cluster member1 stays as it was" in out

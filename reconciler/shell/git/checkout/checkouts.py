@@ -17,6 +17,7 @@ from reconciler.shell.git.objects import ChangedFile
 from reconciler.shell.git.repository import Repository, may_configure
 
 UNMERGED = ord("M")
+LEFT_OUT = "S"  # git ls-files: the file is outside of a sparse checkout
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,7 @@ from pathlib import Path, PurePosixPath
 
 from reconciler.manifests.paths import blob_id
 from reconciler.shell.git.checkout.checkouts import (
+    LEFT_OUT,
     Checkout,
     IndexEntries,
     IndexEntry,
@@ -229,9 +230,6 @@ def refusal_of_move(folder: Path, finished: Finished) -> CheckoutBusy | GitError
     if entry is None:
         return CheckoutBusy(f"{folder}: {one_line(finished.stderr)}")
     return CheckoutBusy(f'{folder}: "{entry[1]}" has changes; commit, stash or revert them')
-
-
-LEFT_OUT = "S"  # git ls-files: the file is outside of a sparse checkout
 
 
 class Missing:
