@@ -34,6 +34,13 @@ def finding_of(fault: Fault) -> Finding:
     return Finding(fault, Severity.WARNING if fault.rule in WARNINGS else Severity.ERROR)
 
 
+def fault_line(fault: Fault) -> str:
+    """Return a fault in one line: where, what, and what would be right."""
+    where = f"{fault.path}:{fault.line}:{fault.column}" if fault.line else fault.path
+    expected = f" (expected: {fault.expected})" if fault.expected else ""
+    return f"{where}: {fault.message}{expected}"
+
+
 def count(findings: Iterable[Finding]) -> str:
     """Return how many findings there are, in words.
 
@@ -243,6 +250,7 @@ WARNINGS: Mapping[str, str] = {
     "interpreter-script": "A row, not a script, should say where a kind has replicas",
     "kind-not-read": "A kind of these APIs should be one that is read here",
     "link-skipped": "A manifest should stand in the repository itself, not behind a link",
+    "override-placement-unknown": "An override should be for a placement that is there",
     "override-selects-nothing": "An override policy should select workloads that are there",
     "placed-by-two-apis": "One API should put an object onto a cluster",
     "placement-cluster-unknown": "PickFixed should name clusters that are there",

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from reconciler.audit.findings import fault_line
 from reconciler.audit.named_object import decided_key, find_object, near, spelled
 from reconciler.audit.previews import edits
 from reconciler.audit.previews.edits import Named
@@ -24,7 +25,6 @@ from reconciler.audit.previews.wording import (
     Heading,
     change,
     delivered_text,
-    fault_line,
     footer,
     later_blocks,
     later_text,
@@ -329,8 +329,6 @@ def check_accepted(before: "World", after: "World") -> None:
 
 def _refuse_faults(faults: "Sequence[Fault]") -> None:
     """Raise the first fault."""
-    from reconciler.audit.previews.wording import fault_line
-
     if faults:
         raise UsageError(fault_line(faults[0]))
 

@@ -5,21 +5,37 @@ It includes the commits that wait to be accepted, as a daemon of this repository
 
 import textwrap
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
 
 import click
 
+from reconciler.audit.fleet.placed import named, not_selected_in
+from reconciler.audit.fleet.problems import (
+    Problem,
+    ProblemKind,
+    ProblemSources,
+    is_wrong,
+    problems_of,
+)
 from reconciler.audit.fleet.suspensions import Suspensions
-from reconciler.audit.fleet.trouble import RepositoryStatus, status_of
+from reconciler.audit.fleet.trouble import (
+    PlacementTrouble,
+    RepositoryStatus,
+    status_of,
+    trouble_of,
+)
+from reconciler.audit.fleet.usage import by_name, usage_of
 from reconciler.audit.history.revisions import Commit, is_by_hand
 from reconciler.audit.json_shapes import coming_json, commit_json, fault_json, object_json
 from reconciler.audit.named_object import spelled
+from reconciler.audit.references import check_references, is_complete
 from reconciler.cli.description import Line, aligned
+from reconciler.cli.options import EXIT_FORBIDDEN
 from reconciler.cli.printing import (
     coming_in,
-    fault_line,
     print_json,
     sentences,
     suspender_sentences,
@@ -27,12 +43,15 @@ from reconciler.cli.printing import (
 from reconciler.cli.progress import doing
 from reconciler.cli.tables import Layout, print_tables
 from reconciler.cli.world import note_if_empty
+from reconciler.core.asked import AskedAlone
 from reconciler.core.reconcile import Memo
 from reconciler.core.record import last_pass, next_moment
+from reconciler.dialects.contract import DependsOnOthers
 from reconciler.errors import UsageError
 from reconciler.library.fleet import FleetRepository
 from reconciler.manifests.columns import duration
 from reconciler.manifests.paths import plural_of
+from reconciler.model.decision import Explanation
 from reconciler.model.identity import ObjectKey
 from reconciler.model.kinds import Kind
 from reconciler.model.moments import format_moment
@@ -56,15 +75,21 @@ class StatusQuestion(NamedTuple):
 
 
 def run(
-    fleet: FleetRepository, asked: StatusQuestion, directory: Path | None, *, output: str
+    fleet: FleetRepository,
+    asked: StatusQuestion,
+    directory: Path | None,
+    *,
+    output: str,
+    check: bool = False,
 ) -> int:
-    """Print how a repository stands.
+    """Print how a repository stands, what is wrong first; return the exit code.
 
     Args:
         fleet: The repository.
         asked: What is asked about.
         directory: The root of a checkout, `None` of a remote, which has no files that follow.
         output: `text` or `json`.
+        check: Whether the exit code says that something is wrong.
     """
     at, layout = asked.at, fleet.layout
     revisions = fleet.revisions
@@ -94,6 +119,8 @@ def run(
         known.keep(world, head, idle, now)
     here = at == "HEAD" and not world.apart
     edits = kept_edits(revisions.repository, layout.output_root) if here else ()
+    problems = _problems(world, clock, status, unaccepted)
+    code = EXIT_FORBIDDEN if check and is_wrong(problems) else 0
     if output == "json":
         waiting = since if status.last_at is not None else []
         told = [coming_json(one) for one in coming]
@@ -102,14 +129,17 @@ def run(
         answer = _as_json(status, (branch, layout.output_branch), (inputs, outputs), waiting)
         unsigned = [commit_json(one) for one in unaccepted]
         kept = [{"path": one.path, "command": one.command} for one in edits]
-        print_json({**answer, "unaccepted": unsigned, "coming": told, "keptEdits": kept})
-        return 0
+        wrong = [_problem_json(problem) for problem in problems]
+        beside = {"unaccepted": unsigned, "coming": told, "keptEdits": kept}
+        print_json({"problems": wrong, **answer, **beside})
+        return code
     lines = [
+        *_wrong(problems),
         ("Root:", f"{asked.root}, outputs in {layout.output_root}/"),
         *_branches(revisions, world, branch, commits),
         *_passes(status, since),
         *unaccepted_line(unaccepted),
-        *_wrong(status),
+        *_held(status),
         *_kept(edits),
         *_suspended(world, memo),
         *_waiting(status),
@@ -121,7 +151,71 @@ def run(
     for line in aligned(lines):
         click.echo(line)
     _print_rebalancers(world, status)
-    return 0
+    return code
+
+
+def _problems(
+    world: World, now: datetime, status: RepositoryStatus, unaccepted: Sequence[Commit]
+) -> tuple[Problem, ...]:
+    """Return what is wrong; of objects without clusters, those that are shown are asked alone."""
+    alone, at = AskedAlone(), next_moment(world, now)
+
+    def explained(key: ObjectKey) -> Explanation | None:
+        outcome = alone.ask(world, key, at)
+        explain = None if isinstance(outcome, DependsOnOthers) else outcome.explanations.get(key)
+        return None if explain is None else explain()
+
+    placements = PlacementTrouble(world)
+    usages = by_name(usage_of(world))
+    sources = ProblemSources(
+        world=world,
+        trouble=trouble_of(usages, placements, now, faults=status.faults),
+        warnings=check_references(world, {}) if is_complete(world) else (),
+        unaccepted=[named_commit(commit) for commit in unaccepted],
+        not_selected=not_selected_in(world),
+        called=lambda key: spelled(named(world, key)),
+        explained=explained,
+        most=SHOWN,
+    )
+    return problems_of(sources)
+
+
+def _wrong(problems: Sequence[Problem]) -> Iterator[Line]:
+    """Yield what is wrong, the worst first: how many of each kind, and the first of them."""
+    lines = []
+    for problem in problems:
+        lines.append(str(problem))
+        lines += [f"  {printable(str(detail))}" for detail in problem.details]
+        rest = problem.count - len(problem.details)
+        if rest:
+            lines.append(f"  and {rest} more; {MORE[problem.kind]}")
+    for i, line in enumerate(lines or ["none"]):
+        yield "Problems:" if i == 0 else "", line
+
+
+MORE = {
+    ProblemKind.NOT_READY: "see reconciler top clusters",
+    ProblemKind.SILENT: "see reconciler top clusters",
+    ProblemKind.OVER: "see reconciler top clusters",
+    ProblemKind.NOT_PLACED: "see reconciler get rb -A",
+    ProblemKind.FAULT: "see reconciler validate",
+    ProblemKind.UNACCEPTED: "see status -o json",
+    ProblemKind.WARNING: "see reconciler validate",
+    ProblemKind.WAITING: "see reconciler events",
+    ProblemKind.SUSPENDED: "see status -o json",
+    ProblemKind.NOT_SELECTED: "see reconciler get all -A",
+}
+"""Where all of a kind are listed."""
+
+
+def _problem_json(problem: Problem) -> dict[str, object]:
+    return {
+        "kind": str(problem.kind),
+        "severity": problem.severity,
+        "count": problem.count,
+        "words": str(problem),
+        "details": [{"subject": one.subject, "cause": one.cause} for one in problem.details],
+    }
 
 
 def _inputs_since(revisions: GitRevisions, world: World) -> Sequence[Commit]:
@@ -167,10 +261,8 @@ def _passes(status: RepositoryStatus, since: Sequence[Commit]) -> Iterator[Line]
     yield "Input:", f"{short_id(status.inputs)}, {came}"
 
 
-def _wrong(status: RepositoryStatus) -> Iterator[Line]:
-    """Yield the faults, and the files that are held."""
-    faults = [printable(fault_line(fault)) for fault in status.faults]
-    yield from _listed("Faults:", faults, "see reconciler validate")
+def _held(status: RepositoryStatus) -> Iterator[Line]:
+    """Yield the files that are held."""
     held = [
         f"{printable(one.path)}: using the last valid "
         f"{', '.join(f'{k.kind} {k.name}' for k in one.keys)}"

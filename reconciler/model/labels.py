@@ -6,8 +6,9 @@ server.
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -126,6 +127,47 @@ def matches(selector: LabelSelector, labels: Mapping[str, str]) -> bool:
     False
     """
     return selecting(selector)(labels)
+
+
+def unmet(
+    requirements: Iterable[Requirement], labels: Mapping[str, str], noun: str = "label"
+) -> tuple[str, ...]:
+    """Return what labels lack of requirements, each a clause that follows "to qualify".
+
+    >>> unmet([Requirement("tier", "In", ("productoin",))], {"tier": "production"})
+    ('have label tier=productoin (it has tier=production; did you mean that?)',)
+    >>> unmet([Requirement("edge", "DoesNotExist"), Requirement("env", "Exists")], {"edge": ""})
+    ('have no label edge (it has edge=)', 'have label env (it has none)')
+    """
+    return tuple(
+        _lacking(one, labels.get(one.key), noun)
+        for one in requirements
+        if not (is_wellformed(one) and holds(one, labels))
+    )
+
+
+def _lacking(requirement: Requirement, value: str | None, noun: str) -> str:
+    """Return what one value lacks; a value that is nearly the wanted one is asked about."""
+    key, wanted = requirement.key, requirement.values or ()
+    if not is_wellformed(requirement):
+        return f"be asked about {noun} {key} by an expression that can be judged"
+    said = f"{key}={wanted[0]}" if len(wanted) == 1 else f"{key} in ({', '.join(wanted)})"
+    match requirement.operator:
+        case operator if operator in ONE_OF:
+            asked = f"have {noun} {said}"
+        case operator if operator in NONE_OF:
+            asked = f"not have {noun} {said}"
+        case "Exists":
+            asked = f"have {noun} {key}"
+        case "DoesNotExist":
+            asked = f"have no {noun} {key}"
+        case _:
+            sign = ">" if requirement.operator == "Gt" else "<"
+            asked = f"have {noun} {key} {sign} {wanted[0]}"
+    if value is None:
+        return f"{asked} (it has none)"
+    near = requirement.operator in ONE_OF and get_close_matches(value, wanted, n=1, cutoff=0.75)
+    return f"{asked} (it has {key}={value}{'; did you mean that?' if near else ''})"
 
 
 def selecting(selector: LabelSelector) -> Callable[[Mapping[str, str]], bool]:

@@ -10,15 +10,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from importlib.resources import files
-from typing import NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
 from markupsafe import Markup, escape
 
+from reconciler.audit.findings import Severity, fault_line
+from reconciler.audit.fleet.problems import NOTE, Problem, ProblemKind
 from reconciler.audit.fleet.trouble import Trouble
 from reconciler.audit.fleet.usage import Usage
-from reconciler.audit.previews.wording import change, coming_text, delivered_text, fault_line, share
+from reconciler.audit.previews.wording import change, coming_text, delivered_text, share
 from reconciler.manifests.columns import duration
 from reconciler.model.decision import placed_text
 from reconciler.model.identity import ObjectKey
@@ -33,13 +34,17 @@ SHOWN = 4  # of each, beside the count
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrongCount:
-    """One thing that is wrong: so many, what they are, where all are listed, the first of them."""
+    """One kind of problem: so many, what they are, where all are listed, the first of them.
+
+    `causes` says what is wrong with the first ones, where that is short enough to be read here.
+    """
 
     count: int
     words: str
     tone: Tone
     anchor: Anchor
     first: Sequence[Anchor] = ()
+    causes: Sequence[str] = ()
 
     @property
     def rest(self) -> int:
@@ -55,18 +60,42 @@ class WrongView:
     late: str = ""
 
 
+LISTS: Mapping[ProblemKind, tuple[str, str]] = {
+    ProblemKind.NOT_READY: ("clusters", "not-ready"),
+    ProblemKind.SILENT: ("clusters", "no-report"),
+    ProblemKind.OVER: ("clusters", "over"),
+    ProblemKind.NOT_PLACED: ("objects", "unplaced"),
+    ProblemKind.WAITING: ("objects", "waiting"),
+}
+"""The view that lists all of a kind, and the state by which it is filtered."""
+PARTS: Mapping[ProblemKind, str] = {
+    ProblemKind.WARNING: "warnings",
+    ProblemKind.SUSPENDED: "suspended",
+    ProblemKind.NOT_SELECTED: "not-selected",
+}
+"""The part of the view of faults that lists all of a kind."""
+TONES = {Severity.ERROR: Tone.BAD, Severity.WARNING: Tone.WARN, NOTE: Tone.HOLD}
+
+
 def wrong_view(
-    trouble: Trouble, links: Links, called: "dict[ObjectKey, Anchor]", late: str = ""
+    problems: Sequence[Problem],
+    trouble: Trouble,
+    links: Links,
+    called: "dict[ObjectKey, Anchor]",
+    late: str = "",
 ) -> WrongView:
     """Return the view.
 
     Args:
-        trouble: What is wrong.
+        problems: What is wrong, the worst first.
+        trouble: What that is about.
         links: Where views lead.
         called: How people call the first objects of each list, and where they are told.
         late: Why a pass is overdue, `""` if none is.
     """
-    return WrongView(counts=list(_counts(trouble, links, called)), late=late)
+    first = _first(trouble, links, called)
+    counts = [_count(problem, trouble, links, first.get(problem.kind, ())) for problem in problems]
+    return WrongView(counts=counts, late=late)
 
 
 def objects_told(trouble: Trouble) -> Iterator[ObjectKey]:
@@ -75,93 +104,56 @@ def objects_told(trouble: Trouble) -> Iterator[ObjectKey]:
     yield from list(trouble.waiting)[:SHOWN]
 
 
-def _counts(
+def _count(problem: Problem, trouble: Trouble, links: Links, first: Sequence[Anchor]) -> WrongCount:
+    """Return one kind of problem, with where all of it are listed."""
+    whole = problem.kind is ProblemKind.SUSPENDED and any(
+        one.is_configuration for one in trouble.suspended
+    )
+    words = "everything suspended" if whole else problem.noun
+    return WrongCount(
+        count=problem.count,
+        words=words,
+        tone=TONES[problem.severity],
+        anchor=Anchor(words if whole else str(problem), _list_of(problem.kind, links)),
+        first=() if whole else first,
+        causes=[str(one) for one in problem.details if one.cause]
+        if problem.kind is ProblemKind.NOT_PLACED
+        else (),
+    )
+
+
+def _list_of(kind: ProblemKind, links: Links) -> str:
+    """Return where all of a kind are listed."""
+    if kind in LISTS:
+        view, state = LISTS[kind]
+        return links.view(view, state=state)
+    return links.part("faults", PARTS[kind]) if kind in PARTS else links.view("faults")
+
+
+def _first(
     trouble: Trouble, links: Links, called: "dict[ObjectKey, Anchor]"
-) -> Iterator[WrongCount]:
-    """Yield what is wrong, the worst first."""
-    clusters, objects = _Clusters(links), _Objects(links, called)
-    yield from clusters.counted(trouble.not_ready, "not ready", "not-ready")
-    yield from clusters.counted(trouble.silent, "without a report", "no-report")
-    yield from clusters.counted(trouble.over, "over-committed", "over")
-    yield from objects.counted(trouble.unplaced, "not placed", "unplaced", Tone.BAD)
-    if trouble.faults:
-        yield _faults(trouble, links)
-    yield from objects.counted(trouble.waiting, "waiting", "waiting", Tone.WARN)
-    if trouble.suspended:
-        yield _suspended(trouble, links)
+) -> Mapping[ProblemKind, list[Anchor]]:
+    """Return the first of each kind, each with where it is told."""
 
+    def clusters(usages: Sequence[Usage]) -> list[Anchor]:
+        return [Anchor(one.key.name, links.cluster(one.key)) for one in usages[:SHOWN]]
 
-def _nouns(count: int, noun: str, what: str) -> str:
-    """Return what so many are, as a sentence has it."""
-    return f"{noun}{'' if count == 1 else 's'} {what}".rstrip()
+    def objects(keys: Iterable[ObjectKey]) -> list[Anchor]:
+        return [called[key] for key in list(keys)[:SHOWN] if key in called]
 
-
-class _Clusters(NamedTuple):
-    """Counts clusters."""
-
-    links: Links
-
-    def counted(self, found: Sequence[Usage], what: str, state: str) -> Iterator[WrongCount]:
-        """Yield how many there are, if there are any; `state` is what their list is filtered by."""
-        if found:
-            words = _nouns(len(found), "cluster", what)
-            yield WrongCount(
-                count=len(found),
-                words=words,
-                tone=Tone.BAD,
-                anchor=Anchor(f"{len(found)} {words}", self.links.view("clusters", state=state)),
-                first=[Anchor(one.key.name, self.links.cluster(one.key)) for one in found[:SHOWN]],
-            )
-
-
-class _Objects(NamedTuple):
-    """Counts objects; `called` is how people call the first of each list."""
-
-    links: Links
-    called: "dict[ObjectKey, Anchor]"
-
-    def counted(
-        self, found: Iterable[ObjectKey], what: str, state: str, tone: Tone
-    ) -> Iterator[WrongCount]:
-        """Yield how many there are, if there are any; `state` is what their list is filtered by."""
-        if keys := list(found):
-            words = _nouns(len(keys), "object", what)
-            yield WrongCount(
-                count=len(keys),
-                words=words,
-                tone=tone,
-                anchor=Anchor(f"{len(keys)} {words}", self.links.view("objects", state=state)),
-                first=[self.called[key] for key in keys[:SHOWN] if key in self.called],
-            )
-
-
-def _faults(trouble: Trouble, links: Links) -> WrongCount:
-    """Return how many files have faults, and which."""
-    count, href = len(trouble.faults), links.view("faults")
-    words = _nouns(count, "fault", "")
     paths = list(dict.fromkeys(one.path for one in trouble.faults))[:SHOWN]
-    return WrongCount(
-        count=count,
-        words=words,
-        tone=Tone.BAD,
-        anchor=Anchor(f"{count} {words}", href),
-        first=[Anchor(path, href) for path in paths],
-    )
-
-
-def _suspended(trouble: Trouble, links: Links) -> WrongCount:
-    """Return how much people suspended."""
-    count = len(trouble.suspended)
-    whole = any(one.is_configuration for one in trouble.suspended)
-    words = "everything suspended" if whole else "suspended"
-    named = [] if whole else [one.key for one in trouble.suspended[:SHOWN]]
-    return WrongCount(
-        count=count,
-        words=words,
-        tone=Tone.HOLD,
-        anchor=Anchor(words if whole else f"{count} {words}", links.part("faults", "suspended")),
-        first=[Anchor(f"{key.kind.lower()}/{key.name}", links.manifest(key)) for key in named],
-    )
+    suspended = [one.key for one in trouble.suspended[:SHOWN]]
+    return {
+        ProblemKind.NOT_READY: clusters(trouble.not_ready),
+        ProblemKind.SILENT: clusters(trouble.silent),
+        ProblemKind.OVER: clusters(trouble.over),
+        ProblemKind.NOT_PLACED: objects(trouble.unplaced),
+        ProblemKind.FAULT: [Anchor(path, links.view("faults")) for path in paths],
+        ProblemKind.WAITING: objects(trouble.waiting),
+        ProblemKind.SUSPENDED: [
+            Anchor(f"{key.kind.lower()}/{key.name}", links.manifest(key)) for key in suspended
+        ],
+    }
 
 
 XMLNS = ' xmlns="http://www.w3.org/2000/svg"'  # of a picture by itself; within a page HTML knows it

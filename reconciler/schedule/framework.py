@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import compress, islice
 from operator import gt
-from typing import Generic, NewType, Protocol, TypeVar
+from typing import Generic, NewType, Protocol, TypeVar, runtime_checkable
 
 Mask = NewType("Mask", int)
 """A set of clusters: bit i stands for the i-th cluster of the fleet, in order of name."""
@@ -88,19 +88,35 @@ class Reason(Protocol):
     def __str__(self) -> str: ...
 
 
+@runtime_checkable
+class ClusterRemedy(Protocol):
+    """What would help, said of each cluster by itself, and of all of them together."""
+
+    def __str__(self) -> str: ...
+
+    def of(self, position: int) -> str:
+        """Return it for the cluster at a position."""
+
+
 @dataclass(frozen=True, slots=True)
 class Rejection:
     """Clusters that one filter turns away for one reason; of one filter, no two overlap.
 
     `remedy` says what would have to change, as a clause that follows "to qualify"; `""` where
-    nothing would help. `plugin` is the name under which the filter is registered, set by
-    `run_filters`.
+    nothing would help; `remedy_of` says it of one cluster. `plugin` is the name under which the
+    filter is registered, set by `run_filters`.
     """
 
     clusters: Mask
     reason: Reason
     remedy: Reason
     plugin: str = ""
+
+
+def remedy_of(rejection: Rejection, position: int) -> str:
+    """Return what would have to change for one of the clusters that were turned away."""
+    remedy = rejection.remedy
+    return remedy.of(position) if isinstance(remedy, ClusterRemedy) else str(remedy)
 
 
 R = TypeVar("R")

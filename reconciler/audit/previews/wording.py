@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from urllib.parse import quote
 
+from reconciler.audit.findings import fault_line
 from reconciler.audit.json_shapes import coming_json, fault_json, object_json, placed_json
 from reconciler.audit.previews.foresight import Coming
 from reconciler.audit.previews.placement_moves import PlacementMove
@@ -201,13 +202,6 @@ def later_blocks(preview: Preview) -> tuple[tuple[str, tuple[Coming, ...]], ...]
         ("Later, independent of this change", preview.later_anyway),
     )
     return tuple((told, found) for told, found in parts if found)
-
-
-def fault_line(fault: Fault) -> str:
-    """Return a fault in one line: where, what, and what would be right."""
-    where = f"{fault.path}:{fault.line}:{fault.column}" if fault.line else fault.path
-    expected = f" (expected: {fault.expected})" if fault.expected else ""
-    return f"{where}: {fault.message}{expected}"
 
 
 def footer(preview: Preview) -> str:

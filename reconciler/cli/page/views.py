@@ -5,14 +5,19 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from reconciler.audit.fleet.placed import named
+from reconciler.audit.fleet.placed import named, not_selected_in
+from reconciler.audit.fleet.problems import Problem, ProblemSources, problems_of
 from reconciler.audit.fleet.trouble import PlacementTrouble, Trouble, faults_of, trouble_of
 from reconciler.audit.fleet.usage import FleetLoads, Usage, usage_of
 from reconciler.audit.history.revisions import is_by_hand
+from reconciler.audit.named_object import spelled
 from reconciler.audit.previews.wording import later_text
+from reconciler.audit.references import check_references, is_complete
 from reconciler.cli.page.passes import HistoryIndex, PassLine
 from reconciler.cli.printing import coming_in
-from reconciler.core.record import last_pass
+from reconciler.core.asked import AskedAlone
+from reconciler.core.record import last_pass, next_moment
+from reconciler.dialects.contract import DependsOnOthers
 from reconciler.errors import UsageError
 from reconciler.model.moments import span
 from reconciler.model.remembered import AnswerCache
@@ -36,10 +41,11 @@ from reconciler.shell.resources import SystemClock
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from reconciler.audit.findings import Finding
     from reconciler.audit.fleet.suspensions import Suspender, Suspensions
     from reconciler.audit.previews.foresight import Coming
     from reconciler.audit.replay import Replay
-    from reconciler.model.decision import Placed
+    from reconciler.model.decision import Explanation, Placed
     from reconciler.model.identity import ObjectKey
     from reconciler.model.world import Fault, HeldFile, World
     from reconciler.page.timeline import PassStep
@@ -58,8 +64,10 @@ class FaultsView(NamedTuple):
     """What is wrong, what stands in for it, and what is left alone."""
 
     faults: "Sequence[Fault]"
+    warnings: "Sequence[Fault]"
     held: "Sequence[HeldFile]"
     suspended: "Sequence[tuple[Suspender, Anchor]]"
+    not_selected: "Sequence[Anchor]"
 
 
 class ComingView(NamedTuple):
@@ -124,6 +132,7 @@ class PageViews:
     memory: PageMemory
     is_kept: bool = False
     _trouble: "tuple[datetime, Trouble] | None" = None
+    _wrong: "tuple[Trouble, Sequence[Problem]] | None" = None
 
     @cached_property
     def world(self) -> "World":
@@ -250,7 +259,7 @@ class PageViews:
         anchors = {
             key: Anchor(called(person), self.links.object(person)) for key, person in people.items()
         }
-        return wrong_view(trouble, self.links, anchors, self._late())
+        return wrong_view(self.problems(trouble), trouble, self.links, anchors, self._late())
 
     def _late(self) -> str:
         """Return why a pass is overdue, `""` if none is, or where that is not known at once."""
@@ -274,7 +283,53 @@ class PageViews:
             )
             for one in trouble.suspended
         ]
-        return FaultsView(faults=trouble.faults, held=trouble.held, suspended=suspended)
+        return FaultsView(
+            faults=trouble.faults,
+            warnings=[found.fault for found in self.warnings],
+            held=trouble.held,
+            suspended=suspended,
+            not_selected=[
+                Anchor(spelled(key), self.links.object(key)) for key in self.not_selected
+            ],
+        )
+
+    @cached_property
+    def warnings(self) -> "Sequence[Finding]":
+        """What is legal, but has another effect than it seems."""
+        return check_references(self.world, {}) if is_complete(self.world) else ()
+
+    @cached_property
+    def not_selected(self) -> "Sequence[ObjectKey]":
+        """What people wrote, and nothing puts onto clusters."""
+        return not_selected_in(self.world)
+
+    def problems(self, trouble: Trouble) -> "Sequence[Problem]":
+        """Return what is wrong, the worst first, as `status` says it."""
+        sources = ProblemSources(
+            world=self.world,
+            trouble=trouble,
+            warnings=self.warnings,
+            not_selected=self.not_selected,
+            called=lambda key: spelled(named(self.world, key)),
+            explained=self._explained,
+        )
+        if self._wrong is None or self._wrong[0] is not trouble:
+            self._wrong = trouble, problems_of(sources)
+        return self._wrong[1]
+
+    def _explained(self, key: "ObjectKey") -> "Explanation | None":
+        """Return what scheduling says of an object, `None` where that takes too long for a view."""
+        if not self.is_few:
+            return None
+        at = next_moment(self.world, SystemClock().now())
+        outcome = self.alone.ask(self.world, key, at)
+        explain = None if isinstance(outcome, DependsOnOthers) else outcome.explanations.get(key)
+        return None if explain is None else explain()
+
+    @cached_property
+    def alone(self) -> AskedAlone:
+        """What answers for single objects."""
+        return AskedAlone()
 
     @cached_property
     def passes(self) -> PassLine:

@@ -161,6 +161,7 @@ def describe_command(
     metavar="NAME",
     help="With --remote: branch to read  [default: main]",
 )
+@click.option("--check", is_flag=True, help="Exit with 3 if there are errors or warnings.")
 @access_options
 @layout_options
 @click.pass_obj
@@ -170,24 +171,29 @@ def status_command(
     *,
     remote: str | None,
     branch: str | None,
+    check: bool,
     access: RemoteAccess,
     at: str,
     output: str,
     layout: RepositoryLayout,
 ) -> int:
-    r"""Show the state of a repository: last pass, faults, suspensions and upcoming changes.
+    r"""Show what is wrong, then the state of a repository: last pass, suspensions, what is coming.
 
-    Faults are those of the files and, if there are no commits since, those found by the last pass.
+    Problems are, the worst first: clusters that are not ready, without a report or over-committed,
+    objects that are not placed, with the cause, faults, commits that are not accepted, warnings,
+    objects that wait. Faults are those of the files and, if there are no commits since, those found
+    by the last pass.
 
     \b
     Examples:
       reconciler status
       reconciler status --at HEAD~5
       reconciler status -o json
+      reconciler status --check                    for a script: 3 if something is wrong
       reconciler status --remote https://git.example.org/fleet.git --credential-file /etc/token
     \b
-    Exit codes: 0 success, even with faults, 1 the remote is unreachable, 2 no such revision or
-    branch.
+    Exit codes: 0 success, even with problems, 1 the remote is unreachable, 2 no such revision or
+    branch, 3 with --check: there are errors or warnings.
     """
     from reconciler.cli.status import StatusQuestion, run
     from reconciler.cli.world import open_fleet, open_remote
@@ -197,11 +203,11 @@ def status_command(
     if remote is None:
         root = str(directory.resolve())
         asked = StatusQuestion(root, at)
-        return run(open_fleet(directory, layout), asked, directory, output=output)
+        return run(open_fleet(directory, layout), asked, directory, output=output, check=check)
     with open_remote(remote, branch, access, layout) as found:
         revision = f"{found.head}{at.removeprefix('HEAD')}" if at.startswith("HEAD") else at
         asked = StatusQuestion(found.url, revision, found.branch)
-        return run(found.fleet, asked, None, output=output)
+        return run(found.fleet, asked, None, output=output, check=check)
 
 
 CLUSTERS, QUOTAS = ("clusters", "cluster"), ("quotas", "quota")

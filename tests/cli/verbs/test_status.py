@@ -44,11 +44,11 @@ def test_a_healthy_fleet_has_one_screen(tmp_path: Path, capsys: Capsys) -> None:
     found = told(fleet, capsys)
 
     assert [
+        "Problems",
         "Root",
         "Branch",
         "Last pass",
         "Input",
-        "Faults",
         "Held files",
         "Suspended",
         "Coming",
@@ -59,7 +59,7 @@ def test_a_healthy_fleet_has_one_screen(tmp_path: Path, capsys: Capsys) -> None:
     assert [f"main at {head} (Place default/shop on backup1(5))"] == found["Branch"]
     assert found["Last pass"][0].startswith("2026-11-20T12:02:00Z, ")
     assert [f"{inputs}, nothing since"] == found["Input"]
-    assert [["none"]] * 3 == [found[title] for title in ("Faults", "Held files", "Suspended")]
+    assert [["none"]] * 2 == [found[title] for title in ("Held files", "Suspended")]
     assert "2 deployments, 3 clusters," in " ".join(found["Objects"])
 
 
@@ -87,8 +87,9 @@ def test_a_fault_is_told_with_what_is_held(fleet: Checkout, capsys: Capsys) -> N
     run_pass(fleet.folder, 60)
     after = told(fleet, capsys)
 
-    assert before["Faults"] == after["Faults"]
-    assert after["Faults"][0].startswith(f"{SHOP}:12:3: ")
+    assert before["Problems"] == after["Problems"]
+    assert "1 fault" == after["Problems"][0]
+    assert after["Problems"][1].startswith(f"{SHOP}:12:3: ")
     assert [f"{SHOP}: using the last valid PropagationPolicy shop"] == after["Held files"]
 
 
@@ -98,7 +99,7 @@ def test_a_fault_that_only_a_pass_finds_is_told(fleet: Checkout, capsys: Capsys)
     fleet.commit({"rebalancers/demo.yaml": silent}, "Forget the namespace")
     run_pass(fleet.folder, 60)
 
-    assert ["none"] != told(fleet, capsys)["Faults"]
+    assert "1 fault" == told(fleet, capsys)["Problems"][0]
 
 
 def test_what_is_suspended_is_told(fleet: Checkout, capsys: Capsys) -> None:
@@ -131,8 +132,8 @@ def test_many_faults_stay_one_screen(fleet: Checkout, capsys: Capsys) -> None:
     broken = "apiVersion: apps/v1\nkind: Deployment\nspec: [\n"
     fleet.commit({f"workloads/{name}.yaml": broken for name in "abcdefgh"}, "Break much")
 
-    faults = told(fleet, capsys)["Faults"]
-    assert (6, "and 3 more; see reconciler validate") == (len(faults), faults[-1])
+    found = told(fleet, capsys)["Problems"]
+    assert ("8 faults", "and 3 more; see reconciler validate") == (found[0], found[6])
 
 
 def test_the_past_is_told_as_it_was(tmp_path: Path, capsys: Capsys) -> None:

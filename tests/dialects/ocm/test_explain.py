@@ -51,7 +51,9 @@ def test_every_filter_is_told_of_every_cluster() -> None:
 
     assert (
         ClusterVerdict(
-            "Predicate", "cluster(s) did not match the placement's 1 predicate", "match tier=gold"
+            "Predicate",
+            "cluster(s) did not match the placement's 1 predicate",
+            "match tier=gold: have label tier=gold (it has none)",
         ),
         ClusterVerdict(
             "TaintToleration",

@@ -17,7 +17,7 @@ The score ClusterLocality prefers the clusters where the workload is already.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from functools import reduce
@@ -25,12 +25,14 @@ from operator import or_
 from typing import NamedTuple
 
 from reconciler.dialects.karmada.api.binding import Binding, BindingStatus
-from reconciler.dialects.karmada.api.cluster import Members, Requirements
+from reconciler.dialects.karmada.api.cluster import MemberCluster, Members, Requirements
 from reconciler.dialects.karmada.api.placement import AffinityTerm, ClusterAffinity, Placement
 from reconciler.dialects.karmada.scheduler.room import BindingRoom
 from reconciler.model.cluster import Taint, TaintEffect, Toleration, UntoleratedTaint, tolerates
 from reconciler.model.fields import text
+from reconciler.model.labels import unmet
 from reconciler.model.quantity import Quantity, Resources
+from reconciler.model.text import enumerated
 from reconciler.schedule.capacity import written_amounts
 from reconciler.schedule.columns import listed
 from reconciler.schedule.fleet import remember
@@ -161,13 +163,52 @@ def reject_affinity(request: Request, members: Members, _now: datetime, /) -> It
     matching = NO_CLUSTERS
     for affinity in request.affinities:
         matching = Mask(matching | members.matching(affinity))
-    yield Rejection(Mask(members.fleet.all & ~matching), AFFINITY_REASON, _remedy(request))
+    remedy = MatchedAffinity(request.affinity_name, request.affinities, members)
+    yield Rejection(Mask(members.fleet.all & ~matching), AFFINITY_REASON, remedy)
 
 
-def _remedy(request: Request) -> str:
-    if request.affinity_name:
-        return f'match the affinity group "{request.affinity_name}"'
-    return "match placement.clusterAffinity: its names, labels and fields"
+@dataclass(frozen=True, slots=True)
+class MatchedAffinity:
+    """What a cluster would have to match: one of these affinities, of the group of a name."""
+
+    group: str
+    affinities: tuple[ClusterAffinity, ...]
+    members: Members = field(compare=False, repr=False)
+
+    def __str__(self) -> str:
+        return f'match the affinity group "{self.group}"' if self.group else "match clusterAffinity"
+
+    def of(self, position: int) -> str:
+        """Return what the cluster at a position lacks of each affinity."""
+        view = self.members.views[position]
+        ways = [" and ".join(_lacking(affinity, view)) for affinity in self.affinities]
+        lacks = " or ".join(dict.fromkeys(filter(None, ways)))
+        return f"{self}: {lacks}" if lacks else str(self)
+
+
+def _lacking(affinity: ClusterAffinity, view: MemberCluster) -> Iterator[str]:
+    """Yield what a cluster lacks of an affinity, clauses that follow "to qualify"."""
+    name, labels = view.cluster.name, affinity.label_selector
+    if name in (affinity.exclude or ()):
+        yield "not be excluded by name"
+    if affinity.cluster_names and name not in affinity.cluster_names:
+        yield f"be one of {enumerated(affinity.cluster_names, MOST_NAMED)}"
+    if labels is not None:
+        yield from unmet(labels.requirements, view.cluster.labels)
+    fields = {"provider": view.provider, "region": view.region}
+    for requirement in affinity.field_selector or ():
+        if requirement.key == "zone":
+            zones = frozenset(view.zones)
+            wanted = frozenset(requirement.values or ())
+            if zones.isdisjoint(wanted) == (requirement.operator == "In"):
+                has = enumerated(sorted(zones), MOST_NAMED) or "none"
+                verb = "have" if requirement.operator == "In" else "not have"
+                yield f"{verb} zone {enumerated(sorted(wanted), MOST_NAMED)} (it has {has})"
+        else:
+            yield from unmet([requirement], fields, "field")
+
+
+MOST_NAMED = 5
 
 
 API_REASON = "cluster(s) did not have the API resource"

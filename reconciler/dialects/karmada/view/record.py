@@ -58,7 +58,7 @@ from reconciler.model.decision import (
 )
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.world import Manifest
-from reconciler.schedule.framework import Mask, positions_of, run_every_filter, score_at
+from reconciler.schedule.framework import Mask, positions_of, remedy_of, run_every_filter, score_at
 
 BY_HAND = "rescheduleTriggeredAt edited by hand"
 FREED = "by what others use of it"
@@ -330,9 +330,10 @@ def _answers(
         for position in positions_of(Mask(known & fleet.deleting))
     }
     for rejection in run_every_filter(PROFILE.filters, attempt.request, members, candidates, now):
-        found = ClusterVerdict(rejection.plugin, str(rejection.reason), str(rejection.remedy))
+        reason = str(rejection.reason)
         for position in positions_of(rejection.clusters):
-            verdicts.setdefault(position, []).append(found)
+            verdict = ClusterVerdict(rejection.plugin, reason, remedy_of(rejection, position))
+            verdicts.setdefault(position, []).append(verdict)
     parts = _scores(attempt)
     ranks = (
         {position: rank for rank, position in enumerate(attempt.ranking.order, start=1)}

@@ -5,13 +5,15 @@ from collections.abc import Iterator
 
 from reconciler.dialects.karmada.api.binding import decode_metadata
 from reconciler.dialects.karmada.api.binding_spec import decode_spec
-from reconciler.dialects.karmada.api.policy import CLUSTER_WIDE, NAMESPACED
+from reconciler.dialects.karmada.api.policy import CLUSTER_WIDE, NAMESPACED, decode_policy
 from reconciler.dialects.karmada.api.policy import POLICIES as GROUP
 from reconciler.dialects.karmada.api.workload import decode_custom_kinds, is_interpreted
 from reconciler.dialects.karmada.detector.binding_draft import binding_key, claimant
 from reconciler.dialects.karmada.scheduler.reschedule import MOVING_TO, read_goal
+from reconciler.dialects.karmada.view.references import index_templates
 from reconciler.dialects.view import MergeEffects, Warned
 from reconciler.manifests.paths import output_path
+from reconciler.manifests.references import known_in
 from reconciler.manifests.text.reader import read
 from reconciler.model.decision import CauseKind
 from reconciler.model.fields import bodies, mapping, text
@@ -33,6 +35,7 @@ def warnings_of(effects: MergeEffects) -> Iterator[Warned]:
     yield from _unclaimed(effects)
     yield from _first_batch(effects)
     yield from _lazy(effects)
+    yield from _outranked(effects)
 
 
 def _lazy(effects: MergeEffects) -> Iterator[Warned]:
@@ -49,6 +52,47 @@ def _lazy(effects: MergeEffects) -> Iterator[Warned]:
         scope = f"{policy.namespace}/" if policy.namespace else ""
         named = enumerated(sorted(subjects), MOST_NAMED)
         yield Warned("lazy-places", f"{scope}{policy.name}", message + named)
+
+
+def _outranked(effects: MergeEffects) -> Iterator[Warned]:
+    """Name the policies of a change that get none of what they select, since others have it."""
+    merged, base = effects.merged, effects.base
+    edited = [
+        manifest
+        for kind in POLICIES
+        for manifest in merged.of_kind(GROUP, kind)
+        if base.inputs.get(manifest.key) != manifest
+    ]
+    if not edited:
+        return
+    templates = index_templates(known_in(merged, frozenset()))
+    for manifest in edited:
+        policy = decode_policy(manifest, frozenset(merged.inputs))
+        selected = {
+            template.key
+            for selector in policy.selectors
+            for template in templates.matching(policy.key, selector)
+        }
+        holders = {key: _holder(effects, binding_key(key)) for key in sorted(selected)}
+        others = {key: one for key, one in holders.items() if one not in (None, policy.key)}
+        if others and len(others) == len(holders):
+            held = (f"{_called(key)} (by {holder.name})" for key, holder in others.items())
+            why = "" if policy.preempts else ", and its preemption is Never"
+            message = f"no effect: other policies hold what it selects{why}: "
+            yield Warned("outranked", _called(policy.key), message + enumerated(held, 3))
+
+
+def _holder(effects: MergeEffects, binding: ObjectKey) -> ObjectKey | None:
+    """Return which policy has a workload after the change, `None` if none has."""
+    path = output_path(effects.merged.output_root, binding)
+    if path in effects.written:
+        return claimant(read(effects.written[path].encode(), path).documents[0].body)
+    present = effects.merged.outputs.get(binding)
+    return None if present is None else claimant(present.body)
+
+
+def _called(key: ObjectKey) -> str:
+    return f"{key.namespace}/{key.name}".removeprefix("/")
 
 
 def _is_newly_lazy(effects: MergeEffects, policy: ObjectKey) -> bool:

@@ -46,7 +46,7 @@ from reconciler.dialects.kubefleet.scheduler.topology import (
 )
 from reconciler.model.cluster import Taint, Toleration
 from reconciler.model.identity import ObjectKey
-from reconciler.model.labels import refusal_of
+from reconciler.model.labels import refusal_of, unmet
 from reconciler.model.quantity import Quantity, Resources, readable_resources
 from reconciler.model.remembered import Same
 from reconciler.schedule.capacity import ClusterDemand, Ledger, beyond, plus, written_amounts
@@ -215,9 +215,21 @@ class MatchedTerm:
     """What the cluster would have to fit: one of these terms."""
 
     terms: tuple[SelectorTerm, ...]
+    members: Members = field(compare=False, repr=False)
 
     def __str__(self) -> str:
         return f"match {' or '.join(map(_term, self.terms))}"
+
+    def of(self, position: int) -> str:
+        """Return the terms, with what the cluster at a position lacks of their labels."""
+        labels = self.members.views[position].cluster.labels
+        lacks = [
+            " and ".join(unmet(term.labels.requirements, labels))
+            for term in self.terms
+            if term.labels is not None
+        ]
+        said = " or ".join(dict.fromkeys(filter(None, lacks)))
+        return f"{self}: {said}" if said else str(self)
 
 
 def _term(term: SelectorTerm) -> str:
@@ -252,7 +264,7 @@ def _unmatched(terms: tuple[SelectorTerm, ...], members: Members) -> tuple[Rejec
     left = members.fleet.all
     for term in terms:
         left = Mask(left & ~matching(term, members, left))
-    return (Rejection(left, Unmatched(), MatchedTerm(terms)),)
+    return (Rejection(left, Unmatched(), MatchedTerm(terms, members)),)
 
 
 def matching(term: SelectorTerm, members: Members, candidates: Mask) -> Mask:

@@ -76,7 +76,7 @@ from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.world import Fault, Manifest, World
 from reconciler.rebalance.target import FreshPlace, PresentPlace, Standing, TargetState
-from reconciler.schedule.framework import Mask, positions_of, run_every_filter
+from reconciler.schedule.framework import Mask, positions_of, remedy_of, run_every_filter
 
 
 def decision_on(
@@ -516,9 +516,10 @@ def _verdicts(asked: AskedPlacement, record: PickRecord) -> dict[ClusterName, li
     except UnexpectedBehavior:  # what one of them cannot judge is told as the result
         return found
     for rejection in rejections:
-        verdict = ClusterVerdict(rejection.plugin, str(rejection.reason), str(rejection.remedy))
-        for name in _names(members, rejection.clusters):
-            found.setdefault(name, []).append(verdict)
+        reason = str(rejection.reason)
+        for position in positions_of(rejection.clusters):
+            verdict = ClusterVerdict(rejection.plugin, reason, remedy_of(rejection, position))
+            found.setdefault(members.fleet.names[position], []).append(verdict)
     return found
 
 

@@ -96,8 +96,30 @@ def dangling_in_kubefleet(known: Known) -> Iterator[Dangling]:
     for kind in OVERRIDES:
         for manifest in known.of_kind(PLACEMENT_GROUP, kind):
             yield from doubts_of_override(manifest, labelled)
+            yield from _overridden(manifest, known)
     yield from refused_beside_others(known)
     yield from doubts_of_updates(known)
+
+
+def _overridden(override: Manifest, known: Known) -> Iterator[Dangling]:
+    """Yield that an override is for a placement that is not there, so that it is never applied.
+
+    Source: kubefleet@e160c1c apis/placement/v1beta1/override_types.go `PlacementRef`: without a
+    scope it is a ClusterResourcePlacement.
+    """
+    placement = mapping(mapping(override.body, "spec"), "placement")
+    name, space = text(placement, "name"), override.key.namespace
+    own = bool(space) and text(placement, "scope") == "Namespaced"
+    kind, other = ("ResourcePlacement", PLACEMENT) if own else (PLACEMENT, "ResourcePlacement")
+    names = known.names(PLACEMENT_GROUP, kind, space if own else "")
+    if not name or name in names:
+        return
+    expected = proposal(name, names, kind)
+    if space and name in known.names(PLACEMENT_GROUP, other, "" if own else space):
+        expected = f"scope: {'Cluster' if own else 'Namespaced'}, for the {other} {name}"
+    message = f"no {kind} is named {shown(name)}, so this is never applied"
+    at = "/spec/placement/name"
+    yield Dangling(override.key, at, "override-placement-unknown", message, expected)
 
 
 def _selected(manifest: Manifest, known: Known) -> Iterator[Dangling]:

@@ -18,7 +18,7 @@ the profile: a placement makes them up as it names them.
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from itertools import repeat
@@ -39,7 +39,7 @@ from reconciler.dialects.ocm.cel.expression import Program, compile_cel
 from reconciler.dialects.scores import Reported, Reports, ScoreName, read_score
 from reconciler.errors import Misconfigured, UserError
 from reconciler.model.cluster import Taint, TaintEffect, Toleration, UntoleratedTaint, tolerates
-from reconciler.model.labels import Requirement, refusal_of, refusal_of_value
+from reconciler.model.labels import Requirement, refusal_of, refusal_of_value, unmet
 from reconciler.model.moments import add, earliest, span
 from reconciler.model.remembered import Same
 from reconciler.schedule.columns import coded, column_of, distinct, flagged, of_clusters
@@ -63,9 +63,25 @@ class Matched:
     """What the cluster would have to match: one of these predicates."""
 
     predicates: tuple[ClusterSelector, ...]
+    members: Members = field(compare=False, repr=False)
 
     def __str__(self) -> str:
         return f"match {' or '.join(map(_predicate, self.predicates))}"
+
+    def of(self, position: int) -> str:
+        """Return the predicates, with what the cluster at a position lacks of each."""
+        view = self.members.views[position]
+        lacks = [
+            " and ".join(
+                (
+                    *unmet(one.labels.requirements, view.cluster.labels),
+                    *unmet(one.claims.requirements, view.claims, "claim"),
+                )
+            )
+            for one in self.predicates
+        ]
+        said = " or ".join(dict.fromkeys(filter(None, lacks)))
+        return f"{self}: {said}" if said else str(self)
 
 
 def _predicate(selector: ClusterSelector) -> str:
@@ -110,7 +126,7 @@ def reject_predicates(request: Request, members: Members, _now: datetime, /) -> 
             rest = _express(predicate.cel, program, rest, request.reports, members)
         passed |= rest
     reason = NoPredicateMatches(len(predicates))
-    yield Rejection(Mask(members.fleet.all & ~passed), reason, Matched(predicates))
+    yield Rejection(Mask(members.fleet.all & ~passed), reason, Matched(predicates, members))
 
 
 def _express(

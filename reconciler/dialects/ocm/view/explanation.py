@@ -30,7 +30,7 @@ from reconciler.model.fields import text
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.moments import ceiling, format_moment
 from reconciler.schedule.columns import listed
-from reconciler.schedule.framework import Mask, positions_of, run_every_filter
+from reconciler.schedule.framework import Mask, positions_of, remedy_of, run_every_filter
 
 SETS = "ManagedClusterSet"
 OUTSIDE = "cluster(s) in no ManagedClusterSet that the placement may choose from"
@@ -113,9 +113,10 @@ def _verdicts(
         except Misconfigured:
             continue  # the result says so, for all clusters
         for rejection in rejections:
-            told = ClusterVerdict(name, str(rejection.reason), str(rejection.remedy))
+            reason = str(rejection.reason)
             for position in positions_of(rejection.clusters):
-                found[position].append(told)
+                remedy = remedy_of(rejection, position)
+                found[position].append(ClusterVerdict(name, reason, remedy))
     return [tuple(one) for one in found]
 
 
