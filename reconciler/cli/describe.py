@@ -110,7 +110,7 @@ def _events(
     """Yield the newest events, the newest last; what was computed for the decision serves them."""
     own = subject is None or key[:2] in RUNS
     asked, replay = (key, None) if own or subject is None else (subject.key, subject.replay)
-    reader = EventReader(revisions, asked, warnings=False, replay=replay)
+    reader = EventReader(revisions, asked, replay=replay)
     found, older = reader.read(head, None, NEWEST_EVENTS)
     if not found:
         yield "Events:", "<none>"

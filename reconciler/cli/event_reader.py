@@ -1,12 +1,14 @@
 """Events of the commits that are asked for, a piece of the history at a time."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from reconciler.audit.history.events import Happening
     from reconciler.audit.history.revisions import Commit
     from reconciler.audit.replay import Replay
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 
 
 PIECE = 64  # commits whose files are read together
+TYPES = ("Normal", "Warning")
 
 
 class EventReader:
@@ -26,7 +29,9 @@ class EventReader:
         revisions: "GitRevisions",
         key: "ObjectKey | None",
         *,
-        warnings: bool,
+        types: "Collection[str]" = TYPES,
+        namespace: str | None = None,
+        since: "datetime | None" = None,
         replay: "Replay | None" = None,
     ) -> None:
         from reconciler.audit.replay import Replay
@@ -35,7 +40,9 @@ class EventReader:
         self._revisions = revisions
         self._replay = replay or Replay(revisions)
         self._key = key
-        self._warnings = warnings
+        self._types = types
+        self._namespace = namespace
+        self._since = since
         self._names: set[str] = set()
 
     def read(self, head: str, after: str | None, limit: int = 0) -> "tuple[list[Happening], bool]":
@@ -60,6 +67,8 @@ class EventReader:
         for commits in self._pieces(head, after):
             texts = self._texts(commits)
             for commit in commits:
+                if self._since is not None and commit.committed_at < self._since:
+                    return  # older ones follow
                 changes = self._revisions.changes(commit)
                 again = partial(self._again, commit)
                 events = chronicle(
@@ -84,7 +93,9 @@ class EventReader:
         return run.outcome if isinstance(run, Run) else None
 
     def _is_asked(self, event: "Happening") -> bool:
-        if self._warnings and event.told.type == "Normal":
+        if event.told.type not in self._types:
+            return False
+        if self._namespace is not None and event.key.namespace != self._namespace:
             return False
         return self._key is None or event.key == self._key
 

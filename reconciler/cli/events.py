@@ -2,10 +2,11 @@
 
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, Self
 
 import click
 
@@ -14,7 +15,8 @@ from reconciler.audit.history.events import Happening
 from reconciler.audit.json_shapes import coming_json, object_json
 from reconciler.audit.named_object import near, spelled
 from reconciler.audit.previews.foresight import Coming
-from reconciler.cli.event_reader import EventReader
+from reconciler.cli.event_reader import TYPES, EventReader
+from reconciler.cli.options import Since
 from reconciler.cli.printing import coming_for, coming_in, coming_lines, print_json, print_json_line
 from reconciler.cli.progress import HISTORY, doing
 from reconciler.cli.tables import print_table
@@ -24,13 +26,35 @@ from reconciler.core.message import RUNS
 from reconciler.errors import UsageError
 from reconciler.library.subject import Subject, subject_at
 from reconciler.manifests.columns import duration
+from reconciler.manifests.identity import DEFAULT_NAMESPACE
 from reconciler.model.identity import ObjectKey, RepositoryLayout
-from reconciler.model.moments import format_moment
-from reconciler.model.text import short_id
+from reconciler.model.moments import add, format_moment, span
+from reconciler.model.text import short_id, shown
 from reconciler.shell.daemon.watch import Wakeups
 from reconciler.shell.git.history import resolve_revision
 from reconciler.shell.reading.revisions import GitRevisions
 from reconciler.shell.resources import SystemClock
+
+
+@dataclass(frozen=True, slots=True)
+class EventChoice:
+    """Which events are asked for: of a namespace, `None` for any, and of some types."""
+
+    namespace: str | None
+    types: frozenset[str]
+
+    @classmethod
+    def of(cls, namespace: str | None, types: str | None, *, warnings: bool) -> Self:
+        """Read what a person writes.
+
+        Raises:
+            UsageError: There is no such type.
+        """
+        named = [] if types is None else [one.strip().capitalize() for one in types.split(",")]
+        for one in named:
+            if one not in TYPES:
+                raise UsageError(f"{shown(one)} is no type of events; there are Normal and Warning")
+        return cls(namespace, frozenset(["Warning"] if warnings else named or TYPES))
 
 
 class PrintEvents(Protocol):
@@ -44,12 +68,11 @@ def run(
     directory: Path,
     *,
     word: str | None,
-    namespace: str,
+    choice: EventChoice,
     output: str,
     watch: bool,
-    since: str | None,
+    since: Since | None,
     limit: int,
-    warnings: bool,
     branch: str | None,
     poll_seconds: float,
     layout: RepositoryLayout,
@@ -59,16 +82,19 @@ def run(
     repository = revisions.repository
     name = branch or (repository.head_branch() if watch else None)
     head = resolve_revision(repository, "HEAD") if name is None else repository.resolve(name)
-    after = None if since is None else resolve_revision(repository, since)
-    also = KINDS.removable | RUNS
-    subject = None if word is None else subject_at(revisions, head, word, namespace, also=also)
+    revision = None if since is None else since.revision
+    after = None if revision is None else resolve_revision(repository, revision)
+    also, space = KINDS.removable | RUNS, choice.namespace or DEFAULT_NAMESPACE
+    subject = None if word is None else subject_at(revisions, head, word, space, also=also)
     key = None if subject is None else subject.key
-    reader = EventReader(revisions, key, warnings=warnings)
+    asked = None if key is not None else choice.namespace
+    reader = EventReader(revisions, key, types=choice.types, namespace=asked, since=_begin(since))
     with doing(HISTORY):
         found, older = reader.read(head, after, limit)
     if older:
         click.echo(f"showing the newest {limit} events; --limit 0 shows all", err=True)
     coming = () if watch or since else _coming(revisions, head, key)
+    coming = tuple(one for one in coming if asked in (None, one.key.namespace))
     lines = watch and output == "json"
     wide = output == "wide"
     if output != "json" or lines:
@@ -88,6 +114,13 @@ def run(
         print_new = partial(_print, lines=lines, wide=wide)
         _follow(reader, name, head, print_new, poll_seconds=poll_seconds, headers=not found)
     return 0
+
+
+def _begin(since: Since | None) -> datetime | None:
+    """Return the moment from which on events are asked for, `None` for any."""
+    if since is None or since.seconds is None:
+        return None
+    return add(SystemClock().now(), -span(seconds=int(since.seconds)))
 
 
 def _coming(revisions: GitRevisions, head: str, key: ObjectKey | None) -> tuple[Coming, ...]:

@@ -1,25 +1,32 @@
 """What was decided about an object over time."""
 
-from itertools import islice
+from collections.abc import Callable
+from itertools import islice, takewhile
 from pathlib import Path
 
 import click
 
 from reconciler.audit.history.decisions import Event
 from reconciler.audit.json_shapes import moved_json, object_json
+from reconciler.cli.options import Since
 from reconciler.cli.printing import print_json
 from reconciler.cli.progress import HISTORY, doing
 from reconciler.cli.selection import SEVERAL, AskedObject, open_subject
 from reconciler.cli.tables import print_table
 from reconciler.cli.world import by_whom, nothing_said, placed_text
-from reconciler.model.moments import format_moment
+from reconciler.library.subject import Subject
+from reconciler.model.moments import add, format_moment, span
 from reconciler.model.text import printable, short_id
+from reconciler.shell.git.history import resolve_revision
+from reconciler.shell.resources import SystemClock
 
 
-def run(directory: Path, asked: AskedObject, *, limit: int) -> int:
+def run(directory: Path, asked: AskedObject, *, limit: int, since: Since | None = None) -> int:
     """Print the decisions about an object."""
     subject = open_subject(directory, asked)
     events = subject.events(first=min(limit or SEVERAL, SEVERAL))
+    if since is not None:
+        events = takewhile(_is_since(subject, since), events)
     with doing(HISTORY):
         found = list(islice(events, limit or None))
     if asked.output == "json":
@@ -33,6 +40,15 @@ def run(directory: Path, asked: AskedObject, *, limit: int) -> int:
     if limit and len(found) == limit and next(events, None) is not None:
         click.echo(f"showing the newest {limit} decisions; --limit 0 shows all", err=True)
     return 0
+
+
+def _is_since(subject: Subject, since: Since) -> Callable[[Event], bool]:
+    """Return what says whether a decision, of those newest first, is not too old."""
+    if since.seconds is not None:
+        begin = add(SystemClock().now(), -span(seconds=int(since.seconds)))
+        return lambda event: event.at >= begin
+    after = resolve_revision(subject.revisions.repository, since.revision or "HEAD")
+    return lambda event: not subject.revisions.leads_to(event.commit.revision, after)
 
 
 def _print(events: list[Event]) -> None:

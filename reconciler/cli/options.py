@@ -461,6 +461,43 @@ class TimeSpan(click.ParamType[float]):
         return seconds if seconds >= 0 else LONGEST_SECONDS
 
 
+_SPAN = re.compile(r"(?:\d+(?:\.\d+)?(?:d|h|m|s))+", re.ASCII)
+_DAYS = re.compile(r"(\d+(?:\.\d+)?)d", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Since:
+    """From where on something is told: after a revision, or in the last seconds before now.
+
+    Exactly one of them is set.
+    """
+
+    revision: str | None = None
+    seconds: float | None = None
+
+
+class SinceType(click.ParamType[Since]):
+    """A span such as 1h or 2d12h, or a revision; a branch named like a span is refs/heads/1h."""
+
+    name = "since"
+
+    def convert(
+        self, value: str | Since, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Since:
+        """Parse it."""
+        if isinstance(value, Since):
+            return value
+        if _SPAN.fullmatch(value) is None:
+            return Since(revision=value)
+        days = sum(float(number) for number in _DAYS.findall(value))
+        rest = _DAYS.sub("", value)
+        seconds = TimeSpan().convert(rest, param, ctx) if rest else 0.0
+        return Since(seconds=days * DAY_SECONDS + seconds)
+
+
+DAY_SECONDS = 86_400
+
+
 @dataclass(frozen=True, slots=True)
 class Output:
     """One report: its format, and its file; `None` is standard output."""

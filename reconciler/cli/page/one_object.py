@@ -96,7 +96,7 @@ def object_detail(
     subject = _subject(revisions, replay, head, world, key)
     events = list(islice(subject.events(whole=False, first=HISTORY), HISTORY))
     why = _why(subject, events)
-    reader = EventReader(revisions, key, warnings=False, replay=replay)
+    reader = EventReader(revisions, key, replay=replay)
     told, _ = reader.read(head, None, EVENTS)
     note = f"it depends on others ({depending[0]}); {unknown}" if depending else why.note
     view = object_view(

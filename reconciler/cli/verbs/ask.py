@@ -17,6 +17,7 @@ from reconciler.cli import complete
 from reconciler.cli.options import (
     Awaited,
     RemoteAccess,
+    SinceType,
     TimeSpan,
     access_options,
     at_option,
@@ -31,6 +32,7 @@ from reconciler.errors import UsageError
 from reconciler.model.identity import RepositoryLayout
 
 if TYPE_CHECKING:
+    from reconciler.cli.options import Since
     from reconciler.cli.selection import AskedObject, NamedOrChosen, Query
     from reconciler.cli.wait import AwaitedState
 
@@ -298,16 +300,27 @@ def tree_command(directory: Path, /, *, asked: "AskedObject") -> int:
 
 @click.command(name="events")
 @object_argument(required=False)
-@namespace_option
+@click.option(
+    "-n",
+    "--namespace",
+    metavar="NS",
+    shell_complete=complete.namespaces,
+    help="Namespace of OBJECT  [default: default]; without OBJECT, only events of this namespace "
+    "[default: all].",
+)
+@click.option(
+    "-A", "--all-namespaces", is_flag=True, help="Events of all namespaces, as without -n."
+)
 @output_option(
     "text", "wide", "json", says="Output format; with --watch, json prints one event per line."
 )
 @click.option("-w", "--watch", is_flag=True, help="Keep watching for new events.")
 @click.option(
     "--since",
-    metavar="REV",
+    metavar="SPAN|REV",
+    type=SinceType(),
     shell_complete=complete.revisions,
-    help="Only commits after this revision.",
+    help="Only events of the last 1h, 30m, 2d, or of commits after this revision.",
 )
 @click.option(
     "--limit",
@@ -317,7 +330,12 @@ def tree_command(directory: Path, /, *, asked: "AskedObject") -> int:
     show_default=True,
     help="Maximum number of events, newest first (0 for no limit).",
 )
-@click.option("--warnings", is_flag=True, help="Only events of type Warning.")
+@click.option(
+    "--types",
+    metavar="TYPE,...",
+    help="Only events of these types: Normal, Warning.",
+)
+@click.option("--warnings", is_flag=True, help="Same as --types=Warning.")
 @read_branch_option
 @poll_option
 @layout_options
@@ -327,11 +345,13 @@ def events_command(
     /,
     *,
     word: str | None,
-    namespace: str,
+    namespace: str | None,
+    all_namespaces: bool,
     output: str,
     watch: bool,
-    since: str | None,
+    since: "Since | None",
     limit: int,
+    types: str | None,
     warnings: bool,
     branch: str | None,
     poll_seconds: float,
@@ -347,23 +367,25 @@ def events_command(
     \b
     Examples:
       reconciler events
+      reconciler events -n shop --since 1h --types Warning
       reconciler events deployment/shop --since HEAD~20
       reconciler events --watch --warnings -o json
     \b
     Exit codes: 0 success, 1 the history cannot be read, 2 no such object or revision, 130
     interrupted.
     """
-    from reconciler.cli.events import run
+    from reconciler.cli.events import EventChoice, run
 
+    if all_namespaces and (namespace is not None or word is not None):
+        raise UsageError("--all-namespaces excludes -n and OBJECT")
     return run(
         directory,
         word=word,
-        namespace=namespace,
+        choice=EventChoice.of(namespace, types, warnings=warnings),
         output=output,
         watch=watch,
         since=since,
         limit=limit,
-        warnings=warnings,
         branch=branch,
         poll_seconds=poll_seconds,
         layout=layout,

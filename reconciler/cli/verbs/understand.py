@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 import click
 
 from reconciler.cli import complete
-from reconciler.cli.options import layout_options, output_option
+from reconciler.cli.options import SinceType, layout_options, output_option
 from reconciler.cli.selection import AskedObject, about_object
 from reconciler.cli.trust import signature_options
 from reconciler.cli.workers import workers_options
 
 if TYPE_CHECKING:
+    from reconciler.cli.options import Since
     from reconciler.cli.trust import AskedSignatures
     from reconciler.cli.workers import AskedWorkers
     from reconciler.model.identity import RepositoryLayout
@@ -61,8 +62,17 @@ def why_command(directory: Path, asked: AskedObject, *, cluster: str | None) -> 
     show_default=True,
     help="Maximum number of decisions, newest first (0 for no limit).",
 )
+@click.option(
+    "--since",
+    metavar="SPAN|REV",
+    type=SinceType(),
+    shell_complete=complete.revisions,
+    help="Only decisions of the last 1h, 30m, 2d, or of commits after this revision.",
+)
 @click.pass_obj
-def history_command(directory: Path, /, *, asked: AskedObject, limit: int) -> int:
+def history_command(
+    directory: Path, /, *, asked: AskedObject, limit: int, since: "Since | None"
+) -> int:
     r"""Show the decisions on an object, newest first, and the commits that caused them.
 
     OBJECT is kind/name; a workload stands for its binding. Every decision is recomputed from its
@@ -73,10 +83,11 @@ def history_command(directory: Path, /, *, asked: AskedObject, limit: int) -> in
       reconciler history deployment/shop
       reconciler history rb/shop-deployment -n default -o json
       reconciler history placement/reports --at v1.4
+      reconciler history deployment/shop --since 2d
     """
     from reconciler.cli.history import run
 
-    return run(directory, asked=asked, limit=limit)
+    return run(directory, asked=asked, limit=limit, since=since)
 
 
 @click.command(name="blame")

@@ -226,9 +226,9 @@ def test_events_of_one_object_are_all_of_its(fleet: Checkout, capsys: Capsys, wo
 def test_events_of_one_object_are_those_among_all(fleet: Checkout) -> None:
     """Only files that mention it are read for it, and none of its events is missing."""
     revisions = GitRevisions.open(fleet.folder, RepositoryLayout())
-    every, _ = EventReader(revisions, None, warnings=False).read(fleet.head(), None)
+    every, _ = EventReader(revisions, None).read(fleet.head(), None)
 
     for key in {event.key for event in every}:
-        own, _ = EventReader(revisions, key, warnings=False).read(fleet.head(), None)
+        own, _ = EventReader(revisions, key).read(fleet.head(), None)
 
         assert [event for event in every if event.key == key] == own
