@@ -21,8 +21,8 @@ from reconciler.model.settings import decode_settings
 from reconciler.shell.reading.checked import FolderSource
 from reconciler.shell.resources import load_schemas
 from tests.builders import NOW
+from tests.shell.fleet import ROOT
 
-ROOT = Path(__file__).parent.parent
 PAGES = ROOT / "docs" / "rules"
 FENCE = re.compile(r"^```(yaml|json|python|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PATH = re.compile(r"# (\S+\.(?:yaml|json))\n")

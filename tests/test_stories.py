@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.pages.run import new_reader
+from tests.shell.fleet import ROOT
 
-ROOT = Path(__file__).parent.parent
 STORIES = [*sorted((ROOT / "tests" / "stories").glob("*.md")), ROOT / "docs" / "one-system.md"]
 START = datetime(2026, 11, 22, 9, 0, tzinfo=UTC)
 

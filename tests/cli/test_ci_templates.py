@@ -15,10 +15,9 @@ from ruamel.yaml import YAML
 
 from reconciler.audit.previews.wording import MARKER
 from reconciler.cli.main import cli
-from tests.shell.fleet import process_environment
+from tests.shell.fleet import ROOT, process_environment
 from tests.shell.repositories import new_checkout
 
-ROOT = Path(__file__).parent.parent.parent
 EXAMPLE = ROOT / "example-repo"
 GITHUB = YAML(typ="safe").load((EXAMPLE / ".github/workflows/reconciler.yaml").read_text())
 GITLAB = YAML(typ="safe").load((EXAMPLE / ".gitlab-ci.yml").read_text())

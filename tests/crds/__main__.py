@@ -1,6 +1,9 @@
 """Compares our schemas with a folder of CRDs and keeps the facts: `make schemas CRDS=FOLDER`.
 
-Ends with 1 if a difference has no reason, or a reason no difference.
+`reader.py` takes the facts from a folder of CRDs, `tables.py` keeps them in `fixtures/`, `facts.py`
+takes the same facts from our schemas, `compare.py` lists the differences, and `rules.py` says which
+of them are meant, and names our function for each CEL rule. Ends with 1 if a difference has no
+reason, or a reason no difference.
 """
 
 import argparse
@@ -13,7 +16,8 @@ from tests.crds.kinds_module import write_kinds
 from tests.crds.reader import read_crds
 from tests.crds.reasons import Reason, read_reasons
 from tests.crds.schema_facts import our_schemas
-from tests.crds.tables import ROOT, read_by_hand, read_tables, write_tables
+from tests.crds.tables import read_by_hand, read_tables, write_tables
+from tests.shell.fleet import ROOT
 
 
 def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tests.crds.projects import PROJECTS, project_of
-from tests.crds.tables import ROOT, read_commits, read_tables
+from tests.crds.tables import read_commits, read_tables
+from tests.shell.fleet import ROOT
 
 HEAD = '''\
 """The kinds of the CRDs of {title} {commit}; written by `make schemas`."""

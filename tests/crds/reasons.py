@@ -5,7 +5,7 @@ import re
 from functools import cache
 from typing import NamedTuple
 
-from tests.crds.tables import ROOT
+from tests.shell.fleet import ROOT
 
 
 class Reason(NamedTuple):

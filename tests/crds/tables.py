@@ -16,8 +16,8 @@ from reconciler.model.kinds import Kind
 from tests.crds.facts import Fields, KindVersion, facts_in, line_of
 from tests.crds.projects import project_of
 from tests.crds.reader import NO_OPTIONS, Rule, Served, Upstream
+from tests.shell.fleet import ROOT
 
-ROOT = Path(__file__).parent.parent.parent
 UNKNOWN = "unknown"
 
 Key = TypeVar("Key", bound=tuple[str, ...])

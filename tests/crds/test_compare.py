@@ -8,7 +8,8 @@ from tests.crds.kinds_module import kinds_text
 from tests.crds.reader import Rule, Served, Upstream
 from tests.crds.reasons import Reason, read_reasons
 from tests.crds.schema_facts import our_schemas
-from tests.crds.tables import ROOT, UNKNOWN, read_by_hand, read_commits, read_tables
+from tests.crds.tables import UNKNOWN, read_by_hand, read_commits, read_tables
+from tests.shell.fleet import ROOT
 
 REBALANCER = KindVersion("apps.karmada.io", "v1alpha1", "WorkloadRebalancer")
 KEPT = read_tables()

@@ -11,7 +11,8 @@ from tests.builders import text
 from tests.crds.__main__ import main
 from tests.crds.facts import KindVersion, line_of
 from tests.crds.reader import Rule, Served, read_crds
-from tests.crds.tables import ROOT, read_commits, read_tables
+from tests.crds.tables import read_commits, read_tables
+from tests.shell.fleet import ROOT
 
 GROUP, KIND = "apps.karmada.io", "WorkloadRebalancer"
 REBALANCER = KindVersion(GROUP, "v1alpha1", KIND)

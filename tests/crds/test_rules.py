@@ -24,8 +24,8 @@ from tests.crds.reader import Rule
 from tests.crds.reasons import fits
 from tests.crds.rules import UNANSWERED, Answer
 from tests.crds.schema_facts import our_schemas
-from tests.crds.tables import ROOT
 from tests.manifests.shipped_schemas import schemas
+from tests.shell.fleet import ROOT
 
 VECTORS = ROOT / "fixtures/conformance/kubefleet/admission.jsonl.gz"
 

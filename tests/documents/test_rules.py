@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from reconciler.audit.findings import ERRORS, RULES, WARNINGS
-from tests.rule_pages import PAGES, ROOT, read_page, rules_of
+from tests.rule_pages import PAGES, read_page, rules_of
+from tests.shell.fleet import ROOT
 
 WHERE_RULES_STAND = {"Violation": 1, "Fault": 4, "Unreadable": 0, "Unidentified": 1, "Dangling": 2}
 """What is made of a rule id, and the position of that argument."""

@@ -2,12 +2,11 @@
 
 import json
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from reconciler.manifests.schemas.schema import Schemas
+from tests.shell.fleet import ROOT
 
-ROOT = Path(__file__).parent.parent.parent
 FOLDER = ROOT / "schemas"
 FIELDS = ROOT / "fixtures" / "fields"
 

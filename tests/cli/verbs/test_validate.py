@@ -11,9 +11,8 @@ from ruamel.yaml import YAML
 
 from reconciler.cli.main import run
 from tests.report_formats import junit_faults, sarif_faults
-from tests.shell.fleet import EXAMPLE, process_environment
+from tests.shell.fleet import EXAMPLE, ROOT, process_environment
 
-ROOT = Path(__file__).parent.parent.parent.parent
 CLUSTER = EXAMPLE["clusters/member1.yaml"]
 WRONG = CLUSTER.replace("kind: Cluster\n", "kind: Cluster\ntypo: 1\n")
 DOUBTFUL = EXAMPLE["policies/shop.yaml"]

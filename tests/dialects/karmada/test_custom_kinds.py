@@ -15,9 +15,10 @@ from reconciler.dialects.karmada.api.workload import (
 from reconciler.model.fields import mapping
 from tests.audit.test_references import told
 from tests.builders import DYNAMIC, Body, cluster, configuration, policy
+from tests.shell.fleet import ROOT
 from tests.stories import Story, story
 
-DOCS = Path(__file__).parents[3] / "docs" / "repository.md"
+DOCS = ROOT / "docs" / "repository.md"
 PODS: Body = {"spec": {"containers": [{"resources": {"requests": {"cpu": "1", "memory": "1Gi"}}}]}}
 SHARD: Body = {
     "apiVersion": "db.example.org/v1",

@@ -6,7 +6,8 @@ import sys
 import pytest
 
 from reconciler.manifests.schemas.schema import Schemas
-from tests.manifests.shipped_schemas import ROOT, documents, schemas
+from tests.manifests.shipped_schemas import documents, schemas
+from tests.shell.fleet import ROOT
 
 
 def test_values_of_a_secret_are_never_quoted() -> None:

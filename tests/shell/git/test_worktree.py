@@ -22,9 +22,9 @@ from reconciler.shell.git.journal import HeldEntry, journalled
 from reconciler.shell.git.publish import BranchMove, publish_together
 from reconciler.shell.git.recovery import recover
 from reconciler.shell.git.repository import CommitIdentity, Repository
+from tests.shell.fleet import ROOT
 from tests.shell.repositories import ENVIRONMENT, NOW, Checkout, git, new_bare, new_checkout
 
-ROOT = Path(__file__).parent.parent.parent.parent
 FILES = {
     "mine.yaml": "mine\n",
     "other.yaml": "other\n",

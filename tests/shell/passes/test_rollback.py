@@ -3,14 +3,13 @@
 import re
 import subprocess
 from collections.abc import Mapping
-from pathlib import Path
 
 import pytest
 
 from reconciler.cli.main import run
 from reconciler.model.fields import bodies, mapping
 from tests.builders import deployment, path_of, text
-from tests.shell.fleet import load_world, run_pass
+from tests.shell.fleet import ROOT, load_world, run_pass
 from tests.shell.passes.test_exactly_once import (
     AWAY,
     BINDING,
@@ -24,7 +23,7 @@ from tests.shell.repositories import ENVIRONMENT, Checkout
 
 __all__ = ["repository"]  # a fixture
 
-GUIDE = Path(__file__).parent.parent.parent.parent / "docs" / "rebalancing.md"
+GUIDE = ROOT / "docs" / "rebalancing.md"
 RECORD = "status/reconciler.yaml"
 DONE = "status/workloadrebalancers.apps.karmada.io/back.yaml"
 OTHER = deployment("other")
