@@ -1,4 +1,7 @@
-"""Run vector files: `python -m tests.conformance FILE...`."""
+"""Run vectors made by the real upstream schedulers: `python -m tests.conformance FILE...`.
+
+Prints what passes through the public functions here, and for each failure the first difference.
+"""
 
 import sys
 from pathlib import Path

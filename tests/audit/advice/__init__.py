@@ -1,1 +1,0 @@
-"""What advice weighs and chooses."""

@@ -1,1 +1,0 @@
-"""Facts about what was decided over time."""

@@ -1,1 +1,0 @@
-"""Verbs that edit what people wrote, as users meet them."""

@@ -1,1 +1,0 @@
-"""Waiting for what passes bring, as users meet it."""

@@ -1,1 +1,0 @@
-"""What a pass makes of rebalancers and triggers."""

@@ -1,1 +1,0 @@
-"""The values of the API, and what is kept of reports."""

@@ -1,1 +1,0 @@
-"""What stands about detection: claims, and what they read."""

@@ -1,1 +1,0 @@
-"""Leaving clusters: their taints, failing applications, what is taken along."""

@@ -1,1 +1,0 @@
-"""Staged update runs in passes."""

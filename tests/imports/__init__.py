@@ -1,1 +1,0 @@
-"""Imports: exports of live control planes as files and state."""

@@ -1,1 +1,0 @@
-"""A small API server on the loopback that keeps state, for stories about clusters."""
