@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.house.deciders import RULES, Rule
-from tests.shell.fleet import ROOT
+from tests.house.sources import PACKAGE, ROOT
 
-PACKAGE = ROOT / "reconciler"
 PAGES = ("docs/architecture.md", "docs/extending.md", "CONTRIBUTING.md")
 FILE = re.compile(r"`((?:[a-z_]+/)+[a-z_]+\.py)`")
 ROOM = re.compile(r"^\| `([a-z]+)/` \| (.+) \|$", re.MULTILINE)

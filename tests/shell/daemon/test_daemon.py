@@ -23,11 +23,8 @@ from reconciler.shell.passes.one_pass import Passes
 from reconciler.shell.passes.pass_report import STEPS
 from tests.builders import cluster_policy, configuration, divided, metadata, text
 from tests.shell.fleet import EXAMPLE, Clock, decisions, load_world, new_fleet, new_passes, run_pass
-from tests.shell.guarded import DOWN
+from tests.shell.guarded import DOWN, SHOP, SHOP_BINDING
 from tests.shell.repositories import NOW, Checkout
-
-SHOP = "workloads/shop.yaml"
-SHOP_BINDING = "ResourceBinding.work.karmada.io default/shop-deployment"
 
 
 @dataclass
