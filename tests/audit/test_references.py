@@ -90,10 +90,10 @@ def told(
     references: bool | None = None,
 ) -> list[str]:
     """What is found in the example with other files on top, as path, line and rule."""
-    for path, text in {**EXAMPLE, **files}.items():
+    for path, content in {**EXAMPLE, **files}.items():
         target = folder / path
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(text)
+        target.write_text(content)
     asked = [Path(path) for path in paths]
     checked = check(
         FolderSource(folder, RepositoryLayout()), asked, references=references, forced=True

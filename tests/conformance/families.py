@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from tests.builders import Body
 from tests.conformance.direct.karmada import check_graceful, check_schedule, check_taints
 from tests.conformance.direct.karmada_admission import check_admission as check_karmada_admission
 from tests.conformance.direct.karmada_detector import check_detector
@@ -61,7 +62,6 @@ from tests.conformance.door import (
     ocm as front_ocm,
 )
 
-Body = Mapping[str, object]
 Check = Callable[[Body], str | None]
 
 

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
+from tests.builders import Body
 from tests.conformance import judgements
 from tests.conformance.door.door import LeftOut, Refused
-from tests.conformance.families import FAMILIES, Body, Check, dialect_of
+from tests.conformance.families import FAMILIES, Check, dialect_of
 from tests.conformance.upstream_refusals import rules_refusing, upstream_refuses
 
 UNKNOWN = "family is not built"

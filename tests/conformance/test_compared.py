@@ -4,9 +4,10 @@ from collections.abc import Iterator, Mapping
 
 import pytest
 
+from tests.builders import Body
 from tests.conformance import judgements
 from tests.conformance.door.door import LeftOut
-from tests.conformance.families import FAMILIES, Body, Check
+from tests.conformance.families import FAMILIES, Check
 from tests.conformance.run import label_of, read_cases
 from tests.conformance.test_vectors import FILES
 

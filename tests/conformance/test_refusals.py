@@ -6,8 +6,9 @@ from typing import cast
 
 import pytest
 
+from tests.builders import Body
 from tests.conformance.door.door import Refused
-from tests.conformance.families import FAMILIES, Body
+from tests.conformance.families import FAMILIES
 from tests.conformance.run import Result, label_of, read_cases, walk_case
 from tests.conformance.test_vectors import FILES
 from tests.conformance.upstream_refusals import RULES, rules_refusing

@@ -7,8 +7,8 @@ from typing import cast
 
 import pytest
 
+from tests.builders import Body
 from tests.conformance import judgements
-from tests.conformance.families import Body
 from tests.conformance.run import (
     REFUSED,
     Result,

@@ -7,7 +7,8 @@ where upstream refuses it, too.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import cast
 
-Body = Mapping[str, object]
+from tests.builders import Body
+
 POLICIES = ("ClusterPropagationPolicy", "PropagationPolicy")
 FIELDS = ("provider", "region", "zone")
 OPERATORS = ("In", "NotIn")

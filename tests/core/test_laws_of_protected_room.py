@@ -135,8 +135,8 @@ def test_local(told: Story, path: str) -> None:
 def test_level_triggered(told: Story, first: list[Body], second: list[Body], share: int) -> None:
     """Several edits taken together give what their squash gives."""
     squashed = copy.deepcopy(told)
-    for bodies in (first, second):
-        edit(told, bodies, share)
+    for edited in (first, second):
+        edit(told, edited, share)
         told.world()
     squashed.files = dict(told.files)
 
@@ -157,14 +157,14 @@ def test_a_memo_changes_nothing(
 ) -> None:
     """Whatever happens between passes, and whenever they run, a memo only saves work."""
     memo = Memo()
-    for bodies, share, found, seconds in edits:
+    for edited, share, found, seconds in edits:
         told.files = applied(told.files, assert_equal(told.world(), told.now, memo))
         world = told.world()
         quiet = assert_equal(world, told.now, memo)
         for number, moment in enumerate(moments(told.now, quiet)):
             assert_equal(world if number % 2 else told.world(), moment, memo)
         report(told, found)
-        edit(told, bodies, share)
+        edit(told, edited, share)
         told.now += timedelta(seconds=1 + seconds)
     assert_equal(told.world(), told.now, memo)
 

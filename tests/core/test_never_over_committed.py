@@ -169,8 +169,8 @@ def simulate(seed: int, cpu: int) -> tuple[Story, Cluster, dict[tuple[str, str],
         for batch in [waiting.pop() for _ in range(min(len(waiting), random.randrange(5)))]:
             told.put(*batch)
             wanted |= wanted_by(batch)
-        for report in cluster.arrived(step):
-            file_report(told, report, cpu)
+        for arrived in cluster.arrived(step):
+            file_report(told, arrived, cpu)
         memo = Memo() if random.random() < 0.2 else memo
         told.now += 4 * STEP if quiet else STEP  # so that what nobody reports ends in the quiet
         told.files = applied(told.files, reconcile(told.world(), told.now, memo=memo))

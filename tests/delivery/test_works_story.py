@@ -102,12 +102,12 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> tuple[Checkout, list[Stag
     checkout = new_fleet(tmp_path_factory.mktemp("works") / "fleet", files)
     run_pass(checkout.folder, 0)
     stages = [stage(checkout)]
-    for seconds, told in STEPS:
-        match told.split():
+    for seconds, event in STEPS:
+        match event.split():
             case [cluster, "reports"]:
-                checkout.commit(reported(checkout, cluster), told)
+                checkout.commit(reported(checkout, cluster), event)
             case [cluster, "fails"]:
-                checkout.commit({f"clusters/{cluster}.yaml": DOWN}, told)
+                checkout.commit({f"clusters/{cluster}.yaml": DOWN}, event)
         run_pass(checkout.folder, seconds)
         stages.append(stage(checkout))
     return checkout, stages

@@ -122,14 +122,14 @@ CODECS: Mapping[tuple[str, str], Callable[[Body], Body]] = {
 
 def written() -> Iterator[tuple[tuple[str, str], str, Body]]:
     """Every output that a golden story leaves, of these kinds, with its path."""
-    for story in stories():
-        for after in sorted(story.glob("*/after")):
+    for golden in stories():
+        for after in sorted(golden.glob("*/after")):
             for path, data in files_in(after).items():
                 for document in read(data.encode(), path).documents:
                     group = text(document.body, "apiVersion").partition("/")[0]
                     kind = group, text(document.body, "kind")
                     if kind in CODECS:
-                        yield kind, f"{story.name}/{after.parent.name}/{path}", document.body
+                        yield kind, f"{golden.name}/{after.parent.name}/{path}", document.body
 
 
 WRITTEN = list(written())

@@ -93,9 +93,9 @@ def test_commits_that_are_named_lead_to_pull_requests(tmp_path: Path) -> None:
     with served_page(fleet.folder, forge=("github", HOME)) as page:
         shown = [page.get(path).text for path in (f"/object?{SHOP}", "/search?q=scale")]
 
-    for text in shown:
-        assert f'<a href="{HOME}/pull/7">pull request 7</a>' in text
-        assert f'<a href="{HOME}/commit/{scaled}"><code>{scaled[:12]}</code></a>' in text
+    for view in shown:
+        assert f'<a href="{HOME}/pull/7">pull request 7</a>' in view
+        assert f'<a href="{HOME}/commit/{scaled}"><code>{scaled[:12]}</code></a>' in view
 
 
 def test_a_long_file_is_not_handed_over_in_an_address() -> None:

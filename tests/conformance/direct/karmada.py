@@ -17,10 +17,10 @@ from reconciler.dialects.karmada.scheduler.plugins import Failure
 from reconciler.dialects.karmada.scheduler.room import estimates
 from reconciler.dialects.karmada.scheduler.schedule import Attempt, ScheduleVerdict, schedule
 from reconciler.model.moments import parse_moment
+from tests.builders import Body
 from tests.conformance.compare import first_difference
 from tests.conformance.judgements import NOT_COMPARED, forgives
 
-Body = Mapping[str, object]
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 

@@ -1,6 +1,5 @@
 """The family karmada/admission: what an API server with its webhooks refuses and stores."""
 
-from collections.abc import Mapping
 from typing import cast
 
 from reconciler.core.inputs.admissions import ADMISSIONS, UPDATES
@@ -12,12 +11,11 @@ from reconciler.manifests.schemas.schema import Judged
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import group_of
 from reconciler.shell.resources import load_schemas
-from tests.builders import manifest
+from tests.builders import Body, manifest
 from tests.conformance.compare import first_difference
 from tests.conformance.door.door import LeftOut
 from tests.conformance.judgements import forgives
 
-Body = Mapping[str, object]
 FAMILY = "karmada/admission"
 
 

@@ -1,6 +1,5 @@
 """The family karmada/detector: which objects a policy is looked up for at all."""
 
-from collections.abc import Mapping
 from typing import cast
 
 from reconciler.dialects.karmada.api.policy import CLAIMED_BY
@@ -14,10 +13,9 @@ from reconciler.dialects.karmada.detector.propagation import (
 from reconciler.dialects.renderer import ClusterWork
 from reconciler.errors import UserError
 from reconciler.model.fields import mapping, text
+from tests.builders import Body
 from tests.conformance.compare import first_difference
 from tests.conformance.direct.karmada_render import key_of, rendering_of, told
-
-Body = Mapping[str, object]
 
 
 def check_detector(case: Body) -> str | None:

@@ -12,11 +12,9 @@ from reconciler.dialects.karmada.detector.binding_draft import claimant, draft_b
 from reconciler.errors import UserError
 from reconciler.model.identity import ObjectKey
 from reconciler.shell.resources import load_schemas
-from tests.builders import manifest, policies_among
+from tests.builders import Body, manifest, policies_among
 from tests.conformance.compare import first_difference
 from tests.conformance.judgements import FIELDS_NAMED, FORGIVEN, LEFT_ASIDE
-
-Body = Mapping[str, object]
 
 
 def check_policymatch(case: Body) -> str | None:

@@ -11,10 +11,8 @@ from reconciler.model.moments import format_moment, parse_moment
 from reconciler.rebalance.rebalancer_files import decode_rebalancer
 from reconciler.rebalance.target import MetDemand, Reference, Target
 from reconciler.rebalance.workload_rebalancer import RebalancerStep, advance
-from tests.builders import FoundBy, manifest
+from tests.builders import Body, FoundBy, manifest
 from tests.conformance.compare import first_difference
-
-Body = Mapping[str, object]
 
 
 def check_rebalancer(case: Body) -> str | None:

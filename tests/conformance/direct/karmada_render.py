@@ -23,9 +23,9 @@ from reconciler.dialects.renderer import ClusterWork, NotRendered
 from reconciler.model.fields import at, mapping, text
 from reconciler.model.identity import ClusterName, ObjectKey, Origin, group_of
 from reconciler.model.world import Manifest
+from tests.builders import Body
 from tests.conformance.compare import first_difference
 
-Body = Mapping[str, object]
 PREFIXES = ("resourcebinding.karmada.io", "clusterresourcebinding.karmada.io")
 
 

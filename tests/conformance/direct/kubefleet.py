@@ -11,11 +11,11 @@ from reconciler.dialects.kubefleet.api.snapshots import PolicySnapshotStatus, en
 from reconciler.dialects.kubefleet.scheduler.schedule import Scheduled, schedule
 from reconciler.dialects.kubefleet.snapshots.policy_snapshots import decode_snapshot
 from reconciler.model.moments import parse_moment
+from tests.builders import Body
 from tests.conformance.compare import first_difference
 from tests.conformance.direct.kubefleet_cycle import run_cycle
 from tests.conformance.judgements import NOT_COMPARED
 
-Body = Mapping[str, object]
 _SUFFIX = re.compile(r"-[0-9a-f]{8}$")
 
 

@@ -1,7 +1,7 @@
 """The family of KubeFleet's admission: its CRDs and webhooks against what `validate` says."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import cast
 
 from reconciler.core.dialects import KINDS
@@ -25,11 +25,10 @@ from reconciler.dialects.kubefleet.drift_repair import (
 from reconciler.errors import Misconfigured
 from reconciler.manifests.schemas.violations import Violation
 from reconciler.shell.resources import load_schemas
-from tests.builders import text
+from tests.builders import Body, text
 from tests.conformance.compare import first_difference
 from tests.conformance.door.door import LeftOut, field, items
 
-Body = Mapping[str, object]
 Refused = Sequence[tuple[str, str]]
 """Field and rule of what is wrong with a manifest."""
 

@@ -1,6 +1,6 @@
 """KubeFleet's evictions: what one comes to, and what the scheduler does with what it left."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import cast
 
 from reconciler.dialects.kubefleet.api.binding import Binding, decode_binding
@@ -8,10 +8,10 @@ from reconciler.dialects.kubefleet.api.placement import decode_placement
 from reconciler.dialects.kubefleet.eviction import Judgement, is_over, judge
 from reconciler.model.cluster import set_condition
 from reconciler.model.fields import bodies, mapping, number
+from tests.builders import Body
 from tests.conformance.compare import first_difference
 from tests.conformance.direct.kubefleet import check_schedule
 
-Body = Mapping[str, object]
 KIND = "ClusterResourcePlacementEviction"
 
 

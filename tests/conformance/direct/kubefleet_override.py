@@ -1,6 +1,6 @@
 """The family kubefleet/override: which overrides there are for a cluster, and its Works."""
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable
 from typing import cast
 
 from reconciler.dialects.kubefleet.api.binding import decode_binding
@@ -28,10 +28,10 @@ from reconciler.errors import UserError
 from reconciler.model.fields import bodies, mapping, strings, text
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.labels import labels_of
+from tests.builders import Body
 from tests.conformance.compare import first_difference
 from tests.conformance.direct.kubefleet_placement import HUB
 
-Body = Mapping[str, object]
 OVERRIDES = ("clusterResourceOverrideSnapshots", "resourceOverrideSnapshots")
 NONE_LEFT = "No override rules are configured for the selected resources"
 SUCCEEDED = "Successfully applied the override rules on the resources"

@@ -21,13 +21,13 @@ from reconciler.dialects.kubefleet.snapshots.selection import SelectedResources,
 from reconciler.errors import UserError
 from reconciler.model.kinds import KnownKinds
 from reconciler.model.moments import parse_moment
+from tests.builders import Body
 from tests.conformance.compare import first_difference
 from tests.conformance.direct.kubefleet import described_binding, failure, snapshot_status
 from tests.conformance.direct.kubefleet_cycle import run_cycle
 from tests.conformance.door.door import LeftOut, field, items
 from tests.stories import world
 
-Body = Mapping[str, object]
 CUSTOM = {("example.com", "Widget"): True, ("example.com", "ClusterWidget"): False}
 HUB: KnownKinds = replace(KINDS, scopes={**KINDS.scopes, **CUSTOM})
 """What the hub of the vectors serves."""

@@ -1,17 +1,16 @@
 """KubeFleet's rollout: one round."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import cast
 
 from reconciler.dialects.kubefleet.api.binding import Binding, decode_binding
 from reconciler.dialects.kubefleet.api.placement import decode_placement, latest_master
 from reconciler.dialects.kubefleet.rollout.rollout import Rollout, roll_out
 from reconciler.model.moments import parse_moment
+from tests.builders import Body
 from tests.conformance.compare import first_difference
 from tests.conformance.direct.rollout_writes import Told, told_of
-
-Body = Mapping[str, object]
 
 
 def check_rollout(case: Body) -> str | None:

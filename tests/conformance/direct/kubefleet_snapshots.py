@@ -20,9 +20,8 @@ from reconciler.dialects.kubefleet.snapshots.resource_snapshots import (
     snapshot_resources,
 )
 from reconciler.model.moments import parse_moment
+from tests.builders import Body
 from tests.conformance.compare import first_difference
-
-Body = Mapping[str, object]
 
 
 def check_policysnapshot(case: Body) -> str | None:

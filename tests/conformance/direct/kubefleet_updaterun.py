@@ -57,12 +57,12 @@ from reconciler.model.fields import bodies, mapping, number, strings, text
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.labels import labels_of
 from reconciler.model.moments import parse_moment
+from tests.builders import Body
 from tests.conformance.compare import first_difference
 from tests.conformance.direct.kubefleet_override import is_namespaced
 from tests.conformance.direct.kubefleet_placement import HUB
 from tests.stories import world
 
-Body = Mapping[str, object]
 FINALIZER = "kubernetes-fleet.io/stagedupdaterun-finalizer"
 WAITS = {Waits.CLUSTERS: 15, Waits.APPROVAL: 60, Waits.NEXT_ROUND: 0}
 PRINTED = (

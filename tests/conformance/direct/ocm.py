@@ -28,9 +28,8 @@ from reconciler.model.identity import ClusterName
 from reconciler.model.moments import parse_instant
 from reconciler.schedule.columns import Numbers, listed
 from reconciler.schedule.framework import Mask, positions_of
+from tests.builders import Body
 from tests.conformance.compare import first_difference
-
-Body = Mapping[str, object]
 
 COMPARED = (
     "placementDecisions",

@@ -1,6 +1,6 @@
 """The family ocm/rollout: which clusters a rollout goes to now."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import cast
 
 from reconciler.dialects.ocm.rollout import (
@@ -18,9 +18,8 @@ from reconciler.errors import UserError
 from reconciler.manifests.durations import UNITS
 from reconciler.model.identity import ClusterName
 from reconciler.model.moments import format_moment, parse_moment
+from tests.builders import Body
 from tests.conformance.compare import first_difference
-
-Body = Mapping[str, object]
 
 
 def check_rollout(case: Body) -> str | None:

@@ -22,9 +22,9 @@ from reconciler.dialects.ocm.manifestworkreplicaset.sync import (
 )
 from reconciler.model.fields import at, text
 from reconciler.model.moments import parse_moment
+from tests.builders import Body
 from tests.conformance.compare import first_difference
 
-Body = Mapping[str, object]
 INFORMER_RESYNC_SECONDS = 30 * 60  # upstream looks again by then anyway
 
 

@@ -1,15 +1,14 @@
 """The family ocm/workstatus: what an agent reports of a ManifestWork."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import cast
 
 from reconciler.dialects.ocm.workstatus.work_status import status_of_work
 from reconciler.errors import UserError
 from reconciler.model.fields import at, text
 from reconciler.model.identity import group_of
+from tests.builders import Body
 from tests.conformance.compare import first_difference
-
-Body = Mapping[str, object]
 
 
 def check_workstatus(case: Body) -> str | None:

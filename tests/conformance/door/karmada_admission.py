@@ -1,14 +1,11 @@
 """Karmada's admission through the front door: an object as a file of a repository."""
 
-from collections.abc import Mapping
 from typing import cast
 
-from tests.builders import cluster, deployment, policy
+from tests.builders import Body, cluster, deployment, policy
 from tests.conformance.compare import first_difference
 from tests.conformance.door.door import LeftOut
 from tests.stories import Story
-
-Body = Mapping[str, object]
 
 
 def check_admission(case: Body) -> str | None:

@@ -1,12 +1,10 @@
 """KubeFleet's admission through the front door: an object as a file, and an edit of it."""
 
-from collections.abc import Mapping
-
+from tests.builders import Body
 from tests.conformance.direct.kubefleet_admission import Refused, compare_admission
 from tests.conformance.door.door import LeftOut, configuration
 from tests.stories import Story
 
-Body = Mapping[str, object]
 IMMUTABLE = "placement-immutable"
 
 

@@ -73,8 +73,8 @@ def edit(told: Story, bodies: list[Body], dropped: int) -> None:
 def test_what_is_remembered_is_no_matter(steps: list[tuple[list[Body], int]]) -> None:
     """And what a pass leaves, the next one leaves."""
     told, memo = beginning(), Memo()
-    for bodies, dropped in steps:
-        edit(told, bodies, dropped)
+    for edited, dropped in steps:
+        edit(told, edited, dropped)
         told.now += timedelta(seconds=1)
 
         told.files = applied(told.files, assert_equal(told.world(), told.now, memo))
