@@ -55,10 +55,10 @@ def list_points(control: Path) -> list[SignalPoint]:
     points = [
         SignalPoint(kind="output", number=0, phase="before", signal="PIPE", target=Target.PROCESS)
     ]
-    for signal in SIGNALS:
+    for sent in SIGNALS:
         for line in (control / "log").read_text(errors="replace").splitlines():
             kind, count, what = line.split(" ", 2)
-            points += _of(control, kind, int(count), short(kind, what), signal)
+            points += _of(control, kind, int(count), short(kind, what), sent)
     return points
 
 
