@@ -104,8 +104,7 @@ format: $(INSTALLED)
 
 docs: $(INSTALLED)
 	$(BIN)/python -m reconciler.cli.reference > docs/cli.md
-	$(BIN)/python -m tests.documents.one_system
-	$(BIN)/python -m tests.documents.carriage
+	$(BIN)/python -m tests.documents.generated
 
 # docs/upstream.md: our schemas against a folder of CRDs, such as CRDS=../karmada/charts COMMIT=f8fdd02.
 schemas: $(INSTALLED)

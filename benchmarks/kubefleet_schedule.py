@@ -9,7 +9,7 @@ from benchmarks.ratio_row import FRESH, QUESTIONS, SIZES, cold_time, mean_time, 
 from reconciler.dialects.kubefleet.api.member import Member, Members, decode_member, members_of
 from reconciler.dialects.kubefleet.scheduler.schedule import schedule
 from reconciler.dialects.kubefleet.snapshots.policy_snapshots import Snapshot, decode_snapshot
-from tests.conformance.direct.kubefleet_cycle import run_cycle
+from tests.conformance.direct.kubefleet import run_cycle
 
 Run = Callable[..., object]
 """A cycle, or all cycles."""

@@ -10,18 +10,16 @@ from reconciler.dialects.kubefleet.updaterun.runs import run_uid
 from reconciler.model.identity import ObjectKey
 from tests.builders import NOW, Body, after, metadata, text_of
 from tests.dialects.kubefleet.fleet import (
+    APPROVAL,
+    EXTERNAL,
     GROUP,
+    RUN,
+    approval,
     budget,
     eviction,
     member,
     namespaced_placement,
     placement,
-)
-from tests.dialects.kubefleet.updaterun.staged import (
-    APPROVAL,
-    EXTERNAL,
-    RUN,
-    approval,
     run,
     stage,
     strategy,

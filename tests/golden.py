@@ -105,3 +105,15 @@ def _replace(folder: Path, files: Mapping[str, str]) -> None:
 
 if __name__ == "__main__":
     write()
+
+
+FOLDER = Path(__file__).parents[1] / "fixtures/history/rules-1"
+
+
+def older_outputs(name: str) -> dict[str, str]:
+    """Return the files of one dialect that passes write otherwise by now, by path."""
+    folder = FOLDER / name
+    return {
+        path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8")
+        for path in sorted(folder.rglob("*.yaml"))
+    }

@@ -28,6 +28,7 @@ from reconciler.delivery.settings import Destination, decode_delivery, recorded,
 from reconciler.manifests.paths import blob_id, selects
 from reconciler.model.identity import ObjectKey, RepositoryLayout
 from reconciler.model.kinds import Kind
+from reconciler.model.remembered import patched
 from reconciler.model.settings import decode_settings
 from reconciler.model.world import Manifest, World
 from reconciler.shell.resources import load_schemas
@@ -255,3 +256,22 @@ def applied(files: Mapping[str, str], outcome: Outcome) -> dict[str, str]:
 
 def _revision(files: Mapping[str, str]) -> str:
     return hashlib.sha1(json.dumps(files, sort_keys=True).encode()).hexdigest()  # noqa: S324  # an id
+
+
+def linked(world: World, before: World | None) -> World:
+    """The world as versions of the one before, as it is where commits are followed."""
+    if before is None:
+        return world
+    maps = {
+        name: as_version(getattr(world, name), getattr(before, name))
+        for name in ("inputs", "feedback", "outputs", "present", "blobs", "delivered")
+    }
+    frozen = before.frozen if before.frozen == world.frozen else world.frozen
+    kinds, output_kinds = before.kinds.next(), before.output_kinds.next()
+    return replace(world, **maps, frozen=frozen, kinds=kinds, output_kinds=output_kinds)  # type: ignore[arg-type]  # by name
+
+
+def as_version(now: Mapping[object, object], before: Mapping[object, object]) -> object:
+    """What is equal stays the very same object."""
+    came = {key: one for key, one in now.items() if before.get(key) != one}
+    return patched(before, came, before.keys() - now.keys())

@@ -1,7 +1,9 @@
 """A history for the audit: people's commits and passes in turn, in a real repository."""
 
 import json
+import shutil
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -54,3 +56,70 @@ def answer_json(
     code, out, err = answer(fleet, capsys, *arguments, "-o", "json")
     assert "" == err
     return code, json.loads(out)
+
+
+@dataclass(frozen=True)
+class Case:
+    """An object of one API, the output to edit, and the clusters before and after the edit."""
+
+    word: str
+    path: str
+    old: str
+    new: str
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+
+
+KARMADA = Case(
+    word="deployment/shop",
+    path="resourcebindings.work.karmada.io/default/shop-deployment.yaml",
+    old="name: member1",
+    new="name: member2",
+    before=("member1",),
+    after=("member2",),
+)
+OCM = Case(
+    word="placement/reports",
+    path="placementdecisions.cluster.open-cluster-management.io/default/reports-decision-1.yaml",
+    old="clusterName: edge2",
+    new="clusterName: edge1",
+    before=("edge2",),
+    after=("edge1",),
+)
+KUBEFLEET = Case(
+    word="crp/tools",
+    path="clusterresourcebindings.placement.kubernetes-fleet.io/tools-fleet2-3be08a14.yaml",
+    old="targetCluster: fleet2",
+    new="targetCluster: fleet9",
+    before=("fleet1", "fleet2"),
+    after=("fleet1", "fleet9"),
+)
+ALL = [
+    pytest.param(KARMADA, id="karmada"),
+    pytest.param(OCM, id="ocm"),
+    pytest.param(KUBEFLEET, id="kubefleet"),
+]
+
+
+def edited_fleet(folder: Path, case: Case) -> Checkout:
+    """Placed by a pass, then moved by a person's edit of the output."""
+    fleet = new_fleet(folder)
+    run_pass(fleet.folder, 0)
+    path = f"status/{case.path}"
+    text = (fleet.folder / path).read_text()
+    assert case.old in text
+    fleet.commit({path: text.replace(case.old, case.new)}, "Prefer another")
+    return fleet
+
+
+def remove(fleet: Checkout, path: str, message: str) -> str:
+    """Remove a file or a folder, and return the commit."""
+    fleet.git("rm", "-r", "--quiet", path)
+    shutil.rmtree(fleet.folder / path, ignore_errors=True)
+    fleet.git("commit", "--quiet", "--message", message)
+    return fleet.head()
+
+
+def names(placed: list[dict[str, Any]]) -> tuple[str, ...]:
+    """Return the clusters of a side of an event."""
+    return tuple(item["cluster"] for item in placed)

@@ -8,7 +8,7 @@ import pytest
 
 from reconciler.cli.main import run
 from tests.builders import Body, metadata, selector, text
-from tests.cli.options.test_operation import port_in
+from tests.cli.test_operation import port_in
 from tests.page.served import VIEWS, served_page
 from tests.shell.fleet import EXAMPLE, eventually, new_fleet, run_pass, running, subjects
 from tests.shell.repositories import Checkout

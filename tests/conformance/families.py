@@ -4,59 +4,45 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from tests.builders import Body
-from tests.conformance.direct.karmada import check_graceful, check_schedule, check_taints
-from tests.conformance.direct.karmada_admission import check_admission as check_karmada_admission
-from tests.conformance.direct.karmada_detector import check_detector
+from tests.conformance.direct.karmada import (
+    check_detector,
+    check_graceful,
+    check_rebalancer,
+    check_render,
+    check_schedule,
+    check_taintpolicy,
+    check_taints,
+)
+from tests.conformance.direct.karmada_policies import check_admission as check_karmada_admission
 from tests.conformance.direct.karmada_policies import (
     check_bindingfromtemplate,
     check_policyadmission,
     check_policymatch,
 )
-from tests.conformance.direct.karmada_rebalancer import check_rebalancer
-from tests.conformance.direct.karmada_render import check_render
-from tests.conformance.direct.karmada_taints import check_taintpolicy
-from tests.conformance.direct.kubefleet import check_schedule as check_kubefleet_schedule
-from tests.conformance.direct.kubefleet_admission import check_admission
-from tests.conformance.direct.kubefleet_eviction import check_eviction
-from tests.conformance.direct.kubefleet_override import check_override
-from tests.conformance.direct.kubefleet_placement import check_resourceplacement
-from tests.conformance.direct.kubefleet_rollout import check_rollout
-from tests.conformance.direct.kubefleet_snapshots import (
+from tests.conformance.direct.kubefleet import (
+    check_eviction,
     check_policysnapshot,
+    check_resourceplacement,
     check_resourcesnapshot,
 )
-from tests.conformance.direct.kubefleet_updaterun import check_updaterun
-from tests.conformance.direct.ocm import check_placement
-from tests.conformance.direct.ocm_events import check_events
-from tests.conformance.direct.ocm_rollout import check_rollout as check_ocm_rollout
-from tests.conformance.direct.ocm_workreplicaset import check_workreplicaset
-from tests.conformance.direct.ocm_workstatus import check_workstatus
+from tests.conformance.direct.kubefleet import check_schedule as check_kubefleet_schedule
+from tests.conformance.direct.kubefleet_admission import check_admission, check_override
+from tests.conformance.direct.kubefleet_rollout import check_rollout, check_updaterun
+from tests.conformance.direct.ocm import (
+    check_events,
+    check_placement,
+    check_workreplicaset,
+    check_workstatus,
+)
+from tests.conformance.direct.ocm import check_rollout as check_ocm_rollout
 from tests.conformance.door import (
     karmada as front_karmada,
-)
-from tests.conformance.door import (
-    karmada_admission as front_karmada_admission,
-)
-from tests.conformance.door import (
-    karmada_eviction as front_karmada_eviction,
 )
 from tests.conformance.door import (
     karmada_policies as front_karmada_policies,
 )
 from tests.conformance.door import (
-    karmada_rebalancer as front_karmada_rebalancer,
-)
-from tests.conformance.door import (
     kubefleet as front_kubefleet,
-)
-from tests.conformance.door import (
-    kubefleet_admission as front_kubefleet_admission,
-)
-from tests.conformance.door import (
-    kubefleet_placement as front_kubefleet_placement,
-)
-from tests.conformance.door import (
-    kubefleet_snapshots as front_kubefleet_snapshots,
 )
 from tests.conformance.door import (
     ocm as front_ocm,
@@ -78,37 +64,35 @@ class Family:
 
 
 FAMILIES: Mapping[str, Family] = {
-    "karmada/admission": Family(check_karmada_admission, front_karmada_admission.check_admission),
+    "karmada/admission": Family(check_karmada_admission, front_karmada.check_admission),
     "karmada/bindingfromtemplate": Family(
         check_bindingfromtemplate, front_karmada_policies.check_bindingfromtemplate
     ),
     "karmada/detector": Family(check_detector),
-    "karmada/gracefuleviction": Family(check_graceful, front_karmada_eviction.check_graceful),
+    "karmada/gracefuleviction": Family(check_graceful, front_karmada.check_graceful),
     "karmada/policyadmission": Family(
         check_policyadmission, front_karmada_policies.check_policyadmission
     ),
     "karmada/policymatch": Family(check_policymatch, front_karmada_policies.check_policymatch),
-    "karmada/rebalancer": Family(check_rebalancer, front_karmada_rebalancer.check_rebalancer),
+    "karmada/rebalancer": Family(check_rebalancer, front_karmada_policies.check_rebalancer),
     "karmada/render": Family(check_render),
     "karmada/schedule": Family(check_schedule, front_karmada.check_schedule),
     "karmada/taintpolicy": Family(check_taintpolicy),
-    "karmada/taints": Family(check_taints, front_karmada_eviction.check_taints),
+    "karmada/taints": Family(check_taints, front_karmada.check_taints),
     "ocm/enqueue": Family(check_events),
     "ocm/placement": Family(check_placement, front_ocm.check_placement),
     "ocm/rollout": Family(check_ocm_rollout),
     "ocm/workreplicaset": Family(check_workreplicaset),
     "ocm/workstatus": Family(check_workstatus),
-    "kubefleet/admission": Family(check_admission, front_kubefleet_admission.check_admission),
+    "kubefleet/admission": Family(check_admission, front_kubefleet.check_admission),
     "kubefleet/eviction": Family(check_eviction),
     "kubefleet/override": Family(check_override),
-    "kubefleet/policysnapshot": Family(
-        check_policysnapshot, front_kubefleet_snapshots.check_policysnapshot
-    ),
+    "kubefleet/policysnapshot": Family(check_policysnapshot, front_kubefleet.check_policysnapshot),
     "kubefleet/resourcesnapshot": Family(
-        check_resourcesnapshot, front_kubefleet_snapshots.check_resourcesnapshot
+        check_resourcesnapshot, front_kubefleet.check_resourcesnapshot
     ),
     "kubefleet/resourceplacement": Family(
-        check_resourceplacement, front_kubefleet_placement.check_resourceplacement
+        check_resourceplacement, front_kubefleet.check_resourceplacement
     ),
     "kubefleet/rollout": Family(check_rollout),
     "kubefleet/schedule": Family(check_kubefleet_schedule, front_kubefleet.check_schedule),

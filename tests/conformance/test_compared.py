@@ -1,15 +1,19 @@
-"""What of a vector is compared: each value in it, changed in turn, must be a difference."""
+"""What of a vector is compared, what is forgiven, and that both hold of a hub that is adopted."""
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, MutableMapping
+from pathlib import Path
+from typing import cast
 
 import pytest
 
 from tests.builders import Body
 from tests.conformance import judgements
+from tests.conformance.door import karmada
 from tests.conformance.door.door import LeftOut
 from tests.conformance.families import FAMILIES, Check
-from tests.conformance.run import label_of, read_cases
-from tests.conformance.test_vectors import FILES
+from tests.conformance.run import label_of, read_cases, run_case, walk_case
+from tests.conformance.test_vectors import FILES, FIXTURES, name_of
 
 TRIED = 40
 """How many vectors of a family show at most that a value is compared."""
@@ -20,10 +24,10 @@ KEYED |= {"nodeSelector", "rescheduleTriggeredAt", "resourceRequest", "scores", 
 
 ANY, ITEM = "*", "[]"
 CHOICE = "anyOf.[]."
-Path = tuple[str, ...]
+FieldPath = tuple[str, ...]
 
 
-def _paths(value: object, at: Path = ()) -> Iterator[Path]:
+def _paths(value: object, at: FieldPath = ()) -> Iterator[FieldPath]:
     """Yield where there are values: keys, and one step for the items of a list."""
     if isinstance(value, Mapping) and value:
         for key, item in value.items():
@@ -36,7 +40,7 @@ def _paths(value: object, at: Path = ()) -> Iterator[Path]:
         yield at
 
 
-def _tampered(value: object, path: Path) -> object:
+def _tampered(value: object, path: FieldPath) -> object:
     """Return a value that is another at a path, as far as it has that path."""
     if not path:
         return _other(value)
@@ -84,7 +88,7 @@ def _once(check: Check) -> Check:
     return checked
 
 
-def _is_compared(check: Check, untouched: Check, cases: list[Body], path: Path) -> bool:
+def _is_compared(check: Check, untouched: Check, cases: list[Body], path: FieldPath) -> bool:
     """Whether another value at a path is a difference in any of these vectors.
 
     What only vectors have that are left out is counted with them. `untouched` is the same check,
@@ -109,7 +113,7 @@ def _is_compared(check: Check, untouched: Check, cases: list[Body], path: Path) 
 def _not_compared(label: str, check: Check) -> list[str]:
     """The paths of a family that are not compared."""
     cases = [case for file in FILES for case in read_cases(file) if label_of(case) == label]
-    by_path: dict[Path, list[Body]] = {}
+    by_path: dict[FieldPath, list[Body]] = {}
     untouched = _once(check)
     for case in cases:
         for path in dict.fromkeys(_paths(case["expected"])):
@@ -145,3 +149,44 @@ def test_what_is_not_compared_is_written_down(label: str, door: bool) -> None:  
     idle = [name for name in own if not any(_covers(name, path) for path in found)]
 
     assert ([], []) == (bare, idle)
+
+
+GROUPS = [
+    *judgements.FORGIVEN.items(),
+    *(("karmada/bindingfromtemplate", part) for part in judgements.LEFT_ASIDE.values()),
+    ("karmada/policyadmission", judgements.FIELDS_NAMED),
+]
+LINES = [(label, what, reasons) for label, reasons in GROUPS for what in reasons]
+LINES += [(case.partition(":")[0], case, judgements.CASES) for case in judgements.CASES]
+
+
+@pytest.mark.cpu_seconds(60)  # vectors of a family until one fails
+@pytest.mark.parametrize(("label", "what", "reasons"), LINES, ids=[f"{a}-{b}" for a, b, _ in LINES])
+def test_nothing_is_forgiven_in_vain(
+    label: str, what: str, reasons: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A line that no vector needs would hide the next one that does."""
+    monkeypatch.delitem(cast(MutableMapping[str, object], reasons), what)
+    cases = (case for file in FILES for case in read_cases(file) if label_of(case) == label)
+
+    assert any(run_case(case).failed or walk_case(case).failed for case in cases)
+
+
+ADOPTED_FILES = sorted((FIXTURES / "karmada").glob("schedule*.jsonl.gz"))
+
+
+@pytest.mark.cpu_seconds(120)  # hundreds of adoptions, each with its passes
+@pytest.mark.parametrize("path", ADOPTED_FILES, ids=name_of)
+def test_schedules_pass_through_adoption(path: Path) -> None:
+    """Whatever passes as a repository does; ties go by the uid of the hub, under any name."""
+    told: Counter[str] = Counter()
+    for case in read_cases(path):
+        try:
+            assert karmada.check_schedule(case) is None, case["name"]
+        except LeftOut:
+            told["left out"] += 1
+            continue
+        assert karmada.check_adopted_schedule(case) is None, case["name"]
+        told["passed"] += 1
+
+    assert told["passed"] > told["left out"]

@@ -1,5 +1,6 @@
-"""What passed once must pass: whole families and single cases, listed in ratchet.json."""
+"""What passed once must pass: the shared vectors, and upstream's results on benchmark inputs."""
 
+import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -7,16 +8,14 @@ from typing import cast
 
 import pytest
 
+from reconciler.dialects.karmada.api.binding import decode_binding
+from reconciler.dialects.karmada.api.cluster import Members, decode_cluster, members_of
+from reconciler.dialects.karmada.scheduler.schedule import schedule
+from reconciler.model.moments import parse_moment
 from tests.builders import Body
 from tests.conformance import judgements
-from tests.conformance.run import (
-    REFUSED,
-    Result,
-    read_cases,
-    reasons,
-    run_case,
-    walk_case,
-)
+from tests.conformance.run import REFUSED, Result, read_cases, reasons, run_case, walk_case
+from tests.fleet_inputs import binding, cluster
 
 FIXTURES = Path(__file__).parents[2] / "fixtures/conformance"
 FILES = sorted(FIXTURES.glob("*/*.jsonl.gz"))
@@ -81,3 +80,30 @@ def test_every_judgement_says_why() -> None:
 
     assert all(":" in key for key in judgements.CASES)
     assert all(isinstance(text, str) and text.strip() for text in texts(judgements.JUDGEMENTS))
+
+
+FOLDER = Path(__file__).parents[2] / "fixtures/conformance/karmada"
+CHECKSUMS: dict[str, str] = json.loads((FOLDER / "bench_checksums.json").read_text())["checksums"]
+NOW = parse_moment("2026-11-20T12:00:00Z")
+FLEETS: dict[int, Members] = {}
+
+
+def fleet(size: int) -> Members:
+    """One fleet of each size, as in a pass."""
+    if size not in FLEETS:
+        FLEETS[size] = members_of(decode_cluster(cluster(i)) for i in range(size))
+    return FLEETS[size]
+
+
+@pytest.mark.parametrize("name", sorted(CHECKSUMS))
+def test_results_have_the_checksum_of_upstream(name: str) -> None:
+    """Every strategy at every size places each replica where upstream does."""
+    strategy, clusters, bindings = name.split("/")
+    members = fleet(int(clusters.removeprefix("clusters=")))
+    digest = hashlib.sha256()
+    for j in range(int(bindings.removeprefix("bindings="))):
+        targets = schedule(decode_binding(binding(j, strategy)), members, NOW).clusters or ()
+        entries = ",".join(sorted(f"{target.name}={target.replicas}" for target in targets))
+        digest.update(f"{j}:{entries}\n".encode())
+
+    assert CHECKSUMS[name] == digest.hexdigest()

@@ -19,8 +19,7 @@ import pytest
 
 from reconciler.core.reconcile import Memo, reconcile
 from tests.core.cell_fleets import KARMADA, KUBEFLEET, OPEN_CLUSTER_MANAGEMENT, CellFleet
-from tests.followed import linked
-from tests.stories import Story, applied, story
+from tests.stories import Story, applied, linked, story
 
 IS_LARGE = "COSTS" in os.environ
 # Two fleets of each API, traced operation by operation.

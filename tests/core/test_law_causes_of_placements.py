@@ -16,13 +16,13 @@ from reconciler.model.decision import CauseKind, Decision
 from tests.bounded import OTHER_EXAMPLES, examples, is_bounded
 from tests.builders import Body, configuration, path_of, rebalancer
 from tests.core.caused_moves import HAND, At, Edits, Rules, Seen, Undo, hold
-from tests.core.test_law_joined_placements import HUBS, WEB, both
+from tests.core.test_law_joined_demands import HUBS, WEB_PLACEMENT, both
 from tests.core.test_laws import LAW
 from tests.dialects.kubefleet.fleet import BINDINGS, eviction, member, pick
 from tests.dialects.kubefleet.fleet import placement as fleet_placement
-from tests.dialects.kubefleet.test_rebalance import ALL_AT_ONCE, PREFER_NEW
-from tests.dialects.kubefleet.test_scores import PREFER_SCORE
-from tests.dialects.ocm.test_rebalance import DECISION, STEADY
+from tests.dialects.kubefleet.scheduler.test_plugins import PREFER_SCORE
+from tests.dialects.kubefleet.test_decide import ALL_AT_ONCE, PREFER_NEW
+from tests.dialects.ocm.test_decide import DECISION_FILE, STEADY
 from tests.dialects.ocm.worlds import GROUP, cluster, placement, score
 from tests.stories import Story
 
@@ -76,7 +76,9 @@ clusters = st.one_of(
 gone = st.one_of(clusters, plain_placements).map(Gone)
 hand_edits = st.builds(HandEdit, names, st.booleans())
 evictions = st.builds(lambda name, n: eviction(name, name=f"e{n}"), names, st.integers(0, 3))
-demands = st.sampled_from((rebalancer("r", HUBS, WEB), rebalancer("s", WEB), rebalancer("t", HUBS)))
+demands = st.sampled_from(
+    (rebalancer("r", HUBS, WEB_PLACEMENT), rebalancer("s", WEB_PLACEMENT), rebalancer("t", HUBS))
+)
 Action = Body | Gone | HandEdit
 Step = tuple[Sequence[Action], Sequence[Action], int]
 steps = st.lists(
@@ -153,7 +155,7 @@ FIELDS: dict[str, At] = {
 
 def decided(decision: Decision) -> str:
     """Where the files of a decision are; there is one placement of each API."""
-    return DECISION if decision.key.group == GROUP else f"{BINDINGS}/"
+    return DECISION_FILE if decision.key.group == GROUP else f"{BINDINGS}/"
 
 
 RULES = Rules(whose, named, pending, {"placement": FIELDS}, decided)
@@ -173,11 +175,11 @@ def act(told: Story, action: Action) -> None:
 def edit_by_hand(told: Story, name: str, *, hub: bool) -> None:
     """Write another cluster into a decision, if there is one."""
     paths = [path for path in sorted(told.files) if path.startswith(f"{BINDINGS}/")]
-    if hub and DECISION in told.files:
-        body = told.output(DECISION)
+    if hub and DECISION_FILE in told.files:
+        body = told.output(DECISION_FILE)
         listed = [{"clusterName": name, "reason": ""}]
         status = {**cast(Body, body["status"]), "decisions": listed}
-        told.files[DECISION] = encode({**body, "status": status})
+        told.files[DECISION_FILE] = encode({**body, "status": status})
     elif not hub and paths:
         body = told.output(paths[0])
         spec = {**cast(Body, body["spec"]), "targetCluster": name}
@@ -209,7 +211,7 @@ SELDOM: tuple[list[Step], ...] = (
     [([HandEdit("b", hub=True), cluster("b", DOWN)], [], 7)],
     [([HandEdit("a", hub=False), member("a", leaving=True)], [], 7)],
     [([member("a", labels={"new": "yes"})], [], 7), ([], [eviction("b", name="e")], 7)],
-    [([BEST], [], 7), ([score("b", 90)], [rebalancer("s", WEB)], 7)],
+    [([BEST], [], 7), ([score("b", 90)], [rebalancer("s", WEB_PLACEMENT)], 7)],
 )
 """What chance brings up too seldom to count on."""
 

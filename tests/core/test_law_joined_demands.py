@@ -1,9 +1,4 @@
-"""Law 12 with several demands on one target: who is Successful has the whole goal in force.
-
-Rebalancers with and without limits, schedules and triggers come, are edited, are withdrawn and
-expire in every order. What is in force is read from the files and held against what the schedulers
-answered; how demands are joined is not asked.
-"""
+"""Law 12 with several demands on one target: who is Successful has the whole goal in force."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -15,7 +10,7 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from reconciler.audit.fleet.placed import decided_on
+from reconciler.audit.fleet.placed import decided_on, placed_on
 from reconciler.core.reconcile import reconcile
 from reconciler.dialects.karmada import decide as karmada
 from reconciler.dialects.karmada import plan as bindings
@@ -39,16 +34,17 @@ from tests.builders import (
     taint,
     target,
 )
-from tests.core.test_law_rebalanced import (
-    ROOMY,
-    ask_by_hand,
-    finished,
-    hear,
-    prepared,
-    standing,
-)
+from tests.core.test_law_rebalanced import ROOMY, ask_by_hand, finished, hear, prepared, standing
 from tests.core.test_laws import LAW
-from tests.stories import BINDINGS, Story, applied
+from tests.dialects.kubefleet.fleet import GROUP as FLEET
+from tests.dialects.kubefleet.fleet import PLACEMENT, member, pick
+from tests.dialects.kubefleet.fleet import placement as fleet_placement
+from tests.dialects.kubefleet.test_decide import ALL_AT_ONCE, PREFER_NEW
+from tests.dialects.ocm.test_decide import HUB_OF_TWO as HUB
+from tests.dialects.ocm.test_decide import STEADY
+from tests.dialects.ocm.worlds import GROUP as OCM
+from tests.dialects.ocm.worlds import placement, score
+from tests.stories import BINDINGS, Story, applied, story
 from tests.strategies import SECONDS
 
 pytestmark = pytest.mark.cpu_seconds(60)  # many examples of whole passes
@@ -278,3 +274,112 @@ def test_this_law_can_be_broken() -> None:
         for answers in (heard, Answers()):
             with pytest.raises(AssertionError):
                 assert_in_force(decode_reference(WEB), told, answers, rebalancer("r"))
+
+
+HUBS = {"apiVersion": f"{OCM}/v1beta1", "kind": "Placement", "name": "p", "namespace": "ns1"}
+WEB_PLACEMENT = {"apiVersion": f"{FLEET}/v1beta1", "kind": PLACEMENT, "name": "web"}
+
+PLACEMENT_DEMANDS: tuple[Body, ...] = tuple(
+    demand
+    for name in ("r", "s", "t")
+    for demand in (
+        rebalancer(name, HUBS, WEB_PLACEMENT),
+        rebalancer(name, WEB_PLACEMENT, HUBS, limits=BATCH),
+        rebalancer(name, HUBS, ttl=0),
+        rebalancer(name, HUBS, WEB_PLACEMENT, schedule="* * * * *", limits=BATCH),
+        schedule_trigger(name, HUBS, WEB_PLACEMENT, autoCleanAfterMinutes=1),
+    )
+)
+PLACEMENT_ACTIONS: st.SearchStrategy[tuple[str, Any]] = st.one_of(
+    st.tuples(st.just("put"), st.sampled_from(PLACEMENT_DEMANDS)),
+    st.tuples(st.just("withdraw"), st.sampled_from(PLACEMENT_DEMANDS)),
+    st.tuples(
+        st.just("put"),
+        st.builds(score, st.sampled_from(("a", "b")), st.sampled_from((-50, 0, 50, 90))),
+    ),
+    st.tuples(
+        st.just("put"),
+        st.builds(
+            member, st.sampled_from(("a", "b")), labels=st.sampled_from(({}, {"new": "yes"}))
+        ),
+    ),
+)
+
+
+def both() -> Story:
+    """A placement of each of the two APIs, each of one cluster out of two."""
+    hub = placement(numberOfClusters=1, prioritizerPolicy=STEADY)
+    fleet = fleet_placement(pick(1, **PREFER_NEW), strategy=ALL_AT_ONCE)
+    return story(*HUB, hub, score("a", 10), score("b", 0), member("a"), member("b"), fleet).put(
+        deployment()
+    )
+
+
+def names_of(body: Body) -> frozenset[str]:
+    """The kinds that a manifest names."""
+    spec = cast(Mapping[str, Any], body["spec"])
+    listed = (*spec.get("workloads", ()), *spec.get("targetRefResource", ()))
+    return frozenset(one["kind"] for one in listed)
+
+
+def clusters_of(told: Story, reference: Reference) -> set[str]:
+    """Where a placement is."""
+    return {str(name) for name, _ in placed_on(told.world(), decided_on(reference))}
+
+
+def from_nothing(told: Story) -> Story:
+    """The same manifests, decided without any state."""
+    fresh = Story(files=dict(told.inputs), now=told.now)
+    fresh.run(0)
+    return fresh
+
+
+def run_placements(told: Story) -> int:
+    """Run a pass, and hold to the law what became successful in it; return how many did."""
+    before, inputs = told.world(), Story(files=dict(told.inputs))
+    outcome = reconcile(before, told.now)
+    told.files = applied(told.files, outcome)
+    wanted = {one.name: clusters_of(from_nothing(inputs), one) for one in REFERENCES}
+    count = 0
+    for key, body in standing(told.world(), outcome).items():
+        known = before.outputs.get(key)
+        done = {} if known is None else _successes(known.body, before.inputs[key].body)
+        for reference, run_of in _successes(body, before.inputs[key].body).items():
+            if done.get(reference) != run_of:
+                assert wanted[reference.name] == clusters_of(told, reference)
+                count += 1
+    return count
+
+
+REFERENCES = (decode_reference(HUBS), decode_reference(WEB_PLACEMENT))
+
+
+def _successes(record: Body, manifest: Body) -> dict[Reference, str]:
+    """The placements that are successful, each with its run."""
+    if manifest["kind"] == "WorkloadRebalancer":
+        return succeeded(record)
+    found = next(iter(succeeded(record).values()), None)
+    named = (one for one in REFERENCES if one.kind in names_of(manifest))
+    return {} if found is None else dict.fromkeys(named, found)
+
+
+@settings(LAW, max_examples=examples(60))
+@given(
+    st.lists(st.sampled_from(PLACEMENT_DEMANDS), min_size=1, max_size=3),
+    st.lists(st.tuples(st.lists(PLACEMENT_ACTIONS, max_size=4), SECONDS), min_size=2, max_size=5),
+)
+def test_whoever_is_successful_finds_the_choice_of_an_empty_repository(
+    first: list[Body], steps: list[tuple[list[tuple[str, Any]], int]]
+) -> None:
+    """In whatever order demands come, are edited, withdrawn and expire."""
+    told = both()
+    run_placements(told)
+    told.put(score("b", 50), member("b", labels={"new": "yes"}), *first)
+    for actions, seconds in ((), 0), *steps:
+        told.now += timedelta(seconds=1 + seconds)
+        for what, whom in actions:
+            if what == "put":
+                told.put(whom)
+            else:
+                told.files.pop(path_of(whom), None)
+        event(f"{run_placements(told)} became Successful")

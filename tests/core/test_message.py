@@ -1,16 +1,42 @@
-"""Commit messages: what they say, and what user text cannot do to them."""
+"""What commits of a pass say: messages, purposes, causes, and the record for the next pass."""
 
 import subprocess
 from dataclasses import replace
+from typing import cast
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from reconciler.core.changes import Change, DeleteFile, Outcome, WriteFile
-from reconciler.core.message import commit_message, plain
+from reconciler.core.message import (
+    CommitPurpose,
+    Purpose,
+    commit_message,
+    plain,
+    purposes_in,
+    with_purpose,
+)
+from reconciler.core.record import DUPLICATE, faults_body
+from reconciler.manifests.text.emitter import encode
+from reconciler.manifests.text.raw import MAX_BYTES
 from reconciler.model.decision import Cause, CauseKind, Decision, Placed
+from reconciler.model.fields import bodies
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.world import Fault
-from tests.builders import NOTHING, NOW
+from reconciler.shell.resources import load_schemas
+from tests.builders import (
+    DYNAMIC,
+    NOTHING,
+    NOW,
+    Body,
+    cluster,
+    cluster_status,
+    deployment,
+    policy,
+    taint,
+)
+from tests.stories import BINDINGS, Story, story
 
 WORLD = replace(NOTHING, revision="ab" * 20)
 KEY = ObjectKey("work.karmada.io", "ResourceBinding", "default", "web-deployment")
@@ -192,3 +218,142 @@ def test_a_long_message_is_cut() -> None:
 def test_plain_keeps_what_is_harmless() -> None:
     """Letters of any script stay."""
     assert "ünïcødé / ok: 1" == plain("ünïcødé / ok: 1")
+
+
+NAMES = st.text(min_size=1, max_size=20) | st.sampled_from(
+    ["main", "a b", "ä/\udcff", "\n\u2028%20"]
+)
+PURPOSES = st.builds(CommitPurpose, st.sampled_from(Purpose), NAMES, st.just("") | NAMES)
+HERE = CommitPurpose(Purpose.DECISIONS, "main", "teams/a")
+
+
+@given(PURPOSES)
+def test_what_is_written_is_read(purpose: CommitPurpose) -> None:
+    """Whatever names there are: one line, words without spaces, and the same value again."""
+    trailer = str(purpose)
+
+    assert [purpose] == purposes_in([("Reconciled-For", trailer)])
+    assert trailer.isascii()
+    assert trailer.isprintable()
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        pytest.param("", id="nothing"),
+        pytest.param("decisions", id="no branch"),
+        pytest.param("decisions  main", id="two spaces"),
+        pytest.param("decisions main a b", id="a word too many"),
+        pytest.param("decisions%20 main", id="a purpose that is none"),
+        pytest.param("everything main", id="a purpose that nobody knows"),
+        pytest.param("decisions m%61in", id="a letter that needs no escape"),
+        pytest.param("decisions ma in%2", id="half an escape"),
+        pytest.param("decisions mäin", id="a letter that needs one"),
+    ],
+)
+def test_what_is_not_written_so_is_not_read(value: str) -> None:
+    """A trailer has one spelling, or two readers could take it for two branches."""
+    assert [None] == purposes_in([("Reconciled-For", value)])
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        pytest.param("Import\n", "Import\n\n{}", id="a subject alone"),
+        pytest.param("Place web", "Place web\n\n{}", id="no line end"),
+        pytest.param("Reconciled-At: now\n", "Reconciled-At: now\n\n{}", id="a subject like one"),
+        pytest.param("a\n\n- b: c\n", "a\n\n- b: c\n\n{}", id="a body"),
+        pytest.param("a\n\nAt: now\n", "a\n\nAt: now\n{}", id="trailers"),
+    ],
+)
+def test_the_trailer_is_the_last_of_the_trailers(message: str, expected: str) -> None:
+    """They are one paragraph, which is not the subject."""
+    told = "Reconciled-For: decisions main teams/a\n"
+
+    assert expected.format(told) == with_purpose(message, HERE)
+
+
+MANY = 10_000
+
+
+def fault(number: int, rule: str = "schema") -> Fault:
+    """A fault with long sentences."""
+    path = f"policies/{number:05}.yaml"
+    said = "e" * 200
+    return Fault(path, 1, 1, "/spec", rule, message=said, expected=said)
+
+
+def test_many_faults_are_counted_instead_of_listed() -> None:
+    """The file stays below the limit of its reader, and is valid."""
+    body = faults_body(map(fault, range(MANY)), ())
+
+    listed = len(bodies(body, "faults"))
+    assert MANY - listed == body["omitted"]
+    assert 500 < listed
+    assert len(encode(body).encode()) < MAX_BYTES
+    assert () == tuple(load_schemas().judge(body).violations)
+
+
+def test_what_the_next_pass_needs_is_never_left_out() -> None:
+    """Which objects are written twice decides what stays in force."""
+    faults = [*map(fault, range(MANY)), fault(MANY, DUPLICATE)]
+
+    body = faults_body(faults, ())
+
+    assert DUPLICATE == bodies(body, "faults")[-1]["rule"]
+
+
+def test_a_few_faults_are_all_listed() -> None:
+    """And nothing says that there are more."""
+    assert "omitted" not in faults_body(map(fault, range(100)), ())
+
+
+ROOMY = cluster_status(pods=100)
+WEB = f"{BINDINGS}/default/web-deployment.yaml"
+
+
+def placed_on(*names: str, **more: Body) -> Story:
+    """Web, whose policy has it on these clusters out of three."""
+    told = story(*(cluster(name, status=ROOMY) for name in "abc"), deployment(replicas=2))
+    affinity = {"clusterAffinity": {"clusterNames": list(names)}}
+    told.put(policy(placement={**affinity, **more}))
+    told.run(0)
+    return told
+
+
+def moved_by_hand(told: Story, **clusters: int) -> Story:
+    """Let a person say where web is."""
+    body = told.binding()
+    listed = [{"name": name, "replicas": count} for name, count in clusters.items()]
+    told.files[WEB] = encode({**body, "spec": {**cast(Body, body["spec"]), "clusters": listed}})
+    return told
+
+
+def test_a_cluster_that_was_left_anyway_is_no_cause() -> None:
+    """The edit is taken back by the policy, whether the cluster is tainted or not."""
+    told = moved_by_hand(placed_on("c"), b=2, c=2)
+    [decision] = (
+        told.put(cluster("b", taints=[taint(effect="NoExecute")], status=ROOMY)).run(10).decisions
+    )
+
+    assert ({"c": 2}, "edited by hand") == (told.placed(), str(decision.cause))
+
+
+def test_an_edit_from_where_something_else_moves_on_is_named_beside_it() -> None:
+    """Without it the workload would have been elsewhere before."""
+    told = moved_by_hand(placed_on("a", "b", replicaScheduling=DYNAMIC), b=2)
+    [decision] = told.put(deployment(replicas=6)).run(10).decisions
+
+    assert "edited by hand, replicas changed" == str(decision.cause)
+
+
+def test_an_edit_of_another_object_is_not_named() -> None:
+    """Each binding tells of its own."""
+    told = placed_on("a", "b", replicaScheduling=DYNAMIC)
+    told.put(deployment("api", replicas=2)).run(5)
+    moved_by_hand(told, b=2)
+    causes = {
+        d.subject: str(d.cause) for d in told.put(deployment("api", replicas=6)).run(10).decisions
+    }
+
+    assert "replicas changed" == causes["default/api"]

@@ -19,8 +19,7 @@ from reconciler.shell.passes import branches
 from tests.crash.campaign import Campaign
 from tests.crash.git_stand_in import have_strace
 from tests.crash.scenarios import SCENARIOS
-from tests.crash.signal_campaign import SignalCampaign
-from tests.crash.signal_points import SignalPoint, sample
+from tests.crash.signal_campaign import SignalCampaign, SignalPoint, sample
 from tests.crash.verbs import VERBS, Verb
 
 

@@ -16,8 +16,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from reconciler.model.moments import format_moment
-from tests.crash.signal_campaign import CACHE, SignalCampaign
-from tests.crash.signal_points import SignalPoint
+from tests.crash.signal_campaign import CACHE, SignalCampaign, SignalPoint
 from tests.crash.verbs import MOMENT, VERBS, Verb
 from tests.shell.fleet import ROOT, process_environment
 

@@ -25,8 +25,8 @@ from tests.builders import (
     rebalancer,
     text,
 )
+from tests.shell.counted import leave_behind
 from tests.shell.fleet import Clock, new_passes, passes_of
-from tests.shell.left_behind import leave_behind
 from tests.shell.repositories import NOW, Checkout, git, new_checkout
 
 REBALANCER = "rebalancers/back.yaml"

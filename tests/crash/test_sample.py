@@ -10,8 +10,7 @@ import pytest
 
 from tests.crash.by_system_calls import CallCampaign, build_library
 from tests.crash.scenarios import SCENARIOS
-from tests.crash.signal_campaign import SignalCampaign
-from tests.crash.signal_points import SIGNALS, sample
+from tests.crash.signal_campaign import SIGNALS, SignalCampaign, sample
 from tests.crash.verbs import VERBS, Verb
 from tests.shell.fleet import ROOT, process_environment
 

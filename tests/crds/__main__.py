@@ -11,11 +11,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.crds.compare import Difference, differences, table_of, unexplained, unused
-from tests.crds.kinds_module import write_kinds
+from tests.crds.compare import Difference, differences, table_of, unexplained, unused, write_kinds
+from tests.crds.facts import our_schemas
 from tests.crds.reader import read_crds
-from tests.crds.reasons import Reason, read_reasons
-from tests.crds.schema_facts import our_schemas
+from tests.crds.rules import Reason, read_reasons
 from tests.crds.tables import read_by_hand, read_tables, write_tables
 from tests.shell.fleet import ROOT
 

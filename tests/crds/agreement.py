@@ -2,16 +2,35 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from reconciler.dialects.ocm.api.admission import refuse_replica_set, refuse_work
 from reconciler.model.body import Body
 from reconciler.model.fields import text
-from tests.crds.evaluate import holds
 from tests.crds.facts import KindVersion
-from tests.crds.judged_rules import JUDGED
-from tests.crds.kubefleet_rules import KUBEFLEET
-from tests.crds.ocm_rules import OCM
+from tests.crds.kubefleet_rules import JUDGED, KUBEFLEET
 from tests.crds.reader import Rule
-from tests.crds.rules import Answer
+from tests.crds.rules import Answer, finds, holds
 from tests.crds.tables import read_tables
+
+CONDITION = "self.type != 'CEL' || self.condition != \"\""
+RULE = "replica-set-condition"
+
+OCM: Sequence[Answer] = (
+    Answer(
+        "work.open-cluster-management.io/v1 ManifestWork",
+        "spec.manifestConfigs[].conditionRules[]",
+        (CONDITION,),
+        "ocm.api.admission.refuse_work",
+        finds(refuse_work, RULE),
+    ),
+    Answer(
+        "work.open-cluster-management.io/v1alpha1 ManifestWorkReplicaSet",
+        "spec.manifestWorkTemplate.manifestConfigs[].conditionRules[]",
+        (CONDITION,),
+        "ocm.api.admission.refuse_replica_set",
+        finds(refuse_replica_set, RULE),
+    ),
+)
+
 
 ANSWERS: Sequence[Answer] = (*KUBEFLEET, *JUDGED, *OCM)
 """All functions of ours that answer CEL rules."""

@@ -1,16 +1,18 @@
 """The differences between our schemas and what upstream's CRDs say."""
 
+import json
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from reconciler.core.dialects import KINDS
 from tests.crds.agreement import ANSWERS
-from tests.crds.facts import Fields, KindVersion, asked, line_of, shown
-from tests.crds.projects import PROJECTS
-from tests.crds.reader import Upstream
-from tests.crds.reasons import Reason
-from tests.crds.rules import UNANSWERED
-from tests.crds.schema_facts import our_schemas, schema_fields
+from tests.crds.facts import Fields, KindVersion, asked, line_of, our_schemas, schema_fields, shown
+from tests.crds.reader import PROJECTS, Upstream, project_of
+from tests.crds.rules import UNANSWERED, Reason
+from tests.crds.tables import read_commits, read_tables
+from tests.shell.fleet import ROOT
 
 DOMAINS = tuple(domain for project in PROJECTS.values() for domain in project.domains)
 HEAD = ("KIND", "VERSION", "FIELD", "OURS", "THEIRS")
@@ -147,3 +149,41 @@ def table_of(found: Iterable[Difference]) -> str:
 
 def _row(one: Difference) -> tuple[str, ...]:
     return (f"{one.kind.kind}.{one.kind.group}", one.kind.version, one.field or NONE, *one[2:])
+
+
+MODULE_HEAD = '''\
+"""The kinds of the CRDs of {title} {commit}; written by `make schemas`."""
+
+from collections.abc import Mapping
+
+CRD_KINDS: Mapping[str, tuple[str, ...]] = {{
+'''
+
+
+def write_kinds(root: Path = ROOT) -> None:
+    """Write the module of each project from the tables."""
+    for project in read_commits(root):
+        path = root / f"reconciler/dialects/{project}/crd_kinds.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(kinds_text(project, root), encoding="utf-8")
+
+
+def kinds_text(project: str, root: Path = ROOT) -> str:
+    """Return the module of a project, as its tables have it."""
+    kinds: dict[str, list[str]] = defaultdict(list)
+    for group, kind in sorted(read_tables(root).kinds):
+        if project_of(group) == project:
+            kinds[group].append(kind)
+    title = PROJECTS[project].title
+    return _rendered(kinds, MODULE_HEAD.format(title=title, commit=read_commits(root)[project]))
+
+
+def _rendered(kinds: Mapping[str, Sequence[str]], head: str) -> str:
+    """Return the module that holds the table, one kind a line."""
+    lines = [head]
+    for group, names in kinds.items():
+        listed = "".join(f"        {json.dumps(name)},\n" for name in names)
+        several = f"(\n{listed}    )" if len(names) > 1 else f"({json.dumps(names[0])},)"
+        lines.append(f"    {json.dumps(group)}: {several},\n")
+    lines.append('}\n"""Group to kinds."""\n')
+    return "".join(lines)

@@ -14,8 +14,7 @@ from typing import TypeVar
 
 from reconciler.model.kinds import Kind
 from tests.crds.facts import Fields, KindVersion, facts_in, line_of
-from tests.crds.projects import project_of
-from tests.crds.reader import NO_OPTIONS, Rule, Served, Upstream
+from tests.crds.reader import NO_OPTIONS, Rule, Served, Upstream, project_of
 from tests.shell.fleet import ROOT
 
 UNKNOWN = "unknown"

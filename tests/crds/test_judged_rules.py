@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from reconciler.model.body import Body
 from tests.crds.agreement import disagreements, unbroken
-from tests.crds.judged_kinds import judged, override_filled, run_filled
-from tests.crds.judged_rules import JUDGED
+from tests.crds.kubefleet_rules import JUDGED, judged, override_filled, run_filled
 
 NAMES = st.sampled_from(["a", "b"])
 VERSIONS = st.sampled_from(["v1alpha1", "v1beta1", "v1"])

@@ -17,13 +17,17 @@ from reconciler.model.fields import mapping, text
 from reconciler.model.identity import group_of
 from tests.conformance.run import read_cases
 from tests.crds.agreement import ANSWERS, RULES, asked_of, disagreements, rules_of, unbroken
-from tests.crds.evaluate import holds
-from tests.crds.judged_kinds import GROUP, override_filled, run_filled
-from tests.crds.kubefleet_rules import KUBEFLEET, OF_CLUSTER, POLICY_STAYS
+from tests.crds.facts import our_schemas
+from tests.crds.kubefleet_rules import (
+    GROUP,
+    KUBEFLEET,
+    OF_CLUSTER,
+    POLICY_STAYS,
+    override_filled,
+    run_filled,
+)
 from tests.crds.reader import Rule
-from tests.crds.reasons import fits
-from tests.crds.rules import UNANSWERED, Answer
-from tests.crds.schema_facts import our_schemas
+from tests.crds.rules import UNANSWERED, Answer, fits, holds
 from tests.manifests.shipped_schemas import schemas
 from tests.shell.fleet import ROOT
 

@@ -1,7 +1,7 @@
 """What is asked not to happen on clusters, told and applied by a tool that prunes as Flux does."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import cast
 
@@ -13,15 +13,103 @@ from reconciler.core.dialects import PLACED
 from reconciler.delivery.carriage import TABLE, Effect
 from reconciler.delivery.transports import TRANSPORTS
 from reconciler.dialects.renderer import Instruction
-from tests.builders import Body, cluster, configmap, configuration, deployment, metadata, policy
-from tests.delivery.flux import Flux, Name
-from tests.delivery.test_folders import CIPHER, SOPS
+from reconciler.manifests.text.reader import read
+from tests.builders import (
+    Body,
+    cluster,
+    configmap,
+    configuration,
+    deployment,
+    metadata,
+    policy,
+    text,
+)
+from tests.delivery.test_transports import CIPHER, SOPS
 from tests.dialects.kubefleet.fleet import member, placement
-from tests.dialects.ocm.sets import replica_set, settings_map
-from tests.dialects.ocm.worlds import binding, cluster_set
+from tests.dialects.ocm.worlds import binding, cluster_set, replica_set, settings_map
 from tests.dialects.ocm.worlds import cluster as managed
 from tests.dialects.ocm.worlds import placement as ocm_placement
 from tests.stories import Story, story
+
+PRUNE, APPLY = (f"kustomize.toolkit.fluxcd.io/{name}" for name in ("prune", "ssa"))
+Name = tuple[str, str, str]
+
+
+@dataclass
+class Member:
+    """One cluster: what is live, and what Flux applied last."""
+
+    live: dict[Name, Body] = field(default_factory=dict)
+    applied: dict[Name, Body] = field(default_factory=dict)
+
+
+@dataclass
+class Flux:
+    """All clusters, by name."""
+
+    members: dict[str, Member] = field(default_factory=dict)
+
+    def sync(self, told: Story) -> None:
+        """Bring what the folders hold to the clusters, and prune what they hold no more."""
+        for name in {path.split("/")[1] for path in told.files if path.startswith("delivery/")}:
+            member = self.members.setdefault(name, Member())
+            wanted = dict(_manifests(told, name))
+            for key, manifest in wanted.items():
+                _apply(member, key, manifest)
+            for key in member.applied.keys() - wanted.keys():
+                if annotations_of(member.live.get(key, {})).get(PRUNE) != "disabled":
+                    member.live.pop(key, None)
+                del member.applied[key]
+
+    def report(self, told: Story, cluster: str, key: Name) -> None:
+        """Let a cluster report an object with what keeps it there, as an import writes it."""
+        live = self.members[cluster].live[key]
+        metadata = {**cast(Body, live["metadata"])}
+        told.files[f"feedback/{cluster}/{key[2]}.yaml"] = text(
+            {
+                "apiVersion": live["apiVersion"],
+                "kind": live["kind"],
+                "metadata": {
+                    "name": metadata["name"],
+                    "namespace": metadata["namespace"],
+                    "annotations": {PRUNE: annotations_of(live).get(PRUNE, "enabled")},
+                },
+                "status": {},
+            }
+        )
+
+
+def annotations_of(body: Body) -> Mapping[str, str]:
+    """The annotations of an object."""
+    metadata = cast(Mapping[str, object], body.get("metadata", {}))
+    return cast(Mapping[str, str], metadata.get("annotations", {}))
+
+
+def _manifests(told: Story, cluster: str) -> Iterator[tuple[Name, Body]]:
+    """The objects that the kustomization of a cluster names."""
+    folder = f"delivery/{cluster}"
+    for path in sorted(told.files):
+        if path.startswith(f"{folder}/") and not path.endswith("kustomization.yaml"):
+            assert path.removeprefix(f"{folder}/") in told.files[f"{folder}/kustomization.yaml"]
+            (document,) = read(told.files[path].encode(), path).documents
+            metadata = cast(Mapping[str, str], document.body["metadata"])
+            kind = str(document.body["kind"])
+            yield (kind, metadata.get("namespace", ""), metadata["name"]), document.body
+
+
+def _apply(member: Member, key: Name, manifest: Body) -> None:
+    """Apply one object; its replicas default to one, as an API server has it."""
+    before = member.applied.get(key)
+    member.applied[key] = manifest
+    if key in member.live and annotations_of(manifest).get(APPLY) == "IfNotPresent":
+        return
+    own = dict(cast(Mapping[str, object], manifest.get("spec", {})))
+    if key[0] == "Deployment" and "replicas" not in own:
+        live = cast(Mapping[str, object], member.live.get(key, {}).get("spec", {}))
+        owned = before is not None and "replicas" in cast(Body, before["spec"])
+        own["replicas"] = 1 if owned else live.get("replicas", 1)
+    member.live[key] = {**manifest, "spec": own} if own else manifest
+
 
 FOLDERS: Body = {"folders": {}}
 CONTENT = "example.org/version"

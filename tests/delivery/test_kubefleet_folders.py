@@ -9,7 +9,7 @@ import pytest
 from reconciler.core.changes import Outcome
 from reconciler.delivery.memory import NOT_RENDERED
 from tests.builders import Body, configmap, configuration, deployment, metadata, text
-from tests.delivery.test_folders import FOLDERS, below
+from tests.delivery.test_transports import FOLDERS, below
 from tests.dialects.kubefleet.fleet import (
     EAST,
     GROUP,
@@ -17,10 +17,11 @@ from tests.dialects.kubefleet.fleet import (
     member,
     namespaced_placement,
     placement,
+    stage,
+    staged,
     states,
 )
-from tests.dialects.kubefleet.updaterun.staged import run as staged_run
-from tests.dialects.kubefleet.updaterun.staged import stage, staged
+from tests.dialects.kubefleet.fleet import run as staged_run
 from tests.stories import Story, story
 
 WEB = "default/deployments.apps/web.yaml"

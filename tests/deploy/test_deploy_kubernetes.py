@@ -1,9 +1,14 @@
-"""deploy/kubernetes and deploy/Dockerfile: kubectl builds the one, hadolint takes the other."""
+"""deploy/kubernetes, deploy/import and the Dockerfile: built, linted and pinned."""
 
+import json
 import re
 import shutil
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import click
@@ -11,12 +16,14 @@ import pytest
 from ruamel.yaml import YAML
 
 from reconciler.cli.settings import read_settings
+from reconciler.cli.verbs.begin import import_command
 from reconciler.cli.verbs.run import run_command
 from reconciler.model.body import Body
 from reconciler.model.fields import at, bodies, mapping
+from release.base_images import digest_at, pinned
 from tests.delivery.kubectl import kubectl
 from tests.shell.fleet import ROOT
-from tests.shell.listening import served
+from tests.shell.servers import served
 
 FOLDER = ROOT / "deploy/kubernetes"
 DOCKERFILE = (ROOT / "deploy/Dockerfile").read_text(encoding="utf-8")
@@ -151,3 +158,132 @@ def test_the_settings_of_the_image_are_settings_of_the_command() -> None:
     }
 
     assert set(re.findall(r"(RECONCILER_\w+)=", DOCKERFILE)) <= known | {"RECONCILER_CACHE_DIR"}
+
+
+IMPORT_FOLDER = ROOT / "deploy/import"
+
+
+def options_in(arguments: list[str]) -> dict[str, object]:
+    """Return how the verb understands its arguments."""
+    context = click.Context(import_command, obj=ROOT, resilient_parsing=True)
+    import_command.parse_args(context, list(arguments))
+    return context.params
+
+
+def cron_container() -> dict[str, object]:
+    """Return the container of the CronJob."""
+    job = YAML(typ="safe").load(IMPORT_FOLDER / "cronjob.yaml")
+    containers = at(job, "spec", "jobTemplate", "spec", "template", "spec")["containers"]
+    assert isinstance(containers, list)
+    return dict(containers[0])
+
+
+def test_the_cron_job_imports_and_pushes() -> None:
+    """Its arguments are options of the verb; the remote comes from a secret."""
+    container = cron_container()
+    arguments = container["args"]
+    assert isinstance(arguments, list)
+    parsed = options_in(arguments[2:])
+    environment = container["env"]
+    assert isinstance(environment, list)
+    (remote,) = [one for one in environment if one["name"] == "RECONCILER_IMPORT_REMOTE"]
+
+    assert ["reconciler", "import"] == arguments[:2]
+    assert ("hub", "main", Path("/kube/config")) == tuple(
+        parsed[name] for name in ("context", "branch", "kubeconfig")
+    )
+    assert {"name": "reconciler-remote", "key": "url"} == remote["valueFrom"]["secretKeyRef"]
+
+
+def test_the_service_imports_what_its_file_says() -> None:
+    """The example of arguments is one that the verb understands."""
+    text = (IMPORT_FOLDER / "reconciler-import.service").read_text(encoding="utf-8")
+    example = re.search(r"^# IMPORT_ARGUMENTS=(.*)$", text, re.MULTILINE)
+    assert example is not None
+    parsed = options_in(example[1].split())
+
+    assert "ExecStart=/usr/local/bin/reconciler import $IMPORT_ARGUMENTS\n" in text
+    assert ("member1", "member1") == (parsed["context"], parsed["cluster"])
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="this machine has no systemd")
+def test_systemd_takes_the_units(tmp_path: Path) -> None:
+    """But for the command, which is not installed here."""
+    for unit in IMPORT_FOLDER.glob("reconciler-import.*"):
+        text = unit.read_text(encoding="utf-8").replace("/usr/local/bin/reconciler", "/bin/true")
+        (tmp_path / unit.name).write_text(text, encoding="utf-8")
+    units = sorted(str(unit) for unit in tmp_path.iterdir())
+    finished = subprocess.run(
+        ["systemd-analyze", "verify", *units], capture_output=True, text=True, check=False
+    )
+
+    assert "reconciler-import" not in finished.stderr
+
+
+def test_kustomize_builds_the_cron_job() -> None:
+    """In its namespace, with a real kubectl."""
+    built = subprocess.run(
+        [kubectl(), "kustomize", IMPORT_FOLDER], check=True, capture_output=True, text=True
+    )
+    job = YAML(typ="safe").load(built.stdout)
+
+    assert ("CronJob", "reconciler") == (job["kind"], job["metadata"]["namespace"])
+
+
+DIGEST = "sha256:" + "a" * 64
+
+
+@contextmanager
+def registry(digest: str) -> Iterator[str]:
+    """Serve tokens and manifests as Docker's registry does; whoever has no token is refused."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            wanted = "scope=repository:library/python:pull" in self.path
+            self._answer(200 if wanted else 400, json.dumps({"token": "tok"}).encode())
+
+        def do_HEAD(self) -> None:
+            known = self.headers["Authorization"] == "Bearer tok"
+            found = self.path == "/v2/library/python/manifests/3.13"
+            self._answer(200 if known and found else 401, b"", digest)
+
+        def _answer(self, code: int, body: bytes, digest: str = "") -> None:
+            self.send_response(code)
+            self.send_header("Docker-Content-Digest", digest)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as http:
+        thread = threading.Thread(target=http.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{http.server_port}"
+        finally:
+            http.shutdown()
+            thread.join()
+
+
+def test_each_base_image_gets_its_digest() -> None:
+    """In the place of an older one; stages keep their names."""
+    before = f"FROM python:3.13@sha256:{'0' * 64} AS build\nRUN true\nFROM debian:13\n"
+    expected = f"FROM python:3.13@{DIGEST} AS build\nRUN true\nFROM debian:13@{DIGEST}\n"
+
+    assert expected == pinned(before, lambda _image, _tag: DIGEST)
+
+
+def test_the_registry_is_asked_with_a_token() -> None:
+    """For an image of the library."""
+    with registry(DIGEST) as url:
+        found = digest_at("python", "3.13", registry=url, tokens=f"{url}/token?service=x")
+
+    assert DIGEST == found
+
+
+def test_an_answer_without_a_digest_is_refused() -> None:
+    """Nothing else may stand in the file."""
+    with registry("latest") as url, pytest.raises(ValueError, match="without a digest"):
+        digest_at("python", "3.13", registry=url, tokens=f"{url}/token?service=x")

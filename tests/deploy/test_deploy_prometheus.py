@@ -13,7 +13,7 @@ from ruamel.yaml import YAML
 
 from reconciler.shell.reports.metrics import Metrics
 from tests.shell.fleet import ROOT
-from tests.shell.listening import MOMENT
+from tests.shell.servers import MOMENT
 
 RULES = ROOT / "deploy/prometheus/rules.yaml"
 DASHBOARD = ROOT / "deploy/grafana/reconciler.json"

@@ -9,8 +9,7 @@ from reconciler.core.changes import Outcome
 from reconciler.core.reconcile import Memo, reconcile
 from reconciler.dialects.reads import Question, ReadIndex, Reads
 from reconciler.model.world import World
-from tests.followed import linked
-from tests.stories import Story, applied
+from tests.stories import Story, applied, linked
 
 SETTLED = 4  # passes until nothing moves any more
 HOUR = timedelta(hours=1)

@@ -1,11 +1,12 @@
-"""Nothing is installed by its bare name, which on a registry may be somebody else's; how it is."""
+"""Installing and adopting as the documents say, with the commands that they show."""
 
 import os
 import re
 import shutil
 import subprocess
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 from importlib.metadata import distribution
 from pathlib import Path
 
@@ -13,8 +14,13 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from tests.cli.test_ci_templates import scripts
+from reconciler.model.body import Body
+from tests.cli.test_pipelines import scripts
+from tests.imports.hubs import karmada_hub, kubefleet_hub, live, ocm_hub
+from tests.imports.imported import deployment
+from tests.pages.run import new_reader
 from tests.shell.fleet import ROOT
+from tests.shell.kubectl_stand_in import stand_in
 
 SHOWN = ("README.md", "docs", "deploy", "example-repo", "reconciler", "Makefile", ".ci")
 INSTALLS = re.compile(r"(?:pip|pipx|uv tool|uv pip)\s+install\b(?P<what>[^`\n|;&]*)")
@@ -189,3 +195,28 @@ def test_make_installs_what_the_target_needs(
     assert expected == [line.split()[-1] for line in pip]
     assert [] == [line for line in pip if "--quiet" in line]
     assert bool(expected) == found[0].startswith("echo 'Installing into .venv")
+
+
+START = datetime(2026, 11, 22, 9, 0, tzinfo=UTC)
+NODE = live("v1", "Node", "n1", status={"allocatable": {"cpu": "16", "pods": "110"}})
+HUBS: Mapping[str, list[Body]] = {
+    "karmada-hub": karmada_hub(2),
+    "ocm-hub": ocm_hub(2),
+    "fleet-hub": kubefleet_hub(2),
+    "host": [
+        deployment("karmada-system/karmada-controller-manager", 2),
+        deployment("karmada-system/karmada-scheduler", 2),
+    ],
+    "member1": [NODE],
+}
+
+
+@pytest.mark.cpu_seconds(120)
+def test_the_page_shows_what_commands_print(tmp_path: Path) -> None:
+    """From its first line to its last."""
+    reader = new_reader(tmp_path, START)
+    for context, bodies in HUBS.items():
+        stand_in(reader.tools, bodies, context=context)
+    page = (ROOT / "docs/adopt.md").read_text(encoding="utf-8")
+
+    assert "" == "\n".join(reader.follow(page))

@@ -12,8 +12,7 @@ from pathlib import Path
 from tests import strict
 from tests.fuzz.corpus import repositories
 from tests.fuzz.mutations import ordered
-from tests.fuzz.run import Tally, run_share
-from tests.fuzz.verbs import broken_by_daemon, broken_by_verbs
+from tests.fuzz.run import Tally, broken_by_daemon, broken_by_verbs, run_share
 
 THROUGH_THE_COMMAND = 0.15  # of the time
 DAEMON_STEPS = 100

@@ -6,8 +6,7 @@ import pytest
 
 from tests.fuzz.corpus import repositories
 from tests.fuzz.mutations import Spot, ordered, spots
-from tests.fuzz.run import laws_broken_by, sample, try_all
-from tests.fuzz.verbs import broken_by_daemon, broken_by_verbs
+from tests.fuzz.run import broken_by_daemon, broken_by_verbs, laws_broken_by, sample, try_all
 
 PIECES, OF_A_PIECE = 8, 50  # 400 of 35,000 shapes, about 20 s of one processor
 THROUGH_VERBS = 4
@@ -16,7 +15,7 @@ BEFORE_THE_DAEMON = 20
 
 @pytest.mark.parametrize("piece", range(PIECES))
 def test_a_share_of_all_mutations_breaks_no_law(piece: int) -> None:
-    """Nothing raises, bystanders are undisturbed, and so on: see `laws.py`."""
+    """Nothing raises, bystanders are undisturbed, and so on: see `run.py`."""
     tally = try_all(sample()[piece * OF_A_PIECE : (piece + 1) * OF_A_PIECE])
 
     assert [] == tally.broken

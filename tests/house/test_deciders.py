@@ -6,8 +6,9 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
+from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -21,8 +22,33 @@ from reconciler.dialects.ocm.scheduler.plugins import Tolerance
 from reconciler.schedule.framework import positions_of
 from reconciler.shell.git.signing import Signature
 from tests.builders import policy
-from tests.dialects.kubefleet.test_evictions import COUNTS
-from tests.house.deciders import RULES, Rule
+from tests.dialects.kubefleet.test_eviction import COUNTS
+from tests.shell.fleet import ROOT
+
+ROW = re.compile(r"^\| (.+\?) \| `([a-z_.]+):([A-Za-z_.]+)` \|(?: `([^`]+)`)? \|$", re.MULTILINE)
+
+
+class Rule(NamedTuple):
+    """A question, the module and the name of who decides it, and the test that would fail."""
+
+    question: str
+    module: str
+    name: str
+    test: str
+
+    @property
+    def symbol(self) -> str:
+        """Both as they stand in the table."""
+        return f"{self.module}:{self.name}"
+
+    def find(self) -> Any:
+        """Return who decides."""
+        return attrgetter(self.name)(import_module(f"reconciler.{self.module}"))
+
+
+RULES = [
+    Rule(*row) for row in ROW.findall((ROOT / "docs/architecture.md").read_text(encoding="utf-8"))
+]
 
 
 @dataclass(frozen=True)

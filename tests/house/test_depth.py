@@ -17,12 +17,13 @@ from reconciler.model.world import World
 from tests import builders, stories
 from tests.dialects.kubefleet import fleet
 from tests.dialects.ocm import worlds
-from tests.house.sources import PACKAGE, SOURCES, text_of, trees_with
+from tests.house.sources import PACKAGE, ROOT, SOURCES, text_of, trees_with
 
 NOW = datetime(2026, 11, 26, 12, tzinfo=UTC)
 DEEP = 150  # lines of code from which on a file may have a single user in its room
 MOST_IMPORTS_PERCENT = 16
 MOST_FILES = 480
+MOST_TEST_FILES = 350  # those of tests/, what supports them included
 
 SINGLE_USERS = frozenset(
     (
@@ -167,6 +168,11 @@ def room_of(source: str) -> str:
 def test_there_are_few_files() -> None:
     """A reader keeps the map in mind."""
     assert len(SOURCES) <= MOST_FILES
+
+
+def test_there_are_few_files_of_tests() -> None:
+    """The tests of one subject stand in one file, where the subject stands in the package."""
+    assert len(list((ROOT / "tests").rglob("*.py"))) <= MOST_TEST_FILES
 
 
 def test_a_part_of_one_file_stands_in_it() -> None:

@@ -19,11 +19,8 @@ from reconciler.model.fields import mapping, text
 from reconciler.model.moments import format_moment
 from reconciler.model.world import World
 from tests.builders import NOW
-from tests.imports.hubs import THEN, live, objects
+from tests.imports.hubs import THEN, karmada_hub, kubefleet_hub, live, objects, ocm_hub
 from tests.imports.imported import ABSENCE, OUTPUT_RULES, import_into, texts
-from tests.imports.karmada_hub import karmada_hub
-from tests.imports.kubefleet_hub import kubefleet_hub
-from tests.imports.ocm_hub import ocm_hub
 
 Hub = Callable[[int], list[Body]]
 WANTED = Wanted(workloads=frozenset({"deployments"}), adopt=True)

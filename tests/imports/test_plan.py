@@ -1,14 +1,15 @@
-"""From live objects to files: what counts, where it goes, and what is left alone."""
+"""From live objects to files: what counts, where it goes, what is left alone or behind, and why."""
+
+from collections.abc import Sequence
 
 import pytest
 
 from reconciler.imports.importers import Wanted
 from reconciler.model.body import Body
+from reconciler.model.fields import mapping
 from tests.builders import configmap
-from tests.imports.hubs import THEN, condition, live, workload
-from tests.imports.imported import DEPLOYMENTS, fates, import_into, texts
-from tests.imports.karmada_hub import karmada_hub
-from tests.imports.kubefleet_hub import kubefleet_hub
+from tests.imports.hubs import THEN, condition, karmada_hub, kubefleet_hub, live, ocm_hub, workload
+from tests.imports.imported import DEPLOYMENTS, adopt_into, fates, import_into, propagated, texts
 
 CLUSTER = karmada_hub(0)[0]
 POLICY = karmada_hub(0)[-1]
@@ -373,3 +374,365 @@ def test_a_report_on_what_a_member_no_longer_has_is_told() -> None:
     plan = import_into(reported, [], wanted)
 
     assert [("web", "gone")] == fates(plan)
+
+
+RBAC = "rbac.authorization.k8s.io/v1"
+FLEET = "kubernetes-fleet.io"
+SECRET = live("v1", "Secret", "token", namespace="default", data={"a": "YQ=="})
+PLAIN = "its Secret is not in the repository: a Secret in plain must not come into Git; encrypt it "
+OWNED = {"ownerReferences": [{"kind": "Shop", "name": "web", "uid": "1", "controller": True}]}
+
+
+def named(body: Body, **metadata: object) -> Body:
+    """Return an object with something else in its metadata; `None` takes it out."""
+    kept = {**mapping(body, "metadata"), **metadata}
+    return {**body, "metadata": {name: one for name, one in kept.items() if one is not None}}
+
+
+def binding_of(body: Body, **metadata: object) -> list[Body]:
+    """Return a hub of Karmada whose one binding is of a workload that is not in the export."""
+    *clusters, _, binding = karmada_hub(1)
+    own = mapping(body, "metadata")
+    reference = {"apiVersion": body["apiVersion"], "kind": body["kind"], "name": own["name"]}
+    if "namespace" in own:
+        reference["namespace"] = own["namespace"]
+    spec = {**mapping(binding, "spec"), "resource": reference}
+    return [*clusters, named({**binding, "spec": spec}, **metadata)]
+
+
+def left(files: dict[str, str], export: Sequence[Body], wanted: Wanted | None = None) -> set[str]:
+    """Return why anything of an export is left."""
+    return set(adopt_into(files, export, wanted or propagated(export)).left.values())
+
+
+@pytest.mark.parametrize(
+    ("export", "expected"),
+    [
+        pytest.param(
+            binding_of(workload("web", 4)),
+            "its Deployment is not in the repository: the export has none of that name",
+            id="gone-from-the-hub",
+        ),
+        pytest.param(
+            binding_of(live(RBAC, "ClusterRole", "system:node"), namespace=None),
+            "its ClusterRole is not in the repository: every API server has it by itself",
+            id="built-in",
+        ),
+        pytest.param(
+            [
+                *binding_of(live(RBAC, "ClusterRole", "view"), namespace=None),
+                live(RBAC, "ClusterRole", "view"),
+            ],
+            "its ClusterRole is not in the repository: every API server has it by itself",
+            id="built-in-that-is-there",
+        ),
+        pytest.param(binding_of(SECRET), f"{PLAIN}first", id="secret-that-was-not-asked-for"),
+        pytest.param([*binding_of(SECRET), SECRET], f"{PLAIN}first", id="secret"),
+        pytest.param(
+            [
+                *binding_of(named(workload("web", 4), namespace="kube-system")),
+                named(workload("web", 4), namespace="kube-system"),
+            ],
+            "its Deployment is not in the repository: its namespace is the control plane's own",
+            id="reserved",
+        ),
+        pytest.param(
+            [*binding_of(workload("web", 4)), named(workload("web", 4), **OWNED)],
+            "its Deployment is not in the repository: another object made it",
+            id="owned",
+        ),
+        pytest.param(
+            [
+                *karmada_hub(1)[:-1],
+                named(karmada_hub(1)[-1], deletionTimestamp=THEN),
+            ],
+            "it is being deleted",
+            id="binding-that-is-deleted",
+        ),
+        pytest.param(
+            [one for one in ocm_hub(1) if one["kind"] != "Placement"],
+            "its Placement is not in the repository: the export has none of that name",
+            id="decision-without-placement",
+        ),
+        pytest.param(
+            [*ocm_hub(1)[:-1], named(ocm_hub(1)[-1], labels={})],
+            "it has no label cluster.open-cluster-management.io/placement, which says whose it is",
+            id="decision-of-nobody",
+        ),
+        pytest.param(
+            [one for one in kubefleet_hub(1) if one["kind"] != "ClusterResourcePlacement"],
+            "its ClusterResourcePlacement is not in the repository: "
+            "the export has none of that name",
+            id="fleet-without-placement",
+        ),
+        pytest.param(
+            [*kubefleet_hub(1)[:-1], named(kubefleet_hub(1)[-1], labels={})],
+            f"it has no label {FLEET}/parent-CRP, which says whose it is",
+            id="fleet-binding-of-nobody",
+        ),
+        pytest.param(
+            [*kubefleet_hub(1)[:-1], named(kubefleet_hub(1)[-1], deletionTimestamp=THEN)],
+            "it is being deleted",
+            id="fleet-binding-that-is-deleted",
+        ),
+    ],
+)
+def test_a_decision_is_left_for_the_reason_that_is_so(export: list[Body], expected: str) -> None:
+    """And for no other."""
+    assert {expected} == left({}, export)
+
+
+def snapshot(**labels: str) -> Body:
+    """Return another snapshot of the resources of the placement of a hub."""
+    return live(
+        "placement.kubernetes-fleet.io/v1beta1",
+        "ClusterResourceSnapshot",
+        "apps-0000-other",
+        metadata={
+            "labels": {
+                f"{FLEET}/parent-CRP": "apps-0000",
+                **{f"{FLEET}/{name.replace('_', '-')}": value for name, value in labels.items()},
+            }
+        },
+        spec={"selectedResources": []},
+    )
+
+
+@pytest.mark.parametrize(
+    ("export", "expected"),
+    [
+        pytest.param(
+            [*kubefleet_hub(1), snapshot(resource_index="4")], "it is not the latest", id="earlier"
+        ),
+        pytest.param(
+            [*kubefleet_hub(1), snapshot(resource_index="5")],
+            "what the repository has for its placement takes fewer snapshots",
+            id="one-part-more",
+        ),
+        pytest.param(
+            [
+                *(one for one in kubefleet_hub(1) if one["kind"] != "ClusterResourceSnapshot"),
+                snapshot(resource_index="5"),
+            ],
+            "none of the snapshots of its placement is labelled as the latest",
+            id="none-is-the-latest",
+        ),
+    ],
+)
+def test_a_snapshot_is_left_for_the_reason_that_is_so(export: list[Body], expected: str) -> None:
+    """What is in force has another name."""
+    assert {expected} == left({}, export)
+
+
+def test_a_workload_that_nobody_asked_for_is_named_as_such() -> None:
+    """The reason says what takes it."""
+    why = "its Deployment is not in the repository: a workload; --workloads takes it"
+
+    assert {why} == left({}, karmada_hub(2), Wanted(adopt=True))
+
+
+def test_a_workload_that_could_not_be_written_is_named_as_such() -> None:
+    """Here something else stands where its file would go."""
+    path = "workloads/default/web-0000-deployment.yaml"
+    other = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: other}\n"
+    why = f"{path} is there, and holds something else; mend or move it first"
+
+    assert {f"its Deployment is not in the repository: {why}"} == left(
+        {path: other}, karmada_hub(1)
+    )
+
+
+def test_a_decision_that_no_pass_could_read_is_left_with_all_of_its_placement() -> None:
+    """The sentence names the field."""
+    *rest, placement, decision = ocm_hub(1)
+    status = {**mapping(placement, "status"), "conditions": [condition("Told", status="Perhaps")]}
+    (why,) = left({}, [*rest, {**placement, "status": status}, decision])
+
+    assert why.startswith("no pass could read Placement apps-0000: /status/conditions/0/status: ")
+
+
+def test_what_clusters_would_lose_is_told() -> None:
+    """What a placement has on its clusters goes with the first delivery, if nobody imports it."""
+    hub = kubefleet_hub(1)
+    nothing, everything = Wanted(adopt=True), Wanted(workloads=frozenset({"deployments"}))
+    taken = "clusterresourceplacement/apps-0000 has it on its clusters, where delivery would take"
+
+    told = adopt_into({}, hub, nothing).left
+    (why,) = (why for key, why in told.items() if key.kind == "Deployment")
+
+    assert why.startswith(f"{taken} it away: it is not in the repository: ")
+    assert [] == [key for key in adopt_into({}, hub, everything).left if key.kind == "Deployment"]
+
+
+NOT_NAMED = "no policy, placement or decision names its kind; --workloads takes it"
+BUILT_IN = "every API server has it by itself"
+RESERVED = "its namespace is the control plane's own"
+
+
+def config_map(name: str, namespace: str = "default") -> Body:
+    """Return a ConfigMap."""
+    return live("v1", "ConfigMap", name, namespace=namespace, data={"a": "1"})
+
+
+def namespace(name: str) -> Body:
+    """Return a Namespace."""
+    return live("v1", "Namespace", name, spec={"finalizers": ["kubernetes"]})
+
+
+def with_policy(spec: Body) -> list[Body]:
+    """Return a hub of Karmada whose policy says something else, too."""
+    return [
+        {**one, "spec": {**mapping(one, "spec"), **spec}}
+        if one["kind"] == "PropagationPolicy"
+        else one
+        for one in karmada_hub(1)
+    ]
+
+
+def became(hub: list[Body], *others: Body) -> dict[str, str]:
+    """Return what becomes of objects beside those of a hub: its file, or why it has none."""
+    keys = {(one["kind"], mapping(one, "metadata")["name"]) for one in others}
+    plan = import_into({}, [*hub, *others], propagated([*hub, *others]))
+    return {
+        one.key.name: one.path or one.why
+        for one in plan.objects
+        if (one.key.kind, one.key.name) in keys
+    }
+
+
+SELECTS_ROLES = with_policy({"resourceSelectors": [{"apiVersion": RBAC, "kind": "ClusterRole"}]})
+
+
+@pytest.mark.parametrize(
+    ("hub", "other", "expected"),
+    [
+        pytest.param(
+            karmada_hub(1),
+            workload("other", 1),
+            "workloads/default/other-deployment.yaml",
+            id="of-the-kind-of-a-policy",
+        ),
+        pytest.param(
+            SELECTS_ROLES,
+            live(RBAC, "ClusterRole", "reader"),
+            "workloads/reader-clusterrole.yaml",
+            id="cluster-scoped",
+        ),
+        pytest.param(
+            SELECTS_ROLES,
+            workload("other", 1),
+            "workloads/default/other-deployment.yaml",
+            id="of-the-kind-of-a-binding",
+        ),
+        pytest.param(SELECTS_ROLES, live(RBAC, "ClusterRole", "system:node"), BUILT_IN, id="role"),
+        pytest.param(karmada_hub(1), config_map("settings"), NOT_NAMED, id="of-no-named-kind"),
+        pytest.param(karmada_hub(1), namespace("shop"), NOT_NAMED, id="namespace-of-nothing"),
+        pytest.param(karmada_hub(1), namespace("karmada-es-member1"), RESERVED, id="execution"),
+        pytest.param(karmada_hub(1), namespace("kube-system"), BUILT_IN, id="kube-system"),
+        pytest.param(
+            kubefleet_hub(1),
+            namespace("shop"),
+            "workloads/shop-namespace.yaml",
+            id="of-the-kind-of-a-placement",
+        ),
+        pytest.param(kubefleet_hub(1), namespace("fleet-member-member1"), RESERVED, id="member"),
+        pytest.param(
+            kubefleet_hub(1),
+            workload("other", 1),
+            "workloads/default/other-deployment.yaml",
+            id="of-a-kind-in-a-snapshot",
+        ),
+        pytest.param(
+            karmada_hub(1),
+            {**workload("other", 1), "metadata": {"name": "other", "namespace": "fleet-shop"}},
+            "workloads/fleet-shop/other-deployment.yaml",
+            id="reserved-by-another-api",
+        ),
+        pytest.param(ocm_hub(1), workload("other", 1), NOT_NAMED, id="beside-placements-of-ocm"),
+    ],
+)
+def test_what_becomes_of_an_object_beside_a_hub(
+    hub: list[Body], other: Body, expected: str
+) -> None:
+    """Its file, or why it has none."""
+    assert [expected] == list(became(hub, other).values())
+
+
+def test_what_every_server_has_is_left_out_of_the_kinds_that_are_taken() -> None:
+    """Each namespace has its own of these."""
+    hub = with_policy({"resourceSelectors": [{"apiVersion": "v1", "kind": "ConfigMap"}]})
+    found = became(hub, config_map("kube-root-ca.crt"), config_map("settings"))
+
+    assert {
+        "kube-root-ca.crt": BUILT_IN,
+        "settings": "workloads/default/settings-configmap.yaml",
+    } == found
+
+
+def test_what_is_taken_brings_its_namespace() -> None:
+    """Others stay on the hub."""
+    shop = {**workload("other", 1), "metadata": {"name": "other", "namespace": "shop"}}
+    found = became(karmada_hub(1), shop, namespace("shop"), namespace("pay"))
+
+    assert ("workloads/shop-namespace.yaml", NOT_NAMED) == (found["shop"], found["pay"])
+
+
+def test_a_policy_brings_its_priority_class() -> None:
+    """Without it the policy could not be applied."""
+    named = {"priorityClassSource": "KubePriorityClass", "priorityClassName": "urgent"}
+    classes = (
+        live("scheduling.k8s.io/v1", "PriorityClass", name, value=7) for name in ("urgent", "slow")
+    )
+    found = became(with_policy({"schedulePriority": named}), *classes)
+
+    assert {"urgent": "workloads/urgent-priorityclass.yaml", "slow": NOT_NAMED} == found
+
+
+def test_what_a_placement_selected_is_taken_though_no_snapshot_holds_it() -> None:
+    """Its status lists that."""
+    *clusters, _ = kubefleet_hub(0)
+    placement = live(
+        "placement.kubernetes-fleet.io/v1beta1",
+        "ClusterResourcePlacement",
+        "roles",
+        spec={"resourceSelectors": [{"group": "", "kind": "Namespace", "version": "v1"}]},
+        status={"selectedResources": [{"group": "batch", "version": "v1", "kind": "CronJob"}]},
+    )
+    job = live("batch/v1", "CronJob", "nightly", namespace="default", spec={})
+
+    assert ["workloads/default/nightly-cronjob.yaml"] == list(
+        became([*clusters, placement], job).values()
+    )
+
+
+def test_a_placement_brings_its_envelopes() -> None:
+    """They are content, though of an API that is read here."""
+    envelope = live(
+        "placement.kubernetes-fleet.io/v1beta1",
+        "ResourceEnvelope",
+        "settings",
+        namespace="default",
+        data={"a.yaml": config_map("settings")},
+    )
+
+    assert {"settings": "workloads/default/settings.yaml"} == became(kubefleet_hub(1), envelope)
+
+
+def test_a_secret_in_plain_is_refused_wherever_it_stands() -> None:
+    """Here in a set of ManifestWorks, which becomes a file otherwise."""
+    named = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}}
+    secret = {**named, "data": {"a": "YQ=="}}
+    carrier = live(
+        "work.open-cluster-management.io/v1alpha1",
+        "ManifestWorkReplicaSet",
+        "shop",
+        namespace="default",
+        spec={
+            "placementRefs": [{"name": "apps-0000"}],
+            "manifestWorkTemplate": {"workload": {"manifests": [secret]}},
+        },
+    )
+
+    assert {"shop": "a Secret in plain must not come into Git; encrypt it first"} == became(
+        ocm_hub(1), carrier
+    )

@@ -2,13 +2,122 @@
 
 import copy
 import itertools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from threading import RLock
+from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
 from reconciler.model.body import Body
-from tests.kube.ownership import Manager, Owners, applied, conflicts, owned_fields, updated
+
+Path = tuple[str, ...]
+IDENTITY = {
+    ("apiVersion",),
+    ("kind",),
+    *(("metadata", name) for name in ("name", "namespace", "uid", "managedFields")),
+    *(("metadata", name) for name in ("resourceVersion", "generation", "creationTimestamp")),
+}
+"""What nobody owns."""
+
+
+@dataclass(frozen=True, order=True)
+class Manager:
+    """Who writes, and whether by server-side apply: the same name is two managers then."""
+
+    name: str
+    applies: bool = False
+
+
+Owners = MutableMapping[Path, set[Manager]]
+
+
+def fields(body: Body, above: Path = ()) -> Iterator[tuple[Path, object]]:
+    """Yield the fields of an object that can be owned, with their values."""
+    for name, value in body.items():
+        path = (*above, name)
+        if path in IDENTITY or path == ("status",):
+            continue
+        if isinstance(value, Mapping) and value:
+            yield from fields(value, path)
+        else:
+            yield path, value
+
+
+def conflicts(live: Body, wanted: Body, owners: Owners, manager: Manager) -> list[str]:
+    """Return the fields that somebody else has set to another value, with who it was."""
+    present = dict(fields(live))
+    return [
+        f"{'.'.join(path)} of {other.name}"
+        for path, value in fields(wanted)
+        for other in sorted(owners.get(path, set()) - {manager})
+        if path in present and present[path] != value
+    ]
+
+
+def applied(live: Body, wanted: Body, owners: Owners, manager: Manager) -> dict[str, object]:
+    """Return an object after a server-side apply that takes over what others have set otherwise.
+
+    What the manager applied before and does not any more goes, unless somebody else has it, too.
+    """
+    present, asked = dict(fields(live)), dict(fields(wanted))
+    body = _copied(live)
+    for path, value in asked.items():
+        others = owners.setdefault(path, set())
+        if present.get(path) != value:
+            others.clear()
+        others.add(manager)
+        _put(body, path, value)
+    for path in [path for path, named in owners.items() if manager in named and path not in asked]:
+        owners[path].discard(manager)
+        if not owners[path]:
+            del owners[path]
+            _take(body, path)
+    return body
+
+
+def updated(live: Body, body: Body, owners: Owners, manager: Manager) -> None:
+    """Note who has what after a whole object was written: what changed is the writer's alone."""
+    before, after = dict(fields(live)), dict(fields(body))
+    for path, value in after.items():
+        if before.get(path) != value:
+            owners[path] = {manager}
+    for path in before.keys() - after.keys():
+        owners.pop(path, None)
+
+
+def owned_fields(owners: Owners, manager: Manager) -> Body:
+    """Return what a manager has set, as Kubernetes writes it."""
+    found: dict[str, object] = {}
+    for path in sorted(path for path, named in owners.items() if manager in named):
+        _put(found, tuple(f"f:{name}" for name in path), {})
+    return found
+
+
+def _copied(value: Body) -> dict[str, object]:
+    return {k: _copied(v) if isinstance(v, Mapping) else v for k, v in value.items()}
+
+
+def _put(body: dict[str, object], path: Path, value: object) -> None:
+    *above, last = path
+    for name in above:
+        below = body.get(name)
+        if not isinstance(below, dict):
+            below = body[name] = {}
+        body = below
+    if value == {} and isinstance(body.get(last), dict):
+        return  # an empty mapping takes nothing away
+    body[last] = value
+
+
+def _take(body: dict[str, object], path: Path) -> None:
+    *above, last = path
+    for name in above:
+        below = body.get(name)
+        if not isinstance(below, dict):
+            return
+        body = below
+    body.pop(last, None)
+
 
 Stored = dict[str, object]
 NOW = "2026-11-22T09:00:00Z"
@@ -249,3 +358,89 @@ def _merged(live: Mapping[str, object], patch: Mapping[str, object]) -> Stored:
         else:
             body[name] = value
     return body
+
+
+DEPLOYMENT = Resource("apps", "v1", "Deployment", "deployments")
+KARMADA = (
+    DEPLOYMENT,
+    Resource("cluster.karmada.io", "v1alpha1", "Cluster", "clusters", namespaced=False),
+    Resource("policy.karmada.io", "v1alpha1", "PropagationPolicy", "propagationpolicies"),
+    Resource("work.karmada.io", "v1alpha2", "ResourceBinding", "resourcebindings"),
+    Resource("work.karmada.io", "v1alpha1", "Work", "works"),
+)
+OCM_GROUP = "cluster.open-cluster-management.io"
+OCM_WORK = "work.open-cluster-management.io"
+OCM = (
+    DEPLOYMENT,
+    Resource(OCM_GROUP, "v1", "ManagedCluster", "managedclusters", namespaced=False),
+    Resource(OCM_GROUP, "v1beta2", "ManagedClusterSet", "managedclustersets", namespaced=False),
+    Resource(OCM_GROUP, "v1beta2", "ManagedClusterSetBinding", "managedclustersetbindings"),
+    Resource(OCM_GROUP, "v1beta1", "Placement", "placements"),
+    Resource(OCM_GROUP, "v1beta1", "PlacementDecision", "placementdecisions"),
+    Resource(OCM_WORK, "v1", "ManifestWork", "manifestworks"),
+    Resource(OCM_WORK, "v1alpha1", "ManifestWorkReplicaSet", "manifestworkreplicasets"),
+)
+OCM_MEMBER = (
+    DEPLOYMENT,
+    Resource(OCM_WORK, "v1", "AppliedManifestWork", "appliedmanifestworks", namespaced=False),
+)
+FLEET = "placement.kubernetes-fleet.io"
+WHOLE = (
+    "ClusterResourceBinding",
+    "ClusterResourcePlacement",
+    "ClusterResourceSnapshot",
+    "ClusterSchedulingPolicySnapshot",
+)
+CLUSTERS = "cluster.kubernetes-fleet.io"
+KUBEFLEET = (
+    DEPLOYMENT,
+    Resource(CLUSTERS, "v1beta1", "MemberCluster", "memberclusters", namespaced=False),
+    Resource(FLEET, "v1beta1", "Work", "works"),
+    *(Resource(FLEET, "v1beta1", kind, f"{kind.lower()}s", namespaced=False) for kind in WHOLE),
+)
+KUBEFLEET_MEMBER = (
+    DEPLOYMENT,
+    Resource(FLEET, "v1beta1", "AppliedWork", "appliedworks", namespaced=False),
+)
+
+
+def filled(name: str, resources: tuple[Resource, ...], bodies: Iterable[Body]) -> Store:
+    """Return an API server that has some objects, with the uids that they have."""
+    store = Store(name, resources)
+    for body in bodies:
+        store.write(body, "kubectl")
+    return store
+
+
+def wants_replicas(store: Store, namespace: str, name: str) -> bool:
+    """Return whether a Deployment is to run."""
+    for one in store.all("Deployment"):
+        metadata, spec = one["metadata"], one["spec"]
+        assert isinstance(metadata, dict)
+        assert isinstance(spec, dict)
+        if (metadata["namespace"], metadata["name"]) == (namespace, name):
+            return bool(spec.get("replicas", 1))
+    return False
+
+
+def bring(member: Store, manifest: Any, owner: Body, *, owns: bool, manager: str) -> None:
+    """Create or update an object, and own it or take the owner off it."""
+    place = member.place_of(manifest)
+    live: Any = member.get(place) if is_there(member, place) else None
+    named = [] if live is None else live["metadata"].get("ownerReferences", [])
+    owners = [one for one in named if one["uid"] != owner["uid"]] + ([owner] if owns else [])
+    if live is None:
+        metadata = {**manifest["metadata"], "ownerReferences": owners}
+        member.write({**manifest, "metadata": metadata}, manager)
+    elif live["spec"] != manifest["spec"] or named != owners:
+        metadata = {**live["metadata"], "ownerReferences": owners}
+        member.write({**live, "metadata": metadata, "spec": manifest["spec"]}, manager)
+
+
+def is_there(store: Store, place: Place) -> bool:
+    """Return whether a server has an object."""
+    try:
+        store.get(place)
+    except Refused:
+        return False
+    return True

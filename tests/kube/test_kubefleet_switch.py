@@ -1,19 +1,105 @@
-"""From a KubeFleet hub to us and back, as docs/adopt.md says: nothing is deleted or recreated.
+"""From a KubeFleet hub to us and back, as docs/adopt.md says: nothing is deleted or recreated."""
 
-What the agents answer is invented; see `tests/kube/kubefleet_agents.py`.
-"""
-
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.imports.kubefleet_hub import kubefleet_hub
-from tests.imports.switches import deployment
+from reconciler.model.body import Body
+from tests.imports.hubs import kubefleet_hub
+from tests.imports.imported import deployment
 from tests.kube.journey import Journey, journey
-from tests.kube.kubefleet_agents import HOME, HUB_AGENT, MEMBER_AGENT, KubeFleet
-from tests.kube.served_kinds import KUBEFLEET, KUBEFLEET_MEMBER, filled
-from tests.kube.store import Place
+from tests.kube.store import (
+    FLEET,
+    KUBEFLEET,
+    KUBEFLEET_MEMBER,
+    Place,
+    Store,
+    bring,
+    filled,
+    is_there,
+    wants_replicas,
+)
+
+HOME = "fleet-system"
+HUB_AGENT, MEMBER_AGENT = "hub-agent", "member-agent"
+FINALIZER = "kubernetes-fleet.io/work-cleanup"
+SPACE = "fleet-member-"
+
+
+@dataclass
+class KubeFleet:
+    """A hub with its agent, and members with theirs."""
+
+    hub: Store
+    members: Mapping[str, Store]
+
+    def turn(self) -> None:
+        """Let everything that runs act once."""
+        if wants_replicas(self.hub, HOME, HUB_AGENT):
+            self._generate()
+        for name, member in self.members.items():
+            if wants_replicas(member, HOME, MEMBER_AGENT):
+                for work in self.hub.listed(self.hub.resource("Work"), f"{SPACE}{name}"):
+                    self._apply(member, work)
+
+    def _generate(self) -> None:
+        """Write the Works of bindings."""
+        there = {self.hub.place_of(one): one for one in self.hub.all("Work")}
+        snapshot: Any = self.hub.all("ClusterResourceSnapshot")[0]
+        placement: Any = self.hub.all("ClusterResourcePlacement")[0]
+        manifests = [_pruned(one) for one in snapshot["spec"]["selectedResources"]]
+        strategy = placement["spec"]["strategy"].get("applyStrategy", {})
+        for binding in self.hub.all("ClusterResourceBinding"):
+            spec: Any = binding["spec"]
+            body: Body = {
+                "apiVersion": f"{FLEET}/v1beta1",
+                "kind": "Work",
+                "metadata": {
+                    "name": f"{placement['metadata']['name']}-work",
+                    "namespace": f"{SPACE}{spec['targetCluster']}",
+                    "labels": {"kubernetes-fleet.io/parent-CRP": placement["metadata"]["name"]},
+                    "finalizers": [FINALIZER],
+                },
+                "spec": {"applyStrategy": strategy, "workload": {"manifests": manifests}},
+            }
+            live = there.get(self.hub.place_of(body))
+            if live is None or live["spec"] != body["spec"]:
+                self.hub.write(body, HUB_AGENT)
+
+    def _apply(self, member: Store, work: Any) -> None:
+        """Apply a Work as an agent does, report only, or end it."""
+        applied = Place(member.resource("AppliedWork"), "", work["metadata"]["name"])
+        if "deletionTimestamp" in work["metadata"]:
+            if is_there(member, applied):
+                member.delete(applied, "Foreground")
+            done = {"metadata": {"finalizers": None}}
+            self.hub.merge(self.hub.place_of(work), done, MEMBER_AGENT)
+            return
+        kind = {"apiVersion": f"{FLEET}/v1beta1", "kind": "AppliedWork"}
+        if not is_there(member, applied):
+            member.write({**kind, "metadata": {"name": applied.name}}, MEMBER_AGENT)
+        metadata: Any = member.get(applied)["metadata"]
+        owner = {**kind, "name": applied.name, "uid": metadata["uid"]}
+        strategy = work["spec"]["applyStrategy"]
+        if (strategy.get("type"), strategy.get("whenToTakeOver")) == ("ReportDiff", "Never"):
+            return
+        for manifest in work["spec"]["workload"]["manifests"]:
+            bring(member, manifest, owner, owns=True, manager=MEMBER_AGENT)
+
+
+def _pruned(resource: Any) -> Body:
+    """Return a selected resource without what a server made."""
+    metadata = resource["metadata"]
+    return {
+        "apiVersion": resource["apiVersion"],
+        "kind": resource["kind"],
+        "metadata": {"name": metadata["name"], "namespace": metadata["namespace"]},
+        "spec": resource["spec"],
+    }
+
 
 MEMBERS = ("member1", "member5")
 IMAGE = "example/web:1"

@@ -1,4 +1,4 @@
-"""Moments end where the calendar ends, whatever numbers people write."""
+"""Moments: where the calendar ends, in conditions, and in files that only they would change."""
 
 from datetime import datetime, timedelta
 
@@ -7,7 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reconciler.core.reconcile import reconcile
-from reconciler.model.moments import FIRST, LAST, add, format_moment, parse_moment, span
+from reconciler.model.body import keep_present
+from reconciler.model.cluster import Condition, set_condition
+from reconciler.model.moments import FIRST, LAST, Stamp, add, format_moment, parse_moment, span
 from tests.builders import (
     NOW,
     Body,
@@ -92,3 +94,87 @@ def test_a_pass_runs_at_the_ends_of_the_calendar(now: datetime) -> None:
 
     assert () == outcome.changes
     assert () == outcome.faults
+
+
+THEN, PRESENT = "2026-01-01T00:00:00Z", Stamp("2026-01-02T00:00:00Z")
+SCALARS = st.none() | st.booleans() | st.integers(-2, 2) | st.text("ab", max_size=2)
+BODIES = st.recursive(
+    SCALARS,
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("abc"), inner, max_size=3)
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("desired", "present", "stays"),
+    [
+        ({"a": 1}, {"a": 1}, True),
+        ({"at": PRESENT}, {"at": THEN}, True),
+        ({"at": PRESENT}, {}, False),
+        ({"at": PRESENT}, {"at": None}, False),
+        ({"at": PRESENT, "a": 1}, {"at": THEN, "a": 2}, False),
+        ({"at": PRESENT, "a": [1, {"b": "c"}]}, {"a": [1, {"b": "c"}], "at": THEN}, True),
+        ({"list": [{"at": PRESENT}, {"at": THEN}]}, {"list": [{"at": THEN}, {"at": THEN}]}, True),
+        ({"list": [{"at": PRESENT}]}, {"list": [{"at": THEN}, {"at": THEN}]}, False),
+        ({"list": ({"at": PRESENT},)}, {"list": [{"at": THEN}]}, True),
+        ({"at": "2026-01-03T00:00:00Z"}, {"at": THEN}, False),
+        ({"at": {"b": PRESENT}}, {"at": THEN}, False),
+    ],
+)
+def test_stamps_alone_never_make_a_change(
+    desired: dict[str, object], present: dict[str, object], *, stays: bool
+) -> None:
+    """Neither does the order of keys, nor whether a list is one."""
+    assert (keep_present(desired, present) is present) is stays
+
+
+@given(st.dictionaries(st.sampled_from("abc"), BODIES), BODIES)
+def test_a_body_stays_beside_a_stamp_if_and_only_if_it_is_equal(
+    body: dict[str, object], other: object
+) -> None:
+    """Whatever else is in it."""
+    desired = {**body, "at": PRESENT, "more": body.get("a")}
+    present = {**body, "at": THEN, "more": other}
+
+    assert (keep_present(desired, present) is present) is (body.get("a") == other)
+
+
+OLD, NEW = "2026-11-20T10:00:00Z", "2026-11-20T12:00:00Z"
+READY = {
+    "type": "Ready",
+    "status": "True",
+    "lastTransitionTime": OLD,
+    "reason": "a",
+    "message": "b",
+}
+
+
+@pytest.mark.parametrize(
+    ("status", "moment"),
+    [pytest.param("True", OLD, id="same-status"), pytest.param("False", NEW, id="other-status")],
+)
+def test_moment_moves_with_the_status(status: str, moment: str) -> None:
+    """A new reason alone is no transition."""
+    other = {"type": "Other", "status": "True"}
+    expected = {**READY, "status": status, "lastTransitionTime": moment, "reason": "x"}
+
+    assert [expected, other] == set_condition(
+        [READY, other], Condition("Ready", status, "x", "b"), at=NEW
+    )
+
+
+def test_new_condition_comes_last() -> None:
+    """With the present moment, and the generation if there is one."""
+    expected = {
+        "type": "Scheduled",
+        "status": "True",
+        "lastTransitionTime": NEW,
+        "reason": "Success",
+        "message": "",
+        "observedGeneration": 3,
+    }
+
+    assert [READY, expected] == set_condition(
+        [READY], Condition("Scheduled", "True", "Success", "", 3), at=NEW
+    )

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from reconciler.cli.main import run
-from tests.cli.options.test_operation import port_in
+from tests.cli.test_operation import port_in
 from tests.page.served import VIEWS
 from tests.shell.daemon.test_roots import LATER, ROOTS, fleets, options
 from tests.shell.fleet import PATIENCE_SECONDS, eventually, running

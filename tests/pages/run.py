@@ -1,7 +1,7 @@
 """Runs a page in a folder of its own, as its reader would, under a clock that is set.
 
 Where the page starts the daemon, passes are made as it would make them, until nothing is left to be
-done; `tests/pages/served.py` has a reader with a real one.
+done; `tests/documents/test_readme.py` has a reader with a real one.
 """
 
 import os
@@ -9,14 +9,97 @@ import re
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 
 from reconciler.model.moments import format_moment, parse_moment
-from tests.pages.page import Command, Daemon, WrittenFile, steps_of
 from tests.shell.fleet import PATIENCE_SECONDS, ROOT
 from tests.shell.repositories import ENVIRONMENT
+
+FENCE = re.compile(
+    r"^( *)```(\w*)\n(.*?)^\1```$|^ *<!-- meanwhile: (.*?) -->$", re.MULTILINE | re.DOTALL
+)
+PATH = re.compile(r"(?P<more>more of )?`(?P<path>[\w./-]+)`:\s*\Z", re.IGNORECASE)
+EXIT = re.compile(r"\[exit (\d+)\]")
+ELIDED = "..."
+RUN = "reconciler run"
+PROMPT, MORE = "$ ", "> "
+ANYTHING: list[list[str]] = [[], []]
+
+
+@dataclass(frozen=True)
+class WrittenFile:
+    """A file that the reader is told to write, or to append to."""
+
+    path: str
+    content: str
+    appended: bool
+
+
+@dataclass
+class Command:
+    """A command with the pieces of output that the page shows, and its exit code."""
+
+    text: str
+    pieces: list[list[str]] = field(default_factory=lambda: [[]])
+    code: int = 0
+
+
+@dataclass(frozen=True)
+class Daemon:
+    """The daemon is started, and stays."""
+
+
+Step = WrittenFile | Command | Daemon
+
+
+def steps_of(page: str) -> list[Step]:
+    """Return what a page asks its reader to do, in order."""
+    found: list[Step] = []
+    for fence in FENCE.finditer(page):
+        indent, language, body, meanwhile = fence.groups()
+        if meanwhile is not None:
+            found.append(Command(meanwhile, pieces=ANYTHING))
+            continue
+        lines = [line.removeprefix(indent) for line in body.splitlines()]
+        before = PATH.search(page[: fence.start()].rstrip())
+        if language == "console":
+            found += _commands(lines)
+        elif language == "sh":
+            found += [Command(line, pieces=ANYTHING) for line in lines]
+        elif lines == [RUN]:
+            found.append(Daemon())
+        elif before is not None:
+            content = "".join(f"{line}\n" for line in lines)
+            found.append(WrittenFile(before["path"], content, bool(before["more"])))
+    return found
+
+
+def _commands(lines: list[str]) -> Iterator[Command]:
+    """Yield the commands of a console."""
+    command: Command | None = None
+    for line in lines:
+        if line.startswith(PROMPT):
+            if command is not None:
+                yield command
+            command = Command(line.removeprefix(PROMPT))
+            continue
+        assert command is not None, f"output before any command: {line}"
+        if line.startswith(MORE) and command.pieces == [[]]:
+            command.text += f"\n{line.removeprefix(MORE)}"
+            continue
+        code = EXIT.fullmatch(line)
+        if code:
+            command.code = int(code[1])
+        elif line == ELIDED:
+            command.pieces.append([])
+        else:
+            command.pieces[-1].append(line)
+    if command is not None:
+        yield command
+
 
 MASKS = (
     (re.compile(r"(?:/[\w.-]+)+(?=/home/)"), ""),
@@ -175,3 +258,32 @@ def masked(text: str) -> str:
     for pattern, word in MASKS:
         text = pattern.sub(word, text)
     return text
+
+
+BLOCK = re.compile(r"<!-- told -->\n```\n(.*?)```\n", re.DOTALL)
+ELSEWHERE = re.compile(r"\b[0-9a-f]{12}\b|\b[0-9a-f]{40}\b|^\d+[smhd] +", re.MULTILINE)
+
+
+def told(document: str) -> list[tuple[str, list[list[str]]]]:
+    """Each command with the pieces of its output, as a document shows them."""
+    found: list[tuple[str, list[list[str]]]] = []
+    for block in BLOCK.findall((ROOT / document).read_text(encoding="utf-8")):
+        for line in block.splitlines():
+            if line.startswith("$ reconciler "):
+                found.append((line.removeprefix("$ reconciler "), [[]]))
+            elif line == ELIDED:
+                found[-1][1].append([])
+            else:
+                found[-1][1][-1].append(line)
+    return found
+
+
+def missing_piece(pieces: list[list[str]], out: str) -> str:
+    """Return the first piece that an output has not, one behind the other; `""` if it has all."""
+    rest = ELSEWHERE.sub("~", out)
+    for piece in pieces:
+        wanted = ELSEWHERE.sub("~", "".join(f"{line}\n" for line in piece))
+        if wanted not in rest:
+            return f"{wanted}is not in\n{rest}"
+        rest = rest[rest.index(wanted) + len(wanted) :]
+    return ""

@@ -1,4 +1,4 @@
-"""WorkloadRebalancer: what it triggers, how its status reads, when it goes."""
+"""WorkloadRebalancer: what is refused, what it triggers beside others, how its status reads."""
 
 from collections.abc import Container, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -6,18 +6,23 @@ from typing import NamedTuple, cast
 
 import pytest
 
+from reconciler.core.dialects import KINDS
 from reconciler.manifests.admission import Admitted
 from reconciler.model.identity import ObjectKey
+from reconciler.rebalance.admission import refuse_rebalancer, refuse_trigger
 from reconciler.rebalance.rebalancer_files import (
     Observed,
+    OverriddenLimit,
     Progress,
     Rebalancer,
     TargetDemand,
     WorkloadResult,
+    join_demands,
+    overridden_limits,
 )
 from reconciler.rebalance.target import MetDemand, Reference, Target
 from reconciler.rebalance.workload_rebalancer import Advance, advance
-from tests.builders import NOW, Body, FoundBy, after
+from tests.builders import NOW, Body, FoundBy, after, metadata, rebalancer, schedule_trigger, target
 
 A, B = (Reference("apps/v1", "Deployment", "default", name) for name in "ab")
 ROLE = Reference("rbac.authorization.k8s.io/v1", "ClusterRole", "", "reader")
@@ -203,3 +208,148 @@ def test_a_workload_added_defers_the_end() -> None:
 
     assert after(60) == progress.after.until
     assert "2026-11-20T12:00:00Z" == progress.after.status["finishTime"]
+
+
+@pytest.mark.parametrize(
+    ("workload", "expected"),
+    [
+        pytest.param(target(), [], id="namespaced"),
+        pytest.param(target("ClusterRole", "r", ""), [], id="cluster-scoped"),
+        pytest.param(target(namespace=""), ["/spec/workloads/0"], id="namespace-missing"),
+        pytest.param(
+            target("ClusterRole", "r"), ["/spec/workloads/0/namespace"], id="namespace-too-much"
+        ),
+        pytest.param({**target(), "kind": "web/x"}, ["/spec/workloads/0/kind"], id="no-kind"),
+        pytest.param(
+            {"apiVersion": "example.org/v1", "kind": "Widget", "name": "w"}, [], id="unknown-kind"
+        ),
+    ],
+)
+def test_targets_of_rebalancers(workload: Body, expected: list[str]) -> None:
+    """A namespace is never guessed."""
+    found = refuse_rebalancer(KINDS.scopes, rebalancer("demo", workload))
+
+    assert expected == [violation.pointer for violation in found]
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        pytest.param({"selector": {"kind": "Deployment"}}, [], id="selector-alone"),
+        pytest.param({"selector": {"onCluster": "a"}}, [], id="on-cluster"),
+        pytest.param(
+            {"selector": {"policy": {"kind": "Placement", "name": "p"}}},
+            ["rebalancer-selector"],
+            id="policy-of-no-api",
+        ),
+        pytest.param({"workloads": [target()], "schedule": "0 3 * * SUN"}, [], id="schedule"),
+        pytest.param({}, ["rebalancer-target"], id="nothing"),
+        pytest.param({"workloads": [target(name="")]}, ["rebalancer-target"], id="no-name"),
+        pytest.param(
+            {"workloads": [target()], "schedule": "@daily"}, ["rebalancer-schedule"], id="word"
+        ),
+        pytest.param(
+            {"workloads": [target()], "schedule": "0 0 31 2 *"}, ["rebalancer-schedule"], id="never"
+        ),
+        pytest.param(
+            {"workloads": [target()], "schedule": "* * * * * *"}, ["rebalancer-schedule"], id="six"
+        ),
+        pytest.param(
+            {"workloads": [target()], "schedule": "0 3 * * *", "ttlSecondsAfterFinished": 0},
+            ["rebalancer-schedule"],
+            id="schedule-and-ttl",
+        ),
+        pytest.param(
+            {"workloads": [target()], "suspend": True}, ["rebalancer-schedule"], id="suspend-alone"
+        ),
+        pytest.param(
+            {"workloads": [target()], "limits": {"intervalSeconds": 1}},
+            ["rebalancer-limits"],
+            id="interval-alone",
+        ),
+        pytest.param(
+            {"workloads": [target()], "limits": {"waitForEviction": True}}, [], id="eviction-alone"
+        ),
+        pytest.param(
+            {"selector": {"labelSelector": {"matchLabels": {"a": 1}}}},
+            ["rebalancer-selector"],
+            id="labels",
+        ),
+    ],
+)
+def test_what_goes_together(spec: Body, expected: list[str]) -> None:
+    """Each contradiction has one sentence."""
+    body = {**rebalancer(), "metadata": metadata("demo"), "spec": spec}
+
+    assert expected == [violation.rule for violation in refuse_rebalancer(KINDS.scopes, body)]
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        pytest.param(schedule_trigger("t", target()), [], id="resource"),
+        pytest.param(schedule_trigger("t", policies=["p"]), [], id="policy"),
+        pytest.param(schedule_trigger("t"), ["trigger-target"], id="nothing"),
+        pytest.param(schedule_trigger("t", target(name="")), ["rebalancer-target"], id="no-name"),
+        pytest.param(
+            schedule_trigger("t", target(namespace="")), ["rebalancer-namespace"], id="namespace"
+        ),
+        pytest.param(
+            schedule_trigger("t", target(), retryAfterSeconds=-1), ["trigger-duration"], id="retry"
+        ),
+    ],
+)
+def test_triggers(body: Body, expected: list[str]) -> None:
+    """Something to do, and no negative time."""
+    assert expected == [violation.rule for violation in refuse_trigger(KINDS.scopes, body)]
+
+
+ALL, TWO, FIVE = TargetDemand(NOW), TargetDemand(NOW, budget=2), TargetDemand(NOW, budget=5)
+ON = TargetDemand(after(-60), budget=5, fresh=False)
+
+
+@pytest.mark.parametrize(
+    ("demands", "expected", "by"),
+    [
+        pytest.param({"a": TWO}, TWO, ("a",), id="one"),
+        pytest.param({"a": TWO, "b": ALL}, ALL, ("b",), id="no-limit-wins"),
+        pytest.param({"b": ALL, "a": ALL}, ALL, ("a", "b"), id="each-suffices"),
+        pytest.param({"a": TWO, "b": FIVE}, FIVE, ("b",), id="the-largest-limit-wins"),
+        pytest.param({"a": ON, "b": ALL}, ALL, ("b",), id="afresh-wins"),
+        pytest.param({"a": ON, "b": TWO}, FIVE, ("a", "b"), id="needed-together"),
+        pytest.param(
+            {"a": TargetDemand(after(9), budget=2), "b": ALL},
+            TargetDemand(after(9)),
+            ("b",),
+            id="the-latest-moment",
+        ),
+    ],
+)
+def test_demands_are_joined(
+    demands: Mapping[str, TargetDemand], expected: TargetDemand, by: tuple[str, ...]
+) -> None:
+    """Whoever asks for less than the others together is not named."""
+    joined = join_demands(demands)
+
+    assert (expected, by) == (joined.demand, joined.by)
+
+
+@pytest.mark.parametrize(
+    ("demands", "allowed", "expected"),
+    [
+        pytest.param({"a": TWO, "b": ALL}, {"a": 2}, [("a", 2)], id="no-limit"),
+        pytest.param({"b": ALL}, {"a": 0}, [("a", 0)], id="one-that-waits"),
+        pytest.param({"a": TWO, "b": FIVE}, {"a": 2, "b": 5}, [("a", 2)], id="a-larger-one"),
+        pytest.param({"a": TWO, "b": TWO}, {"a": 2, "b": 2}, [], id="equal-ones"),
+        pytest.param({"a": TWO}, {"a": 2}, [], id="alone"),
+    ],
+)
+def test_limits_that_do_not_hold(
+    demands: Mapping[str, TargetDemand],
+    allowed: Mapping[str, int],
+    expected: list[tuple[str, int]],
+) -> None:
+    """Each with what it would have let go, and with those who demand more."""
+    found = list(overridden_limits(join_demands(demands), allowed))
+
+    assert [OverriddenLimit(who, count, ("b",)) for who, count in expected] == found

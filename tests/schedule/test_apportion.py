@@ -1,4 +1,4 @@
-"""Division of replicas: the laws of Webster's method, and the fast way against the plain one."""
+"""Division of replicas by Webster's method, and Go's unstable sort."""
 
 import heapq
 
@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reconciler.schedule.apportion import allot, breaks_ties_descending
+from reconciler.schedule.gosort import sort_descending
 
 WEIGHTS = st.lists(st.integers(0, 60), min_size=1, max_size=12)
 
@@ -88,3 +89,31 @@ def test_negative_replicas_are_a_mistake() -> None:
     """There is no such division."""
     with pytest.raises(ValueError, match="greater than or equal to 0"):
         allot(-1, [1])
+
+
+KEYS = st.lists(st.integers(0, 9), max_size=300)
+
+
+@given(KEYS)
+def test_result_is_sorted_and_complete(keys: list[int]) -> None:
+    """Whatever the way of equal ones, the keys descend and nobody is lost."""
+    found = sort_descending(range(len(keys)), keys)
+
+    assert sorted(keys, reverse=True) == [keys[i] for i in found]
+    assert list(range(len(keys))) == sorted(found)
+
+
+@given(st.lists(st.integers(0, 9), max_size=12))
+def test_short_lists_are_stable(keys: list[int]) -> None:
+    """Up to twelve elements Go uses insertion sort."""
+    expected = sorted(range(len(keys)), key=lambda i: -keys[i])
+
+    assert expected == sort_descending(range(len(keys)), keys)
+
+
+@given(KEYS)
+def test_ordered_lists_stay(keys: list[int]) -> None:
+    """A list that descends already is left as it is."""
+    keys.sort(reverse=True)
+
+    assert list(range(len(keys))) == sort_descending(range(len(keys)), keys)

@@ -1,10 +1,19 @@
-"""What ships with the package is written whole, or not at all, and over nothing."""
+"""What ships with the package is written whole or not at all; the system's clock."""
 
+from datetime import UTC
 from pathlib import Path
 
 import pytest
 
-from reconciler.shell.resources import example_files, taken, write_example, write_new_files
+from reconciler.shell.resources import (
+    Clock,
+    SystemClock,
+    example_files,
+    taken,
+    write_example,
+    write_new_files,
+)
+from tests.shell.repositories import NOW, FixedClock
 
 
 def test_the_example_is_written_as_it_is(tmp_path: Path) -> None:
@@ -36,3 +45,18 @@ def test_what_is_taken_is_told(tmp_path: Path) -> None:
 
     asked = ["file", "dangling", "file/below", "link/below", "folder/new", "new/deep/er"]
     assert ["file", "dangling", "file/below", "link/below"] == taken(tmp_path, asked)
+
+
+def test_now_is_aware_and_whole() -> None:
+    """As Kubernetes writes times."""
+    now = SystemClock().now()
+
+    assert UTC is now.tzinfo
+    assert 0 == now.microsecond
+
+
+def test_a_test_sets_its_clock() -> None:
+    """Any object with `now` is a clock."""
+    clock: Clock = FixedClock()
+
+    assert NOW == clock.now()

@@ -11,13 +11,9 @@ import tempfile
 from pathlib import Path
 
 from tests.shell.repositories import new_bare
-from tests.soak.checks import begin_calmly, come_to_rest, report
-from tests.soak.collectors import Collectors
-from tests.soak.commotion import read_options, stir
+from tests.soak.checks import begin_calmly, come_to_rest, grow, report
+from tests.soak.commotion import Collectors, RemoteFaults, Strangers, read_options, stir
 from tests.soak.daemons import four_daemons
-from tests.soak.faults import RemoteFaults
-from tests.soak.growth import grow
-from tests.soak.strangers import Strangers
 from tests.soak.writers import first_files, new_writer
 
 BETWEEN_KILLS = (0.3, 3.0)

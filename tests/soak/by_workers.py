@@ -17,9 +17,8 @@ from tests.builders import text
 from tests.shell.dask_processes import MAIN, cluster_in
 from tests.shell.repositories import new_bare
 from tests.soak.checks import begin_calmly, come_to_rest, report
-from tests.soak.commotion import read_options, stir
+from tests.soak.commotion import RemoteFaults, read_options, stir
 from tests.soak.daemons import POLL, Daemon
-from tests.soak.faults import RemoteFaults
 from tests.soak.writers import CONFIGURATION, first_files, new_writer
 
 ROOTS = ("teams/a", "teams/b")

@@ -42,8 +42,8 @@ from reconciler.shell.work.executors import Workers, results_of, start_pool
 from tests.page.served import served_page
 from tests.shell.dask_processes import cluster_in
 from tests.shell.fleet import DAEMON, EXAMPLE, PATIENCE_SECONDS, Clock, eventually, passes_of
-from tests.shell.listening import served, signed
 from tests.shell.repositories import NOW, git, new_bare, new_checkout
+from tests.shell.servers import served, signed
 
 MOST_BYTES = 2_000_000
 MOST_OBJECTS = 200  # of libraries, at odd moments

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests import strict
 from tests.trust.campaign import LawBrokenError
-from tests.trust.random_moves import play
+from tests.trust.moves import play
 
 MOVES = 60  # of one repository
 

@@ -1,10 +1,12 @@
 """Strangers, people and a daemon take turns on the branches of one repository."""
 
+import os
 import random
 import re
-from collections.abc import Callable, Iterable
+import subprocess
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from reconciler.errors import ReconcilerError
@@ -17,8 +19,187 @@ from reconciler.shell.passes.one_pass import Passes
 from reconciler.shell.passes.trust import Trust
 from tests.builders import cluster, configuration, deployment, path_of, policy, text
 from tests.shell.fleet import Clock, passes_of
-from tests.trust.oracle import Oracle
-from tests.trust.shared_repository import new_shared
+from tests.shell.keys import SshKey, allowing, new_ssh_key
+from tests.shell.repositories import ENVIRONMENT, NOW
+
+PLAIN, LINK = "100644", "120000"
+
+
+@dataclass
+class SharedRepository:
+    """A bare repository, and the keys of those who sign."""
+
+    folder: Path
+    ada: SshKey
+    robot: SshKey
+    stranger: SshKey
+    allowed: Path
+    at: datetime = NOW
+    count: int = 0
+    known: set[str] = field(default_factory=set)
+
+    def git(self, *arguments: str, stdin: str = "", check: bool = True) -> str:
+        """Run git in it; without `check` a failure is an empty answer."""
+        moment = self.at.strftime("%Y-%m-%dT%H:%M:%SZ")
+        index = {"GIT_INDEX_FILE": str(self.folder / "index-of-tests")}
+        dates = {"GIT_AUTHOR_DATE": moment, "GIT_COMMITTER_DATE": moment}
+        finished = subprocess.run(
+            ["git", "--git-dir", str(self.folder), *arguments],
+            env={**ENVIRONMENT, **index, **dates, "PATH": os.environ["PATH"]},
+            input=stdin.encode(),
+            capture_output=True,
+            check=False,
+        )
+        assert 0 == finished.returncode or not check, finished.stderr.decode()
+        return finished.stdout.decode().strip() if finished.returncode == 0 else ""
+
+    def heads(self) -> dict[str, str]:
+        """Return the branches and their commits."""
+        listed = self.git(
+            "for-each-ref", "--format=%(refname:lstrip=2) %(objectname)", "refs/heads"
+        )
+        return dict(line.split(" ") for line in listed.splitlines())
+
+    def move(self, branch: str, commit: str) -> None:
+        """Set a branch."""
+        self.git("update-ref", f"refs/heads/{branch}", commit)
+        self.known.add(commit)
+
+    def contains(self, ancestor: str, commit: str) -> bool:
+        """Return whether a commit is another one, or comes before it."""
+        finished = self.git("rev-list", "--max-count=1", ancestor, f"^{commit}")
+        return finished == ""
+
+    def commit(
+        self,
+        parents: Sequence[str],
+        files: Mapping[str, str | None],
+        *,
+        by: SshKey | None,
+        message: str = "Change",
+        links: Sequence[str] = (),
+    ) -> str:
+        """Write a commit over the tree of the first parent; `None` removes a file or a folder."""
+        self.git("read-tree", *(parents[:1] or ["--empty"]))
+        for path, content in files.items():
+            self.git("rm", "-r", "--cached", "--quiet", "--ignore-unmatch", "--", path)
+            if content is not None:
+                blob = self.git("hash-object", "-w", "--stdin", stdin=content)
+                mode = LINK if path in links else PLAIN
+                self.git(
+                    "update-index", "--add", "--replace", "--cacheinfo", f"{mode},{blob},{path}"
+                )
+        return self.commit_tree(self.git("write-tree"), parents, by=by, message=message)
+
+    def commit_tree(
+        self, tree: str, parents: Sequence[str], *, by: SshKey | None, message: str = "Change"
+    ) -> str:
+        """Write a commit over a tree."""
+        self.count += 1
+        options = [f"-p{parent}" for parent in parents]
+        signing = () if by is None else ("-c", "gpg.format=ssh", "-c", f"user.signingkey={by.file}")
+        options += [] if by is None else ["-S"]
+        text = f"{message}\n" if ":" in message else f"{message} {self.count}\n"
+        found = self.git(*signing, "commit-tree", *options, tree, stdin=text)
+        self.known.add(found)
+        return found
+
+
+def new_shared(folder: Path, files: Mapping[str, str]) -> SharedRepository:
+    """Make one with a first commit that nobody signed, on `main`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    ada, robot, stranger = (new_ssh_key(folder / "keys", k) for k in ("ada", "robot", "stranger"))
+    place = folder / "shared.git"
+    subprocess.run(
+        ["git", "init", "--quiet", "--bare", "--initial-branch=main", str(place)],
+        env=ENVIRONMENT,
+        check=True,
+    )
+    found = SharedRepository(place, ada, robot, stranger, allowing(folder, ada, robot))
+    found.move("main", found.commit([], files, by=None, message="Start"))
+    return found
+
+
+@dataclass
+class Oracle:
+    """What is trusted of each branch.
+
+    Attributes:
+        repository: Where the branches are.
+        trusted: Branch to the commit that counts last.
+        made: Commit of the daemon's key to the branch that it was made on, in order.
+    """
+
+    repository: SharedRepository
+    trusted: dict[str, str]
+    made: dict[str, str] = field(default_factory=dict)
+    _signers: dict[str, str] = field(default_factory=dict)
+
+    def signer(self, commit: str) -> str:
+        """Return whose allowed key signed a commit, `""` for nobody's."""
+        if commit not in self._signers:
+            settings = f"gpg.ssh.allowedSignersFile={self.repository.allowed}"
+            told = self.repository.git(
+                "-c", settings, "log", "--no-walk", "--format=%G? %GS", commit
+            )
+            state, _, who = told.partition(" ")
+            self._signers[commit] = who.partition("@")[0] if state == "G" else ""
+        return self._signers[commit]
+
+    def counts(self, commit: str, branch: str) -> bool:
+        """Return whether a commit may count on a branch."""
+        who = self.signer(commit)
+        return who == "ada" or (who == "robot" and self.made.get(commit) == branch)
+
+    def note_made(self, before: dict[str, str], after: dict[str, str]) -> list[str]:
+        """Note where the daemon made commits, and return them."""
+        found = []
+        for branch, head in sorted(after.items()):
+            old = before.get(branch)
+            if head == old:
+                continue
+            new = self.repository.git(
+                "rev-list", "--reverse", "--first-parent", head, *([f"^{old}"] if old else [])
+            ).splitlines()
+            for commit in new:
+                if commit not in self.made and self.signer(commit) == "robot":
+                    self.made[commit] = branch
+                    found.append(commit)
+        return found
+
+    def look(self) -> None:
+        """Move on what is trusted of each branch."""
+        for branch, head in self.repository.heads().items():
+            trusted = self.trusted.get(branch)
+            if trusted is None:
+                if self.made.get(head) == branch:
+                    self.trusted[branch] = head
+                continue
+            for commit in self._line(trusted, head):
+                if not self.counts(commit, branch):
+                    break
+                if self.repository.contains(trusted, commit):
+                    self.trusted[branch] = commit
+
+    def review(self, branch: str) -> bool:
+        """Trust the head of a branch as it is; false if something trusted has it already."""
+        head = self.repository.heads().get(branch)
+        if head is None or any(self.repository.contains(head, t) for t in self.trusted.values()):
+            return False
+        self.trusted[branch] = head
+        return True
+
+    def is_clean(self, branch: str) -> bool:
+        """Return whether all of a branch counts."""
+        return self.repository.heads().get(branch) == self.trusted.get(branch)
+
+    def _line(self, trusted: str, head: str) -> list[str]:
+        """Return the commits of a branch since what is trusted, the oldest first."""
+        if not self.repository.contains(trusted, head):
+            return []
+        listed = self.repository.git("rev-list", "--reverse", "--first-parent", head, f"^{trusted}")
+        return listed.splitlines()
+
 
 WEB = path_of(deployment())
 FEEDBACK = "feedback/a/web.yaml"

@@ -7,9 +7,7 @@ import pytest
 
 from reconciler.shell.passes import trust
 from tests.trust.campaign import Campaign, LawBrokenError
-from tests.trust.peoples_moves import put_right
-from tests.trust.random_moves import play
-from tests.trust.strangers_moves import detour
+from tests.trust.moves import detour, play, put_right
 
 CPU_SECONDS = 60  # each pass and each question of the oracle is a process or ten
 MOVES = 25

@@ -1,43 +1,300 @@
-"""What is coming: foreseen from one world, and then done by the passes of these moments."""
+"""What plans and foresight say of passes to come is what these passes do."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given
+from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from reconciler.audit.previews.foresight import Coming, foresee
-from reconciler.audit.previews.preview import look_ahead
+from reconciler.audit.previews.placement_moves import PlacementMove, moves_of
+from reconciler.audit.previews.preview import Kind, Preview, look_ahead, preview
 from reconciler.audit.previews.wording import coming_text
 from reconciler.core.asked import MOMENTS
 from reconciler.core.changes import Outcome
 from reconciler.core.reconcile import Memo, reconcile
-from reconciler.model.decision import Placed
-from reconciler.model.identity import ObjectKey
+from reconciler.model.decision import Decision, Placed
+from reconciler.model.identity import ObjectKey, RepositoryLayout
+from reconciler.model.moments import format_moment
 from reconciler.model.world import World
-from tests.audit.previews.coming_stories import (
-    at,
-    batched,
-    evicted,
-    expiring,
-    finished,
-    moved_away,
-    not_ready,
-    on_two,
-    scheduled,
-    scored,
-    tainted,
-    tolerated,
-    triggered,
-    unhealthy,
+from reconciler.shell.git.repository import Repository
+from reconciler.shell.git.scratch import MergeConflict
+from reconciler.shell.passes.branches import LocalBranch
+from reconciler.shell.passes.one_pass import Passes
+from reconciler.shell.reading.load import Loader
+from reconciler.shell.reading.merge_preview import open_sides
+from reconciler.shell.reading.sources import ServedBranches
+from reconciler.shell.reading.trees import GitTrees
+from reconciler.shell.resources import load_schemas
+from tests.bounded import examples
+from tests.builders import (
+    DYNAMIC,
+    NOW,
+    Body,
+    after,
+    cluster,
+    cluster_status,
+    configuration,
+    deployment,
+    groups,
+    policy,
+    rebalancer,
+    schedule_trigger,
+    taint,
+    target,
 )
-from tests.builders import NOW, Body, configuration, deployment, rebalancer
 from tests.core.test_laws import LAW
+from tests.dialects.karmada.test_eviction import placed, report, says
 from tests.dialects.ocm import worlds as ocm
-from tests.followed import linked
-from tests.stories import Story
-from tests.strategies import edit, objects, stories
+from tests.shell.fleet import DAEMON
+from tests.shell.repositories import Checkout, FixedClock, new_checkout
+from tests.stories import Story, linked, story
+from tests.strategies import edit, moments_between, objects, stories
+
+Foreseen = Mapping[ObjectKey, tuple[tuple[PlacementMove, ...], str]]
+REAL = settings(LAW, max_examples=examples(25))
+
+
+def foreseen(found: Preview) -> Foreseen:
+    """What a plan says that a pass does: what happens anyway, but for what the merge changes."""
+    entries = {entry.key: entry for entry in (*found.anyway, *found.entries)}
+    return {
+        key: (entry.moves, entry.problem)
+        for key, entry in entries.items()
+        if entry.kind != Kind.KEPT
+    }
+
+
+def done(decisions: tuple[Decision, ...]) -> Foreseen:
+    """What a pass did; a rebalance that moves nothing is none of a plan's business."""
+    return {
+        d.key: (moves_of(d.before, d.after), d.problem)
+        for d in decisions
+        if d.problem or not d.stays
+    }
+
+
+def until(found: Preview) -> datetime:
+    """The moment up to which a plan holds."""
+    return found.recheck_at or found.now + timedelta(days=40)
+
+
+@LAW
+@given(stories(), objects(), st.integers(0, 15))
+def test_a_plan_foresees_the_pass_at_each_moment_it_covers(
+    told: Story, bodies: list[Body], share: int
+) -> None:
+    """From its own moment on, until time alone could change the answer."""
+    base = told.world()
+    edit(told, bodies, share)
+    merged = told.world()
+
+    found = preview(base, merged, told.now)
+
+    for moment in moments_between(told.now, until(found)):
+        assert foreseen(found) == done(reconcile(merged, moment).decisions)
+
+
+@LAW
+@given(stories())
+def test_no_change_is_foreseen_without_a_change(told: Story) -> None:
+    """A branch that changes nothing has an empty plan, whatever happens anyway."""
+    world = told.world()
+
+    found = preview(world, told.world(), told.now)
+
+    assert (False, ()) == (found.changes, found.warnings)
+    assert foreseen(found) == done(reconcile(world, told.now).decisions)
+
+
+def commit_edit(checkout: Checkout, before: Mapping[str, str], told: Story) -> None:
+    """Commit the difference between two states of the inputs."""
+    for path in before.keys() - told.files.keys():
+        checkout.git("rm", "--quiet", "--ignore-unmatch", path)
+    changed = {path: text for path, text in told.files.items() if before.get(path) != text}
+    checkout.commit(changed, "Edit")
+
+
+def passes(checkout: Checkout, now: datetime) -> Passes:
+    """What a daemon that was just started runs."""
+    repository = Repository.open(checkout.folder)
+    return Passes(
+        branches=ServedBranches(LocalBranch(repository, "main"), RepositoryLayout()),
+        loader=Loader(GitTrees(repository), load_schemas(), layout=RepositoryLayout()),
+        clock=FixedClock(now),
+        author=DAEMON,
+    )
+
+
+@REAL
+@given(objects(), objects(), objects(), st.integers(0, 15), st.integers(0, 3))
+def test_a_plan_foresees_what_is_committed_after_the_merge(
+    first: list[Body], theirs: list[Body], ours: list[Body], topic: int, main: int
+) -> None:
+    """With real branches that have diverged, merged by git itself."""
+    told = story(*first)
+    with TemporaryDirectory() as name:
+        checkout = new_checkout(Path(name) / "fleet", {**told.files, "README.md": "text\n"})
+        start = dict(told.files)
+        checkout.git("checkout", "--quiet", "-b", "topic")
+        edit(told, theirs, topic)
+        commit_edit(checkout, start, told)
+        checkout.git("checkout", "--quiet", "main")
+        passes(checkout, told.now).run()
+        told.files = dict(start)
+        edit(told, ours, main)
+        commit_edit(checkout, start, told)
+        now = told.now + timedelta(seconds=100)
+        try:
+            with open_sides(
+                Repository.open(checkout.folder),
+                base="main",
+                head="topic",
+                layout=RepositoryLayout(),
+            ) as sides:
+                found = preview(sides.base, sides.merged, now)
+        except MergeConflict:
+            event("conflict")
+            assert not merges(checkout)
+            return
+        assert merges(checkout)
+        later = passes(checkout, now)
+        for moment in moments_between(now, until(found)):
+            assert foreseen(found) == done(later.decide(at=moment).outcome.decisions)
+        assert foreseen(found) == done(later.run().outcome.decisions)
+
+
+def merges(checkout: Checkout) -> bool:
+    """Merge the topic as a person does; say whether git could."""
+    try:
+        checkout.git("merge", "--quiet", "--no-edit", "topic")
+    except AssertionError:
+        return False
+    return True
+
+
+NEVER = configuration(feedback={"assumeAfterSeconds": None})
+WELL = cluster_status()
+
+
+def at(seconds: int) -> str:
+    """A moment after NOW, as people read it."""
+    return format_moment(after(seconds))
+
+
+def on_two(replicas: int, *more: Body) -> Story:
+    """Web divided by room on a and b, both well."""
+    found = policy(placement={"replicaScheduling": DYNAMIC})
+    told = story(cluster("a", status=WELL), cluster("b", status=WELL), *more)
+    told.put(deployment(replicas=replicas), found, NEVER)
+    told.run(0)
+    return told
+
+
+def not_ready(ready: str = "False") -> Story:
+    """Two of web's four replicas are on a cluster that is not well since 10 seconds."""
+    told = on_two(4).put(cluster("a", status=cluster_status(ready, since=after(10))))
+    told.run(20)
+    return told
+
+
+def tainted() -> Story:
+    """A cluster has a taint that web tolerates for a minute."""
+    tolerated = {"key": "spot", "operator": "Exists", "tolerationSeconds": 60}
+    placement = {"replicaScheduling": DYNAMIC, "clusterTolerations": [tolerated]}
+    told = on_two(4).put(policy(placement=placement))
+    told.run(5)
+    told.put(cluster("a", status=WELL, taints=[taint("spot", "NoExecute")]))
+    told.run(20)
+    return told
+
+
+def unhealthy() -> Story:
+    """Web is unhealthy on a since 100 seconds, which its policy bears for a minute."""
+    told = says(placed(), report(0))
+    told.run(100)
+    return told
+
+
+def evicted() -> Story:
+    """Web left a, which keeps its copy while b does not say that it is healthy."""
+    told = not_ready()
+    told.run(310)
+    return told
+
+
+def scored(*, seconds: int = 20) -> Story:
+    """A placement follows scores, and these changed since its decision."""
+    chooses = ocm.placement(numberOfClusters=1, prioritizerPolicy=ocm.BY_SCORE)
+    told = story(ocm.cluster("a"), ocm.cluster("b"), ocm.cluster_set(), ocm.binding(), chooses)
+    told.put(ocm.score("a", 50), ocm.score("b", 10))
+    told.run(0)
+    told.put(ocm.score("b", 90))
+    told.run(seconds)
+    return told
+
+
+def tolerated() -> Story:
+    """A placement tolerates a taint of its cluster for a minute."""
+    bears = {"key": "spot", "operator": "Exists", "tolerationSeconds": 60}
+    chooses = ocm.placement(numberOfClusters=1, tolerations=[bears])
+    told = story(ocm.cluster("a"), ocm.cluster("b"), ocm.cluster_set(), ocm.binding(), chooses)
+    told.run(0)
+    told.put(ocm.cluster("a", {"key": "spot", "effect": "NoSelect", "timeAdded": at(10)}))
+    told.run(20)
+    return told
+
+
+def expiring() -> Story:
+    """A score that counts runs out at 400 seconds."""
+    chooses = ocm.placement(numberOfClusters=1, prioritizerPolicy=ocm.BY_SCORE)
+    told = story(ocm.cluster("a"), ocm.cluster("b"), ocm.cluster_set(), ocm.binding(), chooses)
+    told.put(ocm.score("a", 50, validUntil=at(400)), ocm.score("b", 10))
+    told.run(0)
+    return told
+
+
+def moved_away(replicas: int) -> Story:
+    """Web is on b, since a was tainted; it is clean again."""
+    placement = groups(["a"], ["b"], replicaScheduling=DYNAMIC)
+    told = story(cluster("a", taints=[taint()], status=WELL), cluster("b", status=WELL))
+    told.put(deployment(replicas=replicas), policy(placement=placement), NEVER)
+    told.run(0)
+    told.put(cluster("a", status=WELL))
+    told.run(1)
+    return told
+
+
+def batched() -> Story:
+    """A rebalancer has moved 2 of 6 replicas, and goes on every 30 seconds."""
+    told = moved_away(6).put(rebalancer(limits={"maxMoves": 2, "intervalSeconds": 30}))
+    told.run(10)
+    return told
+
+
+def scheduled() -> Story:
+    """A rebalancer runs at five past twelve."""
+    told = moved_away(2).put(rebalancer(schedule="5 12 * * *"))
+    told.run(10)
+    return told
+
+
+def finished(ttl: int = 900) -> Story:
+    """A rebalancer is done and goes after a quarter of an hour."""
+    told = moved_away(2).put(rebalancer(ttl=ttl))
+    told.run(10)
+    return told
+
+
+def triggered() -> Story:
+    """A trigger goes after an hour, as its proposal says."""
+    told = moved_away(2).put(schedule_trigger("demo", target()))
+    told.run(10)
+    return told
+
 
 pytestmark = pytest.mark.cpu_seconds(60)  # many examples of whole passes
 

@@ -15,8 +15,7 @@ from reconciler.manifests.paths import output_path
 from reconciler.manifests.text.emitter import encode
 from reconciler.model.identity import ObjectKey
 from tests.builders import Body, manifest
-from tests.conformance.compare import first_difference
-from tests.conformance.judgements import forgives
+from tests.conformance.judgements import first_difference, forgives
 from tests.stories import Story, applied
 
 

@@ -4,15 +4,201 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from itertools import count
 from typing import cast
 
+from reconciler.imports.adoption import adopt
+from reconciler.manifests.admission import SUSPEND
+from reconciler.model.fields import number
+from reconciler.model.identity import ObjectKey, uid_of
 from reconciler.model.moments import format_moment, parse_moment
 from reconciler.model.quantity import parse_quantity
-from tests.builders import Body
-from tests.conformance.compare import first_difference
-from tests.conformance.door.door import LeftOut, Passed, configuration, field, items, walk_in
-from tests.conformance.door.karmada_files import cluster_of, last_binding, policy_of, workload_of
-from tests.conformance.judgements import changed_later, forgives
+from tests.builders import Body, cluster, deployment, manifest, policy
+from tests.conformance.door.door import (
+    LeftOut,
+    Passed,
+    Refused,
+    configuration,
+    field,
+    items,
+    not_later,
+    walk_in,
+)
+from tests.conformance.judgements import changed_later, first_difference, forgives
+from tests.imports.imported import OUTPUT_RULES
+from tests.stories import Story
+
+
+def check_admission(case: Body) -> str | None:
+    """Compare whether a repository with the object has faults; what is stored, no file shows.
+
+    An edit is one after a pass, which something beside gives a reason to commit.
+    """
+    given, expected = cast(Body, case["input"]), cast(Body, case["expected"])
+    if given["operation"] == "DELETE":
+        raise LeftOut("deletion")
+    if given.get("allowNoExecuteTaintPolicy") is True:
+        raise LeftOut("option")
+    answer = cast(Body, expected.get("withCRD", expected))
+    repository = Story()
+    if "oldObject" in given:
+        beside = (cluster("beside"), policy("beside"), deployment("beside"))
+        repository.put(cast(Body, given["oldObject"]), path="object.yaml").put(*beside).run(0)
+    repository.put(cast(Body, given["object"]), path="object.yaml")
+    faults = repository.world().faults
+    why = "; ".join(f"{one.field} {one.rule}" for one in faults)
+    difference = first_difference(answer["accepted"], not faults, ".accepted")
+    return f"{difference} {why}".rstrip() if difference else None
+
+
+CLAIM = {
+    "propagationpolicy.karmada.io/namespace": "default",
+    "propagationpolicy.karmada.io/name": "p",
+}
+ID = "propagationpolicy.karmada.io/permanent-id"
+POLICY = ObjectKey("policy.karmada.io", "PropagationPolicy", "default", "p")
+READY = {
+    "type": "Ready",
+    "status": "True",
+    "reason": "ClusterReady",
+    "message": "cluster is healthy and ready to accept workloads",
+    "lastTransitionTime": "2026-01-01T00:00:00Z",
+}
+FNV_BASIS, FNV_PRIME, WORD = 0x811C9DC5, 0x01000193, 0xFFFFFFFF
+MILLI = 1000
+SUFFIXES = {"": Decimal(1), "n": Decimal("1e-9"), "u": Decimal("1e-6"), "m": Decimal("1e-3")}
+SUFFIXES |= {name: Decimal(1000) ** power for power, name in enumerate("kMGTPE", 1)}
+SUFFIXES |= {f"{name}i": Decimal(1024) ** power for power, name in enumerate("KMGTPE", 1)}
+
+
+def cluster_of(cluster: Body) -> Body:
+    """A cluster as people write it: what reports anything is ready, its controller would say.
+
+    `zone` goes: no stored cluster has it, and the scheduler does not read it.
+
+    Raises:
+        LeftOut: Its smallest nodes have a least amount, which is stored as 0.
+    """
+    models = sorted(items(cluster, "spec", "resourceModels"), key=lambda one: number(one, "grade"))
+    if any(str(one["min"]) != "0" for model in models[:1] for one in items(model, "ranges")):
+        raise LeftOut("defaulted-cluster")
+    status = field(cluster, "status")
+    conditions = items(cluster, "status", "conditions")
+    ready = [item for item in conditions if item.get("type") == "Ready"]
+    full = [{**READY, **item} for item in conditions]
+    more = [] if ready else [READY]
+    spec = {name: value for name, value in field(cluster, "spec").items() if name != "zone"}
+    return {**cluster, "spec": spec, "status": {**status, "conditions": [*full, *more]}}
+
+
+def policy_of(binding: Body, **spec: object) -> Body:
+    """The policy that claims every workload, with a binding's placement."""
+    resource = field(binding, "spec", "resource")
+    named = {key: resource[key] for key in ("apiVersion", "kind")}
+    copied = {
+        key: value
+        for key, value in field(binding, "spec").items()
+        if key in ("failover", "schedulerName", "suspension", "placement")
+    }
+    return {
+        "apiVersion": "policy.karmada.io/v1alpha1",
+        "kind": "PropagationPolicy",
+        "metadata": {"name": POLICY.name, "namespace": POLICY.namespace},
+        "spec": {"resourceSelectors": [named], **copied, **spec},
+    }
+
+
+def workload_of(binding: Body) -> Body:
+    """The workload of a binding, by a name that breaks ties as the uid of the vector does.
+
+    Raises:
+        LeftOut: No workload asks for what the binding asks for.
+    """
+    spec, resource = field(binding, "spec"), field(binding, "spec", "resource")
+    if field(binding, "metadata").get("deletionTimestamp"):
+        raise LeftOut("deleting-binding")
+    if "components" in spec:
+        raise LeftOut("components")
+    body: dict[str, object] = {key: resource[key] for key in ("apiVersion", "kind")}
+    body["metadata"] = {"name": _name(resource), "namespace": resource["namespace"]}
+    if body["kind"] != "Deployment":
+        return body
+    container: dict[str, object] = {"name": "main", "image": "example.org/main"}
+    pod: dict[str, object] = {"containers": [container]}
+    if "replicaRequirements" in spec:
+        needs = field(spec, "replicaRequirements")
+        if field(needs, "resourceRequest") or not spec.get("replicas"):
+            container["resources"] = {"requests": _requests(needs)}
+    body["spec"] = {"replicas": spec.get("replicas", 0), "template": {"spec": pod}}
+    return body
+
+
+def _requests(needs: Body) -> Body:
+    requests = field(needs, "resourceRequest")
+    for name, amount in requests.items():
+        units = _units(str(amount)) * (MILLI if name == "cpu" else 1)
+        if not units or units % 1:
+            raise LeftOut("fractional-request")
+    return requests
+
+
+def _units(amount: str) -> Decimal:
+    """The number that a quantity is, read without the product."""
+    suffix = amount.lstrip("0123456789.+-")
+    if suffix in SUFFIXES:
+        return Decimal(amount.removesuffix(suffix)) * SUFFIXES[suffix]
+    return Decimal(amount)
+
+
+def _name(resource: Body) -> str:
+    """The first name whose uid breaks ties in the direction of a vector's uid."""
+    uid, name = str(resource.get("uid", "")), str(resource["name"])
+    group = str(resource["apiVersion"]).rpartition("/")[0]
+    names = (f"{name}-{number}" if number else name for number in count())
+    keys = (ObjectKey(group, str(resource["kind"]), str(resource["namespace"]), n) for n in names)
+    return next(key.name for key in keys if _is_odd(uid_of(key)) == _is_odd(uid))
+
+
+def _is_odd(uid: str) -> bool:
+    """Whether ties go to the greater name: FNV-1a of the uid is odd."""
+    value = FNV_BASIS
+    for byte in uid.encode():
+        value = (value ^ byte) * FNV_PRIME & WORD
+    return bool(uid) and value % 2 == 1
+
+
+def claim_of(template: Body) -> Body:
+    """What upstream notes of a claim on a template, which stands on the binding here."""
+    metadata = field(template, "metadata")
+    found: dict[str, Body] = {}
+    for part in ("annotations", "labels"):
+        noted = field(metadata, part)
+        found[part] = {name: noted[name] for name in noted if "policy.karmada.io/" in name}
+    return found
+
+
+def last_binding(binding: Body, workload: Body, *, claim: Body | None = None) -> Body:
+    """The binding as the last pass left it: the vector's, under the workload's name.
+
+    `claim` are the annotations and labels of the policy that it belongs to, if not the only one.
+    """
+    claim = {"annotations": CLAIM, "labels": {ID: uid_of(POLICY)}} if claim is None else claim
+    metadata, spec = field(binding, "metadata"), field(binding, "spec")
+    plain = str(field(workload, "metadata")["name"]).replace(":", ".")
+    name = f"{plain}-{workload['kind']}".lower()
+    resource = {**field(spec, "resource"), "name": field(workload, "metadata")["name"]}
+    return {
+        **binding,
+        "metadata": {
+            **metadata,
+            "name": name,
+            "annotations": {**field(metadata, "annotations"), **field(claim, "annotations")},
+            "labels": field(claim, "labels"),
+        },
+        "spec": {**spec, "resource": resource},
+    }
+
 
 APPLIED = "policy.karmada.io/applied-placement"
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -260,3 +446,156 @@ def without_empty(value: object) -> object:
     if isinstance(value, list):
         return [without_empty(item) for item in value]
     return value
+
+
+THEN = "2026-01-01T00:00:00Z"
+
+
+def check_adopted_schedule(case: Body) -> str | None:
+    """Compare the binding after the first pass that follows its adoption."""
+    return check_schedule(case, Past(_own_workload, _adopted))
+
+
+def _own_workload(binding: Body) -> Body:
+    """The workload under its own name: the uid that breaks ties is the binding's."""
+    made, resource = workload_of(binding), field(binding, "spec", "resource")
+    return {**made, "metadata": {**field(made, "metadata"), "name": resource["name"]}}
+
+
+def _adopted(inputs: Sequence[Body], binding: Body, now: datetime) -> Iterable[Body]:
+    """The state that adopting a live binding leaves.
+
+    Raises:
+        LeftOut: It is not adopted, for this reason.
+    """
+    live = {**binding, "metadata": {"creationTimestamp": THEN, **field(binding, "metadata")}}
+    world = Story().put(*inputs).world()
+    if world.faults:
+        raise Refused(world.faults[0].rule)
+    key = manifest(live).key
+    found = adopt(world, {key: live}, now - timedelta(seconds=1), OUTPUT_RULES)
+    if found.left:
+        raise LeftOut(found.left[key])
+    return found.outputs.values()
+
+
+SUSPENDED = {"scheduling": True}
+UPDATED = 3
+LONG = 10**8  # seconds, so that no eviction ends while it is compared
+
+
+def check_taints(case: Body) -> str | None:
+    """Compare the clusters that stay, the tasks and the next look."""
+    given, expected = cast(Body, case["input"]), cast(Body, case["expected"])
+    binding = field(given, "binding")
+    clusters = [cluster_of(cluster) for cluster in items(given, "clusters")]
+    applied = str(field(binding, "metadata", "annotations").get(APPLIED, ""))
+    _refuse_undated(clusters, applied)
+    failover: dict[str, object] = {
+        "defaultTolerationSeconds": None,
+        "gracefulEvictionTimeoutSeconds": LONG,
+    }
+    failover["enabled"] = given.get("enableNoExecuteTaintEviction") is not False
+    if given.get("noExecuteTaintEvictionPurgeMode"):
+        failover["purgeMode"] = given["noExecuteTaintEvictionPurgeMode"]
+    workload = workload_of(binding)
+    passed = walk_in(
+        [configuration(karmada={"failover": failover}), *clusters, _held(binding), workload],
+        [_suspended(last_binding(binding, workload))],
+        parse_moment(str(given["now"])),
+    )
+    found = binding_after(passed, workload)
+    decisions = cast(dict[str, dict[str, int]], expected["decisions"]).values()
+    waits = [item["seconds"] for item in decisions if "seconds" in item]
+    actual = {
+        "clusters": [_target(item) for item in items(found, "spec", "clusters")],
+        "gracefulEvictionTasks": _undated(items(found, "spec", "gracefulEvictionTasks")),
+    }
+    wanted = {
+        "clusters": expected["clusters"],
+        "gracefulEvictionTasks": _undated(items(expected, "gracefulEvictionTasks")),
+    }
+    return first_difference(wanted, actual) or not_later(
+        "karmada/taints", min(waits, default=None), passed.seconds
+    )
+
+
+def _target(item: Body) -> Body:
+    return {"name": item["name"], "replicas": item.get("replicas", 0)}
+
+
+def _undated(tasks: Iterable[Body]) -> list[object]:
+    """The tasks before graceful eviction dates them, which a pass does, too."""
+    return [
+        {key: value for key, value in task.items() if key != "creationTimestamp"} for task in tasks
+    ]
+
+
+def _refuse_undated(clusters: Iterable[Body], applied: str) -> None:
+    taints = [taint for cluster in clusters for taint in items(cluster, "spec", "taints")]
+    undated = any(t["effect"] == "NoExecute" and "timeAdded" not in t for t in taints)
+    if undated and "tolerationSeconds" in applied:
+        raise LeftOut("undated-taint")
+
+
+def _held(binding: Body) -> Body:
+    policy = policy_of(binding)
+    metadata = {**field(policy, "metadata"), "annotations": {SUSPEND: "true"}}
+    return {**policy, "metadata": metadata}
+
+
+def _suspended(binding: Body) -> Body:
+    return {**binding, "spec": {**field(binding, "spec"), "suspension": SUSPENDED}}
+
+
+def check_graceful(case: Body) -> str | None:
+    """Compare the tasks that stay, and the next look."""
+    given, expected = cast(Body, case["input"]), cast(Body, case["expected"])
+    binding = field(given, "binding")
+    workload = workload_of(binding)
+    targets = [str(item["name"]) for item in items(binding, "spec", "clusters")]
+    tasks = items(binding, "spec", "gracefulEvictionTasks")
+    names = {*targets, *(str(task["fromCluster"]) for task in tasks)}
+    timeout = {"gracefulEvictionTimeoutSeconds": given["gracefulEvictionTimeoutSeconds"]}
+    passed = walk_in(
+        [
+            configuration(karmada={"failover": timeout}),
+            *(cluster_of(_cluster(name)) for name in sorted(names)),
+            _held(binding),
+            workload,
+        ],
+        [_suspended(last_binding(binding, workload))],
+        parse_moment(str(given["now"])),
+        reports={
+            str(item["clusterName"]): _report(workload, str(item["health"]))
+            for item in items(binding, "status", "aggregatedStatus")
+        },
+    )
+    found = binding_after(passed, workload)
+    actual = list(items(found, "spec", "gracefulEvictionTasks"))
+    wait = int(str(expected["requeueAfterSeconds"]))
+    spare = 1 if forgives("karmada/gracefuleviction", "the last second") else 0
+    end = wait + spare if wait else None
+    return first_difference(
+        expected["gracefulEvictionTasks"], actual, ".gracefulEvictionTasks"
+    ) or not_later("karmada/gracefuleviction", end, passed.seconds)
+
+
+def _cluster(name: str) -> Body:
+    return {
+        "apiVersion": "cluster.karmada.io/v1alpha1",
+        "kind": "Cluster",
+        "metadata": {"name": name},
+        "spec": {"syncMode": "Push"},
+    }
+
+
+def _report(workload: Body, health: str) -> Body:
+    available = UPDATED if health == "Healthy" else 0
+    status = {
+        "observedGeneration": 1,
+        "updatedReplicas": UPDATED,
+        "availableReplicas": available,
+    }
+    metadata = {**field(workload, "metadata"), "generation": 1}
+    return {**workload, "metadata": metadata, "spec": {"replicas": UPDATED}, "status": status}

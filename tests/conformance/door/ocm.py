@@ -6,7 +6,6 @@ from typing import cast
 
 from reconciler.model.moments import parse_moment
 from tests.builders import Body
-from tests.conformance.compare import first_difference
 from tests.conformance.door.door import (
     LeftOut,
     Passed,
@@ -16,6 +15,7 @@ from tests.conformance.door.door import (
     not_later,
     walk_in,
 )
+from tests.conformance.judgements import first_difference
 
 GROUP = "cluster.open-cluster-management.io"
 PLACEMENT_LABEL = f"{GROUP}/placement"

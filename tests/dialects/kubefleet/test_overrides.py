@@ -1,6 +1,9 @@
-"""Overrides of KubeFleet: what of them no vector shows."""
+"""Overrides: which are in force, and what of them no vector shows."""
 
 import re
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import cast
 
 import pytest
 
@@ -16,14 +19,261 @@ from reconciler.dialects.kubefleet.overrides import (
     target_of,
     with_variables,
 )
+from reconciler.dialects.kubefleet.view.files import assumed_bindings, assumed_placements
 from reconciler.errors import UserError
+from reconciler.model.fields import bodies, mapping
 from reconciler.model.identity import ClusterName, ObjectKey
-from tests.builders import Body, configmap
-from tests.dialects.kubefleet.fleet import GROUP
+from tests.builders import Body, configmap, configuration, deployment, metadata
+from tests.delivery.test_transports import FOLDERS
+from tests.dialects.kubefleet.fleet import (
+    EAST,
+    GROUP,
+    bindings,
+    condition,
+    fixed,
+    member,
+    placement,
+    status_of,
+)
+from tests.stories import Story, story
+
+EVERYWHERE: Body = {"clusterSelectorTerms": []}
+EASTERN: Body = {"clusterSelectorTerms": [{"labelSelector": {"matchLabels": EAST}}]}
+WHERE: Body = {"op": "add", "path": "/metadata/labels/where", "value": "${MEMBER-CLUSTER-NAME}"}
+SCALE: Body = {"op": "replace", "path": "/spec/replicas", "value": 7}
+FAILURE = (
+    "Failed to apply the override rules on the resources: "
+    'ClusterResourceOverrideSnapshot "ns-label-0" failed to apply on ConfigMap "cfg" '
+    'in namespace "default": '
+)
+ALL = fixed("a", "b", "c")
+
+
+def fleet_override(*patches: Body, selector: Body = EASTERN) -> Body:
+    """A ClusterResourceOverride of the Namespace, and so of what is in it."""
+    namespace = {"group": "", "version": "v1", "kind": "Namespace", "name": "default"}
+    rule = {"clusterSelector": selector, "jsonPatchOverrides": list(patches)}
+    return {
+        "apiVersion": f"{GROUP}/v1beta1",
+        "kind": "ClusterResourceOverride",
+        "metadata": metadata("ns-label"),
+        "spec": {"clusterResourceSelectors": [namespace], "policy": {"overrideRules": [rule]}},
+    }
+
+
+def override(*patches: Body, selector: Body = EVERYWHERE) -> Body:
+    """A ResourceOverride of the Deployment web."""
+    web = {"group": "apps", "version": "v1", "kind": "Deployment", "name": "web"}
+    rule = {"clusterSelector": selector, "jsonPatchOverrides": list(patches)}
+    return {
+        "apiVersion": f"{GROUP}/v1beta1",
+        "kind": "ResourceOverride",
+        "metadata": metadata("web", namespace="default"),
+        "spec": {"resourceSelectors": [web], "policy": {"overrideRules": [rule]}},
+    }
+
+
+def hub(*bodies: Body) -> Story:
+    """Three clusters, of which `c` is in the east, a placement on all, and what a pass makes."""
+    told = story(member("a"), member("b"), member("c", labels=EAST))
+    told.put(placement(ALL), deployment(), configmap("cfg"), *bodies)
+    told.run(0)
+    return told
+
+
+def said(told: Story) -> dict[str, list[tuple[object, object]]]:
+    """Cluster to stages and reasons of its binding."""
+    found = {}
+    for body in bindings(told):
+        spec = cast(Mapping[str, str], body["spec"])
+        status = cast(Mapping[str, Sequence[Mapping[str, object]]], body["status"])
+        listed = [(one["type"], one["reason"]) for one in status["conditions"]]
+        found[spec["targetCluster"]] = listed
+    return found
+
+
+def entries(told: Story) -> dict[str, Mapping[str, object]]:
+    """Cluster to its entry in the status of the placement."""
+    listed = cast(Sequence[Mapping[str, object]], status_of(told)["placementStatuses"])
+    return {str(one["clusterName"]): one for one in listed}
+
+
+def stages(reason: str) -> list[tuple[str, str]]:
+    """What a binding says whose overrides fit."""
+    return [
+        ("RolloutStarted", "RolloutStarted"),
+        ("Overridden", reason),
+        ("WorkSynchronized", "AllWorkSynced"),
+    ]
+
+
+def test_an_override_that_does_not_fit_is_told_by_its_binding() -> None:
+    """And ends what is known of that cluster; the others have their overrides."""
+    failed = [("RolloutStarted", "RolloutStarted"), ("Overridden", "OverriddenFailed")]
+    fine = stages("OverriddenSucceeded")
+
+    assert {"a": fine, "b": fine, "c": failed} == said(hub(fleet_override(WHERE), override(SCALE)))
+
+
+def test_nothing_is_assumed_of_what_was_never_delivered() -> None:
+    """However long the cluster is silent; those that got everything count as available."""
+    told = hub(fleet_override(WHERE))
+    told.run(3600)
+    conditions = cast(Sequence[Mapping[str, str]], entries(told)["c"]["conditions"])
+
+    assert ["Overridden", "OverriddenFailed"] == [said(told)["c"][-1][0], said(told)["c"][-1][1]]
+    assert ("Overridden", "False") == (conditions[-1]["type"], conditions[-1]["status"])
+    assert conditions[-1]["message"].startswith(FAILURE)
+
+
+def test_a_placement_says_on_how_many_clusters_overrides_fail() -> None:
+    """And nothing of later stages."""
+    told = hub(fleet_override(WHERE))
+    told.run(3600)
+    found = condition(told, "Overridden")
+    conditions = cast(Sequence[Mapping[str, str]], status_of(told)["conditions"])
+
+    assert ("False", "OverriddenFailed", "Failed to override resources in 1 cluster(s)") == (
+        found["status"],
+        found["reason"],
+        found["message"],
+    )
+    assert found == conditions[-1]
+
+
+def test_a_placement_says_that_its_overrides_fit() -> None:
+    """Of all its clusters, though the override is for one of them only."""
+    found = condition(hub(override(SCALE, selector=EASTERN)), "Overridden")
+    text = "The selected resources are successfully overridden in 3 cluster(s)"
+
+    assert ("True", "OverriddenSucceeded", text) == (
+        found["status"],
+        found["reason"],
+        found["message"],
+    )
+
+
+def test_without_overrides_none_is_specified() -> None:
+    """Neither by bindings nor by the placement; nor where an override is for no cluster of it."""
+    other = {"clusterSelectorTerms": [{"labelSelector": {"matchLabels": {"zone": "none"}}}]}
+    for told in (hub(), hub(override(SCALE, selector=other))):
+        assert {"NoOverrideSpecified"} == {found[1][1] for found in said(told).values()}
+        assert "NoOverrideSpecified" == condition(told, "Overridden")["reason"]
+
+
+def test_bindings_list_the_overrides_in_force() -> None:
+    """Of the fleet by name, of a namespace with it."""
+    told = hub(fleet_override(WHERE), override(SCALE))
+    own = {"resourceOverrideSnapshots": [{"name": "web-0", "namespace": "default"}]}
+    both = {"clusterResourceOverrideSnapshots": ["ns-label-0"], **own}
+    found = {}
+    for body in bindings(told):
+        spec = cast(Mapping[str, object], body["spec"])
+        lists = {name: spec[name] for name in both if name in spec}
+        found[str(spec["targetCluster"])] = lists
+
+    assert {"a": own, "b": own, "c": both} == found
+
+
+def test_a_placement_lists_the_overrides_of_each_cluster() -> None:
+    """Under the names that they have there."""
+    told = hub(fleet_override(WHERE), override(SCALE))
+    found = entries(told)
+
+    assert "applicableClusterResourceOverrides" not in found["a"]
+    assert ["ns-label-0"] == found["c"]["applicableClusterResourceOverrides"]
+    assert [{"name": "web-0", "namespace": "default"}] == found["c"]["applicableResourceOverrides"]
+
+
+def test_an_override_that_is_mended_is_told() -> None:
+    """By the same pass that delivers it."""
+    told = hub(fleet_override(WHERE), configuration(delivery=FOLDERS))
+    told.put(fleet_override({"op": "add", "path": "/metadata/labels", "value": {}})).run(10)
+
+    assert stages("OverriddenSucceeded") == said(told)["c"][:3]
+
+
+def test_an_override_that_goes_is_told() -> None:
+    """Its lists go with it."""
+    told = hub(fleet_override(WHERE))
+    told.drop(fleet_override(WHERE)).run(10)
+    specs = [cast(Mapping[str, object], body["spec"]) for body in bindings(told)]
+
+    assert stages("NoOverrideSpecified") == said(told)["c"][:3]
+    assert not [spec for spec in specs if "clusterResourceOverrideSnapshots" in spec]
+    assert "applicableClusterResourceOverrides" not in entries(told)["c"]
+
+
+def test_labels_of_a_cluster_decide_whether_an_override_fits() -> None:
+    """A cluster that leaves the east has its resources as they are."""
+    told = hub(fleet_override(WHERE))
+    told.put(member("c")).run(10)
+
+    assert stages("NoOverrideSpecified") == said(told)["c"][:3]
+
+
+def test_content_decides_whether_an_override_fits() -> None:
+    """Of the resource snapshot that the cluster is on."""
+    told = hub(fleet_override(WHERE))
+    labels = {"app": "web"}
+    settings = {**configmap("cfg"), "metadata": metadata("cfg", namespace="default", labels=labels)}
+    told.put(settings, deployment(labels=labels)).run(10)
+
+    assert stages("OverriddenSucceeded") == said(told)["c"][:3]
+
+
+def test_a_cluster_whose_override_fails_counts_as_unavailable() -> None:
+    """So a rollout that may lack one of three clusters brings nothing new to the others."""
+    told = hub(fleet_override(WHERE))
+    told.run(100)
+    told.put({**configmap("cfg"), "data": {"a": "2"}}).run(100)
+    told.run(100)
+    found = {
+        str(cast(Mapping[str, str], body["spec"])["targetCluster"]): cast(
+            Mapping[str, str], body["spec"]
+        )["resourceSnapshotName"]
+        for body in bindings(told)
+    }
+
+    assert {"a": "web-0-snapshot", "b": "web-0-snapshot", "c": "web-1-snapshot"} == found
+
+
+def test_what_readers_are_told_assumes_nothing_of_a_failed_cluster() -> None:
+    """Though it is silent; the others are available, and the placement keeps what it says."""
+    told = hub(fleet_override(WHERE), override(SCALE))
+    told.now += timedelta(hours=1)
+    world = told.world()
+    show = assumed_bindings(world, told.now)
+    shown = {
+        str(mapping(one.body, "spec")["targetCluster"]): bodies(
+            mapping(show(one), "status"), "conditions"
+        )[-1]["type"]
+        for one in world.outputs_of_kind((GROUP, "ClusterResourceBinding"))
+    }
+    (web,) = world.outputs_of_kind((GROUP, "ClusterResourcePlacement"))
+    overall = bodies(mapping(assumed_placements(world, told.now)(web), "status"), "conditions")
+
+    assert {"a": "Available", "b": "Available", "c": "Overridden"} == shown
+    assert "OverriddenFailed" == overall[-1]["reason"]
+
+
+def test_what_readers_are_told_keeps_that_overrides_fit() -> None:
+    """Where all else is assumed."""
+    told = hub(override(SCALE))
+    told.now += timedelta(hours=1)
+    world = told.world()
+    (web,) = world.outputs_of_kind((GROUP, "ClusterResourcePlacement"))
+    overall = bodies(mapping(assumed_placements(world, told.now)(web), "status"), "conditions")
+
+    assert ["OverriddenSucceeded"] == [
+        one["reason"] for one in overall if str(one["type"]).endswith("Overridden")
+    ]
+    assert "ClusterResourcePlacementAvailable" == overall[-1]["type"]
+
 
 NAME = "${MEMBER-CLUSTER-NAME}"
 LABEL = "${MEMBER-CLUSTER-LABEL-KEY-"
-EAST = MemberLabels(ClusterName("east"), {"east": "self", "zone": ""})
+EAST_MEMBER = MemberLabels(ClusterName("east"), {"east": "self", "zone": ""})
 EVERY: Body = {"clusterSelector": {"clusterSelectorTerms": []}}
 SETTINGS: Body = {"group": "", "version": "v1", "kind": "ConfigMap", "name": "settings"}
 SHOP: Body = {"group": "", "version": "v1", "kind": "Namespace", "name": "default"}
@@ -34,7 +284,9 @@ def add(path: str, value: object = "1") -> Body:
     return {"op": "add", "path": path, "value": value}
 
 
-def override(*patches: Body, selectors: tuple[Body, ...] = (SETTINGS,), **spec: object) -> Override:
+def namespaced_override(
+    *patches: Body, selectors: tuple[Body, ...] = (SETTINGS,), **spec: object
+) -> Override:
     """A ResourceOverride in `default` for every cluster."""
     policy = {"overrideRules": [{**EVERY, "jsonPatchOverrides": list(patches)}]}
     key = ObjectKey(GROUP, "ResourceOverride", "default", "o")
@@ -55,7 +307,7 @@ def fleet_wide(*patches: Body, **spec: object) -> Override:
 def applied(*overrides: Override) -> Body | None:
     """The ConfigMap as overrides leave it on the cluster east."""
     body = configmap()
-    return apply_overrides(body, target_of(body), overrides, EAST, namespaced=True)
+    return apply_overrides(body, target_of(body), overrides, EAST_MEMBER, namespaced=True)
 
 
 def of_placement(placement: str, *overrides: Override) -> list[Override]:
@@ -66,14 +318,14 @@ def of_placement(placement: str, *overrides: Override) -> list[Override]:
 
 def test_the_name_of_a_cluster_may_be_part_of_the_key_of_a_label() -> None:
     """Names are replaced first."""
-    patch = with_variables(add("/data/at", f"{LABEL}{NAME}}}"), EAST)
+    patch = with_variables(add("/data/at", f"{LABEL}{NAME}}}"), EAST_MEMBER)
 
     assert "self" == patch["value"]
 
 
 def test_variables_are_replaced_in_keys_and_below() -> None:
     """The path is left alone."""
-    patch = with_variables(add(f"/data/{NAME}", {NAME: [f"in {NAME}"]}), EAST)
+    patch = with_variables(add(f"/data/{NAME}", {NAME: [f"in {NAME}"]}), EAST_MEMBER)
 
     assert add(f"/data/{NAME}", {"east": ["in east"]}) == patch
 
@@ -89,13 +341,13 @@ def test_variables_are_replaced_in_keys_and_below() -> None:
 def test_a_variable_without_a_value_is_an_error(value: object, message: str) -> None:
     """The brace that closes it may be one of the JSON itself."""
     with pytest.raises(UserError, match=re.escape(message)):
-        with_variables(add("/data/at", value), EAST)
+        with_variables(add("/data/at", value), EAST_MEMBER)
 
 
 def test_a_selector_that_is_listed_twice_applies_twice() -> None:
     """In the place where it stands."""
-    twice = override(add("/data/x/-"), selectors=(SETTINGS, SETTINGS))
-    found = applied(override(add("/data", {"x": []})), twice)
+    twice = namespaced_override(add("/data/x/-"), selectors=(SETTINGS, SETTINGS))
+    found = applied(namespaced_override(add("/data", {"x": []})), twice)
 
     assert found is not None
     assert {"x": ["1", "1"]} == found["data"]
@@ -103,8 +355,11 @@ def test_a_selector_that_is_listed_twice_applies_twice() -> None:
 
 def test_an_override_of_a_namespace_applies_to_all_that_is_in_it() -> None:
     """And before those of the namespace itself."""
-    own, fleet = override(add("/data/from", "own")), fleet_wide(add("/data", {"from": "fleet"}))
-    picked = overrides_of_cluster([own, fleet], EAST)
+    own, fleet = (
+        namespaced_override(add("/data/from", "own")),
+        fleet_wide(add("/data", {"from": "fleet"})),
+    )
+    picked = overrides_of_cluster([own, fleet], EAST_MEMBER)
     found = applied(*picked)
 
     assert [fleet, own] == picked
@@ -116,7 +371,9 @@ def test_what_is_deleted_stays_so() -> None:
     """Whatever a later override says."""
     policy = {"overrideRules": [{**EVERY, "overrideType": "Delete"}]}
 
-    assert applied(override(policy=policy), override(add("/data", {}))) is None
+    assert (
+        applied(namespaced_override(policy=policy), namespaced_override(add("/data", {}))) is None
+    )
 
 
 @pytest.mark.parametrize(
@@ -133,7 +390,7 @@ def test_an_override_may_be_for_one_placement(
 ) -> None:
     """Only a ResourceOverride can be for one of a namespace."""
     names = ["web", "default/web", "other"]
-    mine, theirs = override(placement=placement), fleet_wide(placement=placement)
+    mine, theirs = namespaced_override(placement=placement), fleet_wide(placement=placement)
 
     assert own == [name for name in names if of_placement(name, mine)]
     assert fleet == [name for name in names if of_placement(name, theirs)]
@@ -143,10 +400,10 @@ def test_an_override_of_another_namespace_concerns_nothing_here() -> None:
     """Though the name is the same."""
     target = OverrideTarget("", "v1", "ConfigMap", "shop", "settings")
 
-    assert [] == overrides_of_placement([override()], "web", [target], lambda _: True)
+    assert [] == overrides_of_placement([namespaced_override()], "web", [target], lambda _: True)
 
 
 def test_an_override_without_a_policy_cannot_be_picked() -> None:
     """No admission lets it through."""
     with pytest.raises(UnexpectedBehavior, match="the override o-0 has no policy"):
-        overrides_of_cluster([override(policy=None)], EAST)
+        overrides_of_cluster([namespaced_override(policy=None)], EAST_MEMBER)

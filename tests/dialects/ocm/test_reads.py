@@ -10,7 +10,6 @@ import pytest
 
 from reconciler.model.identity import ObjectKey
 from tests.builders import Body
-from tests.dialects.ocm.sets import fleet, replica_set, succeed
 from tests.dialects.ocm.worlds import (
     BY_SCORE,
     GROUP,
@@ -18,8 +17,11 @@ from tests.dialects.ocm.worlds import (
     body,
     cluster,
     cluster_set,
+    fleet,
     placement,
+    replica_set,
     score,
+    succeed,
 )
 from tests.dialects.recorded_reads import Changes, RememberedStory, after_the_change, overlook
 from tests.stories import Story, story

@@ -1,5 +1,9 @@
-"""Validation: what is refused, where, and in which words."""
+"""Schemas: which kinds they know, what they refuse, where, and in which words."""
 
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any, cast
 
@@ -7,8 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from reconciler.manifests.schemas.schema import Schemas
 from reconciler.manifests.schemas.violations import Violation
-from tests.manifests.shipped_schemas import schemas
+from tests.builders import Body, metadata, policy
+from tests.crds.facts import walk
+from tests.manifests.shipped_schemas import FIELDS, FOLDER, documents, schemas
+from tests.shell.fleet import ROOT
 
 POLICY: dict[str, Any] = {
     "apiVersion": "policy.karmada.io/v1alpha1",
@@ -276,7 +284,7 @@ def test_any_content_is_answered(body: dict[str, Any], field: str, junk: object)
 LEAVES = st.one_of(
     st.none(), st.booleans(), st.integers(-3, 3), st.just(2.0), st.sampled_from(["", "In", "a"])
 )
-FIELDS = st.sampled_from(
+DRAWN_FIELDS = st.sampled_from(
     ["clusterAffinity", "clusterNames", "exclude", "spreadConstraints", "weight"]
 )
 
@@ -284,7 +292,9 @@ FIELDS = st.sampled_from(
 @given(
     st.recursive(
         LEAVES,
-        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(FIELDS, inner, max_size=3),
+        lambda inner: (
+            st.lists(inner, max_size=3) | st.dictionaries(DRAWN_FIELDS, inner, max_size=3)
+        ),
         max_leaves=6,
     ),
     st.sampled_from(["", "spec"]),
@@ -298,3 +308,278 @@ def test_the_quick_check_agrees_with_jsonschema(value: object, optional: str) ->
     quick = schemas()._passes(question, subject)
 
     assert quick == (not list(schemas()._validator(question).iter_errors(subject)))
+
+
+def test_values_of_a_secret_are_never_quoted() -> None:
+    """Where a schema covers Secrets, its messages do not tell them."""
+    document = {
+        "properties": {
+            "apiVersion": {"const": "v1"},
+            "kind": {"const": "Secret"},
+            "stringData": {"additionalProperties": {"type": "string", "pattern": "^a$(?!\\n)"}},
+        }
+    }
+    body = {"apiVersion": "v1", "kind": "Secret", "stringData": {"a": "password", "b": 12345}}
+    found = Schemas({"v1/secret.json": document}).judge(body).violations
+
+    assert 2 == len(found)
+    assert not [one for one in found if "password" in str(one) or "12345" in str(one)]
+
+
+def test_best_alternative_is_reported() -> None:
+    """Of `oneOf`, the error deepest in the alternative that fits best."""
+    document = {
+        "properties": {
+            "apiVersion": {"const": "a/v1"},
+            "kind": {"const": "A"},
+            "spec": {
+                "oneOf": [
+                    {"type": "string"},
+                    {"type": "object", "properties": {"size": {"type": "integer"}}},
+                ]
+            },
+        }
+    }
+    body = {"apiVersion": "a/v1", "kind": "A", "spec": {"size": "x"}}
+
+    found = Schemas({"a/a_v1.json": document}).judge(body).violations
+
+    assert ["/spec/size"] == [one.pointer for one in found]
+
+
+def test_kinds_are_known_by_version() -> None:
+    """A version without a schema is not covered, and the others are named."""
+    known = schemas()
+
+    assert known.covers("work.karmada.io/v1alpha2", "ResourceBinding")
+    assert not known.covers("work.karmada.io/v1alpha1", "ResourceBinding")
+    versions = known.versions_of("work.karmada.io", "ResourceBinding")
+    assert ("work.karmada.io/v1alpha2",) == versions
+    assert () == known.versions_of("apps", "Deployment")
+    with pytest.raises(ValueError, match="no schema"):
+        known.judge({"apiVersion": "apps/v1", "kind": "Deployment"})
+
+
+def test_schemas_are_schemas() -> None:
+    """Each file satisfies the schema of schemas."""
+    from jsonschema import Draft202012Validator
+
+    for document in documents().values():
+        Draft202012Validator.check_schema(document)
+
+
+def test_jsonschema_is_imported_late() -> None:
+    """Importing the module costs the command line nothing."""
+    code = (
+        "import sys, reconciler.manifests.schemas.schema;"
+        "print([name for name in ('jsonschema', 'referencing', 'difflib') if name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+
+    assert "[]" == done.stdout.strip()
+
+
+EACH = "One item for each name."
+
+
+def scores(*names: str) -> dict[str, Any]:
+    """Scores of these names."""
+    return {
+        "apiVersion": "cluster.open-cluster-management.io/v1alpha1",
+        "kind": "AddOnPlacementScore",
+        "metadata": {"name": "cost", "namespace": "a"},
+        "status": {"scores": [{"name": name, "value": 1} for name in names]},
+    }
+
+
+def test_items_of_a_list_have_keys_of_their_own() -> None:
+    """Each later one is in the wrong."""
+    said = 'must have a name of its own, "cpu" is in an item before it.'
+    found = [
+        Violation(f"/status/scores/{i}", "list-key", f"status.scores[{i}] {said}", EACH)
+        for i in (1, 3)
+    ]
+
+    assert tuple(found) == schemas().judge(scores("cpu", "cpu", "memory", "cpu")).violations
+
+
+def test_items_with_other_keys_may_be_alike_otherwise() -> None:
+    """Only the keys count."""
+    assert () == schemas().judge(scores("cpu", "memory")).violations
+
+
+def test_several_keys_count_together() -> None:
+    """A namespace may be managed by two sets."""
+    pairs = (("a", "x"), ("b", "x"), ("a", "x"))
+    managed = [{"clusterSet": one, "name": name} for one, name in pairs]
+    body = {
+        "apiVersion": "cluster.open-cluster-management.io/v1",
+        "kind": "ManagedCluster",
+        "metadata": {"name": "a"},
+        "status": {"managedNamespaces": managed},
+    }
+
+    (found,) = schemas().judge(body).violations
+    assert (
+        "status.managedNamespaces[2] must have a clusterSet and name of its own,"
+        ' "a" and "x" are in an item before it.'
+    ) == found.message
+
+
+WEB: Body = {"apiVersion": "apps/v1", "kind": "Deployment"}
+
+
+def spec(**more: object) -> Body:
+    """A policy with this spec."""
+    return {**policy(), "spec": {"resourceSelectors": [WEB], "placement": {}, **more}}
+
+
+def affinity(**selector: object) -> Body:
+    """A policy that names clusters by a selector."""
+    return spec(placement={"clusterAffinity": selector})
+
+
+def override(**rule: object) -> Body:
+    """An OverridePolicy of one rule."""
+    return {
+        "apiVersion": "policy.karmada.io/v1alpha1",
+        "kind": "OverridePolicy",
+        "metadata": metadata("web", "default"),
+        "spec": {"overrideRules": [rule]},
+    }
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(spec(resourceSelectors=[{"kind": "Deployment"}]), id="no-api-version"),
+        pytest.param(spec(resourceSelectors=[{"apiVersion": "apps/v1"}]), id="no-kind"),
+        pytest.param(spec(resourceSelectors=[{}]), id="selector-of-nothing"),
+        pytest.param(spec(preemption=""), id="empty-preemption"),
+        pytest.param(spec(conflictResolution=""), id="empty-conflict-resolution"),
+        pytest.param(spec(activationPreference=""), id="empty-activation"),
+        pytest.param(spec(failover={"cluster": {"purgeMode": ""}}), id="empty-purge-mode"),
+        pytest.param(
+            spec(placement={"replicaScheduling": {"replicaSchedulingType": ""}}), id="empty-type"
+        ),
+        pytest.param(
+            affinity(labelSelector={"matchExpressions": [{"key": "a"}]}), id="no-operator"
+        ),
+        pytest.param(override(targetCluster={}), id="rule-without-overriders"),
+    ],
+)
+def test_what_is_empty_is_accepted(body: Body) -> None:
+    """An optional text that is empty is gone, a required one that is absent is empty."""
+    assert () == schemas().judge(body).violations
+
+
+@pytest.mark.parametrize(
+    ("body", "at", "rule"),
+    [
+        pytest.param(
+            spec(schedulePriority={"priorityClassName": "x"}),
+            "/spec/schedulePriority/priorityClassSource",
+            "schema-enum",
+            id="required-choice",
+        ),
+        pytest.param(
+            spec(placement={"clusterAffinities": [{}]}),
+            "/spec/placement/clusterAffinities/0/affinityName",
+            "schema-length",
+            id="required-length",
+        ),
+        pytest.param(
+            {**policy(), "spec": {"placement": {}}}, "/spec", "schema-required", id="required-list"
+        ),
+        pytest.param(
+            spec(resourceSelectors=[]), "/spec/resourceSelectors", "schema-items", id="empty-list"
+        ),
+        pytest.param(
+            {**override(targetCluster={}), "kind": "ClusterOverridePolicy"},
+            "/spec/overrideRules/0",
+            "schema-required",
+            id="kind-that-no-webhook-writes",
+        ),
+    ],
+)
+def test_bounds_and_choices_still_refuse(body: Body, at: str, rule: str) -> None:
+    """What is empty must be among them; lists are not filled in."""
+    found = schemas().judge(body).violations
+
+    assert [(at, rule)] == [(violation.pointer, violation.rule) for violation in found]
+
+
+def test_labels_keep_their_empty_texts() -> None:
+    """An entry of a map is no field."""
+    body = affinity(labelSelector={"matchLabels": {"env": ""}})
+    judged = schemas().judge(body)
+
+    assert ((), body) == (judged.violations, judged.body)
+
+
+def test_an_absent_text_is_decoded_as_an_empty_one() -> None:
+    """The document that was judged is the one that is decoded."""
+    body = schemas().judge(spec(resourceSelectors=[{"kind": "Deployment"}])).body
+    found = body["spec"]
+
+    assert isinstance(found, Mapping)
+    assert [{"apiVersion": "", "kind": "Deployment"}] == found["resourceSelectors"]
+
+
+OWN = [name for name in documents() if not name.startswith("definitions/")]
+
+
+def test_every_table_has_a_schema() -> None:
+    """No kind is forgotten."""
+    tables = [path.relative_to(FIELDS).with_suffix("") for path in FIELDS.rglob("*.txt")]
+
+    assert sorted(path.as_posix() for path in tables) == sorted(
+        name.removesuffix(".json") for name in OWN
+    )
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_schema_is_named_after_its_kind(name: str) -> None:
+    """The path says group, kind and version."""
+    properties = documents()[name]["properties"]
+    group, version = properties["apiVersion"]["const"].split("/")
+
+    assert f"{group}/{properties['kind']['const'].lower()}_{version}.json" == name
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_spec_is_closed(name: str) -> None:
+    """A misspelled field is found wherever it is."""
+    document = documents()[name]
+    assert document["additionalProperties"] is False
+    for path, node, _ in walk(document, name, ""):
+        if path.startswith("spec") and node.get("properties"):
+            assert node["additionalProperties"] is False, path
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_every_field_is_described(name: str) -> None:
+    """One sentence of ours says what each field is for."""
+    document = documents()[name]
+    assert document["description"].endswith(".")
+    for path, node, _ in walk(document, name, ""):
+        if not path.endswith(("[]", "{}")):
+            assert node["description"].endswith("."), path
+            assert len(node["description"]) <= 140, path
+
+
+def test_references_stay_in_the_folder() -> None:
+    """Nothing is ever fetched, and every shared part is used."""
+    text = "".join(path.read_text(encoding="utf-8") for path in FOLDER.rglob("*.json"))
+    references = set(re.findall(r'"\$ref": "([^"]*)"', text))
+
+    assert not [one for one in references if "://" in one]
+    defined = {
+        name
+        for key, document in documents().items()
+        if key.startswith("definitions/")
+        for name in document["$defs"]
+    }
+    assert defined == {one.rpartition("/")[2] for one in references}

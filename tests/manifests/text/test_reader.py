@@ -1,8 +1,17 @@
-"""Reading: what each text means, and what each broken rule is reported as."""
+"""Reading: what each text means, where it stands, and what broken rules are reported as."""
+
+import json
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
+from reconciler.core.dialects import KINDS
+from reconciler.core.inputs.admissions import ADMISSIONS
+from reconciler.core.inputs.validation import FileValidation, Rules, described, validate_file
+from reconciler.manifests.text.positions import Place, Spot, locate_all
 from reconciler.manifests.text.reader import Document, read
+from reconciler.shell.resources import load_schemas
 
 PLAIN = """\
 apiVersion: v1
@@ -305,3 +314,436 @@ def test_secret_text_is_never_quoted(value: str) -> None:
 
     assert "it is hidden" in fault.message
     assert not [part for part in ("12:30", "s3cret", '"a"') if part in str(fault)]
+
+
+PLAIN_BYTES = b"""\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: a, labels: {app: "web"}}
+data:
+  "on": |
+    line
+  list: [1, 2.5, ~, true, &a {b: c}, *a]
+---
+kind: Second
+"""
+
+
+def test_json_is_read_with_tabs_and_surrogates() -> None:
+    """JSON has its own escapes, and blanks of any kind."""
+    data = b'{\n\t"a": "\\ud83d\\ude00\\/",\n\t"b": [1, 2.5, null]\n}\n'
+    document = read(data, "a.json").documents[0]
+
+    assert Document(0, 1, {"a": "😀/", "b": [1, 2.5, None]}) == document
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param('{"a": 1,\n "a": 2}', ("yaml-duplicate-key", 2, 2), id="duplicate"),
+        pytest.param('{"a": NaN}', ("yaml-non-finite", 0, 0), id="nan"),
+        pytest.param('{"a": 1e999}', ("yaml-non-finite", 0, 0), id="infinity"),
+        pytest.param('{"a": 1', ("yaml-syntax", 1, 8), id="open-brace"),
+        pytest.param("a: 1", ("yaml-syntax", 1, 1), id="yaml"),
+        pytest.param('{"a": "\\ud800"}', ("yaml-encoding", 0, 0), id="half-a-pair"),
+        pytest.param('{"a": ' + "1" * 5000 + "}", ("yaml-number", 0, 0), id="many-digits"),
+        pytest.param('{"a":' * 70 + "1" + "}" * 70, ("yaml-depth", 1, 1), id="too-deep"),
+        pytest.param('{"a":' * 100_000, ("yaml-depth", 1, 1), id="far-too-deep"),
+    ],
+)
+def test_broken_rule_of_json(text: str, expected: tuple[str, int, int]) -> None:
+    """The same rules as YAML, as far as JSON can break them."""
+    faults = [one.fault for one in read(text.encode(), "a.json").faults]
+
+    assert [expected] == [(fault.rule, fault.line, fault.column) for fault in faults]
+
+
+@given(st.binary(max_size=200), st.sampled_from(["a.yaml", "a.json"]))
+def test_random_bytes_never_raise(data: bytes, path: str) -> None:
+    """Whatever Git holds, reading answers."""
+    read(data, path)
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, len(PLAIN_BYTES)), st.integers(0, 9), st.binary(max_size=4)),
+        max_size=6,
+    ),
+    st.sampled_from(["a.yaml", "a.json"]),
+)
+def test_mutations_never_raise(edits: list[tuple[int, int, bytes]], path: str) -> None:
+    """A valid file with bytes cut out and put in is still answered."""
+    data = PLAIN_BYTES
+    for at, cut, put in edits:
+        data = data[:at] + put + data[at + cut :]
+    read(data, path)
+
+
+@given(st.text(alphabet="ab:-[]{}&*!|>'\"#%@`,?~<\n\t \\0179.exyo", max_size=60))
+def test_indicator_soup_never_raises(text: str) -> None:
+    """Texts of YAML's own indicators reach deeper than random bytes."""
+    read(text.encode(), "a.yaml")
+
+
+PIECES = st.sampled_from(
+    ["a:", "b: 1", "- c: 2", "-d: 3", '"', "'", " ", "  ", "\n", "\n", "\t", "{{", "}}", "[", "--"]
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "said"),
+    [
+        pytest.param('a: 1\nb: "x\nc: 2\n', (2, 4), "the quote that opens here", id="open-quote"),
+        pytest.param(
+            'a: 1\nb: "x\nc: "y"\n', (2, 4), "the quote that opens here", id="closed-by-another"
+        ),
+        pytest.param(
+            'a: "x\n  y"\nb: "z" w\n', (3, 8), "did not find expected key", id="behind-a-quote"
+        ),
+        pytest.param(
+            "s:\n   a: 1\n  b: 2\n  c: 3\n", (2, 4), "by 3 where those below", id="first-too-far"
+        ),
+        pytest.param(
+            "s:\n  a: 1\n  b: 2\n c: 3\n", (4, 2), "by 1 where those above", id="last-too-near"
+        ),
+        pytest.param("s:\n  a: 1\n   b: 2\n", (3, 4), "by 3 where those above", id="too-far"),
+        pytest.param("l:\n  -a: 1\n    b: 2\n", (2, 3), "a dash without a space", id="dash"),
+        pytest.param("s:\n  a 1\n  b: 2\n", (2, 3), "a key has no colon", id="no-colon"),
+        pytest.param("s:\n  a: 1\n  b 2\n", (3, 3), "a key has no colon", id="no-colon-at-the-end"),
+        pytest.param("a: 1\n--\nb: 2\n", (2, 1), "three dashes", id="two-dashes"),
+        pytest.param("s:\n    l:\n  - a: 1\n", (3, 3), "further left than the key", id="item"),
+        pytest.param("a: [1, ::1]\n", (1, 8), "begins with a colon", id="address-in-brackets"),
+        pytest.param("a: {b: ::1}\n", (1, 8), "begins with a colon", id="address-in-braces"),
+        pytest.param("a: b: c\n", (1, 5), "mapping values are not allowed", id="two-colons"),
+        pytest.param("a: {{ b }}\n", (1, 5), "a template of another tool", id="template"),
+    ],
+)
+def test_the_mistake_is_named_at_its_place(text: str, place: tuple[int, int], said: str) -> None:
+    """With what is right."""
+    [found] = [one.fault for one in read(text.encode(), "a.yaml").faults]
+
+    assert said in found.message
+    assert place == (found.line, found.column)
+    assert found.expected
+
+
+@given(st.lists(PIECES, max_size=20).map("".join))
+@example('a: "\n"b: "')
+def test_every_text_has_an_answer_inside_of_it(text: str) -> None:
+    """Whatever is wrong, the place is one that the file has, or the end of it."""
+    lines = text.split("\n")
+    for one in read(text.encode(), "a.yaml").faults:
+        assert 1 <= one.fault.line <= len(lines) + 1
+        assert one.fault.column >= 1
+
+
+FILE = b"""\
+# head
+a: 1
+---
+kind: A
+spec:
+  items:
+  - name: x
+    ports: [80, {n: 5}]
+  "a/b~c": word
+  empty:
+  deep:
+    deeper: 1
+"""
+
+
+def locate(data: bytes, index: int, pointer: str, *, key: bool = False) -> Place:
+    """The place of one spot."""
+    spot = Spot(index, pointer, key)
+    return locate_all(data, [spot])[spot]
+
+
+@pytest.mark.parametrize(
+    ("pointer", "expected"),
+    [
+        pytest.param("", (4, 1), id="document"),
+        pytest.param("/kind", (4, 7), id="scalar"),
+        pytest.param("/spec", (5, 1), id="block-is-at-its-key"),
+        pytest.param("/spec/items/0", (7, 5), id="item"),
+        pytest.param("/spec/items/0/name", (7, 11), id="field-of-an-item"),
+        pytest.param("/spec/items/0/ports", (8, 12), id="flow-list"),
+        pytest.param("/spec/items/0/ports/1/n", (8, 21), id="inside-of-flow"),
+        pytest.param("/spec/a~1b~0c", (9, 12), id="escaped-pointer"),
+        pytest.param("/spec/deep/deeper", (12, 13), id="deep"),
+        pytest.param("/spec/deep/none", (11, 3), id="absent-field-is-at-its-parent"),
+        pytest.param("/spec/items/7/name", (6, 3), id="absent-item-is-at-its-list"),
+        pytest.param("/kind/none/of/these", (4, 7), id="below-a-scalar"),
+        pytest.param("/none", (4, 1), id="absent-at-the-root"),
+        pytest.param("/spec/items/99999999999999999999", (6, 3), id="number-beyond-reason"),
+    ],
+)
+def test_pointer_leads_to(pointer: str, expected: tuple[int, int]) -> None:
+    """Line and column count from 1."""
+    assert expected == locate(FILE, 1, pointer)
+
+
+def test_key_of_an_unknown_field() -> None:
+    """The name is what is wrong, not the value."""
+    assert (4, 1) == locate(FILE, 1, "/kind", key=True)
+
+
+@pytest.mark.parametrize(
+    ("data", "index", "expected"),
+    [
+        pytest.param(b'\xef\xbb\xbf{\n\t"a": {\n\t\t"b": 1}}', 0, (3, 8), id="json-with-tabs"),
+        pytest.param(b"a: {b: 1, c: [\n", 0, (1, 8), id="before-broken-syntax"),
+        pytest.param(b"a: 1\n", 3, (1, 1), id="no-such-document"),
+        pytest.param(b"\xff", 0, (1, 1), id="not-utf-8"),
+        pytest.param(b"", 0, (1, 1), id="empty"),
+        pytest.param(b"- a\n", 0, (1, 1), id="list"),
+        pytest.param(b"x: &x {b: 1}\na: *x\n", 0, (2, 4), id="alias-is-where-it-stands"),
+        pytest.param("é: 1\na: {é: 1, b: 2}\n".encode(), 0, (2, 14), id="columns-are-characters"),
+    ],
+)
+def test_odd_files_have_places(data: bytes, index: int, expected: tuple[int, int]) -> None:
+    """The nearest place that there is."""
+    assert expected == locate(data, index, "/a/b")
+
+
+@given(st.binary(max_size=60) | st.text("ab:-[]{}\n 0/", max_size=60).map(str.encode), st.text())
+def test_locate_never_raises(data: bytes, pointer: str) -> None:
+    """Any file and any pointer are answered."""
+    line, column = locate(data, 0, pointer)
+
+    assert line >= 1
+    assert column >= 1
+
+
+RULES = Rules(load_schemas(), ADMISSIONS, KINDS)
+
+EXPORTED = b"""\
+apiVersion: v1
+items:
+- apiVersion: cluster.karmada.io/v1alpha1
+  kind: Cluster
+  metadata:
+    name: member1
+  spec:
+    syncMode: Push
+- apiVersion: v1
+  kind: ConfigMap
+  metadata:
+    name: settings
+  data: {a: b}
+kind: List
+metadata:
+  resourceVersion: ""
+"""
+MIXED = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: first}\n---\n" + EXPORTED.decode()
+
+
+def validated(text: str | bytes, path: str = "a.yaml") -> FileValidation:
+    """What a file holds."""
+    data = text if isinstance(text, bytes) else text.encode()
+    return validate_file(path, "", data, RULES)
+
+
+def names(file: FileValidation) -> list[str]:
+    """The valid documents."""
+    return [described(document.identity) for document in file.documents]
+
+
+def faults(file: FileValidation) -> list[tuple[int, int, str, str]]:
+    """Line, column, pointer and rule of each fault."""
+    found = (broken.fault for broken in file.broken)
+    return [(fault.line, fault.column, fault.field, fault.rule) for fault in found]
+
+
+def test_what_kubectl_prints_is_read_item_by_item() -> None:
+    """Each item is a document of its own."""
+    file = validated(EXPORTED)
+
+    assert ["Cluster member1", "ConfigMap settings"] == names(file)
+    assert [] == faults(file)
+    assert 0 == file.ignored
+
+
+def test_an_item_stands_where_it_begins() -> None:
+    """The document in the file, the pointer in the document, line and column in the file."""
+    places = [(d.index, d.pointer, d.line, d.column) for d in validated(MIXED).documents]
+
+    assert [(0, "", 1, 1), (1, "/items/0", 7, 3), (1, "/items/1", 13, 3)] == places
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        pytest.param("kind: List\n", id="none"),
+        pytest.param("kind: List\nmetadata: {}\n", id="empty"),
+        pytest.param("kind: List\nmetadata: {resourceVersion: ''}\n", id="version"),
+        pytest.param("kind: List\nmetadata: null\n", id="null"),
+        pytest.param("kind: ConfigMapList\nmetadata: {}\n", id="of-a-kind"),
+        pytest.param("kind: ConfigMapList\n", id="of-a-kind-without"),
+    ],
+)
+def test_metadata_of_a_list_does_not_matter(head: str) -> None:
+    """Printers differ."""
+    item = "- {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n"
+
+    assert ["ConfigMap a"] == names(validated(f"apiVersion: v1\n{head}items:\n{item}"))
+
+
+@pytest.mark.parametrize(
+    ("api_version", "kind", "item", "expected"),
+    [
+        ("cluster.karmada.io/v1alpha1", "ClusterList", "spec: {syncMode: Push}", "Cluster a"),
+        ("apps/v1", "DeploymentList", "spec: {replicas: 1}", "Deployment a"),
+        ("example.org/v1", "WidgetList", "spec: {}", "Widget a"),
+        ("v1", "ConfigMapList", "apiVersion: v1", "ConfigMap a"),
+        ("v1", "ConfigMapList", "kind: ConfigMap", "ConfigMap a"),
+    ],
+)
+def test_an_item_without_a_kind_has_that_of_the_list(
+    api_version: str, kind: str, item: str, expected: str
+) -> None:
+    """And its version; an unknown kind, too."""
+    text = f"apiVersion: {api_version}\nkind: {kind}\nitems:\n- metadata: {{name: a}}\n  {item}\n"
+    file = validated(text)
+
+    assert [expected] == names(file)
+    assert {"apiVersion": api_version, "kind": kind.removesuffix("List")} == {
+        field: file.documents[0].body[field] for field in ("apiVersion", "kind")
+    }
+
+
+def test_an_item_of_another_kind_keeps_its_own() -> None:
+    """What it says itself counts."""
+    text = (
+        "apiVersion: apps/v1\nkind: DeploymentList\nitems:\n"
+        "- {apiVersion: v1, kind: Secret, metadata: {name: a}}\n"
+    )
+
+    assert ["Secret a"] == names(validated(text))
+
+
+def test_a_list_in_a_list_is_taken_apart() -> None:
+    """As kubectl does."""
+    text = (
+        "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: ConfigMapList\n  items:\n"
+        "  - metadata: {name: a}\n"
+    )
+    file = validated(text)
+
+    assert ["ConfigMap a"] == names(file)
+    assert ("/items/0/items/0", 7) == (file.documents[0].pointer, file.documents[0].line)
+
+
+def test_a_list_in_json_is_taken_apart() -> None:
+    """As `kubectl get -o json` prints it."""
+    item = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
+    text = json.dumps({"apiVersion": "v1", "items": [item], "kind": "List"}, indent=4)
+    file = validated(text, "a.json")
+
+    assert ["ConfigMap a"] == names(file)
+    assert (4, 9) == (file.documents[0].line, file.documents[0].column)
+
+
+@pytest.mark.parametrize("items", ["items: []", "items: null", ""])
+def test_an_empty_list_holds_nothing(items: str) -> None:
+    """It is no document of another program either."""
+    file = validated(f"apiVersion: v1\nkind: List\n{items}\n")
+
+    assert ([], [], 0) == (names(file), faults(file), file.ignored)
+
+
+@pytest.mark.parametrize(
+    ("items", "expected"),
+    [
+        pytest.param("items: 7", (3, 8, "/items", "list-items"), id="no-list"),
+        pytest.param("items: {a: b}", (3, 8, "/items", "list-items"), id="mapping"),
+        pytest.param("items:\n- 7", (4, 3, "/items/0", "list-items"), id="no-object"),
+        pytest.param("items:\n- null", (4, 3, "/items/0", "list-items"), id="null"),
+        pytest.param(
+            "items:\n- metadata: {name: a}",
+            (4, 3, "/items/0/apiVersion", "identity-api-version"),
+            id="no-kind",
+        ),
+        pytest.param(
+            "items:\n- {apiVersion: v1, metadata: {name: a}}",
+            (4, 3, "/items/0/kind", "identity-kind"),
+            id="half",
+        ),
+        pytest.param(
+            "items:\n- {apiVersion: example.org/v1, kind: Foo}",
+            (4, 3, "/items/0/metadata", "identity-name"),
+            id="no-metadata",
+        ),
+        pytest.param(
+            "items:\n- {apiVersion: v1, kind: Secret, metadata: {name: a/b}}",
+            (4, 51, "/items/0/metadata/name", "identity-name"),
+            id="name",
+        ),
+    ],
+)
+def test_what_is_wrong_is_pointed_at(items: str, expected: tuple[int, int, str, str]) -> None:
+    """By line, column and pointer."""
+    assert [expected] == faults(validated(f"apiVersion: v1\nkind: List\n{items}\n"))
+
+
+def test_a_wrong_item_leaves_the_others() -> None:
+    """Each is judged by itself, by its schema, too."""
+    file = validated(EXPORTED.replace(b"syncMode: Push", b"syncMode: 7"))
+
+    assert ["ConfigMap settings"] == names(file)
+    assert [(8, 15, "/items/0/spec/syncMode", "schema-type")] == faults(file)
+
+
+def test_a_field_that_must_not_be_is_at_its_key() -> None:
+    """As in a document of its own."""
+    file = validated(EXPORTED.replace(b"syncMode: Push", b"syncMode: Push\n    typo: 1"))
+
+    assert [(9, 5, "/items/0/spec/typo", "schema-unknown-field")] == faults(file)
+
+
+ALIASED = """\
+apiVersion: v1
+kind: List
+items:
+- {apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: &data {a: b}}
+- {apiVersion: v1, kind: ConfigMap, metadata: {name: b}, data: *data}
+- apiVersion: cluster.karmada.io/v1alpha1
+  kind: Cluster
+  metadata: {name: member1, labels: *data}
+  spec: {syncMode: Push}
+"""
+
+
+def test_an_alias_is_refused_where_it_stands() -> None:
+    """In the cluster, not in the workload beside it."""
+    file = validated(ALIASED)
+
+    assert ["ConfigMap a", "ConfigMap b"] == names(file)
+    assert [(8, 37, "/items/2", "yaml-alias")] == faults(file)
+
+
+def test_aliases_of_other_items_are_none_of_an_item() -> None:
+    """A cluster without one is read."""
+    assert [] == faults(validated(ALIASED.replace("*data}\n  spec", "{a: b}}\n  spec")))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("apiVersion: v1\nkind: ShoppingList\nitems: [milk]\n", id="texts"),
+        pytest.param("apiVersion: a/v1\nkind: PriceList\nitems: [{price: 3}]\n", id="mappings"),
+        pytest.param("kind: TodoList\n", id="kind-alone"),
+    ],
+)
+def test_a_list_of_another_program_is_ignored(text: str) -> None:
+    """Of an unknown kind, with items that are no objects."""
+    file = validated(text)
+
+    assert ([], [], 1) == (names(file), faults(file), file.ignored)
+
+
+def test_an_object_whose_kind_ends_in_list_is_an_object() -> None:
+    """It has a name."""
+    text = "apiVersion: a.org/v1\nkind: AllowList\nmetadata: {name: a}\nitems: [{metadata: {}}]\n"
+
+    assert ["AllowList a"] == names(validated(text))

@@ -18,7 +18,7 @@ from reconciler.shell.daemon.serve_branch import Daemon
 from reconciler.shell.daemon.watch import Wakeups, run_beside
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.passes.branches import LocalBranch
-from tests.shell.daemon.test_daemon import Steps
+from tests.shell.daemon.test_serve_branch import Steps
 from tests.shell.fleet import (
     EXAMPLE,
     MANIFESTS,

@@ -1,13 +1,18 @@
-"""Reading trees, blobs and commits."""
+"""Reading trees, blobs and commits: one answer for each question, by processes that stay open."""
 
+import gc
+import select
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from reconciler.manifests.text.raw import Oversized
+from reconciler.cli.main import run
+from reconciler.manifests.text.raw import MAX_READ_BYTES, Oversized
+from reconciler.shell.git import repository as kept
 from reconciler.shell.git.command import GitError
-from reconciler.shell.git.history import read_commit, read_history
+from reconciler.shell.git.history import is_ancestor, read_commit, read_commits, read_history
 from reconciler.shell.git.objects import (
     ChangedFile,
     TreeEntry,
@@ -17,7 +22,10 @@ from reconciler.shell.git.objects import (
     read_file,
 )
 from reconciler.shell.git.repository import CommitIdentity, Repository
-from tests.shell.repositories import git, new_checkout
+from tests.cli.history import answer
+from tests.shell.counted import CommandLog
+from tests.shell.fleet import EXAMPLE, new_fleet, run_pass
+from tests.shell.repositories import Checkout, git, new_checkout
 
 
 def blob_of(folder: Path, content: str) -> str:
@@ -229,3 +237,284 @@ def test_an_expression_is_no_id(tmp_path: Path, name: str) -> None:
 
     with pytest.raises(GitError, match="is no id of an object of git"):
         list(read_blobs(Repository.open(fleet.folder), [name]))
+
+
+HUGE = "x" * (MAX_READ_BYTES + 1)
+Capsys = pytest.CaptureFixture[str]
+
+
+def with_huge(checkout: Checkout, files: dict[str, str]) -> str:
+    """Commit with a message above the limit of what is read; return the id."""
+    checkout.write(files)
+    checkout.git("add", "--all")
+    git(checkout.folder, "commit", "--quiet", "--file=-", stdin=HUGE.encode())
+    return checkout.head()
+
+
+@pytest.mark.parametrize("position", [0, 1, 2])
+def test_a_commit_with_a_huge_message_has_its_own_answer(tmp_path: Path, position: int) -> None:
+    """Those behind it keep theirs."""
+    checkout = new_checkout(tmp_path / "repo", {"a": "0"})
+    for number in range(3):
+        if number == position:
+            huge = with_huge(checkout, {"a": str(number + 1)})
+        else:
+            checkout.commit({"a": str(number + 1)}, f"Change {number}")
+    repository = Repository.open(checkout.folder)
+    asked = checkout.git("rev-list", "HEAD").split()
+    found = list(read_commits(repository, asked))
+
+    assert asked == [one.revision for one in found]
+    assert [huge] == [one.revision for one in found if one.unread]
+    told = next(one for one in found if one.unread)
+    assert "(a message of 16 MB, which is not read)" == told.subject
+    assert "Ada <ada@example.com>" == str(told.author)
+
+
+def test_history_names_the_right_person_behind_a_huge_message(
+    tmp_path: Path, capsys: Capsys
+) -> None:
+    """Whoever scaled the shop is told, not whoever committed beside."""
+    fleet = new_fleet(tmp_path / "fleet")
+    run_pass(fleet.folder, 0)
+    with_huge(fleet, {"notes.txt": "x"})
+    text = (fleet.folder / "workloads/shop.yaml").read_text()
+    fleet.commit({"workloads/shop.yaml": text.replace("replicas: 2", "replicas: 4")}, "Scale it")
+    run_pass(fleet.folder, 60)
+    with_huge(fleet, {"notes.txt": "y"})
+    fleet.commit({"notes.txt": "z"}, "Note")
+
+    assert "Ada: Scale it" in answer(fleet, capsys, "why", "deployment/shop")[1]
+    assert "Ada: Start" in answer(fleet, capsys, "blame", "deployment/shop")[1]
+
+
+BATCH = ("cat-file", "--batch")
+
+
+def test_one_process_answers_question_after_question(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However often the head is looked up, and however many blobs are read."""
+    checkout = new_checkout(tmp_path / "r", {"x": "1"})
+    log = CommandLog(tmp_path / "bin", monkeypatch)
+    repository = Repository.open(checkout.folder)
+    blob = checkout.git("rev-parse", "HEAD:x")
+    log.taken()
+
+    for _ in range(3):
+        repository.resolve("main")
+        list(read_blobs(repository, [blob] * 200))
+
+    assert ["cat-file", "cat-file"] == log.taken()
+
+
+def test_a_process_that_was_asked_often_goes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would hold every pack that it has ever seen, those that were joined since as well."""
+    monkeypatch.setattr(kept, "MOST_USES", 3)
+    checkout = new_checkout(tmp_path / "r", {"x": "1"})
+    log = CommandLog(tmp_path / "bin", monkeypatch)
+    repository = Repository.open(checkout.folder)
+    log.taken()
+
+    heads = {repository.resolve("main") for _ in range(7)}
+
+    assert ({checkout.head()}, ["cat-file"] * 3) == (heads, log.taken())
+
+
+def test_what_was_written_since_is_seen(tmp_path: Path) -> None:
+    """A commit of a person, as loose objects, as a pack, and with packed references."""
+    checkout = new_checkout(tmp_path / "r", {"x": "1"})
+    repository = Repository.open(checkout.folder)
+    for number, upkeep in enumerate(["status", "gc", "pack-refs"]):
+        assert checkout.head() == repository.resolve("main")
+        head = checkout.commit({"x": f"new {number}"})
+        checkout.git(upkeep, "--quiet") if upkeep == "gc" else None
+        checkout.git("pack-refs", "--all") if upkeep == "pack-refs" else None
+
+        assert head == repository.resolve("main")
+        [entry] = list_files(repository, head).values()
+        assert [(entry.blob, f"new {number}".encode())] == list(
+            read_blobs(repository, [entry.blob])
+        )
+
+
+def test_a_branch_that_goes_is_seen(tmp_path: Path) -> None:
+    """Absent is no mistake of the process that answers."""
+    checkout = new_checkout(tmp_path / "r", {"x": "1"})
+    repository = Repository.open(checkout.folder)
+    checkout.git("branch", "side")
+    assert checkout.head() == repository.find("side")
+
+    checkout.git("branch", "-D", "side")
+
+    assert None is repository.find("side")
+    assert checkout.head() == repository.find("main")
+
+
+def test_a_reader_that_leaves_early_leaves_no_answers(tmp_path: Path) -> None:
+    """The next one gets its own."""
+    checkout = new_checkout(tmp_path / "r", {"x": "1", "y": "2"})
+    repository = Repository.open(checkout.folder)
+    one, two = (checkout.git("rev-parse", f"HEAD:{name}") for name in "xy")
+    reading = read_blobs(repository, [one] * 50)
+    assert (one, b"1") == next(reading)
+    reading.close()  # type: ignore[attr-defined]
+
+    assert [(two, b"2")] == list(read_blobs(repository, [two]))
+
+
+def test_two_readers_at_a_time_get_their_own_answers(tmp_path: Path) -> None:
+    """As where a file is looked up while others are read."""
+    checkout = new_checkout(tmp_path / "r", {"x": "1", "y": "2"})
+    repository = Repository.open(checkout.folder)
+    one, two = (checkout.git("rev-parse", f"HEAD:{name}") for name in "xy")
+
+    both = zip(
+        read_blobs(repository, [one] * 300), read_blobs(repository, [two] * 300), strict=True
+    )
+
+    assert {((one, b"1"), (two, b"2"))} == set(both)
+
+
+def test_another_repository_at_the_place_is_noticed(tmp_path: Path) -> None:
+    """A person moved the first one away and cloned anew."""
+    checkout = new_checkout(tmp_path / "r", {"x": "1"})
+    repository = Repository.open(checkout.folder)
+    first = repository.resolve("main")
+    checkout.folder.rename(tmp_path / "old")
+    other = new_checkout(tmp_path / "r", {"x": "another"})
+
+    assert first != other.head()
+    assert other.head() == repository.resolve("main")
+
+
+def test_a_process_that_was_killed_is_replaced(tmp_path: Path) -> None:
+    """It holds nothing that would be lost."""
+    checkout = new_checkout(tmp_path / "r", {"x": "1"})
+    repository = Repository.open(checkout.folder)
+    blob = checkout.git("rev-parse", "HEAD:x")
+    with repository.kept.lent(repository.git, *BATCH) as git:
+        process = git.process
+    process.kill()
+    process.wait()
+
+    assert [(blob, b"1")] == list(read_blobs(repository, [blob]))
+
+
+@pytest.mark.parametrize("limit", [1 << 20, 1 << 10])
+def test_a_piece_of_an_answer_is_no_answer(tmp_path: Path, limit: int) -> None:
+    """A process that is killed within the last blob has not said what the file holds."""
+    checkout = new_checkout(tmp_path / "r", {"x": "1", "y": "more than a pipe holds" * 20_000})
+    repository = Repository.open(checkout.folder)
+    ids = [checkout.git("rev-parse", f"HEAD:{name}") for name in "xy"]
+    with repository.kept.lent(repository.git, *BATCH) as git:
+        process, output = git.process, git.process.stdout
+    assert output is not None
+    reading = read_blobs(repository, ids, limit_bytes=limit)
+    assert (ids[0], b"1") == next(reading)
+    select.select([output], [], [])  # it has begun to tell the other one
+    process.kill()
+    process.wait()
+
+    with pytest.raises(GitError, match="git cat-file: exit code -9"):
+        next(reading)
+
+
+def test_an_answer_that_does_not_come_is_given_up(tmp_path: Path) -> None:
+    """Nothing was asked, so git says nothing."""
+    repository = Repository.open(new_checkout(tmp_path / "r", {"x": "1"}).folder)
+    hasty = replace(repository.git, timeout_seconds=0.2)
+
+    with (
+        pytest.raises(GitError, match=r"git cat-file took longer than 0\.2 seconds"),
+        repository.kept.lent(hasty, *BATCH) as git,
+    ):
+        next(git.answers([b""]))
+
+
+def test_the_processes_end_with_their_repository(tmp_path: Path) -> None:
+    """None is left behind."""
+    repository = Repository.open(new_checkout(tmp_path / "r", {"x": "1"}).folder)
+    with repository.kept.lent(repository.git, *BATCH) as git:
+        process = git.process
+    assert None is process.poll()
+
+    del repository, git
+    gc.collect()
+
+    assert None is not process.poll()
+
+
+def test_grafts_are_ignored(tmp_path: Path) -> None:
+    """They would cut off the first commit, and give the second one another parent."""
+    checkout = new_checkout(tmp_path / "r", {"a.yaml": "1"})
+    first = checkout.head()
+    second = checkout.commit({"a.yaml": "2"})
+    checkout.git("branch", "other")
+    (checkout.folder / ".git/info/grafts").write_text(f"{second}\n")
+    repository = Repository.open(checkout.folder)
+
+    assert is_ancestor(repository, first, second)
+    assert [second, first] == [commit.revision for commit in read_history(repository, second)]
+    assert "1" == checkout.git("rev-list", "--count", "HEAD")
+
+
+SHOP = "workloads/shop.yaml"
+ASKED: tuple[tuple[str, ...], ...] = (
+    ("plan", "--base", "origin/main", "--head", "HEAD"),
+    ("verify", "origin/main"),
+    ("history", "deployment/shop"),
+    ("blame", "deployment/shop"),
+    ("get", "rb", "-A", "--at", "origin/main"),
+)
+
+
+@pytest.fixture(scope="module")
+def fleet(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
+    """A repository in which a branch and `main` went on from a pass."""
+    found = new_fleet(tmp_path_factory.mktemp("partial") / "fleet")
+    run_pass(found.folder, 0)
+    found.git("config", "uploadpack.allowFilter", "true")
+    found.git("switch", "--quiet", "--create", "scaled")
+    found.commit({SHOP: EXAMPLE[SHOP].replace("replicas: 2", "replicas: 5")})
+    found.git("switch", "--quiet", "main")
+    found.commit({SHOP: EXAMPLE[SHOP].replace("image: ", "image:  ")})
+    run_pass(found.folder, 60)
+    return found
+
+
+@pytest.mark.parametrize("objects", ["blob:none", "tree:0"])
+def test_what_a_partial_clone_lacks_is_told_once_with_what_fetches_it(
+    fleet: Checkout, tmp_path: Path, capsys: pytest.CaptureFixture[str], objects: str
+) -> None:
+    """In one sentence, whatever is asked; what it says is all that it takes."""
+    place = tmp_path / "clone"
+    source = f"file://{fleet.folder}"
+    git(tmp_path, "clone", "-q", f"--filter={objects}", "-b", "scaled", source, str(place))
+
+    for arguments in ASKED:
+        assert 1 == run(["-C", str(place), *arguments])
+        shown = capsys.readouterr()
+        sentence = (
+            f"reconciler: this clone is partial ({objects}), and what is needed here was not "
+            "fetched; fetch the rest with git fetch --refetch --no-filter origin\n"
+        )
+        assert ("", sentence) == (shown.out, shown.err), arguments
+
+    git(place, "fetch", "-q", "--refetch", "--no-filter", "origin")
+    for arguments in ASKED:
+        assert 0 == run(["-C", str(place), *arguments]), capsys.readouterr()
+
+
+def test_a_partial_clone_answers_what_it_has(
+    fleet: Checkout, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its checkout is whole."""
+    place = tmp_path / "clone"
+    git(tmp_path, "clone", "-q", "--filter=blob:none", f"file://{fleet.folder}", str(place))
+
+    assert 0 == run(["-C", str(place), "get", "deployments", "-A"])
+    assert 0 == run(["-C", str(place), "validate"])
+    assert "shop" in capsys.readouterr().out

@@ -20,7 +20,7 @@ from reconciler.shell.git.recovery import recover
 from reconciler.shell.git.repository import CommitIdentity, Repository
 from reconciler.shell.processes import identity as processes
 from reconciler.shell.processes.identity import ProcessIdentity, this_process
-from tests.shell.left_behind import leave_behind
+from tests.shell.counted import leave_behind
 from tests.shell.repositories import NOW, Checkout, git, new_checkout
 
 FILES = {"mine.yaml": "mine\n", "status/a.yaml": "old\n", "status/deep/gone.yaml": "gone\n"}

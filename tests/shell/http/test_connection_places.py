@@ -10,9 +10,9 @@ import pytest
 
 from reconciler.shell.http.listener import MOST_CONNECTIONS, RESERVED, SHARE, ConnectionPlaces
 from reconciler.shell.http.trusted_proxies import client_of
-from tests.cli.options.test_operation import port_in
+from tests.cli.test_operation import port_in
 from tests.shell.fleet import eventually, new_fleet, running
-from tests.shell.listening import PATIENCE_SECONDS, answer_on
+from tests.shell.servers import PATIENCE_SECONDS, answer_on
 
 ATTACKER, NEIGHBOUR, PROXY, OTHER = "127.0.0.1", "127.0.0.2", "127.0.0.3", "127.0.0.4"
 SLOW = b"GET /metrics HTTP/1.1\r\nHost: x\r\nX-Slow: "

@@ -11,8 +11,8 @@ from reconciler.shell.git.commits import write_commit
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.git.signing import CommitSigning
 from tests.builders import configuration, text
+from tests.shell.counted import SHOP, SHOP_OUTPUT, Guarded, new_guarded
 from tests.shell.fleet import DAEMON, EXAMPLE
-from tests.shell.guarded import SHOP, SHOP_OUTPUT, Guarded, new_guarded
 from tests.shell.keys import SshKey, commit_signed
 from tests.shell.repositories import NOW
 

@@ -21,7 +21,7 @@ from reconciler.shell.passes.branches import LocalBranch, RemoteBranch
 from reconciler.shell.passes.turns import JointFetches, PassDropped, Turns
 from tests.builders import cluster, deployment, path_of, policy, text
 from tests.shell.counted import CommandLog
-from tests.shell.daemon.test_daemon import Steps
+from tests.shell.daemon.test_serve_branch import Steps
 from tests.shell.fleet import PATIENCE_SECONDS, Clock, eventually, passes_of
 from tests.shell.repositories import Checkout, git, new_bare
 

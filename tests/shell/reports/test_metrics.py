@@ -10,7 +10,7 @@ from reconciler.shell.git.history import read_commit
 from reconciler.shell.passes.pass_report import REBALANCER_STATES
 from reconciler.shell.reports.metrics import Metrics
 from tests.cli.history import SCALED
-from tests.shell.daemon.test_daemon import Steps
+from tests.shell.daemon.test_serve_branch import Steps
 from tests.shell.fleet import EXAMPLE, Clock, new_fleet, new_passes
 from tests.shell.repositories import NOW, Checkout
 

@@ -1,9 +1,10 @@
-"""A held pass proposes itself: a pull request with one line, at each forge, one at a time."""
+"""A held pass proposes itself at each forge, whose statuses keep to the contracts of their APIs."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -11,16 +12,19 @@ from structlog.testing import capture_logs
 
 from reconciler.audit.previews.wording import permitted_file
 from reconciler.cli.main import run
+from reconciler.errors import UsageError
 from reconciler.model.settings import decode_settings
 from reconciler.shell.daemon.events import PassFinished
 from reconciler.shell.git.command import mask_of
 from reconciler.shell.passes.pass_report import PassReport, summary_of
-from reconciler.shell.reports.forges import MergeRequests, open_forge
+from reconciler.shell.reports.forges import CommitStatus, MergeRequests, StatusState, open_forge
+from reconciler.shell.reports.outbox import Outbox
 from reconciler.shell.reports.proposer import Proposer
 from tests.builders import cluster, cluster_policy, deployment, text
 from tests.shell.fake_forge import TOKEN, FakeForge, forge_server
 from tests.shell.fleet import Clock, eventually, new_passes, patiently, running
 from tests.shell.repositories import NOW, Checkout, new_checkout
+from tests.shell.servers import contract_faults, receiver
 
 FILES = {
     "a.yaml": text(cluster("a")),
@@ -245,3 +249,96 @@ def test_the_daemon_proposes_by_its_options(tmp_path: Path) -> None:
             patiently(fleet, "commit", "-q", "-m", "Remove everything")
             eventually(lambda: bool(forge.open), "a proposal")
     assert ["main"] == [one["base"] for one in forge.open]
+
+
+FORGE_TOKEN = "0123456789abcdef0123"  # noqa: S105  # of tests only
+REVISION, DECISION = "a" * 40, "b" * 40
+
+
+@pytest.mark.parametrize("state", list(StatusState))
+@pytest.mark.parametrize(
+    ("kind", "base", "token"),
+    [
+        pytest.param("github", "/api/v3", {"Authorization": f"Bearer {FORGE_TOKEN}"}, id="github"),
+        pytest.param("gitlab", "/api/v4", {"PRIVATE-TOKEN": FORGE_TOKEN}, id="gitlab"),
+        pytest.param("gitea", "/api/v1", {"Authorization": f"token {FORGE_TOKEN}"}, id="gitea"),
+    ],
+)
+def test_a_status_is_posted_by_the_contract(
+    kind: str, base: str, token: dict[str, str], state: StatusState
+) -> None:
+    """Path, method, type and fields; the token stands where the forge looks for it."""
+    status = CommitStatus(revision=REVISION, state=state, description="x" * 1000, decision=DECISION)
+    with receiver() as server, Outbox(kind) as outbox:
+        forge = open_forge(kind, f"{server.url}/platform/fleet", FORGE_TOKEN, branch="main")
+        outbox.post(forge.request(status, context="reconciler/production"))
+    (request,) = server.received
+
+    assert [] == contract_faults(kind, request, base=base)
+    assert token.items() <= dict(request.headers.items()).items()
+    fields = request.fields
+    assert "reconciler/production" == fields["name" if kind == "gitlab" else "context"]
+    assert f"/platform/fleet/{'-/' if kind == 'gitlab' else ''}commit/{DECISION}" == (
+        urlsplit(fields["target_url"]).path
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "address", "expected"),
+    [
+        pytest.param(
+            "github",
+            "https://github.com/acme/fleet.git",
+            "https://api.github.com/repos/acme/fleet/statuses/",
+            id="github.com",
+        ),
+        pytest.param(
+            "github",
+            "https://ghe.example.com/acme/fleet",
+            "https://ghe.example.com/api/v3/repos/acme/fleet/statuses/",
+            id="github-enterprise",
+        ),
+        pytest.param(
+            "gitlab",
+            "https://gitlab.example.com:8443/acme/team/fleet/",
+            "https://gitlab.example.com:8443/api/v4/projects/acme%2Fteam%2Ffleet/statuses/",
+            id="gitlab-subgroup",
+        ),
+        pytest.param(
+            "gitea",
+            "https://example.com/git/acme/fleet",
+            "https://example.com/git/api/v1/repos/acme/fleet/statuses/",
+            id="gitea-below-a-path",
+        ),
+    ],
+)
+def test_where_a_forge_takes_statuses(kind: str, address: str, expected: str) -> None:
+    """Told from the address that people see."""
+    assert expected == open_forge(kind, address, FORGE_TOKEN, branch="main").statuses
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        pytest.param("http://example.com/a/b", id="plain-http-would-show-the-token"),
+        pytest.param("https://me:pw@example.com/a/b", id="credentials"),
+        pytest.param("https://example.com/fleet", id="no-owner"),
+        pytest.param("https://example.com/a/b?x=1", id="query"),
+        pytest.param("https:///a/b", id="no-host"),
+        pytest.param("git@example.com:a/b.git", id="ssh"),
+        pytest.param("http://localhost.evil.example/a/b", id="looks-like-loopback"),
+    ],
+)
+def test_an_address_that_is_no_repository(address: str) -> None:
+    """Refused at the start, without the credentials in it."""
+    with pytest.raises(UsageError, match="--report") as caught:
+        open_forge("github", address, FORGE_TOKEN, branch="main")
+    assert "pw" not in str(caught.value)
+
+
+def test_a_request_shows_no_token() -> None:
+    """Not in its repr, which may end in a trace."""
+    forge = open_forge("github", "https://github.com/acme/fleet", FORGE_TOKEN, branch="main")
+    status = CommitStatus(revision=REVISION, state=StatusState.SUCCESS, description="")
+
+    assert FORGE_TOKEN not in repr(forge.request(status, context="x"))
