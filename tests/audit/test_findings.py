@@ -29,7 +29,8 @@ from reconciler.cli.validate import check
 from reconciler.model.identity import RepositoryLayout
 from reconciler.model.world import Fault
 from reconciler.shell.reading.checked import FolderSource
-from tests.documents.test_rules import PAGES, read_page
+from tests.documents.generated import rule_pages
+from tests.documents.test_rules import files_of
 from tests.shell.fleet import EXAMPLE
 
 Schema = Mapping[str, Any]
@@ -153,9 +154,9 @@ def reports(folder: Path) -> Iterable[tuple[str, FindingsReport]]:
     yield "nothing-at-all", FindingsReport(findings=(), texts={}, version="1.2.3")
     example = {path: text.encode() for path, text in EXAMPLE.items()}
     yield "no-finding", checked(folder / "clean", example)
-    for page in sorted(PAGES.glob("*.md")):
-        if files := read_page(page).wrong:
-            yield page.stem, checked(folder / page.stem, files)
+    for rule, page in sorted(rule_pages().items()):
+        if page.wrong:
+            yield rule, checked(folder / rule, files_of(page.wrong))
     yield "every-rule", told(*(Fault("a.yaml", 1, 1, "", rule, "Wrong.") for rule in RULES))
     yield "no-line", told(Fault("a.yaml", 0, 0, "", "score-missing", "Far away."))
     yield "outside", told(Fault("/srv/x y/a.yaml", 3, 1, "", "yaml-tag", "Far away."))

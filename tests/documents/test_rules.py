@@ -2,8 +2,7 @@
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -23,50 +22,8 @@ from reconciler.model.settings import decode_settings
 from reconciler.shell.reading.checked import FolderSource
 from reconciler.shell.resources import load_schemas
 from tests.builders import NOW
+from tests.documents.generated import PAGES, RULE_PAGES, Shown, rule_pages
 from tests.shell.fleet import ROOT
-
-PAGES = ROOT / "docs" / "rules"
-FENCE = re.compile(r"^```(yaml|json|python|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-PATH = re.compile(r"# (\S+\.(?:yaml|json))\n")
-
-
-@dataclass(frozen=True)
-class Page:
-    """One page: its title, its first line, and the files of its two examples."""
-
-    title: str
-    summary: str
-    wrong: Mapping[str, bytes]
-    right: Mapping[str, bytes]
-
-
-def read_page(path: Path) -> Page:
-    """Read one page."""
-    text = path.read_text(encoding="utf-8")
-    head, _, examples = text.partition("\n## Wrong\n")
-    wrong, _, right = examples.partition("\n## Right\n")
-    lines = head.splitlines()
-    return Page(lines[0].removeprefix("# "), lines[2], _files(wrong), _files(right))
-
-
-def _files(section: str) -> dict[str, bytes]:
-    """Return the files that the fences of a section hold.
-
-    A fence may begin with its path as a comment. One of Python is an expression that stands for a
-    content too large or too odd to be printed.
-    """
-    files = {}
-    for language, content in FENCE.findall(section):
-        named = PATH.match(content)
-        path = named[1] if named else f"example.{'json' if language == 'json' else 'yaml'}"
-        files[path] = _evaluated(content) if language == "python" else content.encode()
-    return files
-
-
-def _evaluated(expression: str) -> bytes:
-    """Return what an expression of texts, sums and products stands for."""
-    value = eval(compile(ast.parse(expression.strip(), mode="eval"), "<page>", "eval"), {})  # noqa: S307  # our own pages
-    return value if isinstance(value, bytes) else str(value).encode()
 
 
 def rules_of(folder: Path, files: Mapping[str, bytes]) -> dict[str, str]:
@@ -218,36 +175,37 @@ def test_a_rule_is_an_error_or_a_warning() -> None:
 
 def test_every_rule_has_a_page_and_every_page_a_rule() -> None:
     """The id is the name of the page."""
-    assert {path.stem for path in PAGES.glob("*.md")} - {"README"} == RULES.keys()
+    pages = {path.stem for path in (ROOT / RULE_PAGES).glob("*.md")} - {"README"}
+
+    assert pages == RULES.keys() == rule_pages().keys()
 
 
 def test_the_index_lists_every_rule_with_its_line() -> None:
-    """Errors and warnings apart, in order."""
-    expected = [
-        f"| [{rule}]({rule}.md) | {line} |"
-        for rules in (ERRORS, WARNINGS)
-        for rule, line in rules.items()
-    ]
+    """Errors and warnings apart, in order; `make docs` writes it."""
+    page = (ROOT / RULE_PAGES / "README.md").read_text(encoding="utf-8")
 
-    lines = (PAGES / "README.md").read_text(encoding="utf-8").splitlines()
-
-    assert expected == [line for line in lines if line.startswith("| [")]
+    assert PAGES[f"{RULE_PAGES}/README.md"](page) == page
 
 
 @pytest.mark.parametrize("rule", RULES)
 def test_page(rule: str, tmp_path: Path) -> None:
-    """The wrong example breaks this rule and no other, the right one none."""
-    page = read_page(PAGES / f"{rule}.md")
+    """`make docs` writes it; the wrong example breaks this rule alone, the right one none."""
+    page = rule_pages()[rule]
     severity = "warning" if rule in WARNINGS else "error"
 
-    assert (rule, f"{RULES[rule]} ({severity}).") == (page.title, page.summary)
+    assert str(page) == (ROOT / RULE_PAGES / f"{rule}.md").read_text(encoding="utf-8")
     if rule in NO_EXAMPLE:
         assert not page.wrong
         return
-    wrong = rules_of(tmp_path / "wrong", page.wrong)
-    right = rules_of(tmp_path / "right", page.right)
+    wrong = rules_of(tmp_path / "wrong", files_of(page.wrong))
+    right = rules_of(tmp_path / "right", files_of(page.right))
     assert severity == wrong.get(rule), wrong
     known = SAME_CAUSE if rule in SAME_CAUSE else {rule}
     assert known >= {name for name, level in wrong.items() if level == "error"}
     assert page.right
     assert {} == {name: level for name, level in right.items() if level == "error" or name == rule}
+
+
+def files_of(example: Sequence[Shown]) -> dict[str, bytes]:
+    """The files of an example by path; the only one may have none."""
+    return {file.path or "example.yaml": file.content for file in example}
