@@ -231,19 +231,19 @@ def test_events_of_one_object_are_those_among_all(fleet: Checkout) -> None:
 
 def asked_events(fleet: Checkout, capsys: Capsys, *arguments: str) -> list[dict[str, Any]]:
     """Return what is asked for; that there is none is said beside it."""
-    code, out, _ = answer(fleet, capsys, "asked_events", *arguments, "-o", "json")
+    code, out, _ = answer(fleet, capsys, "events", *arguments, "-o", "json")
     assert 0 == code
-    found: list[dict[str, Any]] = json.loads(out)["asked_events"]
+    found: list[dict[str, Any]] = json.loads(out)["events"]
     return found
 
 
 def namespaces(fleet: Checkout, capsys: Capsys, *arguments: str) -> set[str]:
-    """Of the objects that have asked_events."""
+    """Of the objects that have events."""
     return {one["object"]["namespace"] for one in asked_events(fleet, capsys, *arguments)}
 
 
 def test_a_namespace_is_all_that_is_asked_for(fleet: Checkout, capsys: Capsys) -> None:
-    """Without one, or with -A, asked_events of all are told, those of no namespace, too."""
+    """Without one, or with -A, events of all are told, those of no namespace, too."""
     assert {"default"} == namespaces(fleet, capsys, "-n", "default")
     assert set() == namespaces(fleet, capsys, "-n", "nosuch")
     assert {"", "default"} <= namespaces(fleet, capsys)
@@ -284,7 +284,7 @@ def test_a_history_is_cut_likewise(fleet: Checkout, capsys: Capsys) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        pytest.param(("--types", "Bad"), '"Bad" is no type of asked_events', id="type"),
+        pytest.param(("--types", "Bad"), '"Bad" is no type of events', id="type"),
         pytest.param(("-A", "-n", "a"), "--all-namespaces excludes -n", id="all-and-one"),
         pytest.param(("--since", "v9"), "no revision", id="revision"),
     ],
@@ -293,6 +293,6 @@ def test_what_cannot_be_asked_is_refused(
     fleet: Checkout, capsys: Capsys, arguments: tuple[str, ...], said: str
 ) -> None:
     """With what there is."""
-    code, _, err = answer(fleet, capsys, "asked_events", *arguments)
+    code, _, err = answer(fleet, capsys, "events", *arguments)
 
     assert (2, True) == (code, said in err)

@@ -173,10 +173,14 @@ def test_a_remote_is_told_as_its_checkout_is(
         there = capsys.readouterr().out.splitlines()
 
         assert 0 == code
-        assert here[2:] == there[2:]
+        assert without_place(here) == without_place(there)
     if not more:
-        assert f"Root:        {url}, outputs in status/" == there[0]
-        assert here[1] == there[1]
+        assert f"Root:        {url}, outputs in status/" in there
+
+
+def without_place(lines: list[str]) -> list[str]:
+    """Return a status without where the repository is, and what its branch is called there."""
+    return [line for line in lines if not line.startswith(("Root:", "Branch:", '  "branch"'))]
 
 
 def test_a_branch_that_is_not_there_is_named(remote: tuple[Checkout, str], capsys: Capsys) -> None:

@@ -3,11 +3,40 @@
 from datetime import timedelta
 from pathlib import Path
 
+import pytest
+
+from reconciler.audit.findings import finding_of
+from reconciler.audit.fleet.problems import (
+    NOTE,
+    WORDS,
+    Problem,
+    ProblemDetail,
+    ProblemKind,
+    ProblemSources,
+    is_wrong,
+    problems_of,
+)
+from reconciler.audit.fleet.suspensions import Suspender
 from reconciler.audit.fleet.trouble import PlacementTrouble, Trouble, trouble_of
-from reconciler.audit.fleet.usage import usage_of
-from reconciler.model.identity import ObjectKey
-from reconciler.model.world import World
-from tests.builders import DYNAMIC, cluster, cluster_status, deployment, policy, selector, text
+from reconciler.audit.fleet.usage import Usage, usage_of
+from reconciler.audit.named_object import spelled
+from reconciler.cli.status import MORE
+from reconciler.dialects.view import CopyStatus
+from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.model.quantity import Quantity
+from reconciler.model.world import Fault, World
+from reconciler.page.links import Anchor, Links
+from reconciler.page.rendering import wrong_view
+from tests.builders import (
+    DYNAMIC,
+    NOTHING,
+    cluster,
+    cluster_status,
+    deployment,
+    policy,
+    selector,
+    text,
+)
 from tests.shell.fleet import load_world, run_pass
 from tests.shell.repositories import NOW, Checkout, new_checkout
 
@@ -129,3 +158,86 @@ def test_what_leaves_a_cluster_waits(tmp_path: Path) -> None:
     trouble = trouble_of(usage_of(world), placements, NOW + timedelta(seconds=61), faults=())
 
     assert {"a": 1} == dict(trouble.leaving)
+
+
+SHOP = ObjectKey("work.karmada.io", "ResourceBinding", "default", "shop-deployment")
+FAULT = Fault("a.yaml", 1, 2, "/spec", "schema-type", "it is no number", "a number")
+
+
+def usage(name: str, ready: str = "True", used: int = 0) -> Usage:
+    """A cluster of two processors."""
+    two = {"cpu": Quantity(2_000_000_000)}
+    taken = {"cpu": Quantity(used * 1_000_000_000)}
+    over = {"cpu": Quantity(taken["cpu"] - two["cpu"])} if used > 2 else {}
+    return Usage(
+        key=ObjectKey("cluster.karmada.io", "Cluster", "", name),
+        ready=ready,
+        objects=3,
+        replicas=9,
+        capacity=two,
+        requested=taken,
+        used=taken,
+        free=None,
+        over=over,
+        taints=(),
+        leaving=False,
+    )
+
+
+ALL = ProblemSources(
+    world=NOTHING,
+    trouble=Trouble(
+        not_ready=[usage("down", "False")],
+        silent=[usage("mute", "Unknown")],
+        over=[usage("full", used=5)],
+        unplaced={SHOP: "0/3 clusters are available"},
+        waiting={SHOP: (CopyStatus(cluster=ClusterName("full"), waits_for="waits for room"),)},
+        suspended=[Suspender(ObjectKey("apps", "Deployment", "default", "web"), "web.yaml")],
+        faults=[FAULT],
+    ),
+    warnings=[finding_of(FAULT)],
+    unaccepted=["0123456789ab (Tidy up)"],
+    not_selected=[ObjectKey("", "Service", "default", "web")],
+)
+
+
+def test_each_kind_has_words_and_a_place_where_all_are_listed() -> None:
+    """A kind that is added cannot be forgotten anywhere."""
+    assert [*ProblemKind] == [*WORDS] == [*MORE]
+    assert [*ProblemKind] == [problem.kind for problem in problems_of(ALL)]
+
+
+def test_the_page_says_what_the_terminal_says() -> None:
+    """The same words in the same order, the worst first."""
+    problems = problems_of(ALL)
+    called = {SHOP: Anchor("deployment/shop", "")}
+
+    view = wrong_view(problems, ALL.trouble, Links(), called)
+
+    assert [str(problem) for problem in problems] == [
+        f"{one.count} {one.words}" for one in view.counts
+    ]
+    assert ["bad"] * 6 + ["warn"] * 2 + ["hold"] * 2 == [one.tone for one in view.counts]
+
+
+def test_each_detail_has_its_cause() -> None:
+    """Whoever reads it at night need not ask again."""
+    found = {problem.kind: str(problem.details[0]) for problem in problems_of(ALL)}
+
+    shop = spelled(SHOP)
+    assert {
+        ProblemKind.NOT_READY: "down: 3 objects on it",
+        ProblemKind.OVER: "full: cpu 5 of 2",
+        ProblemKind.NOT_PLACED: f"{shop}: 0/3 clusters are available",
+        ProblemKind.FAULT: "a.yaml:1:2: it is no number (expected: a number)",
+        ProblemKind.WAITING: f"{shop}: full waits for room",
+    }.items() <= found.items()
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"), [(ProblemKind.WARNING, True), (ProblemKind.SUSPENDED, False)]
+)
+def test_what_is_only_to_be_remembered_is_not_wrong(kind: ProblemKind, *, expected: bool) -> None:
+    """A fleet that somebody suspended on purpose does not fail a check."""
+    assert expected == is_wrong([Problem(kind, 1, (ProblemDetail("it"),))])
+    assert (NOTE != WORDS[kind].severity) == expected
