@@ -11,13 +11,15 @@ from reconciler.cli.printing import print_faults, print_traces
 from reconciler.cli.progress import doing
 from reconciler.cli.serving import open_passes
 from reconciler.cli.trust import Keys
-from reconciler.cli.world import note_if_empty
+from reconciler.cli.world import is_empty, note_if_empty
 from reconciler.core.changes import Change, DeleteFile
 from reconciler.core.message import decision_line, is_told
 from reconciler.model.decision import Decision
 from reconciler.model.moments import format_moment
 from reconciler.model.text import printable, short_id
 from reconciler.shell.git.checkout.moves import KeptEdit
+from reconciler.shell.git.scratch import uncommitted_manifests
+from reconciler.shell.passes.one_pass import Passes
 from reconciler.shell.passes.pass_report import PassReport
 from reconciler.shell.resources import Clock
 
@@ -37,7 +39,8 @@ def run(
     publish = service.remote is None or not no_push
     with doing("Deciding"):
         report = passes.decide(at=now) if dry_run else passes.run(at=now, publish=publish)
-    note_if_empty(directory if service.remote is None else None, report.world)
+    if not _told_uncommitted(passes, service, report):
+        note_if_empty(directory if service.remote is None else None, report.world)
     if now is not None and report.commit is not None:
         _warn_if_ahead(now, passes.clock)
     print_faults(report.outcome.faults)
@@ -48,6 +51,18 @@ def run(
         report, branch=passes.branches.moved, dry_run=dry_run, moved=publish, verbose=verbose
     )
     return 1 if report.outcome.faults or report.refused else 0
+
+
+def _told_uncommitted(passes: Passes, service: Service, report: PassReport) -> bool:
+    """Say that manifests are there and not committed, where a pass saw none at all."""
+    if service.remote is not None or not is_empty(report.world):
+        return False
+    repository = passes.branches.repository
+    count = len(uncommitted_manifests(repository, report.heads.inputs))
+    if count:
+        files = f"{count} manifest{'s are' if count > 1 else ' is'} not committed"
+        click.echo(f"{files}; passes decide from commits: git add . && git commit", err=True)
+    return bool(count)
 
 
 def _warn_if_ahead(now: datetime, clock: Clock) -> None:

@@ -11,9 +11,13 @@ import pytest
 from reconciler.audit.previews.wording import Heading
 from reconciler.cli.main import run
 from tests.builders import (
+    cluster,
     cluster_policy,
+    cluster_status,
     configmap,
     configuration,
+    deployment,
+    policy,
     rebalancer,
     selector,
     target,
@@ -808,3 +812,37 @@ def test_a_policy_that_loses_is_named(tmp_path: Path, capsys: Capsys) -> None:
 
     told = "no effect: other policies hold what it selects, and its preemption is Never"
     assert f"warning: default/higher: {told}: default/shop (by shop)\n" in out
+
+
+def test_a_cluster_that_would_be_over_committed_is_named(tmp_path: Path, capsys: Capsys) -> None:
+    """A request of 250 cores in place of 250m is read, and placed; nobody means it."""
+    files = {
+        "a.yaml": text(cluster("a", status=cluster_status(cpu="16"))),
+        "web.yaml": text(deployment("web", replicas=2, cpu="250m")),
+        "policy.yaml": text(
+            policy(
+                selectors=[selector(name="web")],
+                placement={"clusterAffinity": {"clusterNames": ["a"]}},
+            )
+        ),
+    }
+    fleet = new_checkout(tmp_path / "fleet", files)
+    run_pass(fleet.folder, 0)
+    fleet.git("checkout", "--quiet", "-b", "topic")
+    fleet.commit({"web.yaml": files["web.yaml"].replace("250m", "250")}, "Ask for a bit more")
+
+    out = answer(fleet, capsys, "plan", *LATER)[1]
+
+    assert "warning: a: it would be over-committed: cpu 500 of 16\n" in out
+
+
+def test_what_is_not_committed_is_said_by_a_pass(tmp_path: Path, capsys: Capsys) -> None:
+    """Right after `init` there are files, and no pass sees them."""
+    fleet = new_checkout(tmp_path / "fleet", {"README.md": "a fleet\n"})
+    fleet.write({path: EXAMPLE[path] for path in ("clusters/member1.yaml", "policies/shop.yaml")})
+
+    code, out, err = answer(fleet, capsys, "reconcile")
+
+    assert (0, "nothing to do\n") == (code, out)
+    assert "2 manifests are not committed; passes decide from commits: git add" in err
+    assert "no manifest was found" not in err

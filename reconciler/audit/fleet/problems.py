@@ -140,7 +140,10 @@ def problems_of(sources: ProblemSources) -> tuple[Problem, ...]:
     found: dict[ProblemKind, tuple[int, Iterable[ProblemDetail]]] = {
         ProblemKind.NOT_READY: (len(trouble.not_ready), _down(sources, trouble.not_ready[:most])),
         ProblemKind.SILENT: (len(trouble.silent), _down(sources, trouble.silent[:most])),
-        ProblemKind.OVER: (len(trouble.over), map(_over, trouble.over[:most])),
+        ProblemKind.OVER: (
+            len(trouble.over),
+            (ProblemDetail(one.key.name, over(one)) for one in trouble.over[:most]),
+        ),
         ProblemKind.NOT_PLACED: (len(trouble.unplaced), _not_placed(sources)),
         ProblemKind.FAULT: (
             len(trouble.faults),
@@ -187,13 +190,12 @@ def _down(sources: ProblemSources, usages: Sequence[Usage]) -> Iterator[ProblemD
         yield ProblemDetail(name, ", ".join(filter(None, (says or goes, objects, leave))))
 
 
-def _over(usage: Usage) -> ProblemDetail:
-    """Return a cluster with how much more is placed there than it has."""
-    amounts = (
+def over(usage: Usage) -> str:
+    """Return how much is placed on a cluster of how much it has, where that is more."""
+    return ", ".join(
         f"{name} {_shown(name, usage.used[name])} of {_shown(name, (usage.capacity or {})[name])}"
         for name in usage.over
     )
-    return ProblemDetail(usage.key.name, ", ".join(amounts))
 
 
 def _shown(name: str, amount: Quantity) -> str:

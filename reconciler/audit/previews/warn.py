@@ -4,10 +4,12 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from reconciler.audit.fleet.usage import clusters_down
+from reconciler.audit.fleet.problems import over
+from reconciler.audit.fleet.usage import by_name, clusters_down, usage_of
 from reconciler.core.changes import Outcome, WriteFile
 from reconciler.core.dialects import CLUSTERS, DIALECTS
 from reconciler.core.inputs.index import inputs_in
+from reconciler.core.rounds import next_world
 from reconciler.dialects.view import MergeEffects, Warned
 from reconciler.model.decision import Decision
 from reconciler.model.fields import mapping
@@ -82,6 +84,32 @@ def warn_nowhere(question: Question) -> Iterator[Warned]:
         lost = decision.before and not decision.after
         if lost and not decision.removed and not decision.problem:
             yield Warned("nowhere", decision.subject, "it would be on no cluster any more")
+
+
+def warn_over_committed(question: Question) -> Iterator[Warned]:
+    """Name the clusters on which more would be placed than they have, and more than before."""
+    if question.outcome.changes == question.baseline.changes or not _tells_room(question):
+        return
+    before, after = (
+        {usage.key: usage for usage in by_name(usage_of(next_world(world, outcome)))}
+        for world, outcome in (
+            (question.base, question.baseline),
+            (question.merged, question.outcome),
+        )
+    )
+    for key, usage in after.items():
+        known = before.get(key)
+        if usage.over and (known is None or known.over != usage.over):
+            yield Warned("over-committed", key.name, f"it would be over-committed: {over(usage)}")
+
+
+def _tells_room(question: Question) -> bool:
+    """Return whether any cluster says how much it has; only then can more be placed than that."""
+    return any(
+        mapping(cluster.body, "status")
+        for kind in CLUSTERS
+        for cluster in question.merged.of_kind(*kind)
+    )
 
 
 def warn_by_dialect(question: Question) -> Iterator[Warned]:
@@ -170,6 +198,7 @@ WARNINGS: tuple[Warn, ...] = (
     warn_delivered,
     warn_overridden,
     warn_nowhere,
+    warn_over_committed,
     warn_by_dialect,
     warn_clusters_gone,
     warn_emptied,

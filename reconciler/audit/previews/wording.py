@@ -6,7 +6,7 @@ it. Where removals are held back, the words include the line of the configuratio
 merges to let them go, and what it does.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from urllib.parse import quote
@@ -89,22 +89,26 @@ def headline(counts: Counts) -> str:
     return "; ".join(filter(None, parts)) or NOTHING
 
 
-def title(preview: Preview) -> str:
-    """Return the first line of a preview: what is wrong, what moves now, how much moves later."""
+def title(preview: Preview, quoted: Callable[[str], str] = str) -> str:
+    """Return the first line of a preview: what is wrong, what moves now, how much moves later.
+
+    `quoted` returns a name of the repository as the format shows it.
+    """
     moves = _moves_title(preview)
     if moves == NOTHING and preview.anyway:
         pending = _counted(len(preview.anyway), "object is", "objects are")
         moves = f"No move of its own; {pending} pending already"
     if moves == NOTHING and preview.hidden:
         others = _counted(preview.hidden, "other object changes", "other objects change")
-        moves = f"Nothing moves of {preview.shown}; {others}"
+        moves = f"Nothing moves of {quoted(preview.shown)}; {others}"
     if moves == NOTHING and preview.roots:
-        moves = f"Nothing moves in this root; {enumerated(preview.roots, NAMED)} below changes, too"
+        below = enumerated(map(quoted, preview.roots), NAMED)
+        moves = f"Nothing moves in this root; {below} below changes, too"
     if not preview.faults:
         return moves
     faults = _counted(len(preview.faults), "fault", "faults")
-    places = enumerated(dict.fromkeys(fault.path for fault in preview.faults), NAMED)
-    return f"{faults} in {places}; {moves[0].lower()}{moves[1:]}"
+    paths = dict.fromkeys(fault.path for fault in preview.faults)
+    return f"{faults} in {enumerated(map(quoted, paths), NAMED)}; {moves[0].lower()}{moves[1:]}"
 
 
 def _moves_title(preview: Preview) -> str:
@@ -340,14 +344,9 @@ def preview_markdown(preview: Preview, heading: Heading, *, limit_bytes: int = L
 
 
 def _title_text(heading: Heading, preview: Preview) -> str:
-    """Return the title as Markdown; what comes from a path stands in code."""
-    said = _safe(title(preview)).translate(_PLAIN)
-    return (
-        f"{heading.verb.capitalize()}{f' of {_code(heading.root)}' if heading.root else ''}: {said}"
-    )
-
-
-_PLAIN = {ord(sign): f"\\{sign}" for sign in "`*_[]<>@#|!\\~"}
+    """Return the title as Markdown; names of the repository stand in code."""
+    of = f" of {_code(heading.root)}" if heading.root else ""
+    return f"{heading.verb.capitalize()}{of}: {title(preview, _code)}"
 
 
 def _later(found: Iterable[Coming]) -> list[str]:

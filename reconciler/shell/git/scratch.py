@@ -176,6 +176,19 @@ def take_files(repository: Repository, into: Repository, head: str) -> tuple[str
     return commit_files(into, head, files, message="Files of the work tree"), len(files)
 
 
+def uncommitted_manifests(repository: Repository, head: str) -> tuple[str, ...]:
+    """Return the manifests of a checkout that a commit does not have, sorted; none of a bare one.
+
+    Those that it has otherwise are left out: a pass decides from them as they are committed.
+    """
+    top = repository.work_tree
+    if top is None:
+        return ()
+    committed = list_files(repository, head)
+    listed = (path for path in _listed(repository, top) if _counts(path, repository.prefix))
+    return tuple(sorted(path for path in listed if path not in committed))
+
+
 def _counts(path: str, prefix: str) -> bool:
     """Return whether a file may be a manifest below the root."""
     return is_manifest_name(shown_path(path)) and (not prefix or path.startswith(f"{prefix}/"))
