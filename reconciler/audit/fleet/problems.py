@@ -5,17 +5,18 @@ kind with all that it is about, the worst kind first; each detail is a subject w
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
 from reconciler.audit.findings import Finding, Severity, fault_line
-from reconciler.audit.fleet.trouble import Trouble
-from reconciler.audit.fleet.usage import Usage, clusters_down
+from reconciler.audit.fleet.trouble import PlacementTrouble, Trouble, health_of
+from reconciler.audit.fleet.usage import FleetLoads, Usage, by_name, clusters_down, usage_of
 from reconciler.audit.named_object import spelled
 from reconciler.model.decision import Explanation
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.quantity import Quantity, canonical_binary, canonical_cpu, ceil_units
+from reconciler.model.remembered import AnswerCache
 from reconciler.model.text import enumerated
 from reconciler.model.world import World
 
@@ -169,6 +170,45 @@ def problems_of(sources: ProblemSources) -> tuple[Problem, ...]:
     }
     counted = ((kind, *found[kind]) for kind in ProblemKind)
     return tuple(Problem(kind, count, tuple(details)) for kind, count, details in counted if count)
+
+
+COUNTED = (
+    ProblemKind.NOT_READY,
+    ProblemKind.SILENT,
+    ProblemKind.OVER,
+    ProblemKind.NOT_PLACED,
+    ProblemKind.FAULT,
+    ProblemKind.SUSPENDED,
+)
+"""The kinds whose number can be followed from pass to pass at the cost of what differs."""
+
+
+@dataclass(slots=True, eq=False)
+class ProblemCounts:
+    """How many problems there are of each counted kind; follows the worlds that passes leave."""
+
+    _placements: PlacementTrouble | None = None
+    _loads: FleetLoads | None = None
+    _usages: AnswerCache[ObjectKey, Usage] = field(default_factory=AnswerCache)
+
+    def of(self, world: World, faults: int) -> dict[ProblemKind, int]:
+        """Go on to a world, of which a pass found so many faults, and count."""
+        known, loads = self._placements, self._loads
+        placements = PlacementTrouble(world) if known is None else known.follow(world)
+        loads = FleetLoads(world) if loads is None else loads.follow(world)
+        self._placements, self._loads = placements, loads
+        usages = by_name(usage_of(world, loads, self._usages))
+        health = health_of(usages)
+        whole = placements.suspensions.everything
+        suspended = 1 if whole is not None else len(placements.suspensions.suspenders)
+        return {
+            ProblemKind.NOT_READY: len(health.not_ready),
+            ProblemKind.SILENT: len(health.silent),
+            ProblemKind.OVER: len(health.over),
+            ProblemKind.NOT_PLACED: len(placements.unplaced),
+            ProblemKind.FAULT: faults,
+            ProblemKind.SUSPENDED: suspended,
+        }
 
 
 def is_wrong(problems: Iterable[Problem]) -> bool:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Self
+from typing import NamedTuple, Self
 
 from reconciler.audit.fleet.copies import CopiesOf
 from reconciler.audit.fleet.copy_counts import CopyCounts, CountedWorld, count_copies
@@ -107,6 +107,23 @@ class PlacementTrouble:
             self.may_wait.add(manifest.key)
 
 
+class FleetHealth(NamedTuple):
+    """Clusters with which something is wrong, by name; a cluster may be over-committed besides."""
+
+    not_ready: tuple[Usage, ...]
+    silent: tuple[Usage, ...]
+    over: tuple[Usage, ...]
+
+
+def health_of(clusters: Sequence[Usage]) -> FleetHealth:
+    """Return the clusters with which something is wrong."""
+    return FleetHealth(
+        not_ready=tuple(u for u in clusters if u.leaving or u.ready not in (*WELL, SILENT)),
+        silent=tuple(u for u in clusters if not u.leaving and u.ready == SILENT),
+        over=tuple(u for u in clusters if u.over),
+    )
+
+
 def trouble_of(
     usages: Iterable[Usage],
     placements: PlacementTrouble,
@@ -122,13 +139,13 @@ def trouble_of(
         now: Moment of the question, aware UTC.
         faults: What is wrong with the files.
     """
-    world, clusters = placements.world, list(usages)
+    world, health = placements.world, health_of(list(usages))
     suspensions = placements.suspensions
     whole = suspensions.everything
     return Trouble(
-        not_ready=tuple(u for u in clusters if u.leaving or u.ready not in (*WELL, SILENT)),
-        silent=tuple(u for u in clusters if not u.leaving and u.ready == SILENT),
-        over=tuple(u for u in clusters if u.over),
+        not_ready=health.not_ready,
+        silent=health.silent,
+        over=health.over,
         unplaced=dict(sorted(placements.unplaced.items())),
         waiting=dict(_waiting(placements, now)),
         suspended=(whole,) if whole is not None else tuple(sorted(suspensions.suspenders.values())),

@@ -82,7 +82,7 @@ class RunHere:
     ) -> tuple[PassSummary, Callable[[], World]]:
         """Run a pass."""
         report = passes.run(due=due)
-        return summary_of(report), lambda: report.world
+        return summary_of(report, passes.problems), lambda: report.world
 
     def rest(self, passes: Passes, /) -> bool:
         """Look after the repository, and keep what was parsed."""

@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 from itertools import takewhile
 from typing import NamedTuple
 
+from reconciler.audit.fleet.problems import ProblemCounts
 from reconciler.audit.history.revisions import Commit, UnreadableRevision, pass_of
 from reconciler.audit.replay import Replay
 from reconciler.core.changes import Outcome, carried_over
@@ -100,6 +101,7 @@ class Passes:
         divided: Decides a pass with other processes; `None` where this one has to do it.
         is_stopped: Tells a pass that waits for its turn, or has lost a race, to end.
         most_races: How many it may lose while a decision stands.
+        problems: Counts what is wrong, pass after pass.
     """
 
     branches: ServedBranches
@@ -115,6 +117,7 @@ class Passes:
     divided: Callable[[World, datetime], Outcome | None] = decide_divided
     is_stopped: Callable[[], bool] = lambda: False
     most_races: int = MOST_RACES
+    problems: ProblemCounts = field(default_factory=ProblemCounts)
 
     @property
     def branch(self) -> Branch:

@@ -21,6 +21,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
+from reconciler.audit.fleet.problems import ProblemCounts, ProblemKind
 from reconciler.core.changes import CausingCommit, Outcome, WriteFile
 from reconciler.core.message import MOST_COMMITS, commit_message, files_behind, is_told
 from reconciler.core.record import last_pass
@@ -321,6 +322,7 @@ class PassSummary:
     rebalancers: Mapping[str, int]
     suspended: bool
     feedback_branch: str
+    problems: Mapping[ProblemKind, int]
     worker: str = ""
 
     @property
@@ -330,8 +332,8 @@ class PassSummary:
         return earliest(self.recheck_at, None if contested is None else contested.until)
 
 
-def summary_of(report: PassReport) -> PassSummary:
-    """Return what is told of a pass."""
+def summary_of(report: PassReport, counts: ProblemCounts) -> PassSummary:
+    """Return what is told of a pass; `counts` follows what the passes of the root leave."""
     world, outcome = report.world, report.outcome
     settings = settings_in(world)
     return PassSummary(
@@ -359,6 +361,7 @@ def summary_of(report: PassReport) -> PassSummary:
         rebalancers=_rebalancer_states(_rebalancers_after(world, outcome)),
         suspended=settings.suspend,
         feedback_branch=settings.feedback_branch,
+        problems=counts.of(next_world(world, outcome), len(outcome.faults)),
     )
 
 

@@ -101,7 +101,8 @@ class _HeldRoot:
         try:
             self.opened = self.opened or open_root(piece.place)
             divided = partial(decide_divided, hands=self.opened.hands(piece.helpers))
-            return summary_of(replace(self.opened.passes, divided=divided).run(due=piece.due))
+            report = replace(self.opened.passes, divided=divided).run(due=piece.due)
+            return summary_of(report, self.opened.passes.problems)
         except Exception as error:  # noqa: BLE001  # the daemon tells it as if it were its own
             return self._masked(failure_of(error))
 

@@ -9,6 +9,7 @@ from threading import Thread
 
 import pytest
 
+from reconciler.audit.fleet.problems import ProblemCounts
 from reconciler.core.changes import Outcome
 from reconciler.core.dialects import KINDS
 from reconciler.errors import ShellError, UsageError
@@ -35,7 +36,11 @@ def finished() -> PassFinished:
     heads = Heads("a" * 40, "a" * 40, None)
     report = PassReport(world=EMPTY, outcome=Outcome(), now=MOMENT, heads=heads, commit=None)
     return PassFinished(
-        report=summary_of(report), world=lambda: EMPTY, seconds=0.1, moved=True, first=True
+        report=summary_of(report, ProblemCounts()),
+        world=lambda: EMPTY,
+        seconds=0.1,
+        moved=True,
+        first=True,
     )
 
 

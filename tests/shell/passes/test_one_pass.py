@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
+from reconciler.audit.fleet.problems import ProblemCounts
 from reconciler.cli.main import run
 from reconciler.core.changes import CausingCommit, Outcome
 from reconciler.core.message import commit_message
@@ -455,7 +456,7 @@ def test_the_end_of_a_fight_is_a_moment_to_look_again(tmp_path: Path) -> None:
     report = replace(passes.run(), outcome=Outcome())
 
     assert report.contested is not None
-    assert report.contested.until == summary_of(report).due_at
+    assert report.contested.until == summary_of(report, ProblemCounts()).due_at
 
 
 def test_other_decisions_do_not_wait(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
+from reconciler.audit.fleet.problems import COUNTED
 from reconciler.model.decision import CauseKind
 from reconciler.shell.daemon.serve_branch import Daemon
 from reconciler.shell.git.history import read_commit
@@ -36,6 +37,7 @@ LABELS = {
     "step": 5,
     "cause": len(CauseKind),
     "state": 3,
+    "kind": len(COUNTED),
     "provider": 5,
     "code": 8,
     "to": 4,
@@ -105,6 +107,28 @@ def test_faults_and_what_is_unschedulable_are_told(tmp_path: Path) -> None:
 
     assert [1.0, 1.0] == told
     assert [0.0, 0.0] == [value(mended, "faults"), value(mended, "unschedulable_bindings")]
+
+
+def test_what_is_wrong_stays_told_while_it_is(tmp_path: Path) -> None:
+    """By kind, also after a pass that had nothing to do with it; an alert must not end by that."""
+    shop = EXAMPLE["policies/shop.yaml"]
+    nowhere = shop.replace("member1", "nowhere").replace("backup1", "none")
+    fleet = new_fleet(tmp_path / "fleet", {"policies/shop.yaml": nowhere})
+    clock = Clock(NOW)
+    measured(fleet, clock, lambda: None)
+    fleet.commit({"notes.yaml": "a: 1\n"}, "Take a note")
+    clock.moment += timedelta(hours=1)
+
+    metrics = measured(fleet, clock, lambda: None)
+
+    assert 1.0 == value(metrics, "unschedulable_bindings")
+    assert 1.0 == value(metrics, "problems", kind="object-not-placed")
+    assert {kind.value for kind in COUNTED} == {
+        sample.labels["kind"]
+        for family in metrics.registry.collect()
+        for sample in family.samples
+        if sample.name == "reconciler_problems"
+    }
 
 
 def test_moves_and_rebalancers_are_counted(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import httpx
 import pytest
 from structlog.testing import capture_logs
 
+from reconciler.audit.fleet.problems import ProblemCounts
 from reconciler.audit.previews.wording import permitted_file
 from reconciler.cli.main import run
 from reconciler.errors import UsageError
@@ -60,7 +61,7 @@ def proposing(forge: FakeForge, kind: str, fleet: Checkout) -> Iterator[Proposer
 def passed(report: PassReport) -> PassFinished:
     """What the daemon says of a pass."""
     return PassFinished(
-        report=summary_of(report),
+        report=summary_of(report, ProblemCounts()),
         world=lambda: report.world,
         seconds=0.1,
         moved=True,
