@@ -7,11 +7,12 @@ wrong. Whatever is wrong with the table costs time, never an answer: nothing is 
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from reconciler.model.identity import RepositoryLayout
 from reconciler.shell.git.repository import Repository
-from reconciler.shell.reading.tables import OptionalTable, filed_under
+from reconciler.shell.reading.tables import OptionalTable
 
 MOST_NOTE_BYTES = 1 << 20  # ours: a note has a hundred bytes
 
@@ -33,28 +34,25 @@ class KeptNote:
             build: Returns what stands for the code that decides: other code, another note.
             place: See `place_of`.
         """
-        self._table = OptionalTable(folder, name, most_bytes=MOST_NOTE_BYTES)
-        self._build = build
+        self._new_table = partial(OptionalTable, folder, name, build, most_bytes=MOST_NOTE_BYTES)
+        self._last_table = self._new_table()
         self._place = place
 
     def read(self) -> list[str]:
         """Return the lines, none if none are kept."""
-        key = self._key()
-        return self._opened().read([key]).get(key, "").splitlines()
+        table = self._table()
+        key = table.key(self._place)
+        return table.read([key]).get(key, "").splitlines()
 
     def write(self, lines: Sequence[str]) -> None:
         """Keep these lines instead."""
-        self._opened().write([(self._key(), "\n".join(lines))])
+        table = self._table()
+        table.write([(table.key(self._place), "\n".join(lines))])
 
-    def _opened(self) -> OptionalTable:
-        """Return the table, opened."""
-        if not self._table.is_open:
-            self._table.open()
-        return self._table
-
-    def _key(self) -> bytes:
-        """Return what they are filed under."""
-        return filed_under(self._build(), self._place)
+    def _table(self) -> OptionalTable:
+        if self._last_table.problem:  # one small file: a daemon may try again at its next pass
+            self._last_table = self._new_table()
+        return self._last_table
 
 
 OFFERS_NAME = "offers.db"
@@ -72,27 +70,25 @@ class KeptOffers:
             build: Returns what stands for the code that answers: other code, other answers.
             place: See `place_of`.
         """
-        self._table = OptionalTable(folder, OFFERS_NAME, most_bytes=MOST_OFFER_BYTES)
-        self._table.open()
-        self._about = (build(), place)
+        self._table = OptionalTable(folder, OFFERS_NAME, build, most_bytes=MOST_OFFER_BYTES)
+        self._place = place
 
     def read(self, revision: str, question: str) -> list[str] | None:
         """Return what a commit, a full hex id, answered; `None` where that is not known."""
-        key = self._key(revision, question)
+        key = self._table.key(self._place, revision, question)
         text = self._table.read([key]).get(key)
         try:
-            found = None if text is None else json.loads(text)
+            answer = None if text is None else json.loads(text)
         except ValueError:  # edited by somebody who knows the checksum
             return None
-        known = isinstance(found, list) and all(isinstance(one, str) for one in found)
-        return found if known else None
+        is_answer = isinstance(answer, list) and all(isinstance(line, str) for line in answer)
+        return answer if is_answer else None
 
     def write(self, revision: str, answers: Mapping[str, Sequence[str]]) -> None:
         """Keep what a commit answered, by question."""
         self._table.write(
-            [(self._key(revision, asked), json.dumps([*said])) for asked, said in answers.items()]
+            [
+                (self._table.key(self._place, revision, question), json.dumps([*answer]))
+                for question, answer in answers.items()
+            ]
         )
-
-    def _key(self, revision: str, question: str) -> bytes:
-        """Return what an answer is filed under."""
-        return filed_under(*self._about, revision, question)

@@ -49,113 +49,152 @@ DAY_SECONDS = 86400
 LEFT_PERCENT = 75  # of the bound, once it was reached
 
 
-class EntryTable:
-    """Texts by key, in one file, which processes use at once, and the threads of one in turn."""
+class OptionalTable:
+    """Texts by key, in one file, which processes use at once, and the threads of one in turn.
 
-    def __init__(self, place: Path, connection: sqlite3.Connection) -> None:
-        """Use `EntryTable.open`."""
-        self._place = place
-        self._connection = connection
+    It is opened at the first question, and let go of for the rest of a process once it cannot be
+    used: then it is empty.
+    """
+
+    def __init__(
+        self, folder: Path, name: str, build: Callable[[], str], *, most_bytes: int
+    ) -> None:
+        """Remember where the table is.
+
+        Args:
+            folder: Ours alone; made if absent.
+            name: Of the file.
+            build: Returns what stands for the code that writes and reads: other code, other keys.
+                It is asked once, when the table is opened.
+            most_bytes: Above this, those entries go that were not used for longest.
+        """
+        self._folder = folder
+        self._name = name
+        self._build = build
+        self._most_bytes = most_bytes
+        self._prefix: str | None = None
+        self._connection: sqlite3.Connection | None = None
         self._old: list[bytes] = []
+        self._turn = threading.RLock()
+        self.problem = ""
+        """Why it is not used, `""` while it is."""
 
-    @classmethod
-    def open(cls, folder: Path, name: str) -> "EntryTable":
-        """Open a table of a folder by the name of its file, and make what is missing.
+    @property
+    def is_open(self) -> bool:
+        """Whether it was opened and can be used."""
+        return self._connection is not None
 
-        Raises:
-            OSError: The folder or the file cannot be used, or is not ours alone to write.
-            sqlite3.Error: The file is no table; `remove_table` makes room for one.
-        """
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        place = folder / name
-        os.close(os.open(place, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o600))
-        check_ours_alone(folder, place)
-        connection = sqlite3.connect(
-            place,
-            timeout=PATIENCE_SECONDS,
-            isolation_level=None,
-            check_same_thread=False,  # workers take what they do to any of their threads
-        )
-        try:
-            connection.execute("PRAGMA synchronous = OFF")
-            connection.execute("PRAGMA trusted_schema = OFF")
-            _make(connection)
-        except BaseException:
-            connection.close()
-            raise
-        return cls(place, connection)
+    @property
+    def has_news(self) -> bool:
+        """Whether `write` would note something even without entries: which were used today."""
+        return self.is_open and bool(self._old)
 
-    def read(self, keys: Sequence[bytes]) -> Iterator[tuple[bytes, str]]:
-        """Yield the keys that are there, each with its text, in no particular order.
+    def open(self) -> bool:
+        """Open the table, unless that was tried before, and return whether it can be used."""
+        return self._opened() is not None
 
-        Raises:
-            sqlite3.DatabaseError: The table is damaged; `remove_table` makes room for another.
-        """
+    def key(self, *parts: str) -> bytes:
+        """Return the key of what this build keeps about some texts."""
+        if self._prefix is None:
+            self.open()
+        about = f"{self._prefix}\0" + "\0".join(parts)
+        return hashlib.blake2b(about.encode(errors="surrogateescape"), digest_size=16).digest()
+
+    def read(self, keys: Sequence[bytes]) -> dict[bytes, str]:
+        """Return the texts that are there."""
+        texts: dict[bytes, str] = {}
         today = _today()
+        with self._guarded():
+            for key, day, content in self._rows(keys):
+                texts[key] = _checked(key, content)
+                if day != today:
+                    self._old.append(key)
+        return texts
+
+    def write(self, entries: Sequence[tuple[bytes, str]]) -> None:
+        """Add entries, all or none, and note which were used today."""
+        today = _today()
+        with self._guarded():
+            if (connection := self._opened()) is None:
+                return
+            rows = [
+                (key, today, _check(key, data := text.encode()) + data) for key, text in entries
+            ]
+            with _writing(connection):
+                connection.executemany("INSERT OR REPLACE INTO entry VALUES (?, ?, ?)", rows)
+                used = [(today, key) for key in self._old]
+                connection.executemany("UPDATE entry SET day = ? WHERE key = ?", used)
+                self._old.clear()
+                if (size := _size_bytes(connection)) > self._most_bytes:
+                    _forget(connection, share=1 - self._most_bytes * LEFT_PERCENT / 100 / size)
+
+    def _rows(self, keys: Sequence[bytes]) -> Iterator[tuple[bytes, int, object]]:
+        """Yield the entries that are there, in no particular order."""
+        if (connection := self._opened()) is None:
+            return
         for start in range(0, len(keys), TOGETHER):
             piece = keys[start : start + TOGETHER]
             marks = ",".join("?" * len(piece))
-            found = self._connection.execute(
+            yield from connection.execute(
                 f"SELECT key, day, content FROM entry WHERE key IN ({marks})",  # noqa: S608  # marks
                 piece,
-            )
-            for key, day, content in found.fetchall():
-                text = _checked(key, content)
-                if day != today:
-                    self._old.append(key)
-                yield key, text
+            ).fetchall()
 
-    def write(self, entries: Iterable[tuple[bytes, str]], *, most_bytes: int) -> None:
-        """Add entries, all or none, and note which were used today.
-
-        Args:
-            entries: Keys and texts.
-            most_bytes: Above this, those that were not used for longest go.
-        """
-        today = _today()
-        rows = [(key, today, _check(key, data := text.encode()) + data) for key, text in entries]
-        with self._writing() as connection:
-            connection.executemany("INSERT OR REPLACE INTO entry VALUES (?, ?, ?)", rows)
-            used = [(today, key) for key in self._old]
-            connection.executemany("UPDATE entry SET day = ? WHERE key = ?", used)
-            self._old.clear()
-            if (size := self._size_bytes()) > most_bytes:
-                _forget(connection, share=1 - most_bytes * LEFT_PERCENT / 100 / size)
-
-    def has_news(self) -> bool:
-        """Return whether `write` would note something even without entries."""
-        return bool(self._old)
-
-    def close(self) -> None:
-        """Let go of the file."""
-        self._connection.close()
+    def _opened(self) -> sqlite3.Connection | None:
+        with self._turn:
+            if self._prefix is None:
+                self._prefix = self._build()
+                with self._guarded():
+                    self._connection = _connect(self._folder, self._name)
+        return self._connection
 
     @contextlib.contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
-        """Write all of a block or nothing."""
-        self._connection.execute("BEGIN IMMEDIATE")
+    def _guarded(self) -> Iterator[None]:
+        """Go on without the table where it cannot be used; make room where it is damaged."""
         try:
-            yield self._connection
-        except BaseException:
-            with contextlib.suppress(sqlite3.Error):  # on a full disk SQLite has done so itself
-                self._connection.execute("ROLLBACK")
-            raise
-        self._connection.execute("COMMIT")
+            with self._turn:
+                yield
+        except (sqlite3.OperationalError, OSError) as error:
+            self._give_up(error)
+        except sqlite3.DatabaseError as error:
+            self._give_up(error)
+            for name in (self._name, f"{self._name}-journal"):  # a killed process leaves the latter
+                with contextlib.suppress(OSError):
+                    (self._folder / name).unlink()
 
-    def _size_bytes(self) -> int:
-        """Return how much of the file is used."""
-        pages, free, page_bytes = (
-            self._connection.execute(f"PRAGMA {name}").fetchone()[0]
-            for name in ("page_count", "freelist_count", "page_size")
-        )
-        return int((pages - free) * page_bytes)
+    def _give_up(self, error: Exception) -> None:
+        """Let go of the table for the rest of this process."""
+        self.problem = str(error)
+        if self._connection is not None:
+            self._connection.close()
+        self._connection = None
 
 
-def remove_table(folder: Path, name: str) -> None:
-    """Remove the file of a table, and what a killed process left beside it."""
-    for one in (name, f"{name}-journal"):
-        with contextlib.suppress(OSError):
-            (folder / one).unlink()
+def _connect(folder: Path, name: str) -> sqlite3.Connection:
+    """Open a file, and make it, its folder and its table if they are missing.
+
+    Raises:
+        OSError: The folder or the file cannot be used, or is not ours alone to write.
+        sqlite3.Error: The file is damaged, or another program's.
+    """
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    place = folder / name
+    os.close(os.open(place, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o600))
+    check_ours_alone(folder, place)
+    connection = sqlite3.connect(
+        place,
+        timeout=PATIENCE_SECONDS,
+        isolation_level=None,
+        check_same_thread=False,  # workers take what they do to any of their threads
+    )
+    try:
+        connection.execute("PRAGMA synchronous = OFF")
+        connection.execute("PRAGMA trusted_schema = OFF")
+        _make(connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
 
 
 def _make(connection: sqlite3.Connection) -> None:
@@ -164,12 +203,34 @@ def _make(connection: sqlite3.Connection) -> None:
     Raises:
         sqlite3.DatabaseError: Something else is in the file.
     """
-    found = connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
-    if not found:
+    made = connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
+    if not made:
         with contextlib.suppress(sqlite3.OperationalError):  # another process was quicker
             connection.execute(TABLE)
-    elif found != [(TABLE,)]:
+    elif made != [(TABLE,)]:
         raise sqlite3.DatabaseError("the file is another program's")
+
+
+@contextlib.contextmanager
+def _writing(connection: sqlite3.Connection) -> Iterator[None]:
+    """Write all of a block or nothing."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        with contextlib.suppress(sqlite3.Error):  # on a full disk SQLite has done so itself
+            connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")
+
+
+def _size_bytes(connection: sqlite3.Connection) -> int:
+    """Return how much of the file is used."""
+    pages, free, page_bytes = (
+        connection.execute(f"PRAGMA {name}").fetchone()[0]
+        for name in ("page_count", "freelist_count", "page_size")
+    )
+    return int((pages - free) * page_bytes)
 
 
 def _forget(connection: sqlite3.Connection, *, share: float) -> None:
@@ -189,92 +250,18 @@ def _checked(key: bytes, content: object) -> str:
             would not be found for sure.
     """
     if isinstance(content, bytes):
-        check, data = content[:CHECK_BYTES], content[CHECK_BYTES:]
-        if check == _check(key, data):
+        data = content[CHECK_BYTES:]
+        if content == _check(key, data) + data:
             return data.decode()
     raise sqlite3.DatabaseError("an entry is not as it was written")
 
 
 def _check(key: bytes, data: bytes) -> bytes:
-    """Return the checksum of a text under its key."""
     return hashlib.blake2b(data, digest_size=CHECK_BYTES, key=key).digest()
 
 
 def _today() -> int:
-    """Return the number of the day."""
     return int(time.time() // DAY_SECONDS)
-
-
-def filed_under(*parts: str) -> bytes:
-    """Return the key of what is kept about some texts, the build that it is of among them."""
-    return hashlib.blake2b(
-        "\0".join(parts).encode(errors="surrogateescape"), digest_size=16
-    ).digest()
-
-
-class OptionalTable:
-    """An `EntryTable` that is let go of for the rest of a process once it cannot be used.
-
-    Threads take turns at it.
-    """
-
-    def __init__(self, folder: Path, name: str, *, most_bytes: int) -> None:
-        """Remember where the table is, and how large it may grow; `open` opens it."""
-        self._folder = folder
-        self._name = name
-        self._most_bytes = most_bytes
-        self._table: EntryTable | None = None
-        self._turn = threading.RLock()
-        self.problem = ""
-        """Why it is not used, `""` while it is."""
-
-    def open(self) -> None:
-        """Open the table, and make what is missing."""
-        with self._guarded():
-            self._table = EntryTable.open(self._folder, self._name)
-
-    @property
-    def is_open(self) -> bool:
-        """Whether there is a table to be used."""
-        return self._table is not None
-
-    @property
-    def has_news(self) -> bool:
-        """Whether `write` would note something even without entries."""
-        return self._table is not None and self._table.has_news()
-
-    def read(self, keys: Sequence[bytes]) -> dict[bytes, str]:
-        """Return the texts that are there."""
-        found: dict[bytes, str] = {}
-        with self._guarded():
-            if self._table is not None:
-                found.update(self._table.read(keys))
-        return found
-
-    def write(self, entries: Sequence[tuple[bytes, str]]) -> None:
-        """Add entries, all or none."""
-        with self._guarded():
-            if self._table is not None:
-                self._table.write(entries, most_bytes=self._most_bytes)
-
-    @contextlib.contextmanager
-    def _guarded(self) -> Iterator[None]:
-        """Go on without the table where it cannot be used; make room where it is damaged."""
-        try:
-            with self._turn:
-                yield
-        except (sqlite3.OperationalError, OSError) as error:
-            self._give_up(error)
-        except sqlite3.DatabaseError as error:
-            self._give_up(error)
-            remove_table(self._folder, self._name)
-
-    def _give_up(self, error: Exception) -> None:
-        """Let go of the table for the rest of this process."""
-        self.problem = str(error)
-        if self._table is not None:
-            self._table.close()
-        self._table = None
 
 
 INDEX = "index.db"
@@ -306,10 +293,8 @@ class FileIndex:
             few: From how many files on it is worth asking.
             most_bytes: How large the table may grow.
         """
-        self._table = OptionalTable(folder, INDEX, most_bytes=most_bytes)
-        self._build = build
+        self._table = OptionalTable(folder, INDEX, build, most_bytes=most_bytes)
         self._few = few
-        self._prefix: str | None = None
         self._asked: frozenset[str] = frozenset()
         self._digests: dict[str, bytes] = {}
         self._lines: dict[str, str] = {}
@@ -322,7 +307,7 @@ class FileIndex:
 
     def is_worth(self, count: int) -> bool:
         """Return whether so many files are worth asking about."""
-        return count >= self._few and self._opened()
+        return count >= self._few and self._table.open()
 
     def find(self, place: str, files: Sequence[File]) -> Mapping[str, FileHead | None] | None:
         """Return what files hold by their paths, `None` of those that have to be read.
@@ -334,12 +319,12 @@ class FileIndex:
         Returns:
             `None` if there is no index.
         """
-        if not self._opened():
+        if not self._table.open():
             return None
-        keys = {path: f"{blob}{_sort(path)}{rules}" for rules, path, blob in files}
+        keys = {path: f"{blob} {_sort(path)} {rules}" for rules, path, blob in files}
         self._asked = frozenset(keys.values())
         self._digests = {
-            group: filed_under(str(self._prefix), place, group)
+            group: self._table.key(place, group)
             for group in {key[:DIGITS] for key in keys.values()}
         }
         self._lines = {}
@@ -358,7 +343,7 @@ class FileIndex:
     def note(self, rules: str, files: Iterable[FileValidation]) -> None:
         """Note what was found in files that were not known, to be written by `save`."""
         for file in files:
-            key = f"{file.blob}{_sort(file.path)}{rules}"
+            key = f"{file.blob} {_sort(file.path)} {rules}"
             if key in self._asked and key not in self._lines:
                 self._noted[key] = encode_head(file)
 
@@ -378,17 +363,10 @@ class FileIndex:
             self._table.write(entries)
         self._lines, self._noted = lines, {}
 
-    def _opened(self) -> bool:
-        """Return whether there is a table."""
-        if self._prefix is None:
-            self._prefix = self._build()
-            self._table.open()
-        return self._table.is_open
-
 
 def _sort(path: str) -> str:
     """Return what a file is filed under besides: of odd names and JSON other things are found."""
-    return " odd " if is_escaped(path) else " json " if path.endswith(".json") else " yaml "
+    return "odd" if is_escaped(path) else "json" if path.endswith(".json") else "yaml"
 
 
 NAME = "documents.db"
@@ -428,12 +406,9 @@ class DocumentCache:
         self.index = None if stamp is None else FileIndex(folder, stamp, few=few)
         """The short forms of the files, which are kept in a table beside."""
         self.folder = folder
-        self._build = build
         self._known = known
         self._few = few
-        self._table = OptionalTable(folder, NAME, most_bytes=most_bytes)
-        self._was_opened = False
-        self._prefix = b""
+        self._table = OptionalTable(folder, NAME, build, most_bytes=most_bytes)
         self._pending: list[tuple[bytes, FileValidation]] = []
         self._changed_paths: ChangedPaths | None = None
 
@@ -511,14 +486,7 @@ class DocumentCache:
 
     def _opened(self, count: int) -> bool:
         """Return whether there is a table, and so many files are worth it."""
-        if not self._was_opened and count >= self._few:
-            self._was_opened = True
-            self._prefix = f"{self._build()}\0".encode()
-            self._table.open()
-        return self._table.is_open and count >= self._few
+        return count >= self._few and self._table.open()
 
     def _key(self, rules: str, path: str, blob: str) -> bytes:
-        """Return what a file is filed under: of odd names and JSON other things are found."""
-        sort = "odd" if is_escaped(path) else "json" if path.endswith(".json") else "yaml"
-        said = self._prefix + f"{rules}\0{sort}\0{blob}".encode()
-        return hashlib.blake2b(said, digest_size=16).digest()
+        return self._table.key(rules, _sort(path), blob)

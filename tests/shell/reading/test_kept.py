@@ -245,7 +245,7 @@ EACH = 40
 
 def test_threads_take_turns_at_a_table(tmp_path: Path) -> None:
     """Whoever opened it: workers take what they do to any of their threads."""
-    table = OptionalTable(tmp_path / "cache", "texts", most_bytes=1 << 20)
+    table = OptionalTable(tmp_path / "cache", "texts", str, most_bytes=1 << 20)
     table.open()
 
     def use(number: int) -> dict[bytes, str]:
@@ -263,7 +263,7 @@ def test_threads_take_turns_at_a_table(tmp_path: Path) -> None:
 
 def test_what_one_thread_opened_another_one_lets_go_of(tmp_path: Path) -> None:
     """A table that is damaged goes, in whichever thread that is seen."""
-    table = OptionalTable(tmp_path / "cache", "texts", most_bytes=1 << 20)
+    table = OptionalTable(tmp_path / "cache", "texts", str, most_bytes=1 << 20)
     table.open()
     table.write([(b"key", "text")])
     place = tmp_path / "cache/texts"

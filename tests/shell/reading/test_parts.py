@@ -19,7 +19,7 @@ from reconciler.shell.git.repository import Repository
 from reconciler.shell.reading.commit_part import Names
 from reconciler.shell.reading.load import Loader
 from reconciler.shell.reading.parts import PartReader, keys_of, present_keys
-from reconciler.shell.reading.tables import INDEX, DocumentCache, EntryTable
+from reconciler.shell.reading.tables import INDEX, DocumentCache, OptionalTable
 from reconciler.shell.reading.trees import GitTrees
 from reconciler.shell.resources import load_schemas
 from tests.builders import Body, configmap, configuration, deployment, path_of, text
@@ -188,11 +188,9 @@ def test_nonsense_behind_a_right_checksum_is_not_there(checkout: Checkout, tmp_p
     with sqlite3.connect(folder / INDEX) as connection:
         keys = [key for (key,) in connection.execute("SELECT key FROM entry")]
     connection.close()
-    table = EntryTable.open(folder, INDEX)
-    said = [content for _, content in table.read(keys)]
-    nonsense = [one.replace("[", "{").replace("]", "}") for one in said]
-    table.write(zip(keys, nonsense, strict=True), most_bytes=1 << 20)
-    table.close()
+    table = OptionalTable(folder, INDEX, str, most_bytes=1 << 20)
+    said = table.read(keys).items()
+    table.write([(key, one.replace("[", "{").replace("]", "}")) for key, one in said])
 
     assert expected == bodies_of(Asked(checkout, folder, ALL).world, ALL)
 
