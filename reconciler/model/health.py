@@ -14,6 +14,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from reconciler.model.body import Body
+from reconciler.model.fields import at, with_value
 from reconciler.model.identity import group_of
 from reconciler.model.moments import add, span
 
@@ -64,11 +65,11 @@ def judged_spec(body: Body) -> Body:
     """
     judge = _judge_of(body)
     paths = () if judge is None else judge.spec_paths()
-    kept: dict[str, object] = {}
+    spec: Body = {}
     for path in paths:
         if _is_told(body, path):
-            kept = _merged(kept, path[1:], _value(body, path))
-    return kept
+            spec = with_value(spec, path[1:], _value(body, path))
+    return spec
 
 
 Path = tuple[str, ...]
@@ -101,7 +102,7 @@ def _judge_of(body: Body) -> _Judge | None:
 
 
 def _is_deployment_healthy(report: Body) -> bool:
-    spec, status = _part(report, "spec"), _part(report, "status")
+    spec, status = at(report, "spec"), at(report, "status")
     if not _is_observed(report):
         return False
     if _count(status, "updatedReplicas") < _count(spec, "replicas"):
@@ -111,9 +112,9 @@ def _is_deployment_healthy(report: Body) -> bool:
 
 def _is_stateful_set_healthy(report: Body) -> bool:
     """A partitioned update is complete once the pods above the partition are updated."""
-    spec, status = _part(report, "spec"), _part(report, "status")
+    spec, status = at(report, "spec"), at(report, "status")
     wanted = _count(spec, "replicas")
-    partition = _count(_part(_part(spec, "updateStrategy"), "rollingUpdate"), "partition")
+    partition = _count(at(spec, "updateStrategy", "rollingUpdate"), "partition")
     if not _is_observed(report) or _count(status, "updatedReplicas") < wanted - partition:
         return False
     available = _count(status, "availableReplicas")
@@ -121,12 +122,12 @@ def _is_stateful_set_healthy(report: Body) -> bool:
 
 
 def _is_replica_set_healthy(report: Body) -> bool:
-    available = _count(_part(report, "status"), "availableReplicas")
-    return _is_observed(report) and available >= _count(_part(report, "spec"), "replicas")
+    available = _count(at(report, "status"), "availableReplicas")
+    return _is_observed(report) and available >= _count(at(report, "spec"), "replicas")
 
 
 def _is_daemon_set_healthy(report: Body) -> bool:
-    status = _part(report, "status")
+    status = at(report, "status")
     updated = _count(status, "updatedNumberScheduled")
     if not _is_observed(report) or updated < _count(status, "desiredNumberScheduled"):
         return False
@@ -134,21 +135,21 @@ def _is_daemon_set_healthy(report: Body) -> bool:
 
 
 def _is_service_healthy(report: Body) -> bool:
-    return _part(report, "spec").get("type") != "LoadBalancer" or _has_ingress(report)
+    return at(report, "spec").get("type") != "LoadBalancer" or _has_ingress(report)
 
 
 def _has_ingress(report: Body) -> bool:
-    found = _part(_part(report, "status"), "loadBalancer").get("ingress")
+    found = at(report, "status", "loadBalancer").get("ingress")
     entries = found if isinstance(found, list) else []
     return any(isinstance(e, Mapping) and (e.get("hostname") or e.get("ip")) for e in entries)
 
 
 def _is_claim_bound(report: Body) -> bool:
-    return _part(report, "status").get("phase") == "Bound"
+    return at(report, "status").get("phase") == "Bound"
 
 
 def _is_pod_healthy(report: Body) -> bool:
-    status = _part(report, "status")
+    status = at(report, "status")
     if status.get("phase") == "Succeeded":
         return True
     found = status.get("conditions")
@@ -159,7 +160,7 @@ def _is_pod_healthy(report: Body) -> bool:
 
 
 def _is_budget_healthy(report: Body) -> bool:
-    status = _part(report, "status")
+    status = at(report, "status")
     return _count(status, "currentHealthy") >= _count(status, "desiredHealthy")
 
 
@@ -189,14 +190,8 @@ def _is_observed(report: Body) -> bool:
     """Return whether the status speaks of the present generation, as far as that is told."""
     if not _is_told(report, _GENERATION):
         return True
-    generation = _count(_part(report, "metadata"), "generation")
-    return _count(_part(report, "status"), "observedGeneration") == generation
-
-
-def _part(body: Body, field: str) -> Body:
-    """Return a mapping, an empty one for anything else: reports are not validated."""
-    value = body.get(field)
-    return value if isinstance(value, Mapping) else {}
+    generation = _count(at(report, "metadata"), "generation")
+    return _count(at(report, "status"), "observedGeneration") == generation
 
 
 def _count(body: Body, field: str) -> int:
@@ -211,17 +206,7 @@ def _is_told(body: Body, path: Path) -> bool:
 
 def _value(body: Body, path: Path) -> object:
     *outer, field = path
-    for name in outer:
-        body = _part(body, name)
-    return body.get(field)
-
-
-def _merged(body: Mapping[str, object], path: Path, value: object) -> dict[str, object]:
-    """Return a body with a value at a path."""
-    name, *rest = path
-    below = body.get(name)
-    inner = below if isinstance(below, Mapping) else {}
-    return {**body, name: _merged(inner, tuple(rest), value) if rest else value}
+    return at(body, *outer).get(field)
 
 
 ASSUMED = "Assumed"

@@ -16,9 +16,6 @@ from reconciler.model import fields
 from reconciler.model.body import Body
 from reconciler.model.fields import at, has_only_texts
 
-_LABEL_VALUE = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?", re.ASCII)
-_DNS = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*", re.ASCII)
-_MAX_PREFIX = 253
 _INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
 
 NAMESPACE_NAME = "kubernetes.io/metadata.name"
@@ -60,10 +57,7 @@ def is_label_key(text: str) -> bool:
     >>> is_label_key("example.com/tier"), is_label_key("a b")
     (True, False)
     """
-    prefix, slash, name = text.rpartition("/")
-    if slash and (len(prefix) > _MAX_PREFIX or _DNS.fullmatch(prefix) is None):
-        return False
-    return _LABEL_VALUE.fullmatch(name) is not None
+    return not _about_key(text)
 
 
 def is_label_value(text: str) -> bool:
@@ -72,7 +66,7 @@ def is_label_value(text: str) -> bool:
     >>> is_label_value(""), is_label_value("-a")
     (True, False)
     """
-    return not text or _LABEL_VALUE.fullmatch(text) is not None
+    return len(text) <= MAX_NAME and _IS_VALUE.fullmatch(text) is not None
 
 
 def is_wellformed(requirement: Requirement) -> bool:

@@ -78,6 +78,8 @@ def decode_settings(body: Body | None) -> Settings:
     spec = mapping(body or {}, "spec")
     feedback = mapping(spec, "feedback")
     assume = feedback.get("assumeAfterSeconds", DEFAULT_ASSUME_AFTER_SECONDS)
+    safety = mapping(spec, "safety")
+    percent = number_or_none(safety, "maxRemovedPercent")
     return Settings(
         include=strings(spec, "include"),
         exclude=strings(spec, "exclude"),
@@ -88,16 +90,10 @@ def decode_settings(body: Body | None) -> Settings:
         assume_after_seconds=assume if isinstance(assume, int) else None,
         feedback_branch=text(feedback, "branch"),
         extends_scores=mapping(spec, "scores").get("extend") is True,
-        safety=_decode_safety(mapping(spec, "safety")),
+        safety=Safety(
+            max_removed_percent=DEFAULT_MAX_REMOVED_PERCENT if percent is None else percent,
+            allow=text(safety, "allow"),
+            max_rebalanced_replicas_per_hour=number_or_none(safety, "maxRebalancedReplicasPerHour"),
+        ),
         options={name: part for name, part in spec.items() if isinstance(part, Mapping)},
-    )
-
-
-def _decode_safety(body: Body) -> Safety:
-    """Decode the section on safety."""
-    percent = number_or_none(body, "maxRemovedPercent")
-    return Safety(
-        max_removed_percent=DEFAULT_MAX_REMOVED_PERCENT if percent is None else percent,
-        allow=text(body, "allow"),
-        max_rebalanced_replicas_per_hour=number_or_none(body, "maxRebalancedReplicasPerHour"),
     )

@@ -32,14 +32,13 @@ def printable(text: str) -> str:
     >>> printable("spec.items[0]\nis \x1b[2J")
     'spec.items[0] is \\x1b[2J'
     """
-    shown = text if text.isprintable() else "".join(map(_shown, text))
-    return shown.strip()
+    if text.isprintable():
+        return text.strip()
+    return _escaped("".join(" " if c.isspace() else c for c in text)).strip()
 
 
-def _shown(char: str) -> str:
-    if char.isprintable():
-        return char
-    return " " if char.isspace() else char.encode("unicode_escape").decode("ascii")
+def _escaped(text: str) -> str:
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 SHORT_ID = 12
@@ -178,8 +177,7 @@ def cut(text: str, limit: int = 200) -> str:
     >>> cut("a\nb"), cut("abcdef", 4)
     ('a\\nb', 'abc…')
     """
-    short = text if len(text) <= limit else text[: limit - 1] + "…"
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in short)
+    return _escaped(text if len(text) <= limit else text[: limit - 1] + "…")
 
 
 def shown(text: object, limit: int = 60) -> str:
