@@ -71,7 +71,7 @@ def _shown(value: object, instead: str) -> object:
     """Return a value of any depth; the very same where nothing in it is hidden."""
     if isinstance(value, Mapping):
         if is_secret(value):
-            return _shown_secret(value, instead)
+            return {field: _shown_field(field, one, instead) for field, one in value.items()}
         inner = {key: _shown(one, instead) for key, one in value.items()}
         return inner if any(inner[key] is not one for key, one in value.items()) else value
     if isinstance(value, list | tuple):
@@ -80,12 +80,8 @@ def _shown(value: object, instead: str) -> object:
     return value
 
 
-def _shown_secret(body: Body, instead: str) -> Body:
-    """Return what may be shown of a Secret; whatever is not known to be harmless is hidden."""
-    return {field: _shown_field(field, value, instead) for field, value in body.items()}
-
-
 def _shown_field(field: str, value: object, instead: str) -> object:
+    """Return what may be shown of a field; whatever is not known to be harmless is hidden."""
     match field:
         case "apiVersion" | "kind":
             return value

@@ -211,7 +211,9 @@ def taint_steps(
     for word in changes.removed:
         found = {number for number, taint in enumerate(taints) if word.fits(taint)}
         if not found:
-            raise UsageError(f"there is no taint {word} on {_name(body)}")
+            name = text(mapping(body, "metadata"), "name")
+            cluster = f"{text(body, 'kind').lower()}/{name}"
+            raise UsageError(f"there is no taint {word} on {cluster}")
         gone |= found
     return (*steps, *(DropField((*TAINTS, number)) for number in sorted(gone, reverse=True)))
 
@@ -232,10 +234,6 @@ def _changed(word: TaintWord, at: int, taint: Body, *, overwrite: bool) -> list[
         raise UsageError(f"the taint {word.key}:{word.effect} has {known}; add --overwrite")
     place = (*TAINTS, at, "value")
     return [SetField(place, word.value)] if word.value else [DropField(place)]
-
-
-def _name(body: Body) -> str:
-    return f"{text(body, 'kind').lower()}/{text(mapping(body, 'metadata'), 'name')}"
 
 
 def cordon_steps(body: Body, cordon: Body) -> tuple[Step, ...]:

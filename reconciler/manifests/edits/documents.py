@@ -20,8 +20,8 @@ from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 from yaml.error import YAMLError as PyYAMLError
 from yaml.events import DocumentStartEvent, ScalarEvent, StreamEndEvent
 
+from reconciler.manifests.edits.fields import edited_data, text_to_edit
 from reconciler.manifests.text.emitter import encode, encode_scalar
-from reconciler.manifests.text.raw import BOM, Unreadable, text_of
 from reconciler.manifests.text.reader import TooDeep, events_of, pass_document, read
 from reconciler.model.body import Body
 
@@ -52,7 +52,8 @@ def update_document(
     documents = {d.index: d.body for d in read(data, path).documents}
     if index not in documents:
         raise ValueError("it cannot be read")
-    keys = _keys(pointer)
+    parts = [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
+    keys = [int(part) if part.isdecimal() else part for part in parts]
     wanted = _unshared(documents[index])
     _bring(_at(wanted, keys), before, after)
     if path.endswith(".json"):
@@ -70,10 +71,7 @@ Edit = tuple[Sequence[str | int], Body, Body]
 
 def _edited(data: bytes, index: int, present: Body, wanted: Body, edit: Edit) -> bytes:
     """Return a YAML file with one document edited."""
-    try:
-        text = text_of(data)
-    except Unreadable as error:
-        raise ValueError(error.message) from error
+    text = text_to_edit(data)
     spans, complete = spans_of(text)
     if not complete or index >= len(spans):
         raise ValueError("where its documents end cannot be told")
@@ -83,8 +81,7 @@ def _edited(data: bytes, index: int, present: Body, wanted: Body, edit: Edit) ->
     head = "---\n" if part.startswith("---\n") else ""
     is_ours = part == head + encode(present)
     fresh = head + encode(wanted) if is_ours else _round_trip(part, edit)
-    edited = text[:start] + fresh + text[end:]
-    return (BOM if data.startswith(BOM) else b"") + edited.encode("utf-8")
+    return edited_data(data, text[:start] + fresh + text[end:])
 
 
 def _round_trip(part: str, edit: Edit) -> str:
@@ -124,12 +121,6 @@ def _unshared(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {name: _unshared(one) for name, one in value.items()}
     return [_unshared(one) for one in value] if isinstance(value, list | tuple) else value
-
-
-def _keys(pointer: str) -> list[str | int]:
-    """Return the keys that a JSON pointer to an item leads through."""
-    parts = [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
-    return [int(part) if part.isdecimal() else part for part in parts]
 
 
 def _at(root: Any, keys: Sequence[str | int]) -> Any:
@@ -203,18 +194,14 @@ def cut(data: bytes, index: int) -> bytes:
     Raises:
         ValueError: The file has no such document, or its end cannot be told.
     """
-    try:
-        text = text_of(data)
-    except Unreadable as error:
-        raise ValueError(error.message) from error
+    text = text_to_edit(data)
     spans, complete = spans_of(text)
     if not 0 <= index < len(spans) or (index == len(spans) - 1 and not complete):
         raise ValueError(f"there is no document {index} whose end can be told")
     others = [span for number, span in enumerate(spans) if number != index]
     if complete and all(span.empty for span in others):
         return b""
-    rest = text[: spans[index].start] + text[_end(spans, index, len(text)) :]
-    return (BOM if data.startswith(BOM) else b"") + rest.encode("utf-8")
+    return edited_data(data, text[: spans[index].start] + text[_end(spans, index, len(text)) :])
 
 
 def _end(spans: list[Span], index: int, length: int) -> int:

@@ -182,7 +182,7 @@ def set_field(data: bytes, path: str, index: int, parts: Parts, value: object) -
     Raises:
         ValueError: The file is written in a way that cannot be edited without touching the rest.
     """
-    text = _text(data)
+    text = text_to_edit(data)
     edited = _set(text, root_of(text, index), list(parts), value)
     return _checked(data, edited, path, index, lambda body: _with(body, list(parts), value))
 
@@ -193,7 +193,7 @@ def drop_field(data: bytes, path: str, index: int, parts: Parts) -> bytes:
     Raises:
         ValueError: There is no such field, or it cannot be taken away without touching the rest.
     """
-    text = _text(data)
+    text = text_to_edit(data)
     node, chain = root_of(text, index), []
     for part in parts:
         entry = node.find(part)
@@ -215,7 +215,7 @@ def append_item(data: bytes, path: str, index: int, parts: Sequence[str], item: 
     Raises:
         ValueError: The field is no list, or cannot be edited without touching the rest.
     """
-    text = _text(data)
+    text = text_to_edit(data)
     root = root_of(text, index)
     found, parent = node_at(root, parts), node_at(root, parts[:-1])
     if found is not None and found.is_list and found.entries:
@@ -358,18 +358,28 @@ def _without(text: str, parent: Node, entry: Entry) -> str:
     return f"{text[:start]}{text[newline + 1 :] if newline >= 0 else ''}"
 
 
-def _text(data: bytes) -> str:
+def text_to_edit(data: bytes) -> str:
+    """Return the text of a file.
+
+    Raises:
+        ValueError: It cannot be read.
+    """
     try:
         return text_of(data)
     except Unreadable as error:
         raise ValueError(error.message) from error
 
 
+def edited_data(data: bytes, text: str) -> bytes:
+    """Return a file with another text; it keeps its byte order mark."""
+    return (BOM if data.startswith(BOM) else b"") + text.encode("utf-8")
+
+
 def _checked(
     data: bytes, edited: str, path: str, index: int, change: Callable[[Body], object]
 ) -> bytes:
     """Return the edited file if it means what it must, and nothing else."""
-    made = (BOM if data.startswith(BOM) else b"") + edited.encode("utf-8")
+    made = edited_data(data, edited)
     before, after = read(data, path), read(made, path)
     expected = {
         document.index: change(document.body) if document.index == index else document.body

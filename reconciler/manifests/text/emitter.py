@@ -113,12 +113,14 @@ def encode_scalar(value: object) -> str:
     """Return a scalar or an empty collection as `encode` writes it."""
     if type(value) is int and -LARGEST < value < LARGEST:  # the usual case, and faster
         return f"{value}"
-    if isinstance(value, str):
-        return _written_text(value)
+    if isinstance(value, str):  # stamps and other subclasses are written as plain text
+        return _remembered(value) if len(value) <= LONGEST_PLAIN else _quoted(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
     if isinstance(value, int):
-        if isinstance(value, bool):
-            return "true" if value else "false"
-        return _written_integer(value)
+        if abs(value) >= LARGEST:
+            raise ValueError(f"an integer must have fewer than {MAX_DIGITS} digits")
+        return int.__repr__(value)
     if value is None:
         return "null"
     if isinstance(value, float):
@@ -130,12 +132,6 @@ def encode_scalar(value: object) -> str:
     raise ValueError(f"a body must not have a {type(value).__name__}")
 
 
-def _written_integer(value: int) -> str:
-    if abs(value) >= LARGEST:
-        raise ValueError(f"an integer must have fewer than {MAX_DIGITS} digits")
-    return int.__repr__(value)
-
-
 def _written_float(value: float) -> str:
     if not math.isfinite(value):
         raise ValueError("a float must be finite")
@@ -143,11 +139,6 @@ def _written_float(value: float) -> str:
     if "." not in text:  # "1e+22" is text in YAML 1.1
         text = text.replace("e", ".0e")
     return text
-
-
-def _written_text(text: str) -> str:
-    """Return text plain or in double quotes; stamps and other subclasses as plain text."""
-    return _remembered(text) if len(text) <= LONGEST_PLAIN else _quoted(text)
 
 
 @lru_cache(maxsize=1 << 15)  # the files of clusters name the same objects one after the other
@@ -171,11 +162,8 @@ def _escaped(text: str) -> str:
     """Return text in double quotes, with JSON's escapes: YAML knows them all."""
     if SURROGATE.search(text):
         raise ValueError("text must not have half of a surrogate pair")
-    return ESCAPED.sub(_escape, _in_quotes(str.__str__(text)))
-
-
-def _escape(match: re.Match[str]) -> str:
-    return f"\\u{ord(match[0]):04x}"
+    written = _in_quotes(str.__str__(text))
+    return ESCAPED.sub(lambda match: f"\\u{ord(match[0]):04x}", written)
 
 
 HOLE = "hole"

@@ -1,12 +1,20 @@
 """Text of a JSON file to its value, by the same rules as YAML."""
 
 import json
-import math
 import re
 from collections import Counter
 from collections.abc import Callable
 
-from reconciler.manifests.text.raw import MAX_DEPTH, MAX_DIGITS, MAX_NODES, Unreadable, quoted
+from reconciler.manifests.text.raw import (
+    MAX_DEPTH,
+    MAX_NODES,
+    Unreadable,
+    finite,
+    not_finite,
+    quoted,
+    sized_integer,
+    too_deep,
+)
 
 LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -24,8 +32,8 @@ def compose_json(text: str) -> object:
             text,
             object_pairs_hook=_mapping_of(text),
             parse_constant=_refuse_constant,
-            parse_float=_finite,
-            parse_int=_integer,
+            parse_float=finite,
+            parse_int=sized_integer,
         )
     except json.JSONDecodeError as error:
         raise Unreadable(
@@ -35,7 +43,7 @@ def compose_json(text: str) -> object:
             column=error.colno,
         ) from error
     except RecursionError as error:
-        raise _too_deep() from error
+        raise too_deep(1, 1) from error
     _measure(value)
     return value
 
@@ -72,28 +80,7 @@ def _second_place(text: str, key: str) -> tuple[int, int]:
 
 
 def _refuse_constant(name: str) -> float:
-    raise Unreadable(
-        "yaml-non-finite",
-        f"A number must be finite, {quoted(name)} is not.",
-        f"Write {quoted(name)} in quotes for the text.",
-    )
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    if not math.isfinite(number):
-        _refuse_constant(text)
-    return number
-
-
-def _integer(text: str) -> int:
-    if len(text) > MAX_DIGITS:
-        raise Unreadable(
-            "yaml-number",
-            f"A number must have at most {MAX_DIGITS} digits, {quoted(text)} has more.",
-            "Put it in quotes if it is text.",
-        )
-    return int(text)
+    raise not_finite(name)
 
 
 def _measure(root: object) -> None:
@@ -113,7 +100,7 @@ def _measure(root: object) -> None:
         collections = any(isinstance(value, dict | list) for value in level)
         depth += collections
         if depth > MAX_DEPTH:
-            raise _too_deep()
+            raise too_deep(1, 1)
         if nodes > MAX_NODES:
             raise Unreadable(
                 "yaml-node-limit", f"A document must have at most {MAX_NODES} nodes.", "Split it."
@@ -129,13 +116,3 @@ def _refuse_surrogates(*texts: str) -> None:
                 "Text must not have half of a surrogate pair.",
                 "Write the character itself.",
             )
-
-
-def _too_deep() -> Unreadable:
-    return Unreadable(
-        "yaml-depth",
-        f"A document must be at most {MAX_DEPTH} levels deep.",
-        "Flatten it.",
-        line=1,
-        column=1,
-    )

@@ -5,6 +5,7 @@ and numerous documents may be. The error that readers raise and catch among them
 how it quotes user text.
 """
 
+import math
 import re
 from dataclasses import dataclass
 
@@ -58,11 +59,54 @@ def quoted(text: str) -> str:
     '"a\\nb"'
     """
     cut = text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
-    return f'"{UNPRINTABLE.sub(_escape, cut)}"'
+    return f'"{UNPRINTABLE.sub(lambda match: match[0].encode("unicode_escape").decode(), cut)}"'
 
 
-def _escape(match: re.Match[str]) -> str:
-    return match[0].encode("unicode_escape").decode("ascii")
+def too_deep(line: int, column: int) -> Unreadable:
+    """Return that a document is nested too deeply at a place."""
+    return Unreadable(
+        "yaml-depth",
+        f"A document must be at most {MAX_DEPTH} levels deep.",
+        "Flatten it.",
+        line=line,
+        column=column,
+    )
+
+
+def sized_integer(text: str, base: int = 10) -> int:
+    """Return a whole number; where it stands is left to the caller, as below.
+
+    Raises:
+        Unreadable: It has too many digits.
+    """
+    if len(text) > MAX_DIGITS:
+        raise Unreadable(
+            "yaml-number",
+            f"A number must have at most {MAX_DIGITS} digits, {quoted(text)} has more.",
+            "Put it in quotes if it is text.",
+        )
+    return int(text, base)
+
+
+def finite(text: str) -> float:
+    """Return a number with a fraction or an exponent.
+
+    Raises:
+        Unreadable: It is too large.
+    """
+    number = float(text)
+    if not math.isfinite(number):
+        raise not_finite(text)
+    return number
+
+
+def not_finite(text: str) -> Unreadable:
+    """Return that what is written is no finite number."""
+    return Unreadable(
+        "yaml-non-finite",
+        f"A number must be finite, {quoted(text)} is not.",
+        f"Write {quoted(text)} in quotes for the text.",
+    )
 
 
 BOM = b"\xef\xbb\xbf"

@@ -7,7 +7,6 @@ Kubernetes reads manifests by rules close to YAML 1.1. A plain scalar that is on
 another thing here is refused, so no file has two meanings.
 """
 
-import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -32,14 +31,17 @@ from reconciler.manifests.text.json_text import compose_json
 from reconciler.manifests.text.raw import (
     BOM,
     MAX_DEPTH,
-    MAX_DIGITS,
     MAX_DOCUMENTS,
     MAX_NODES,
     MAX_REPORTS,
     SKIM_DEPTH,
     Unreadable,
+    finite,
+    not_finite,
     quoted,
+    sized_integer,
     text_of,
+    too_deep,
 )
 from reconciler.manifests.text.syntax_slips import RENDERED, TEMPLATE, Stop, explain, template_at
 from reconciler.model.world import Fault
@@ -150,8 +152,6 @@ class Located:
 class Passed:
     """A document whose root is a text, a number or a list; no manifest, and read no further."""
 
-    index: int
-
 
 @dataclass(frozen=True, slots=True)
 class Reading:
@@ -212,7 +212,7 @@ def _read_json(text: str, path: str, *, hidden: bool) -> Iterator[_Found]:
     if isinstance(body, dict):
         yield Document(0, text[: text.index("{")].count("\n") + 1, body)
     elif body is not None:
-        yield Passed(0)
+        yield Passed()
 
 
 def _read_yaml(data: bytes, path: str, *, hidden: bool) -> Iterator[_Found]:
@@ -224,7 +224,8 @@ def _read_yaml(data: bytes, path: str, *, hidden: bool) -> Iterator[_Found]:
                 continue
             index += 1
             if index == MAX_DOCUMENTS:
-                yield _located(_too_many(event), path, index)
+                many = f"A file must have at most {MAX_DOCUMENTS} documents."
+                yield _located(_placed(event, "yaml-documents", many, "Split it."), path, index)
                 return
             yield from _read_document(next_event, index, path, hidden=hidden)
     except YAMLError as error:
@@ -241,10 +242,10 @@ def _read_document(
         try:
             pass_document(next_event, root)
         except TooDeep:
-            yield _located(_too_deep(root), path, index)
+            yield _located(_too_deep(root.start_mark), path, index)
             raise
         if not (type(root) is ScalarEvent and root.value == "" and root.implicit[0]):
-            yield Passed(index)
+            yield Passed()
         return
     composer = Composer(next_event)
     body: dict[str, object] | None = None
@@ -265,28 +266,8 @@ def _read_document(
         pass_document(next_event)
 
 
-def _too_many(event: Any) -> Unreadable:
-    return Unreadable(
-        "yaml-documents",
-        f"A file must have at most {MAX_DOCUMENTS} documents.",
-        "Split it.",
-        line=event.start_mark.line + 1,
-        column=event.start_mark.column + 1,
-    )
-
-
-def _too_deep(event: Any) -> Unreadable:
-    return _at_depth(event.start_mark)
-
-
-def _at_depth(mark: Any) -> Unreadable:
-    return Unreadable(
-        "yaml-depth",
-        f"A document must be at most {MAX_DEPTH} levels deep.",
-        "Flatten it.",
-        line=mark.line + 1,
-        column=mark.column + 1,
-    )
+def _too_deep(mark: Any) -> Unreadable:
+    return too_deep(mark.line + 1, mark.column + 1)
 
 
 def _syntax(error: Any, data: bytes) -> Unreadable:
@@ -298,7 +279,7 @@ def _syntax(error: Any, data: bytes) -> Unreadable:
     if mark is None:
         return Unreadable("yaml-syntax", f"A manifest must be YAML: {said}.", line=1, column=1)
     if OWN_DEPTH in problem:
-        return _at_depth(mark)
+        return _too_deep(mark)
     stop = Stop(said, mark.line, mark.column, None if began is None else began.line)
     slip = explain(_lines(data), stop)
     message = f"A manifest must be YAML: {slip.problem}."
@@ -372,12 +353,7 @@ class Composer:
         if event.tag is not None:
             self._report_tag(event)
         if depth >= MAX_DEPTH:
-            raise _placed(
-                event,
-                "yaml-depth",
-                f"A document must be at most {MAX_DEPTH} levels deep.",
-                "Flatten it.",
-            )
+            raise _too_deep(event.start_mark)
         anchor, before = event.anchor, self._nodes
         if anchor is not None:
             self._anchors[anchor] = OPEN
@@ -574,38 +550,21 @@ def plain_scalar(text: str) -> Scalar:
     if INTEGER.fullmatch(text):
         return _integer(text)
     if BASED.fullmatch(text):
-        return _sized(text, 0)
+        return sized_integer(text, 0)
     if FLOAT.fullmatch(text):
-        return _finite(text)
+        return finite(text)
     if NOT_FINITE.fullmatch(text):
-        raise _not_finite(text)
+        raise not_finite(text)
     return _text(text)
 
 
 def _integer(text: str) -> int:
     digits = text.lstrip("+-")
     if len(digits) == 1 or digits[0] != "0":
-        return _sized(text, 10)
+        return sized_integer(text)
     if "8" in digits or "9" in digits:
         raise _ambiguous(text, digits.lstrip("0"), "number")
-    return _sized(text, 8)
-
-
-def _sized(text: str, base: int) -> int:
-    if len(text) > MAX_DIGITS:
-        raise Unreadable(
-            "yaml-number",
-            f"A number must have at most {MAX_DIGITS} digits, {quoted(text)} has more.",
-            "Put it in quotes if it is text.",
-        )
-    return int(text, base)
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    if not math.isfinite(number):
-        raise _not_finite(text)
-    return number
+    return sized_integer(text, 8)
 
 
 def _text(text: str) -> str:
@@ -626,12 +585,4 @@ def _ambiguous(text: str, other: str, type_name: str) -> Unreadable:
         f"{quoted(text)} must be in quotes or spelled as a {type_name}: YAML 1.1 and 1.2 read it"
         " differently.",
         f"Write {quoted(text)} in quotes for the text, or {spelled} for the {type_name}.",
-    )
-
-
-def _not_finite(text: str) -> Unreadable:
-    return Unreadable(
-        "yaml-non-finite",
-        f"A number must be finite, {quoted(text)} is not.",
-        f"Write {quoted(text)} in quotes for the text.",
     )
