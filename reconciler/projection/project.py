@@ -5,7 +5,7 @@ direction is two tables laid side by side: what both have is carried over, what 
 lost. Parts of manifests that tables of several APIs read and write alike are here.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -154,27 +154,20 @@ def project(body: Body, source: Language, target: Language, *, declared: bool = 
 
     Source: ours; the tables name what they read and write.
     """
-    parts = [target.bare, *_carried(body, source, target)]
     name = fields.text(fields.mapping(body, "metadata"), "name")
     group, kind = source.kind
     metadata = {"name": name, "annotations": {PROJECTED_FROM: f"{kind}.{group}"}}
-    found: dict[str, object] = {}
-    for part in ({"metadata": metadata}, *parts):
-        found = _merged(found, part)
-    if "status" in found and not fields.mapping(body, "status"):
-        if declared:
-            found = _merged(found, target.well)
-        else:
-            del found["status"]
-    return {"apiVersion": target.api_version, "kind": target.kind[1], **found}
-
-
-def _carried(body: Body, source: Language, target: Language) -> Iterator[Body]:
-    """Yield the parts that say what both APIs can say."""
+    projected = _merged({"metadata": metadata}, target.bare)
     for _, read, write in direction(source, target):
         value = read.read(body)
         if value is not None and write.write is not None:
-            yield write.write(value)
+            projected = _merged(projected, write.write(value))
+    if "status" in projected and not fields.mapping(body, "status"):
+        if declared:
+            projected = _merged(projected, target.well)
+        else:
+            del projected["status"]
+    return {"apiVersion": target.api_version, "kind": target.kind[1], **projected}
 
 
 def projected_from(body: Body) -> str:
@@ -189,25 +182,12 @@ Shared = tuple[Fact[Any], FactRow[Any], FactRow[Any]]
 
 def direction(source: Language, target: Language) -> Sequence[Shared]:
     """Return what is carried from one API to another, in the order of the target's table."""
-    told = {row.fact: row for row in source.rows}
+    readers = {row.fact: row for row in source.rows}
     return [
-        (row.fact, told[row.fact], row)
+        (row.fact, readers[row.fact], row)
         for row in target.rows
-        if row.fact in told and row.write is not None
+        if row.fact in readers and row.write is not None
     ]
-
-
-def lost(source: Language, target: Language) -> Sequence[tuple[str, str]]:
-    """Return what the source says and the target cannot, each with where the source says it."""
-    carried = {fact for fact, _, _ in direction(source, target)}
-    rows = [row for row in source.rows if row.fact not in carried and row.write is not None]
-    return [*((row.fact.name, row.place) for row in rows), *source.alone]
-
-
-def facts_of(body: Body, language: Language) -> Mapping[Fact[Any], object]:
-    """Return all that a manifest says of its cluster."""
-    found = ((row.fact, row.read(body)) for row in language.rows)
-    return {fact: value for fact, value in found if value is not None}
 
 
 def _merged(one: Mapping[str, object], other: Body) -> dict[str, object]:

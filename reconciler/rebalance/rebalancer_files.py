@@ -353,18 +353,17 @@ def join_demands(demands: Mapping[str, TargetDemand]) -> JoinedDemand:
         budget=None if len(budgets) < len(demands) else max(budgets),
         fresh=any(one.fresh for one in demands.values()),
     )
-    enough = [who for who, one in demands.items() if _suffices(one, joined)]
+    enough = [
+        who
+        for who, one in demands.items()
+        if (one.budget, one.fresh) == (joined.budget, joined.fresh)
+    ]
     parts = [
         who
         for who, one in demands.items()
         if one.budget == joined.budget or (one.fresh and joined.fresh)
     ]
     return JoinedDemand(joined, tuple(sorted(enough or parts)))
-
-
-def _suffices(one: TargetDemand, joined: TargetDemand) -> bool:
-    """Return whether one demand alone moves what all of them move."""
-    return (one.budget, one.fresh) == (joined.budget, joined.fresh)
 
 
 def overridden_limits(

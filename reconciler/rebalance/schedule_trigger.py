@@ -348,7 +348,8 @@ def _again(trigger: ScheduleTrigger, targets: Targets) -> Iterator[tuple[Referen
     """Yield what failed until now; a policy that appeared by now stands for its resources."""
     for reference in trigger.failed:
         if reference.api_version == POLICY_VERSION:
-            yield from _of_policy(_policy(reference), targets)
+            named = {"namespace": reference.namespace, "name": reference.name}
+            yield from _of_policy(policy_key(named), targets)
         else:
             yield reference, ""
 
@@ -360,10 +361,6 @@ def _of_policy(key: ObjectKey, targets: Targets) -> Iterator[tuple[Reference, st
         return
     for reference in targets.select(TargetSelection(policy=key)):
         yield reference, ""
-
-
-def _policy(reference: Reference) -> ObjectKey:
-    return policy_key({"namespace": reference.namespace, "name": reference.name})
 
 
 def _status(open_: Sequence[Result]) -> Body:

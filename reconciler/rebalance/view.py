@@ -53,16 +53,12 @@ def _failures_cell(row: Row) -> str:
     return "; ".join(f"{ref.kind} {ref.name}: {why}" for ref, why in failed) or NONE
 
 
-def _finished(row: Row) -> str:
-    return ago(decode_record(row.body).finish_time, row.now)
-
-
 COLUMNS: ColumnTable = {
     REBALANCER: (
         (
             ("SUCCESSFUL", _results_cell),
             ("FAILED", _failed),
-            ("FINISHED", _finished),
+            ("FINISHED", lambda row: ago(decode_record(row.body).finish_time, row.now)),
             ("AGE", age),
         ),
         (("WAITS FOR", _waits), FILE),
@@ -70,10 +66,7 @@ COLUMNS: ColumnTable = {
     TRIGGER: (
         (
             ("PHASE", lambda row: decode_trigger_status(row.body).phase),
-            (
-                "FAILED",
-                lambda row: str(len(decode_trigger_status(row.body).failed)),
-            ),
+            ("FAILED", lambda row: str(len(decode_trigger_status(row.body).failed))),
             ("AGE", age),
         ),
         (("WAITS FOR", _failures_cell), FILE),
@@ -103,7 +96,11 @@ def _rebalancer_events(key: ObjectKey, before: Body, after: Body) -> Iterator[Ob
     Source: karmada@f8fdd02 pkg/apis/apps/v1alpha1/workloadrebalancer_types.go `RebalanceSuccessful`
     and `RebalanceFailed`; upstream has them in the status only.
     """
-    yield from _waiting_events(key, before, after)
+    waited_for = dict(waits_in(before))
+    for reference, reason in waits_in(after):
+        if waited_for.get(reference) != reason:
+            message = f"{_named(reference)}: {reason}"
+            yield key, UpstreamEvent(NORMAL, "RebalanceWaits", message)
     known = _results_of(before)
     for workload, (result, reason, _run) in _results_of(after).items():
         if not result or known.get(workload) == (result, reason, _run):
@@ -116,15 +113,6 @@ def _rebalancer_events(key: ObjectKey, before: Body, after: Body) -> Iterator[Ob
         else:
             message = f"{workload}: scheduled afresh"
             yield key, UpstreamEvent(NORMAL, "RebalanceSuccessful", message, CONTROLLER)
-
-
-def _waiting_events(key: ObjectKey, before: Body, after: Body) -> Iterator[ObjectEvent]:
-    """Return which workloads are newly waited for, and why."""
-    known = dict(waits_in(before))
-    for reference, reason in waits_in(after):
-        if known.get(reference) != reason:
-            message = f"{_named(reference)}: {reason}"
-            yield key, UpstreamEvent(NORMAL, "RebalanceWaits", message)
 
 
 def _trigger_events(key: ObjectKey, before: Body, after: Body) -> Iterator[ObjectEvent]:

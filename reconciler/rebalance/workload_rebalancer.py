@@ -441,21 +441,17 @@ def _finished(
     following = None
     if rebalancer.schedule is not None and not rebalancer.suspend:
         following = next_run(rebalancer.schedule, now)
+    replicas = f"{closed.remaining} replica{'' if closed.remaining == 1 else 's'}"
     return Advance(
         status=encode(status, stamped=renewed, limited=rebalancer.max_moves is not None),
         results=observed,
         expired=expired,
         waits=waiting(
-            (closed.until, _batch(closed.remaining), "it goes"),
+            (closed.until, f"the next batch ({replicas} left) waits", "it goes"),
             (following, f"its schedule {rebalancer.schedule} is not due", "it runs again"),
             (None if expired else expires_at, "it is finished and kept", REMOVED),
         ),
     )
-
-
-def _batch(remaining: int) -> str:
-    """Return that a batch has to wait, with the replicas that it and later ones move."""
-    return f"the next batch ({remaining} replica{'' if remaining == 1 else 's'} left) waits"
 
 
 def _expires_at(rebalancer: Rebalancer, status: Progress, *, pending: bool) -> datetime | None:

@@ -432,14 +432,10 @@ def _job(body: Body) -> Pods:
     return min(count, count_of(spec.get("completions"), count)), at(spec, "template", "spec")
 
 
-def _pod(body: Body) -> Pods:
-    return 1, at(body, "spec")
-
-
 _PODS: Mapping[tuple[str, str], Callable[[Body], Pods]] = {
     ("apps", "Deployment"): _scaled,
     ("apps", "ReplicaSet"): _scaled,
     ("apps", "StatefulSet"): _scaled,
     ("batch", "Job"): _job,
-    ("", "Pod"): _pod,
+    ("", "Pod"): lambda body: (1, at(body, "spec")),
 }

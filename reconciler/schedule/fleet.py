@@ -246,7 +246,7 @@ class Fleet:
 
 def fleet_of(clusters: Iterable[Cluster]) -> Fleet:
     """Return the fleet of these clusters, in whatever order they come; names are unique."""
-    return fleet_in_order(ascending(tuple(clusters), _itself))
+    return fleet_in_order(ascending(tuple(clusters), lambda cluster: cluster))
 
 
 def fleet_in_order(clusters: tuple[Cluster, ...]) -> Fleet:
@@ -264,10 +264,6 @@ def ascending(views: Sequence[V], cluster_of: Callable[[V], Cluster]) -> tuple[V
     if all(map(lt, names, islice(names, 1, None))):
         return tuple(views)
     return tuple(map(views.__getitem__, sorted(range(len(names)), key=names.__getitem__)))
-
-
-def _itself(cluster: Cluster) -> Cluster:
-    return cluster
 
 
 def group_by(keys: Iterable[K], *, skip: K) -> dict[K, Mask]:

@@ -19,7 +19,7 @@ import yaml
 from reconciler.audit.findings import ERRORS, RULES, WARNINGS
 from reconciler.core.inputs.world import languages
 from reconciler.delivery.carriage import TABLE, Cell
-from reconciler.projection.as_markdown import directions_as_markdown, notes_as_markdown
+from tests.documents.one_system import directions_as_markdown, notes_as_markdown
 from tests.shell.fleet import ROOT
 
 RULE_TABLE = Path(__file__).with_name("rules.yaml")

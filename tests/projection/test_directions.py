@@ -29,17 +29,22 @@ from reconciler.projection.project import (
     Room,
     SharedTaint,
     direction,
-    facts_of,
-    lost,
     project,
 )
 from reconciler.shell.resources import load_schemas
+from tests.documents.one_system import lost
 
 SINCE = "2026-11-20T11:00:00Z"
 DIRECTIONS = [
     pytest.param(one, other, id=f"{one.name} to {other.name}".replace(" ", "-").lower())
     for one, other in permutations(languages().values(), 2)
 ]
+
+
+def facts_of(body: Body, language: Language) -> Mapping[Fact[Any], object]:
+    """All that a manifest says of its cluster."""
+    found = ((row.fact, row.read(body)) for row in language.rows)
+    return {fact: value for fact, value in found if value is not None}
 
 
 def karmada(**spec: object) -> Body:
