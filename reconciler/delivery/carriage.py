@@ -151,7 +151,12 @@ def carry(rendered: Rendered, transport: str, *, apart: bool) -> Carriage:
     known: defaultdict[ClusterName, tuple[ObjectKey, ...]] = defaultdict(tuple)
     effects: set[Effect] = set()
     for work in rendered.works:
-        wanted = {source: frozenset(_effects(work, source, transport)) for source in work.manifests}
+        wanted = {
+            source: frozenset(
+                TABLE[one][transport].effect for one in work.asked.get(source, NO_INSTRUCTIONS)
+            )
+            for source in work.manifests
+        }
         held = frozenset(source for source, found in wanted.items() if Effect.STAYS in found)
         if held and not apart:
             held = frozenset(wanted)
@@ -160,7 +165,13 @@ def carry(rendered: Rendered, transport: str, *, apart: bool) -> Carriage:
         if new := sorted(source for source, found in wanted.items() if Effect.KNOWN in found):
             known[work.cluster] += tuple(new)
         effects.update(*wanted.values())
-        works += _carrying(work, wanted, held)
+        left = {
+            source: _changed(manifest, wanted[source])
+            for source, manifest in work.manifests.items()
+            if source not in held
+        }
+        if left or not held:
+            works.append(replace(work, manifests=left))
     placed = () if Effect.STAYS in effects else rendered.placed
     return Carriage(
         rendered=replace(rendered, works=tuple(works), placed=placed),
@@ -192,26 +203,6 @@ def _asked(rendered: Rendered) -> dict[Instruction, frozenset[ObjectKey]]:
             for one in asked:
                 found[one].add(source)
     return {one: frozenset(found[one]) for one in Instruction if one in found}
-
-
-def _effects(work: ClusterWork, source: ObjectKey, transport: str) -> Iterator[Effect]:
-    asked = work.asked.get(source, NO_INSTRUCTIONS)
-    return (TABLE[one][transport].effect for one in asked)
-
-
-def _carrying(
-    work: ClusterWork,
-    wanted: Mapping[ObjectKey, frozenset[Effect]],
-    held: frozenset[ObjectKey],
-) -> Iterator[ClusterWork]:
-    """Yield a work with what is new of it, nothing if all of it stays."""
-    left = {
-        source: _changed(manifest, wanted[source])
-        for source, manifest in work.manifests.items()
-        if source not in held
-    }
-    if left or not held:
-        yield replace(work, manifests=left)
 
 
 def _changed(manifest: Body, effects: frozenset[Effect]) -> Body:
@@ -246,14 +237,6 @@ def is_marked(report: Body) -> bool:
     return annotations.get(FLUX_PRUNE) == KEPT_BY_FLUX or KEPT_BY_ARGO[0] in options
 
 
-def _created_only(manifest: Body) -> Body:
-    return _annotated(manifest, {FLUX_APPLY: "IfNotPresent"})
-
-
-def _without_replicas(manifest: Body) -> Body:
-    return without(manifest, ("spec", "replicas"))
-
-
 def _annotated(manifest: Body, marks: Mapping[str, str]) -> Body:
     if not isinstance(manifest.get("metadata"), Mapping):
         return manifest
@@ -262,7 +245,7 @@ def _annotated(manifest: Body, marks: Mapping[str, str]) -> Body:
 
 CHANGES: Mapping[Effect, Callable[[Body], Body]] = {
     Effect.MARKS: marked,
-    Effect.CREATES: _created_only,
-    Effect.LEAN: _without_replicas,
+    Effect.CREATES: lambda manifest: _annotated(manifest, {FLUX_APPLY: "IfNotPresent"}),
+    Effect.LEAN: lambda manifest: without(manifest, ("spec", "replicas")),
 }
 """What changes an object of which something is asked."""

@@ -28,9 +28,8 @@ from reconciler.delivery.pruning import (
     DeliveryHolds,
     Leftovers,
     OutlivingFiles,
-    OutlivingQuestion,
+    PassMoves,
     Pruning,
-    changed_by,
     explained_by,
     holds_of,
     outliving_files,
@@ -43,7 +42,6 @@ from reconciler.delivery.settings import (
     DeliverySettings,
     Destination,
     Outliving,
-    OutlivingFile,
     by_folder,
     decode_delivery,
     delivery_body,
@@ -208,13 +206,16 @@ class _Stage:
         kustomize(memory, self.configured, fleet, written, gone, waiting, self._blob)
         memory.world, memory.settings = self.after, self.settings
         gone = set(holds.without(gone))
-        kept = [one for path, one in outliving.stay.items() if path in pruning.held]
+        outliving_now = Outliving(
+            tuple(sorted(owner.key for owner in memory.outliving)),
+            tuple(sorted(file for path, file in outliving.stay.items() if path in pruning.held)),
+        )
         # Where delivery ends, what cannot be rendered concerns nobody any more.
         own = faults_of(memory) if self.configured.destinations else ()
         return Delivered(
             written={path: written[path] for path in holds.without(written)},
             gone=frozenset(gone),
-            record=self._record(waiting | holds.destinations, gone, self._outliving(kept)),
+            record=self._record(waiting | holds.destinations, gone, outliving_now),
             faults=(*own, *holds.faults, *pruning.faults),
             traces=tuple(self.traces),
             warnings=tuple(warnings_of(memory, self.after, self.configured.destinations)),
@@ -350,24 +351,9 @@ class _Stage:
         }
         if not left and not any(replaced.values()):
             return Pruning(), OutlivingFiles()
-        then = {name: one.of(self.world, self.settings) for name, one in memory.renderers.items()}
-        affected = {
-            name: one.affected(self.world, self.after) for name, one in memory.renderers.items()
-        }
-        changed = changed_by(self.world, self.after, affected)
-        outliving = outliving_files(
-            OutlivingQuestion(
-                left=left,
-                changed=changed,
-                then=then,
-                now=self.renderers,
-                earlier=self.outliving,
-                reports=self.world.feedback,
-                destinations=self.configured.destinations,
-                wraps=memory.wraps,
-            )
-        )
-        explained = explained_by(*self._moves())
+        moves = self._moves()
+        outliving = outliving_files(left, moves, self.outliving, memory.wraps)
+        explained = explained_by(moves)
         leftovers = Leftovers(
             left=left,
             configured=self.configured.destinations,
@@ -382,17 +368,12 @@ class _Stage:
         )
         return prune(leftovers, self.settings.safety), outliving
 
-    def _outliving(self, kept: Iterable[OutlivingFile]) -> Outliving:
-        """Return what the record says of what outlives decisions."""
-        owners = sorted(one.key for one in self.memory.outliving)
-        return Outliving(tuple(owners), tuple(sorted(kept)))
-
     def _kept(self) -> frozenset[str]:
         """Return which of the files that nobody claims stay, for a decision keeps what it had."""
         memory = self.memory
         stays = frozenset(place for one in memory.keeping for place in memory.owned[one].kept)
         whole = stays.intersection(folder.path for folder in memory.folders) if stays else stays
-        is_taken = taken_by_known(*self._moves()) if whole else None
+        is_taken = taken_by_known(self._moves()) if whole else None
         return frozenset(
             path
             for path in memory.left
@@ -400,19 +381,16 @@ class _Stage:
             or (is_taken is not None and is_in(path, whole) and not is_taken(path))
         )
 
-    def _moves(
-        self,
-    ) -> tuple[World, World, list[tuple[Renderer, Renderer, Affected | None]], list[Destination]]:
-        """Return both worlds, what they put where, and where to."""
-        renderers = [
-            (
-                one.of(self.world, self.settings),
-                self.renderers[name],
-                one.affected(self.world, self.after),
-            )
-            for name, one in self.memory.renderers.items()
-        ]
-        return self.world, self.after, renderers, list(self.configured.destinations)
+    def _moves(self) -> PassMoves:
+        renderers = self.memory.renderers.items()
+        return PassMoves(
+            before=self.world,
+            after=self.after,
+            then={name: one.of(self.world, self.settings) for name, one in renderers},
+            now=self.renderers,
+            affected={name: one.affected(self.world, self.after) for name, one in renderers},
+            destinations=self.configured.destinations,
+        )
 
     def _fleet(self) -> frozenset[ClusterName]:
         """Return the clusters of all APIs, the very same ones while they stay."""
@@ -518,21 +496,16 @@ def merged_text(path: str, texts: Sequence[str]) -> str | None:
 
 
 def _merged(one: Body, other: Body) -> Body | None:
-    sets = {name: _union(_texts(one, name), _texts(other, name)) for name in SETS}
-    if any(found is None for found in sets.values()) or _bare(one) != _bare(other):
+    if _bare(one) != _bare(other):
         return None
-    metadata = {**at(one, "metadata"), **{name: found for name, found in sets.items() if found}}
+    metadata = dict(at(one, "metadata"))
+    for name in SETS:
+        mine, theirs = at(one, "metadata", name), at(other, "metadata", name)
+        if any(mine[key] != theirs[key] for key in mine.keys() & theirs.keys()):
+            return None
+        if mine or theirs:
+            metadata[name] = {**mine, **theirs}
     return {**one, "metadata": metadata}
-
-
-def _union(one: Mapping[str, object], other: Mapping[str, object]) -> Mapping[str, object] | None:
-    if any(one[name] != other[name] for name in one.keys() & other.keys()):
-        return None
-    return {**one, **other}
-
-
-def _texts(body: Body, name: str) -> Mapping[str, object]:
-    return at(body, "metadata", name)
 
 
 def _bare(body: Body) -> Body:

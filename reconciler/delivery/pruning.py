@@ -44,7 +44,6 @@ from reconciler.dialects.object_pass import Failed, FaultPlace, attempt
 from reconciler.dialects.renderer import (
     UNKNOWN_OBJECTS,
     Affected,
-    ClusterWork,
     Instruction,
     Reach,
     Rendered,
@@ -57,7 +56,7 @@ from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.remembered import differing_keys
 from reconciler.model.settings import CONFIGURATION_PATH, Safety
 from reconciler.model.text import enumerated
-from reconciler.model.world import Fault, Manifest, World
+from reconciler.model.world import Fault, World
 
 FEWEST = 10  # files of a folder from which on a share says something
 NAMED = 3
@@ -305,6 +304,94 @@ def _same_object(memory: DeliveryMemory, first: str, other: str, *_more: str) ->
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PassMoves:
+    """What a pass changed, and where that was and is.
+
+    Attributes:
+        before: The world as the pass found it.
+        after: As it leaves it.
+        then: What renders the decisions as they were, by API.
+        now: What renders them as they are.
+        affected: The decisions that are others by what is a part of them, `None` if any may be.
+        destinations: Where is delivered to.
+    """
+
+    before: World
+    after: World
+    then: Mapping[str, Renderer]
+    now: Mapping[str, Renderer]
+    affected: Mapping[str, Affected | None]
+    destinations: Collection[Destination]
+
+    def changed(self) -> dict[str, frozenset[ObjectKey]]:
+        """Return by API what the pass changed, with the decisions that a part of them changed."""
+        changed = frozenset(
+            (
+                *differing_keys(self.after.outputs, self.before.outputs),
+                *differing_keys(self.after.inputs, self.before.inputs),
+            )
+        )
+        return {
+            name: changed.union(() if affected is None else affected.own)
+            for name, affected in self.affected.items()
+        }
+
+    def moved(self) -> Iterator[tuple[ObjectKey, Renderer, Reach, Reach]]:
+        """Yield the decisions that changed, what rendered them, what they had and have where."""
+        for name, keys in self.changed().items():
+            then, now = self.then[name], self.now[name]
+            for key in sorted(keys):
+                reach = reach_of(then, key)
+                if reach:
+                    yield key, then, reach, reach_of(now, key) or {}
+
+
+def reach_of(renderer: Renderer, key: ObjectKey) -> Reach | None:
+    """Return what of a decision may be where, `None` if a person made it unreadable."""
+    reach = attempt(partial(renderer.reach, key), partial(_place, key))
+    return None if isinstance(reach, Failed) else reach
+
+
+def _place(key: ObjectKey) -> FaultPlace:
+    return FaultPlace(key.name, str(key))
+
+
+def explained_by(moves: PassMoves) -> Callable[[str], bool]:
+    """Return what tells whether a decision of a pass took a file away from a cluster.
+
+    It did where it has left the cluster, or where it is known again what it has there.
+    """
+    taken: set[str] = set()
+    for key, _, reach, since in moves.moved():
+        left = {
+            cluster
+            for cluster, sources in reach.items()
+            if cluster not in since
+            or (UNKNOWN_OBJECTS in sources and UNKNOWN_OBJECTS not in since[cluster])
+        }
+        taken.update(places(key, reach, left, moves.destinations))
+    return partial(is_in, found=frozenset(taken))
+
+
+def taken_by_known(moves: PassMoves) -> Callable[[str], bool]:
+    """Return what tells whether a file was of a decision of which it is known what it has now.
+
+    Single objects that a decision no longer has count as well.
+    """
+    taken: set[str] = set()
+    for key, then, reach, since in moves.moved():
+        known = {one for one in reach if UNKNOWN_OBJECTS not in since.get(one, ())}
+        taken.update(places(key, reach, known - since.keys(), moves.destinations))
+        rendered = attempt(partial(then.render, key), partial(_place, key))
+        if isinstance(rendered, Rendered):
+            for work in rendered.works:
+                if work.cluster in known:
+                    had = {work.cluster: tuple(work.manifests)}
+                    taken.update(places(key, had, had, moves.destinations))
+    return partial(is_in, found=frozenset(taken))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OutlivingFiles:
     """The files that stay, and those that may go since a cluster reports the mark.
 
@@ -319,69 +406,46 @@ class OutlivingFiles:
     released: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OutlivingQuestion:
-    """What is asked where files of decisions are left over.
+def outliving_files(
+    left: frozenset[str], moves: PassMoves, earlier: Outliving, wraps: Wraps
+) -> OutlivingFiles:
+    """Return what stays of the files that are left over.
 
-    Attributes:
+    Args:
         left: Files that no decision wants any more.
-        changed: By API the decisions that are others than before.
-        then: What renders them as they were, by API.
-        now: What renders them as they are.
+        moves: What the pass changed.
         earlier: What the record says of earlier passes.
-        reports: What clusters report.
-        destinations: Where is delivered to.
         wraps: How objects of one API carry what any decides.
     """
-
-    left: frozenset[str]
-    changed: Mapping[str, Collection[ObjectKey]]
-    then: Mapping[str, Renderer]
-    now: Mapping[str, Renderer]
-    earlier: Outliving
-    reports: Mapping[ObjectKey, Manifest]
-    destinations: Collection[Destination]
-    wraps: Wraps
-
-
-def outliving_files(question: OutlivingQuestion) -> OutlivingFiles:
-    """Return what stays of the files that are left over."""
-    known = {one.path: one for one in question.earlier.files if one.path in question.left}
-    released = {path for path, one in known.items() if _is_reported(one, question.reports)}
-    stay = {path: one for path, one in known.items() if path not in released}
+    known = {file.path: file for file in earlier.files if file.path in left}
+    reports = {path: moves.before.feedback.get(file.source) for path, file in known.items()}
+    released = {path for path, one in reports.items() if one is not None and is_marked(one.body)}
+    stay = {path: file for path, file in known.items() if path not in released}
     marked: dict[str, str] = {}
-    for name, key, reach, destinations in _asking(question):
-        new = dict(_left(key, reach, destinations, question.left))
-        new = {path: one for path, one in new.items() if path not in known}
+    for name, key, reach, destinations in _asking(moves, earlier):
+        new = dict(_left(key, reach, destinations, left))
+        new = {path: file for path, file in new.items() if path not in known}
         stay |= new
         if new:
-            owner = FileOwner(name, key)
-            marked |= _marked(owner, question.then[name], new, destinations, question.wraps)
+            marked |= _marked(FileOwner(name, key), moves.then[name], new, destinations, wraps)
     return OutlivingFiles(stay=stay, marked=marked, released=frozenset(released))
 
 
-def _is_reported(file: OutlivingFile, reports: Mapping[ObjectKey, Manifest]) -> bool:
-    found = reports.get(file.source)
-    return found is not None and is_marked(found.body)
-
-
 def _asking(
-    question: OutlivingQuestion,
+    moves: PassMoves, earlier: Outliving
 ) -> Iterator[tuple[str, ObjectKey, Reach, tuple[Destination, ...]]]:
     """Yield the API of each decision whose files stay, it, what of it is where, and by what."""
     carried = TABLE[Instruction.PRESERVED]
-    every = tuple(one for one in question.destinations if carried[one.transport].carried)
+    every = tuple(one for one in moves.destinations if carried[one.transport].carried)
     late = TABLE[Instruction.ABANDON]
-    some = tuple(
-        one for one in question.destinations if late[one.transport].effect is Effect.OUTLIVES
-    )
-    for name, keys in sorted(question.changed.items()):
-        then, now = question.then[name], question.now[name]
+    some = tuple(one for one in moves.destinations if late[one.transport].effect is Effect.OUTLIVES)
+    for name, keys in sorted(moves.changed().items()):
+        then, now = moves.then[name], moves.now[name]
         for key in sorted(keys):
             asked = attempt(partial(then.unmarked, key), partial(_place, key))
             if not isinstance(asked, Failed) and asked:
                 yield name, key, asked, every
-            if key in question.earlier.owners and not reach_of(now, key):
+            if key in earlier.owners and not reach_of(now, key):
                 yield name, key, reach_of(then, key) or {}, some
 
 
@@ -412,120 +476,12 @@ def _marked(
     rendered = attempt(partial(then.render, owner.key), partial(_place, owner.key))
     if rendered is None or isinstance(rendered, Failed):
         return {}
-    asking = tuple(map(_preserved, rendered.works))
+    preserved = frozenset({Instruction.PRESERVED})
+    works = tuple(
+        replace(work, asked=dict.fromkeys(work.manifests, preserved)) for work in rendered.works
+    )
     try:
-        texts = texts_of(owner, replace(rendered, works=asking), destinations, wraps)
+        texts = texts_of(owner, replace(rendered, works=works), destinations, wraps)
     except UserError:
         return {}
     return {path: texts[path] for path in files if path in texts}
-
-
-def _preserved(work: ClusterWork) -> ClusterWork:
-    asked = dict.fromkeys(work.manifests, frozenset({Instruction.PRESERVED}))
-    return replace(work, asked=asked)
-
-
-def _place(key: ObjectKey) -> FaultPlace:
-    return FaultPlace(key.name, str(key))
-
-
-def reach_of(renderer: Renderer, key: ObjectKey) -> Reach | None:
-    """Return what of a decision may be where, `None` if a person made it unreadable."""
-    found = attempt(partial(renderer.reach, key), lambda: FaultPlace(key.name, str(key)))
-    return None if isinstance(found, Failed) else found
-
-
-def changed_by(
-    before: World, after: World, affected: Mapping[str, Affected | None]
-) -> dict[str, frozenset[ObjectKey]]:
-    """Return by API what a pass changed, with the decisions that are others by a part of them.
-
-    Args:
-        before: As the pass found it.
-        after: As it leaves it.
-        affected: What each API says of both.
-    """
-    changed = _differing(before, after)
-    return {
-        name: changed.union(() if found is None else found.own) for name, found in affected.items()
-    }
-
-
-def explained_by(
-    before: World,
-    after: World,
-    renderers: Iterable[tuple[Renderer, Renderer, Affected | None]],
-    destinations: Collection[Destination],
-) -> Callable[[str], bool]:
-    """Return what tells whether a decision of a pass took a file away from a cluster.
-
-    It did where it has left the cluster, or where it is known again what it has there.
-
-    Args:
-        before: As the pass found it.
-        after: As it leaves it.
-        renderers: Of both worlds, with the decisions that are others by what is a part of them.
-        destinations: Where is delivered to.
-    """
-    found: set[str] = set()
-    for key, _, reach, since in _moved(before, after, renderers):
-        left = {
-            one for one in reach if one not in since or _is_unknown(reach, one, unless=since[one])
-        }
-        found.update(places(key, reach, left, destinations))
-    taken = frozenset(found)
-    return lambda path: is_in(path, taken)
-
-
-def taken_by_known(
-    before: World,
-    after: World,
-    renderers: Iterable[tuple[Renderer, Renderer, Affected | None]],
-    destinations: Collection[Destination],
-) -> Callable[[str], bool]:
-    """Return what tells whether a file was of a decision of which it is known what it has now.
-
-    Single objects that a decision no longer has count as well. The arguments are those of
-    `explained_by`.
-    """
-    found: set[str] = set()
-    for key, then, reach, since in _moved(before, after, renderers):
-        known = {one for one in reach if UNKNOWN_OBJECTS not in since.get(one, ())}
-        found.update(places(key, reach, known - since.keys(), destinations))
-        rendered = attempt(partial(then.render, key), lambda: FaultPlace("", ""))
-        if isinstance(rendered, Rendered):
-            for work in rendered.works:
-                if work.cluster in known:
-                    had = {work.cluster: tuple(work.manifests)}
-                    found.update(places(key, had, had, destinations))
-    taken = frozenset(found)
-    return lambda path: is_in(path, taken)
-
-
-def _moved(
-    before: World,
-    after: World,
-    renderers: Iterable[tuple[Renderer, Renderer, Affected | None]],
-) -> Iterator[tuple[ObjectKey, Renderer, Reach, Reach]]:
-    """Yield the decisions that changed, what rendered them, and what they may have where."""
-    changed = _differing(before, after)
-    for then, now, affected in renderers:
-        for key in sorted(changed.union(() if affected is None else affected.own)):
-            reach = reach_of(then, key)
-            if reach:
-                yield key, then, reach, reach_of(now, key) or {}
-
-
-def _differing(before: World, after: World) -> frozenset[ObjectKey]:
-    """Return the keys of what two worlds have otherwise."""
-    return frozenset(
-        (
-            *differing_keys(after.outputs, before.outputs),
-            *differing_keys(after.inputs, before.inputs),
-        )
-    )
-
-
-def _is_unknown(reach: Reach, cluster: ClusterName, *, unless: Collection[ObjectKey]) -> bool:
-    """Return whether it was not known what is on a cluster, and is now."""
-    return UNKNOWN_OBJECTS in reach[cluster] and UNKNOWN_OBJECTS not in unless
