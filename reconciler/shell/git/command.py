@@ -276,7 +276,7 @@ class Git:
         problems: list[bytes] = []
         expired = threading.Event()
         with self.start(arguments) as process:
-            timer = threading.Timer(self.timeout_seconds, _expire, (process, expired))
+            timer = threading.Timer(self.timeout_seconds, expire, (process, expired))
             helpers = [
                 threading.Thread(target=_feed, args=(process, stdin)),
                 threading.Thread(target=_drain, args=(process, problems)),
@@ -447,7 +447,8 @@ def _drain(process: "subprocess.Popen[bytes]", into: list[bytes]) -> None:
     into.append(cast("BinaryIO", process.stderr).read())
 
 
-def _expire(process: "subprocess.Popen[bytes]", expired: threading.Event) -> None:
+def expire(process: "subprocess.Popen[bytes]", expired: threading.Event) -> None:
+    """End a command whose time is up, and say so."""
     expired.set()
     stop(process)
 

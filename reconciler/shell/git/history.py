@@ -14,7 +14,6 @@ import hashlib
 import re
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
@@ -26,7 +25,7 @@ from reconciler.model.settings import CONFIGURATION_PATH
 from reconciler.model.text import short_id, shown
 from reconciler.shell.git.command import GitError, HistoryMissing
 from reconciler.shell.git.commits import check_path
-from reconciler.shell.git.objects import ChangedFile, TreeEntry, list_files, read_objects
+from reconciler.shell.git.objects import ChangedFile, list_files, read_objects, tree_entry
 from reconciler.shell.git.repository import COMMIT_ID, CommitIdentity, Repository, check_commit
 from reconciler.shell.processes.limits import check_ours_alone
 
@@ -68,26 +67,6 @@ def read_commit(repository: Repository, revision: str) -> CommitRecord:
     """
     [found] = read_commits(repository, [check_commit(revision)])
     return found
-
-
-def read_history(
-    repository: Repository, head: str, *, limit: int | None = None, path: str = ""
-) -> Iterator[CommitRecord]:
-    """Read the commits that lead to `head`, newest first, along first parents.
-
-    Args:
-        repository: Where to read.
-        head: Full hex commit id.
-        limit: How many at most; `None` reads all.
-        path: Only commits that changed this file or something below this folder, from the folder
-            that was opened; `""` for all.
-    """
-    counted = () if limit is None else (f"--max-count={limit}",)
-    below = (repository.from_top(path),) if path else ()
-    listed = repository.git.line(
-        "rev-list", "--first-parent", *counted, check_commit(head), "--", *below
-    )
-    yield from read_commits(repository, listed.split())
 
 
 def read_commits(repository: Repository, revisions: Iterable[str]) -> Iterator[CommitRecord]:
@@ -208,7 +187,6 @@ def _trailers(paragraph: str) -> tuple[tuple[str, str], ...]:
     return tuple(found)
 
 
-NOTHING = "000000"
 COMMITS_AT_ONCE = 1000
 
 
@@ -231,7 +209,12 @@ def resolve_revision(repository: Repository, text: str) -> str:
 
 
 def list_range(
-    repository: Repository, head: str, *, but: Sequence[str] = (), paths: Sequence[str] = ()
+    repository: Repository,
+    head: str,
+    *,
+    but: Sequence[str] = (),
+    paths: Sequence[str] = (),
+    most: int | None = None,
 ) -> list[str]:
     """Return the commits that lead to `head` along first parents, the newest first.
 
@@ -240,10 +223,12 @@ def list_range(
         head: Full hex commit id.
         but: Commits that they must not be, nor ancestors of.
         paths: Only commits that changed something there, relative to the top; none for all.
+        most: How many at most, the newest; `None` for all.
     """
+    counted = () if most is None else (f"--max-count={most}",)
     excluded = [f"^{check_commit(one)}" for one in but]
     listed = repository.git.line(
-        "rev-list", "--first-parent", check_commit(head), *excluded, "--", *paths
+        "rev-list", "--first-parent", *counted, check_commit(head), *excluded, "--", *paths
     )
     return listed.split()
 
@@ -373,13 +358,9 @@ def changes_between(
             changes = found.setdefault(field.strip(), [])
             continue
         modes = field.removeprefix(":").split(" ")
-        before, after = _entry(modes[0], modes[2]), _entry(modes[1], modes[3])
+        before, after = tree_entry(modes[0], modes[2]), tree_entry(modes[1], modes[3])
         changes.append(ChangedFile(next(fields), before, after))
     return found
-
-
-def _entry(mode: str, blob: str) -> TreeEntry | None:
-    return None if mode == NOTHING else TreeEntry(mode, blob)
 
 
 FEW = 200  # ours: fewer commits are looked at as soon
@@ -524,7 +505,7 @@ def _matching(repository: Repository, commit: str, parts: Sequence[str]) -> Iter
             return
     marks = [f"{folder}/{CONFIGURATION_PATH}" for folder in folders]
     for path in _listed(repository, commit, marks, folders=False):
-        with suppress(ValueError):  # what we would not write to is no root
+        with contextlib.suppress(ValueError):  # what we would not write to is no root
             yield check_path(path.rpartition("/")[0])
 
 

@@ -45,6 +45,11 @@ class TreeEntry(NamedTuple):
         return self.mode == GITLINK
 
 
+def tree_entry(mode: str, blob: str) -> TreeEntry | None:
+    """Return one side of a difference as git tells it, `None` where nothing is there."""
+    return None if mode == ABSENT else TreeEntry(mode, blob)
+
+
 class ChangedFile(NamedTuple):
     """A path that differs between two commits; `None` means absent on that side."""
 
@@ -182,8 +187,8 @@ def changed_files(
     return tuple(
         ChangedFile(
             path.removeprefix(folder),
-            _entry_unless_absent(old_mode, old_blob),
-            _entry_unless_absent(new_mode, new_blob),
+            tree_entry(old_mode, old_blob),
+            tree_entry(new_mode, new_blob),
         )
         for path, (old_mode, new_mode, old_blob, new_blob) in _differing(
             repository, old, new, folder
@@ -241,10 +246,6 @@ def _differing(
 
 def _records(listed: bytes) -> list[str]:
     return listed.decode(errors="surrogateescape").split("\0")[:-1]
-
-
-def _entry_unless_absent(mode: str, blob: str) -> TreeEntry | None:
-    return None if mode == ABSENT else TreeEntry(mode, blob)
 
 
 def _content(output: BinaryIO, size: int, limit: int) -> bytes | Oversized | None:

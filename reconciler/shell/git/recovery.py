@@ -102,7 +102,8 @@ def _end(repository: Repository, step: HeldEntry) -> None:
     entry = step.entry
     branch = entry.reference.removeprefix("refs/heads/")
     head = repository.find(branch)
-    moved = head is not None and _contains(repository, head, entry.new)
+    contains = ("merge-base", "--is-ancestor", entry.new)
+    moved = head is not None and repository.git.run(*contains, head).code == 0
     for checkout in _checkouts(repository, entry):
         if head is not None and moved and is_at(repository, checkout, entry.reference, entry.new):
             changes = _still_current(repository, entry, head)
@@ -119,10 +120,6 @@ def _end(repository: Repository, step: HeldEntry) -> None:
 def unfinished(new: str, error: Exception) -> str:
     """Return how far a step is, and why no farther."""
     return f"the branch is at {short_id(new)}, its checkout follows with the next pass: {error}"
-
-
-def _contains(repository: Repository, tip: str, commit: str) -> bool:
-    return repository.git.run("merge-base", "--is-ancestor", commit, tip).code == 0
 
 
 def _still_current(repository: Repository, entry: JournalEntry, head: str) -> Sequence[ChangedFile]:

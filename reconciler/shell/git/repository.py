@@ -31,6 +31,7 @@ from reconciler.shell.git.command import (
     Git,
     GitError,
     LostObjects,
+    expire,
     stop,
 )
 from reconciler.shell.git.held_objects import HeldObjects
@@ -154,7 +155,7 @@ class KeptProcesses:
                 kept.end()
             kept = _start(git, arguments)
         expired = threading.Event()
-        timer = threading.Timer(git.timeout_seconds, _expire, (kept, expired))
+        timer = threading.Timer(git.timeout_seconds, expire, (kept.process, expired))
         timer.daemon = True
         timer.start()
         try:
@@ -204,11 +205,6 @@ def _chunks(questions: Iterable[bytes]) -> Iterator[list[bytes]]:
         size += len(question)
     if chunk:
         yield chunk
-
-
-def _expire(kept: Conversation, expired: threading.Event) -> None:
-    expired.set()
-    stop(kept.process)
 
 
 def _end_all(idle: dict[Key, Conversation]) -> None:

@@ -38,7 +38,7 @@ from reconciler.rebalance.target import REBALANCE_KINDS
 from reconciler.shell.git.checkout.moves import KeptEdit
 from reconciler.shell.git.command import GitError
 from reconciler.shell.git.commits import EarlierCommit, write_commit
-from reconciler.shell.git.history import CommitRecord, read_commits, read_history, read_removal
+from reconciler.shell.git.history import CommitRecord, list_range, read_commits, read_removal
 from reconciler.shell.git.objects import changed_files
 from reconciler.shell.git.repository import CommitIdentity, Repository
 from reconciler.shell.git.signing import CommitSigning
@@ -446,8 +446,9 @@ def _earlier(lost: PassReport) -> EarlierCommit | None:
 def editors_of(report: PassReport, repository: Repository) -> Iterator[tuple[str, str]]:
     """Yield the outputs that were edited by hand, each with who did it, as the history tells."""
     for key in report.outcome.edited:
-        path = report.world.outputs[key].origin.path
-        commits = [*read_history(repository, report.outputs, limit=1, path=path)]
+        path = repository.from_top(report.world.outputs[key].origin.path)
+        revisions = list_range(repository, report.outputs, paths=[path], most=1)
+        commits = [*read_commits(repository, revisions)]
         yield str(key), str(commits[0].author) if commits else "someone"
 
 

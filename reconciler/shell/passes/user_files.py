@@ -14,6 +14,7 @@ from pathlib import Path
 
 from reconciler.core.changes import DeleteFile, WriteFile
 from reconciler.errors import UsageError
+from reconciler.shell.git.checkout.checkouts import mode_at
 from reconciler.shell.git.checkout.worktree import advance
 from reconciler.shell.git.command import LostRace
 from reconciler.shell.git.commits import check_path, write_commit
@@ -106,12 +107,12 @@ def _place(directory: Path, path: str) -> Path:
     *folders, name = check_path(path).split("/")
     for folder in folders:
         place /= folder
-        mode = _mode(place)
+        mode = mode_at(place)
         if mode is None:
             place.mkdir()
         elif not stat.S_ISDIR(mode):
             raise UsageError(f'"{place}" is not a folder, and "{path}" goes below it')
-    mode = _mode(place / name)
+    mode = mode_at(place / name)
     if mode is not None and not stat.S_ISREG(mode):
         raise UsageError(f'"{place / name}" is not a plain file; move it away')
     return place / name
@@ -143,7 +144,7 @@ def _is_alive(process: str) -> bool:
 
 def _replace(place: Path, content: bytes, drafts: Path) -> None:
     """Put the new content in the place of the old; the file's permissions stay."""
-    mode = _mode(place)
+    mode = mode_at(place)
     descriptor, name = tempfile.mkstemp(prefix=f"{os.getpid()}.", dir=drafts)
     try:
         with os.fdopen(descriptor, "wb") as file:
@@ -157,11 +158,3 @@ def _replace(place: Path, content: bytes, drafts: Path) -> None:
             place.write_bytes(content)  # the repository is on another file system
     finally:
         Path(name).unlink(missing_ok=True)
-
-
-def _mode(place: Path) -> int | None:
-    """Return the mode of what stands there, links not followed; `None` if nothing does."""
-    try:
-        return os.lstat(place).st_mode
-    except FileNotFoundError:
-        return None

@@ -12,7 +12,7 @@ from reconciler.cli.main import run
 from reconciler.manifests.text.raw import MAX_READ_BYTES, Oversized
 from reconciler.shell.git import repository as kept
 from reconciler.shell.git.command import GitError
-from reconciler.shell.git.history import is_ancestor, read_commit, read_commits, read_history
+from reconciler.shell.git.history import is_ancestor, list_range, read_commit, read_commits
 from reconciler.shell.git.objects import (
     ChangedFile,
     TreeEntry,
@@ -212,14 +212,14 @@ def test_history_is_read_newest_first(tmp_path: Path) -> None:
     checkout.commit({"a": "2"}, "Last")
     repository = Repository.open(checkout.folder)
 
-    def subjects(*, limit: int | None = None, path: str = "") -> list[str]:
-        found = read_history(repository, checkout.head(), limit=limit, path=path)
-        return [commit.subject for commit in found]
+    def subjects(*paths: str, most: int | None = None) -> list[str]:
+        listed = list_range(repository, checkout.head(), paths=paths, most=most)
+        return [commit.subject for commit in read_commits(repository, listed)]
 
     assert ["Last", "Commit 2", "Commit 1", "Commit 0", "Start"] == subjects()
-    assert ["Last", "Commit 2"] == subjects(limit=2)
-    assert ["Commit 2", "Commit 1", "Commit 0"] == subjects(path="t")
-    assert [] == subjects(path="absent")
+    assert ["Last", "Commit 2"] == subjects(most=2)
+    assert ["Commit 2", "Commit 1", "Commit 0"] == subjects("t")
+    assert [] == subjects("absent")
 
 
 def test_an_option_is_no_revision(tmp_path: Path) -> None:
@@ -457,7 +457,8 @@ def test_grafts_are_ignored(tmp_path: Path) -> None:
     repository = Repository.open(checkout.folder)
 
     assert is_ancestor(repository, first, second)
-    assert [second, first] == [commit.revision for commit in read_history(repository, second)]
+    listed = read_commits(repository, list_range(repository, second))
+    assert [second, first] == [commit.revision for commit in listed]
     assert "1" == checkout.git("rev-list", "--count", "HEAD")
 
 

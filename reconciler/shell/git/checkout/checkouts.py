@@ -260,7 +260,7 @@ def _refuse_file(checkout: Checkout, change: ChangedFile, *, expected: bool) -> 
     *folders, name = change.path.split("/")
     for folder in folders:
         place /= folder
-        found = _mode(place)
+        found = mode_at(place)
         if found is None:
             break
         if not stat.S_ISDIR(found):
@@ -270,15 +270,15 @@ def _refuse_file(checkout: Checkout, change: ChangedFile, *, expected: bool) -> 
                 f'{checkout.folder}: "{relative}" {link}, and "{change.path}" goes below it; '
                 "move it away"
             )
-    present = _mode(checkout.folder.joinpath(*folders, name))
+    present = mode_at(checkout.folder.joinpath(*folders, name))
     if present is None and expected:
         raise _busy(checkout, change, "was deleted", "commit the deletion or restore the file")
     if present is not None and not expected:
         raise _busy(checkout, change, "is in the way and not under version control", "move it away")
 
 
-def _mode(place: Path) -> int | None:
-    """Return the mode of what stands at `place`, links not followed; `None` if nothing does."""
+def mode_at(place: Path) -> int | None:
+    """Return the mode of what stands at a place, links not followed; `None` if nothing does."""
     try:
         return os.lstat(place).st_mode
     except (FileNotFoundError, NotADirectoryError):

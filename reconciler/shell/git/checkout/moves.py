@@ -116,7 +116,14 @@ def locked_index(checkout: Checkout, step: HeldEntry) -> Iterator[LockedIndex]:
         CheckoutBusy: Another process holds the lock.
     """
     lock = checkout.git_dir / "index.lock"
-    _take(checkout, lock, step)
+    try:
+        os.link(step.place, lock)
+    except FileExistsError:
+        if not step.is_linked_at(lock):
+            raise CheckoutBusy(
+                f"{checkout.folder}: git is at work here ({lock} exists); let it finish, and only "
+                f"if no git command is running remove that file: rm {shlex.quote(str(lock))}"
+            ) from None
     stays = True
     try:
         sync_folder(checkout.git_dir)
@@ -173,18 +180,6 @@ def _remove_copies(checkout: Checkout) -> None:
     """Remove copies of the index; only the holder of its lock makes them."""
     for leftover in checkout.git_dir.glob(f"{COPY_PREFIX}*"):
         leftover.unlink(missing_ok=True)
-
-
-def _take(checkout: Checkout, lock: Path, step: HeldEntry) -> None:
-    try:
-        os.link(step.place, lock)
-    except FileExistsError:
-        if step.is_linked_at(lock):
-            return
-        raise CheckoutBusy(
-            f"{checkout.folder}: git is at work here ({lock} exists); let it finish, and only if "
-            f"no git command is running remove that file: rm {shlex.quote(str(lock))}"
-        ) from None
 
 
 ENTRY = re.compile(r"[Ee]ntry '(.+)' (not uptodate|would be overwritten)")
@@ -278,21 +273,25 @@ def enter(
     Raises:
         GitError: Git failed; the index is as it was.
     """
-    records, left_out = [], []
-    for change in changes:
-        before, after = change.before, change.after
-        zeros = "0" * len(before.blob if before else "")
-        entry = f"{after.mode} {after.blob}" if after else f"0 {zeros}"
-        records.append(f"{entry}\t{change.path}\0")
-        if after and _is_left_out(entries.get(change.path)):
-            left_out.append(f"{change.path}\0")
+    left_out = (
+        f"{change.path}\0"
+        for change in changes
+        if change.after and _is_left_out(entries.get(change.path))
+    )
     for options, lines in (
-        (("--add", "--remove", "-z", "--index-info"), records),
+        (("--add", "--remove", "-z", "--index-info"), map(_record, changes)),
         (("--skip-worktree", "-z", "--stdin"), left_out),
     ):
         stdin = "".join(lines).encode(errors="surrogateescape")
         if stdin:
             locked.git.output("update-index", *options, stdin=stdin)
+
+
+def _record(change: ChangedFile) -> str:
+    """Return what a change makes of the index, by git-update-index(1)."""
+    after = change.after
+    zeros = "0" * len(change.before.blob if change.before is not None else "")
+    return f"{after.mode} {after.blob}\t{change.path}\0" if after else f"0 {zeros}\t{change.path}\0"
 
 
 def write_out(locked: LockedIndex, written: Iterable[ChangedFile], removed: Iterable[str]) -> None:
@@ -513,7 +512,7 @@ def enter_around_edits(
     kept = (
         KeptEdit(folder, change.path, staged=change.path in staged, gone=change.after is None)
         for change in changes
-        if change.path in edited and not _has(folder, change)
+        if change.path in edited and not _holds(folder, change.path, change.after)
     )
     present = (change for change in rest if not _is_left_out(index.by_path.get(change.path)))
     return ListedMove(tuple(present), signs, tuple(kept))
@@ -553,14 +552,12 @@ def _is_as_before(folder: Path, change: ChangedFile) -> bool:
     """Return whether a path of the folder holds what the commit before has, byte for byte."""
     before = change.before
     try:
-        found = content_at(folder, change.path)
-        if before is None or not isinstance(found, bytes):
-            return before is None and isinstance(found, Missing)
+        if before is None or not _holds(folder, change.path, before):
+            return before is None and _holds(folder, change.path, None)
         executable = bool(os.lstat(folder / change.path).st_mode & 0o100)
     except OSError:  # gone in between, or not ours to read
         return False
-    same_mode = executable == (before.mode == EXECUTABLE)
-    return same_mode and blob_id(found, like=before.blob) == before.blob
+    return executable == (before.mode == EXECUTABLE)
 
 
 def _entry(index: IndexEntries, path: str) -> TreeEntry | None:
@@ -568,12 +565,12 @@ def _entry(index: IndexEntries, path: str) -> TreeEntry | None:
     return None if found is None else TreeEntry(found.mode, found.blob)
 
 
-def _has(folder: Path, change: ChangedFile) -> bool:
-    """Return whether a path holds already what the new commit has."""
-    found, after = content_at(folder, change.path), change.after
-    if after is None or not isinstance(found, bytes):
-        return after is None and isinstance(found, Missing)
-    return blob_id(found, like=after.blob) == after.blob
+def _holds(folder: Path, path: str, entry: TreeEntry | None) -> bool:
+    """Return whether a path holds what a commit has there, `None` for nothing."""
+    content = content_at(folder, path)
+    if entry is None:
+        return isinstance(content, Missing)
+    return isinstance(content, bytes) and blob_id(content, like=entry.blob) == entry.blob
 
 
 def _is_file_below_folders(folder: Path, path: str) -> bool:
@@ -708,18 +705,7 @@ def _staged(raw: str) -> Iterator[tuple[str, str]]:
 def _is_put_back(checkout: Checkout, change: ChangedFile, staged: str) -> bool:
     """Return whether the index has a path as before the step, and the disk as after it."""
     before = change.before.blob if change.before is not None else "0" * len(staged)
-    if staged != before:
-        return False
-    found, after = content_at(checkout.folder, change.path), change.after
-    if after is None:
-        return isinstance(found, Missing)
-    return isinstance(found, bytes) and blob_id(found, like=after.blob) == after.blob
-
-
-def _record(change: ChangedFile) -> str:
-    after = change.after
-    zeros = "0" * len(change.before.blob if change.before is not None else "")
-    return f"{after.mode} {after.blob}\t{change.path}\0" if after else f"0 {zeros}\t{change.path}\0"
+    return staged == before and _holds(checkout.folder, change.path, change.after)
 
 
 def _noted(git_dir: Path) -> tuple[str, str, str]:

@@ -96,15 +96,12 @@ def advance(
     return ()
 
 
-def advance_together(
-    repository: Repository, moves: Sequence[BranchMove], *, reason: str = "reconcile"
-) -> bool:
+def advance_together(repository: Repository, moves: Sequence[BranchMove]) -> bool:
     """Move branches that no checkout has in one transaction, or none of them.
 
     Args:
         repository: Where the branches are.
         moves: From where to where; what is killed in between has moved those that come first.
-        reason: For the log of the references.
 
     Returns:
         False if a checkout has one of them, so its files would have to follow; none has moved.
@@ -118,7 +115,7 @@ def advance_together(
     with held_signals():
         recover(repository)
         with _ended(repository, moves), _journalled(repository, moves, ()) as step:
-            _publish(repository, moves, step, reason=reason)
+            _publish(repository, moves, step, reason="reconcile")
     return True
 
 

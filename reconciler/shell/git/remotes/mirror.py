@@ -175,7 +175,8 @@ class Mirror:
             present = None if not self._filled else self._known(branch)
             before = self.unfetched.pop(branch, None)
             advertised = "" if before is None else self._advertised(reference)
-            if before and _is_the_same(before, advertised) and self.moment() < before.again_at:
+            stays = before is not None and bool(advertised) and before.revision == advertised
+            if before is not None and stays and self.moment() < before.again_at:
                 self.unfetched[branch] = before
                 return self.repository.find(branch)
             finished = self._fetch(reference)
@@ -329,8 +330,11 @@ class Mirror:
             remote = self._access.applied(self.remote)
         except UsageError as error:  # the file of a credential was there when we began
             raise RemoteMisconfigured(str(error)) from None
+        reaching = (git or self.repository.git).having(
+            variables=remote.variables, settings=remote.settings
+        )
         try:
-            return _reaching(git or self.repository.git, remote).run(*arguments)
+            return replace(reaching, secrets=remote.secrets).run(*arguments)
         except TookTooLong as error:
             return Finished(TOO_SLOW, b"", str(error))
         except GitError as error:
@@ -359,11 +363,6 @@ class Mirror:
         self.close()
 
 
-def _is_the_same(before: Unfetched, advertised: str) -> bool:
-    """Return whether a branch is for certain where it was when it could not be fetched."""
-    return bool(advertised) and before.revision == advertised
-
-
 def _has_branches(repository: Path) -> bool:
     """Return whether anything was fetched into a mirror."""
     loose = (path.is_file() for path in (repository / "refs/heads").rglob("*"))
@@ -380,12 +379,6 @@ def _git(place: MirrorFolder, remote: Remote, timeout_seconds: float) -> Git:
         timeout_seconds=timeout_seconds,
         inherited=(place.lock,),
     )
-
-
-def _reaching(git: Git, remote: Remote) -> Git:
-    """Return git with what lets it into the remote."""
-    git = git.having(variables=remote.variables, settings=remote.settings)
-    return replace(git, secrets=remote.secrets)
 
 
 PREFIX = "remote: "
