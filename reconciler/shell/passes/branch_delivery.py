@@ -81,6 +81,25 @@ class PreparedDelivery:
         return None if new is None else BranchMove(self.told.branch, self.head, new)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecidedPass:
+    """A pass whose decision other branches follow.
+
+    Attributes:
+        served: What is served; other branches are beside it.
+        loader: Loads the world of the served branch.
+        author: Who commits.
+        sources: The commits of what is served.
+        at: The moment of the pass.
+    """
+
+    served: ServedBranches
+    loader: Loader
+    author: CommitIdentity
+    sources: Sources
+    at: datetime
+
+
 @dataclass(slots=True, eq=False)
 class BranchDelivery:
     """Delivers what was decided to the branches that the configuration names.
@@ -96,26 +115,19 @@ class BranchDelivery:
     key: SigningKey | None = None
     _followed: dict[str, _Followed] = field(default_factory=dict)
 
-    def deliver(
-        self,
-        served: ServedBranches,
-        loader: Loader,
-        author: CommitIdentity,
-        sources: Sources,
-        at: datetime,
-    ) -> list[BranchDelivered]:
-        """Bring all branches to what a commit asks for, and return those that moved or could not.
+    def deliver(self, decided: DecidedPass) -> list[BranchDelivered]:
+        """Bring all branches to what a pass asks for, and return those that moved or could not.
 
         Raises:
             LostRace: A branch moved meanwhile; deliver again.
             ShellError: As `prepare` says.
         """
         found = []
-        for one in self.prepare(served, loader, author, sources, at):
+        for one in self.prepare(decided):
             told = one.told
             if one.move is not None:
                 try:
-                    kept = served.publish_other(one.move)
+                    kept = decided.served.publish_other(one.move)
                 except BaseException:
                     self.forget()
                     raise
@@ -123,27 +135,13 @@ class BranchDelivery:
             found.append(told)
         return found
 
-    def prepare(
-        self,
-        served: ServedBranches,
-        loader: Loader,
-        author: CommitIdentity,
-        sources: Sources,
-        at: datetime,
-    ) -> Iterator[PreparedDelivery]:
-        """Write what a commit asks for to each branch, and yield those that move or cannot.
-
-        Args:
-            served: What is served; other branches are beside it.
-            loader: Loads the world of the served branch.
-            author: Who commits.
-            sources: The commits of what is served.
-            at: The moment of its pass.
+    def prepare(self, decided: DecidedPass) -> Iterator[PreparedDelivery]:
+        """Write what a pass asks for to each branch, and yield those that move or cannot.
 
         Raises:
             ShellError: Git or the remote refused, or a branch is the served one.
         """
-        world = sources.load(loader)
+        served, world = decided.served, decided.sources.load(decided.loader)
         settings = settings_in(world)
         if settings.suspend:
             return
@@ -154,26 +152,19 @@ class BranchDelivery:
                     f"delivery names the branch {name}, which is served; leave `branch` out"
                 )
         for name in names:
-            asked = (world, settings, sources)
-            one = self._prepare(name, served, loader, author, asked, at)
-            if one is not None:
-                yield one
+            prepared = self._prepare(name, decided, world, settings)
+            if prepared is not None:
+                yield prepared
 
     def forget(self) -> None:
         """Forget what is known of the branches, which is of what was prepared and never came."""
         self._followed.clear()
 
     def _prepare(
-        self,
-        name: str,
-        served: ServedBranches,
-        loader: Loader,
-        author: CommitIdentity,
-        asked: tuple[World, Settings, Sources],
-        at: datetime,
+        self, name: str, decided: DecidedPass, world: World, settings: Settings
     ) -> PreparedDelivery | None:
-        """Write what a commit asks for to one branch, which stays where it is."""
-        world, settings, sources = asked
+        """Write what a pass asks for to one branch, which stays where it is."""
+        served, sources = decided.served, decided.sources
         known = self._followed.setdefault(name, _Followed(DeliveredFiles(name)))
         head, trusted = served.other(name)
         if known.seen == (sources, head):
@@ -185,7 +176,7 @@ class BranchDelivery:
         configured = decode_delivery(settings).on(name).destinations
         had = () if record is None else destinations_in(record)
         roots = roots_of((*configured, *(replace(one, branch=name) for one in had)))
-        before = known.memory.world or _before(repository, loader, trusted) or world
+        before = known.memory.world or _before(repository, decided.loader, trusted) or world
         there = on_branch(before, name, known.listings, trusted, known.files, roots)
         found = deliver_to(name, there, world, settings, record, known.memory)
         changes = tuple(_changes(name, found, record))
@@ -193,35 +184,21 @@ class BranchDelivery:
         changes += _put_back(repository, head, trusted, changes, folders)
         new = head or trusted
         if changes:
-            message = _message(changes, sources, at)
-            new = self._write(repository, name, changes, new, message, at, author)
+            purpose = CommitPurpose(Purpose.DELIVERY, name, repository.prefix)
+            new = write_commit(
+                repository,
+                changes,
+                parent=new,
+                message=_message(changes, sources, decided.at),
+                at=decided.at,
+                author=decided.author,
+                signing=CommitSigning.by(self.key, purpose),
+            )
         known.seen = (sources, new)
         moved = None if new == head else new
         count = 0 if moved is None else len(changes)
         told = BranchDelivered(branch=name, commit=moved, files=count, faults=found.faults)
         return PreparedDelivery(head=head, told=told) if moved or found.faults else None
-
-    def _write(
-        self,
-        repository: Repository,
-        name: str,
-        changes: tuple[Change, ...],
-        parent: str | None,
-        message: str,
-        at: datetime,
-        author: CommitIdentity,
-    ) -> str:
-        """Write a commit for a branch, and sign it for that one."""
-        purpose = CommitPurpose(Purpose.DELIVERY, name, repository.prefix)
-        return write_commit(
-            repository,
-            changes,
-            parent=parent,
-            message=message,
-            at=at,
-            author=author,
-            signing=CommitSigning.by(self.key, purpose),
-        )
 
 
 def _put_back(

@@ -36,7 +36,7 @@ from reconciler.shell.git.commits import write_commit
 from reconciler.shell.git.history import list_range
 from reconciler.shell.git.objects import lost, lost_objects
 from reconciler.shell.git.repository import CommitIdentity, Repository
-from reconciler.shell.passes.branch_delivery import BranchDelivered, BranchDelivery
+from reconciler.shell.passes.branch_delivery import BranchDelivered, BranchDelivery, DecidedPass
 from reconciler.shell.passes.branches import Branch
 from reconciler.shell.passes.pass_report import (
     Contest,
@@ -216,11 +216,17 @@ class Passes:
     def _delivered(self, report: PassReport, *, publish: bool) -> PassReport:
         """Bring other branches to what was decided, and tell what waits there, too."""
         if publish and not report.beside and _delivered_to(report):
-            found = self.delivery.deliver(
-                self.branches, self.loader, self.author, report.sources, report.now
-            )
-            report = replace(report, beside=tuple(found))
+            report = replace(report, beside=tuple(self.delivery.deliver(self._decided(report))))
         return replace(report, refused=self._refused())
+
+    def _decided(self, report: PassReport) -> DecidedPass:
+        return DecidedPass(
+            served=self.branches,
+            loader=self.loader,
+            author=self.author,
+            sources=report.sources,
+            at=report.now,
+        )
 
     def _refused(self) -> tuple[RefusedCommit, ...]:
         """Return the commits that wait on any branch."""
@@ -256,10 +262,7 @@ class Passes:
         try:
             if not names or not self.branches.may_move_with(names):
                 return None
-            found = self.delivery.prepare(
-                self.branches, self.loader, self.author, report.sources, report.now
-            )
-            prepared = list(found)
+            prepared = list(self.delivery.prepare(self._decided(report)))
             moves = [one.move for one in prepared if one.move is not None]
             if moves and self.branches.publish_together(report.heads, report.outputs, moves):
                 return tuple(one.told for one in prepared)

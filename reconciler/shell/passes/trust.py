@@ -119,7 +119,8 @@ class CommitPlaces:
         if said.root != self.repository.prefix:
             yield from (one.path for one in changes if not self._is_of(said.root, one.path))
             return
-        own = self._own_path(said.purpose)
+        delivery = said.purpose is Purpose.DELIVERY
+        own = self.repository.from_top(DELIVERED if delivery else self.layout.output_root)
         rest = [one for one in changes if not is_at_or_below(one.path, own)]
         delivered = [*self._delivered_to(commit, said.purpose)] if rest else []
         for change in rest:
@@ -132,11 +133,6 @@ class CommitPlaces:
         """Return whether a file is another root's, and not of the one that is served."""
         ours = self.repository.prefix
         return _is_below(path, root) and (_is_below(root, ours) or not _is_below(path, ours))
-
-    def _own_path(self, purpose: Purpose) -> str:
-        """Return where a purpose writes whatever is configured, from the top."""
-        delivery = purpose is Purpose.DELIVERY
-        return self.repository.from_top(DELIVERED if delivery else self.layout.output_root)
 
     def _delivered_to(self, commit: CommitRecord, purpose: Purpose) -> Iterator[str]:
         """Yield the folders that are delivered to before or after a commit, from the top.
@@ -329,14 +325,11 @@ class Trust:
 
     def _keep_waiting(self, branch: str, refused: RefusedCommit | None) -> None:
         """Keep which commit waits, for whoever asks how the repository stands."""
-        present = self.repository.find_reference(
-            reference_of(self.repository, Kept.WAITING, branch)
-        )
+        reference = reference_of(self.repository, Kept.WAITING, branch)
+        present = self.repository.find_reference(reference)
         if refused is not None and refused.revision != present:
-            reference = reference_of(self.repository, Kept.WAITING, branch)
             self.repository.git.output("update-ref", reference, refused.revision)
         elif refused is None and present is not None:
-            reference = reference_of(self.repository, Kept.WAITING, branch)
             self.repository.git.output("update-ref", "-d", reference)
 
     def follow(
@@ -442,7 +435,8 @@ class Trust:
     ) -> list[CommitRecord]:
         """Return our own passes among commits that wait, the oldest first.
 
-        Those are asked that say that they are, the newest of them: the rest is not looked at.
+        Those are asked that say that they are, the newest of them: the rest is not looked at. A
+        pass of another root does not count: it leaves here what commits that wait did.
         """
         newest = line[-MOST_AFTER:]
         sizes = object_sizes(self.repository, newest)
@@ -457,7 +451,8 @@ class Trust:
             signed = self._judged(said[-MOST_OWN:], branch, purpose)[0]
         except GitError:
             return []
-        return self._passes(signed)
+        ours = [one.revision for one in signed if one.key == self.own and not one.problem]
+        return [one for one in read_commits(self.repository, ours) if self._places.is_of_root(one)]
 
     def _judged(
         self, line: Sequence[str], branch: str, purpose: Purpose
@@ -483,14 +478,10 @@ class Trust:
         if before is None:
             return tuple(named)
         if named:
-            accepted = (before, *self._elsewhere(branch))
+            kept = list_kept(self.repository, Kept.ACCEPTED)
+            accepted = (before, *(commit for name, commit in kept.items() if name != branch))
             named = [one for one in named if not any(self._leads(one, at) for at in accepted)]
         return (*named, *([before] if self._leads(before, head) else []))
-
-    def _elsewhere(self, branch: str) -> list[str]:
-        """Return what was accepted of other branches."""
-        found = list_kept(self.repository, Kept.ACCEPTED)
-        return [commit for name, commit in found.items() if name != branch]
 
     def _leads(self, ancestor: str, revision: str) -> bool:
         return is_ancestor(self.repository, ancestor, revision)
@@ -511,14 +502,6 @@ class Trust:
         parents = read_commit(self.repository, first).parents
         on_line = [one for one in bases if parents and self._leads(parents[0], one)]
         return next(iter(on_line or bases), None)
-
-    def _passes(self, signed: Sequence[Signature]) -> list[CommitRecord]:
-        """Return the commits that the daemon itself signed for this root, in their place.
-
-        A pass of another root does not count: it leaves here what commits that wait did.
-        """
-        ours = [one.revision for one in signed if one.key == self.own and not one.problem]
-        return [one for one in read_commits(self.repository, ours) if self._places.is_of_root(one)]
 
     def _written_since(self, branch: str, head: str, before: str, purpose: Purpose) -> str:
         """Return the newest of our passes on a branch that no longer has what was accepted.
