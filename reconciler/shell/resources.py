@@ -110,32 +110,25 @@ def package_digest() -> str:
     """Return a digest of the code and the schemas; where it is equal, answers are."""
     digest = hashlib.sha256()
     for place in (files("reconciler"), _find("schemas")):
-        for path, content in _contents(place, ""):
-            digest.update(f"{path} {len(content)}\n".encode() + content)
+        for path, file in _files(place):
+            if path.endswith((".py", ".json")):
+                content = file.read_bytes()
+                digest.update(f"{path} {len(content)}\n".encode() + content)
     return digest.hexdigest()
-
-
-def _contents(folder: Traversable, path: str) -> Iterator[tuple[str, bytes]]:
-    """Yield the code and the schemas of a folder, sorted."""
-    for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
-        if entry.is_dir() and entry.name != "data":
-            yield from _contents(entry, f"{path}{entry.name}/")
-        elif entry.name.endswith((".py", ".json")):
-            yield f"{path}{entry.name}", entry.read_bytes()
 
 
 def example_files() -> dict[str, bytes]:
     """Return the example repository: relative path to content."""
-    return dict(_below(_find("example-repo"), ""))
+    return {path: file.read_bytes() for path, file in _files(_find("example-repo"))}
 
 
-def _below(folder: Traversable, path: str) -> Iterator[tuple[str, bytes]]:
-    """Yield every file of a folder, sorted."""
+def _files(folder: Traversable, path: str = "") -> Iterator[tuple[str, Traversable]]:
+    """Yield every file of a folder, sorted, but for what ships with the code in it."""
     for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
-        if entry.is_dir():
-            yield from _below(entry, f"{path}{entry.name}/")
-        else:
-            yield f"{path}{entry.name}", entry.read_bytes()
+        if not entry.is_dir():
+            yield f"{path}{entry.name}", entry
+        elif entry.name != "data":
+            yield from _files(entry, f"{path}{entry.name}/")
 
 
 def write_example(folder: Path) -> None:

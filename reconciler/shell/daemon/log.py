@@ -64,20 +64,17 @@ def configure_log(
         if text
         else structlog.processors.JSONRenderer()
     )
+    form: tuple[structlog.typing.Processor, ...] = (
+        structlog.processors.TimeStamper(fmt="iso", utc=True, key="ts"),
+        structlog.processors.EventRenamer("msg"),
+    )
+    if text:
+        form = (structlog.processors.TimeStamper(fmt="%H:%M:%S", utc=False),)
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,
             structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True, key="ts"),
-            structlog.processors.EventRenamer("msg"),
-            redact,
-            renderer,
-        ]
-        if not text
-        else [
-            structlog.contextvars.merge_contextvars,
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="%H:%M:%S", utc=False),
+            *form,
             redact,
             renderer,
         ],

@@ -69,7 +69,6 @@ class Listener:
         address: Where to listen.
         app: An ASGI app.
         connection_seconds: What a connection has for all of its request and answer.
-        probe_seconds: The same where only probes are answered.
         proxies: Addresses whose `X-Forwarded-For` names the client that a share is of.
     """
 
@@ -79,14 +78,13 @@ class Listener:
         app: App,
         *,
         connection_seconds: float = CONNECTION_SECONDS,
-        probe_seconds: float = PROBE_SECONDS,
         proxies: Sequence[Network] = (),
     ) -> None:
         self.address = address
         self._server = uvicorn.Server(
             uvicorn.Config(
                 app,
-                http=_bounded(connection_seconds, probe_seconds, proxies),
+                http=_bounded(connection_seconds, proxies),
                 loop="asyncio",
                 ws="none",
                 lifespan="off",
@@ -133,7 +131,7 @@ def _bind(address: Address) -> socket.socket:
         ) from None
 
 
-def _bounded(seconds: float, probe_seconds: float, proxies: Sequence[Network]) -> type[H11Protocol]:
+def _bounded(seconds: float, proxies: Sequence[Network]) -> type[H11Protocol]:
     """Return a protocol whose connections need a place, and end after so many seconds."""
     places = ConnectionPlaces()
 
@@ -149,7 +147,7 @@ def _bounded(seconds: float, probe_seconds: float, proxies: Sequence[Network]) -
             self._is_proxied = is_proxy(peer, proxies)
             self._only_probes = places.admit(self, "" if self._is_proxied else peer)
             self.app = self._gate  # asked as soon as the head of a request is there
-            end = min(seconds, probe_seconds) if self._only_probes else seconds
+            end = min(seconds, PROBE_SECONDS) if self._only_probes else seconds
             self._end = self.loop.call_later(end, self.cut)
 
         def connection_lost(self, exc: Exception | None) -> None:

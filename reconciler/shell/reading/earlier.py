@@ -231,20 +231,20 @@ class EarlierFiles:
         parsed = {pair: self._files.parsed(*pair) for pair in wanted if pair not in known}
         unknown = [pair for pair, file in parsed.items() if file is None]
         parsed |= {pair: self._version(*pair) for pair in self._promising(unknown)}
-        return {**known, **{pair: _if_matters(file) for pair, file in parsed.items()}}
+        matters = {
+            pair: file if file is not None and file.kinds & TAKEN_BACK else None
+            for pair, file in parsed.items()
+        }
+        return {**known, **matters}
 
     def _promising(self, wanted: Collection[Version]) -> Iterator[Version]:
-        """Yield the versions that mention a group of theirs, which takes no parser to see."""
+        """Yield the versions that mention a group of theirs, which takes no parser to see.
+
+        Of one in UTF-16 the parser tells.
+        """
         contents = self._trees.blobs(blob for _, blob in wanted) if wanted else ()
         for pair, (_, data) in list(zip(wanted, contents, strict=True)):
-            if not isinstance(data, Oversized) and _mentions(data):
+            if isinstance(data, Oversized):
+                continue
+            if b"\0" in data or any(group in data for group in GROUPS):
                 yield pair
-
-
-def _mentions(data: bytes) -> bool:
-    """Return whether a file may hold what matters; of one in UTF-16 the parser tells."""
-    return b"\0" in data or any(group in data for group in GROUPS)
-
-
-def _if_matters(file: FileValidation | None) -> FileValidation | None:
-    return file if file is not None and file.kinds & TAKEN_BACK else None

@@ -63,10 +63,13 @@ class PartReader:
         unknown = [file for file in files if heads[file[1]] is None]
         if len(unknown) * 100 > len(files) * MOST_UNKNOWN_PERCENT:
             return None
+        # What was removed depends on the records of what a pass may remove.
+        folders = tuple(f"{root}/{folder_of(*kind)}/" for kind in KINDS.removable)
+        removable = (path for _, path, _ in files if path.startswith(folders))
         return CommitHeads(
             inputs={path: heads[path] for rules, path, _ in files if rules == INPUTS},
             outputs={path: heads[path] for rules, path, _ in files if rules == OUTPUTS},
-            always=records | world.edited.keys() | self._asking(root, files),
+            always=records.union(world.edited, removable),
         )
 
     def world(self, revision: str, part: CommitPart) -> World:
@@ -98,11 +101,6 @@ class PartReader:
                 if path.startswith(below) and not is_escaped(path)
             ),
         ]
-
-    def _asking(self, root: str, files: list[File]) -> frozenset[str]:
-        """Return the records of what a pass may remove: what was removed depends on them."""
-        folders = tuple(f"{root}/{folder_of(*kind)}/" for kind in KINDS.removable)
-        return frozenset(path for _, path, _ in files if path.startswith(folders))
 
 
 class PresentKeys(NamedTuple):

@@ -282,8 +282,7 @@ class FileIndex:
         folder: Path,
         build: Callable[[], str],
         *,
-        few: int = FEW,
-        most_bytes: int = MOST_INDEX_BYTES,
+        few: int,
     ) -> None:
         """Remember where the index is; it is opened when many files are first asked for.
 
@@ -291,9 +290,8 @@ class FileIndex:
             folder: Ours alone; made if absent.
             build: Returns what stands for the code that reads: other code, other groups.
             few: From how many files on it is worth asking.
-            most_bytes: How large the table may grow.
         """
-        self._table = OptionalTable(folder, INDEX, build, most_bytes=most_bytes)
+        self._table = OptionalTable(folder, INDEX, build, most_bytes=MOST_INDEX_BYTES)
         self._few = few
         self._asked: frozenset[str] = frozenset()
         self._digests: dict[str, bytes] = {}

@@ -145,7 +145,7 @@ def open_forge(
                 api=f"{origin}/api/v4",
                 project=f"{origin}/api/v4/projects/{project}",
                 commits=f"{page}/-/commit/",
-                headers_of=lambda found: {"PRIVATE-TOKEN": found},
+                headers_of=lambda secret: {"PRIVATE-TOKEN": secret},
                 token=current,
                 body=partial(_gitlab_body, branch),
             )
@@ -155,7 +155,10 @@ def open_forge(
                 api=f"{base}/api/v1",
                 project=f"{base}/api/v1/repos/{tail}",
                 commits=f"{page}/commit/",
-                headers_of=_gitea_headers,
+                headers_of=lambda secret: {
+                    "Authorization": f"token {secret}",
+                    "Accept": "application/json",
+                },
                 token=current,
                 body=_github_body,
             )
@@ -166,7 +169,11 @@ def open_forge(
         api=api,
         project=f"{api}/repos/{tail}",
         commits=f"{page}/commit/",
-        headers_of=_github_headers,
+        headers_of=lambda secret: {
+            "Authorization": f"Bearer {secret}",
+            "Accept": "application/vnd.github+json",
+            "X-GitHub-Api-Version": "2022-11-28",
+        },
         token=current,
         body=_github_body,
     )
@@ -186,18 +193,6 @@ def split_address(address: str, option: str = "--report") -> tuple[str, str]:
     if parts.username is not None or parts.query or parts.fragment:
         raise UsageError(f"the URL of {option} must have no credentials, query or fragment")
     return f"{parts.scheme}://{parts.netloc}", parts.path
-
-
-def _github_headers(token: str) -> Mapping[str, str]:
-    return {
-        "Authorization": f"Bearer {token}",
-        "Accept": "application/vnd.github+json",
-        "X-GitHub-Api-Version": "2022-11-28",
-    }
-
-
-def _gitea_headers(token: str) -> Mapping[str, str]:
-    return {"Authorization": f"token {token}", "Accept": "application/json"}
 
 
 def _github_body(status: CommitStatus, context: str, link: str) -> Mapping[str, str]:

@@ -133,12 +133,10 @@ class Outbox(Background):
         """Return the oldest request, waiting for one; `None` when all is over."""
         with self._changed:
             self._changed.wait_for(lambda: self._waiting or self._stop_at is not None)
-            if not self._waiting or self._late():
+            late = self._stop_at is not None and time.monotonic() >= self._stop_at
+            if late or not self._waiting:
                 return None
             return self._waiting.popitem(last=False)[1]
-
-    def _late(self) -> bool:
-        return self._stop_at is not None and time.monotonic() >= self._stop_at
 
     def _send(self, request: OutgoingRequest) -> None:
         """Send one request, again while that may help and nothing newer has come."""

@@ -34,17 +34,13 @@ class Hands:
     begin: Callable[[int], AbstractContextManager[Workers]]
 
 
-def _own_count() -> int:
-    return processors() if may_start_processes() else 0
-
-
 @contextmanager
 def _own_processes(count: int) -> Iterator[Workers]:
     with start_pool(count) as pool:
         yield Workers(pool, count)
 
 
-PROCESSES = Hands(_own_count, _own_processes)
+PROCESSES = Hands(lambda: processors() if may_start_processes() else 0, _own_processes)
 """Processes of this machine, one a processor."""
 
 

@@ -117,8 +117,6 @@ def start_pool(count: int) -> "Iterator[ProcessPoolExecutor]":
     from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415  # rarely needed, and slow
     from multiprocessing.context import SpawnContext  # noqa: PLC0415
 
-    # as the pool
-
     pool = ProcessPoolExecutor(count, SpawnContext(), _begin_work)
     with watched(pool):
         try:

@@ -212,12 +212,12 @@ class Stretch:
     """
 
     layout: RepositoryLayout
-    prefix: str
+    prefix: str = ""
     commits: tuple[Commit, ...]
-    steps: tuple[tuple[str, tuple[ChangedFile, ...]], ...]
-    changes: Mapping[str, tuple[FileChange, ...]]
-    blobs: Mapping[str, bytes | Oversized]
-    lines: Mapping[tuple[str, str], bool]
+    steps: tuple[tuple[str, tuple[ChangedFile, ...]], ...] = ()
+    changes: Mapping[str, tuple[FileChange, ...]] = field(default_factory=dict)
+    blobs: Mapping[str, bytes | Oversized] = field(default_factory=dict)
+    lines: Mapping[tuple[str, str], bool] = field(default_factory=dict)
 
 
 def cut_stretch(
@@ -237,7 +237,11 @@ def cut_stretch(
     wanted = [last_inputs, commits[0].parent, *(commit.revision for commit in commits)]
     steps = tuple(_steps(revisions.repository, list(dict.fromkeys(filter(None, wanted)))))
     entries = ((file.path, file.after) for _, changed in steps for file in changed if file.after)
-    blobs = {entry.blob for path, entry in entries if _is_asked_for(path, entry, layout)}
+    blobs = {  # a proof looks into no other file
+        entry.blob
+        for path, entry in entries
+        if (not entry.is_gitlink if layout.is_output(path) else is_manifest(path, entry))
+    }
     revisions.prepare(commits)
     return Stretch(
         layout=layout,
@@ -247,19 +251,6 @@ def cut_stretch(
         changes={commit.revision: revisions.changes(commit) for commit in commits},
         blobs=dict(read_blobs(revisions.repository, sorted(blobs))),
         lines={pair: revisions.leads_to(*pair) for pair in filter(None, map(_line, commits))},
-    )
-
-
-def empty_stretch(commits: Sequence[Commit], layout: RepositoryLayout) -> Stretch:
-    """Return a stretch that carries nothing: its commits are proven beside the repository."""
-    return Stretch(
-        layout=layout,
-        prefix="",
-        commits=tuple(commits),
-        steps=(),
-        changes={},
-        blobs={},
-        lines={},
     )
 
 
@@ -275,13 +266,6 @@ def _steps(
         changed = (one for one in found.get(revision, ()) if one.path.startswith(root))
         below = (one._replace(path=one.path.removeprefix(root)) for one in changed)
         yield revision, tuple(map(shown_change, below))
-
-
-def _is_asked_for(path: str, entry: TreeEntry, layout: RepositoryLayout) -> bool:
-    """Return whether a proof may look into a file."""
-    if layout.is_output(path):
-        return not entry.is_gitlink
-    return is_manifest(path, entry)
 
 
 def _line(commit: Commit) -> tuple[str, str] | None:
@@ -447,13 +431,15 @@ def _cut(
     inputs: str | None = None
     for start in range(0, len(commits), size):
         piece = commits[start : start + size]
+        # One that carries nothing is proven beside the repository.
+        empty = Stretch(layout=revisions.layout, commits=tuple(piece))
         if revisions.layout.apart:
-            yield empty_stretch(piece, revisions.layout)
+            yield empty
             continue
         try:
             yield cut_stretch(revisions, piece, last_inputs=inputs)
         except GitError:  # of a commit, which its proof tells
-            yield empty_stretch(piece, revisions.layout)
+            yield empty
         claimed = [claim.inputs for claim in map(claim_of, piece) if claim is not None]
         inputs = next((one for one in reversed(claimed) if one in known), inputs)
 
