@@ -153,7 +153,6 @@ def _stage(
     outliving: Outliving,
     memory: DeliveryMemory,
 ) -> "_Stage":
-    """Return the stage of one branch."""
     return _Stage(
         world=world,
         after=after,
@@ -331,7 +330,6 @@ class _Stage:
         return self._text_of(self.memory.writer(path), path) if merged is None else merged
 
     def _text_of(self, owner: FileOwner, path: str) -> str:
-        """Return what a decision puts into a file."""
         if path not in self.texts.get(owner, ()):
             self._render(owner)
         return self.texts[owner][path]

@@ -268,7 +268,6 @@ def _doubled(
 
 
 def _in_the_way(destination: Destination, path: str) -> Fault:
-    """Return what stands in the way of a transport."""
     name = destination.transport
     return Fault(
         path=path,

@@ -94,7 +94,6 @@ def _is_known(api_version: object, kind: object, known: KnownKinds) -> bool:
 
 
 def _wrong_type(api_version: object, kind: object) -> Unidentified | None:
-    """Check `apiVersion` and `kind`."""
     if not isinstance(api_version, str) or not text.is_api_version(api_version):
         found = "missing" if api_version is None else shown(api_version)
         return Unidentified(

@@ -118,7 +118,6 @@ class LabelIndex(Generic[T]):
     """Objects by their labels, to find those that a selector selects."""
 
     def __init__(self, objects: Iterable[tuple[Mapping[str, str], T]]) -> None:
-        """File each object under each of its labels."""
         self._objects = tuple(objects)
         self._by_label: dict[Label, list[int]] = defaultdict(list)
         for position, (labels, _) in enumerate(self._objects):

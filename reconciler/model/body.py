@@ -49,7 +49,6 @@ class StoredBody:
     __hash__ = None  # type: ignore[assignment]  # as mappings are
 
     def __repr__(self) -> str:
-        """Show what is read."""
         return repr(self.read())
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -94,7 +93,6 @@ class LateBody:
     __slots__ = ("_body", "_compute")
 
     def __init__(self, compute: Callable[[], Body]) -> None:
-        """Remember what computes it."""
         self._compute = compute
         self._body: Body | None = None
 

@@ -339,5 +339,4 @@ def _wrong_value(value: str) -> Iterator[str]:
 
 
 def _quoted(text: str) -> str:
-    """Return a text in double quotes."""
     return json.dumps(text, ensure_ascii=False)

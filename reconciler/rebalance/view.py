@@ -207,7 +207,6 @@ def _record(manifest: Manifest, known: Known) -> Body:
 def _policy(
     manifest: Manifest, known: Known, key: ObjectKey, at: str, rule: str
 ) -> Iterator[Dangling]:
-    """Yield a policy that is missing."""
     if key not in known.keys:
         scope = f"{key.namespace}/" if key.namespace else ""
         message = f"the {key.kind} {shown(scope + key.name)} is not there"
@@ -232,6 +231,5 @@ def _proposed(target: Body, workloads: frozenset[tuple[str, str, str]]) -> str:
 
 
 def _described(target: Body) -> str:
-    """Return a target as people call it."""
     scope = f"{text(target, 'namespace')}/" if text(target, "namespace") else ""
     return f"{text(target, 'kind')} {shown(scope + text(target, 'name'))}"

@@ -245,7 +245,6 @@ class Order:
     __slots__ = ("_column", "_places")
 
     def __init__(self, column: Numbers) -> None:
-        """Sort the clusters."""
         self._column = column
         self._places: Numbers
         if isinstance(column, list):

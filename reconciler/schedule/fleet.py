@@ -59,7 +59,6 @@ class SetsByValue(Mapping[str, Mask]):
                 self._places.setdefault(value, []).append(position)
 
     def __getitem__(self, value: str) -> Mask:
-        """Return the clusters that have this value."""
         known = self._known.get(value)
         if known is None:
             code = self._codes[value]
@@ -90,11 +89,9 @@ class SetsByValue(Mapping[str, Mask]):
         return self._listed
 
     def __iter__(self) -> Iterator[str]:
-        """Return the values."""
         return iter(self._codes)
 
     def __len__(self) -> int:
-        """Return how many values there are."""
         return len(self._codes)
 
     @property
@@ -121,7 +118,6 @@ class InvertedIndex(Mapping[str, SetsByValue]):
         self._known: dict[str, SetsByValue] = {}
 
     def __getitem__(self, key: str) -> SetsByValue:
-        """Return the clusters by their value of this key."""
         known = self._known.get(key)
         if known is None:
             known = SetsByValue(self.column(key))
@@ -139,7 +135,6 @@ class InvertedIndex(Mapping[str, SetsByValue]):
         return iter(dict.fromkeys(key for pairs in self._pairs for key in pairs))
 
     def __len__(self) -> int:
-        """Return how many keys there are."""
         return len(list(iter(self)))
 
 

@@ -126,7 +126,6 @@ def _node(next_event: NextEvent, event: Any, depth: int = 0) -> Node:
 
 
 def _mapping(next_event: NextEvent, event: Any, depth: int) -> Node:
-    """Return a mapping with its entries."""
     entries: list[Entry] = []
     while type(name := next_event()) is not MappingEndEvent:
         if type(name) is not ScalarEvent:
@@ -137,7 +136,6 @@ def _mapping(next_event: NextEvent, event: Any, depth: int) -> Node:
 
 
 def _list(next_event: NextEvent, event: Any, depth: int) -> Node:
-    """Return a list with its items."""
     entries: list[Entry] = []
     while type(first := next_event()) is not SequenceEndEvent:
         value = _node(next_event, first, depth + 1)

@@ -237,7 +237,6 @@ class Schemas:
         return {**body, "spec": change(body["spec"], below(root, "spec"), self._documents)}
 
     def _root(self, key: tuple[str, str]) -> SchemaNode:
-        """Return the schema of a kind."""
         name = self._names.get(key)
         if name is None:
             raise ValueError(f"there is no schema for {key[0]} {key[1]}")

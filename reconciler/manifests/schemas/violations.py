@@ -38,7 +38,6 @@ class ListMapKeys:
     """The keyword, as jsonschema-rs asks for it."""
 
     def __init__(self, _schema: object, keys: list[str], _path: object) -> None:
-        """Take the keys that the schema names."""
         self.keys = keys
 
     def validate(self, instance: object) -> None:

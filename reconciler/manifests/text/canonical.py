@@ -145,7 +145,6 @@ def _row_of(line: str) -> Row:
 
 
 def _row(line: str) -> Row:
-    """Return what stands in a line."""
     rest = line.lstrip(" ")
     column = len(line) - len(rest)
     dashes = 0

@@ -149,7 +149,6 @@ def _remembered(text: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Return text in double quotes."""
     return _escaped(text) if len(text) > LONGEST_KEPT else _kept(text)
 
 
@@ -184,14 +183,12 @@ class Filled(Mapping[str, object]):
     __slots__ = ("_whole", "places", "shared", "texts")
 
     def __init__(self, shared: Body, places: Places, texts: tuple[str, ...]) -> None:
-        """Remember of what it is made."""
         self.shared = shared
         self.places = places
         self.texts = texts
         self._whole: Body | None = None
 
     def __getitem__(self, name: str) -> object:
-        """Return a field."""
         if name != self.places[0][0]:
             return self.shared[name]
         if self._whole is None:
@@ -199,15 +196,12 @@ class Filled(Mapping[str, object]):
         return self._whole[name]
 
     def __iter__(self) -> Iterator[str]:
-        """Iterate over the names of the fields."""
         return iter(self.shared)
 
     def __len__(self) -> int:
-        """Return how many fields there are."""
         return len(self.shared)
 
     def __repr__(self) -> str:
-        """Return it as the mapping that it stands for."""
         return repr(dict(self))
 
 

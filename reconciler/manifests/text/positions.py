@@ -226,7 +226,6 @@ def is_list(body: Body, known: KnownKinds) -> bool:
 def _items(
     body: Body, pointer: str, known: KnownKinds
 ) -> Iterator[tuple[str, Body | Unidentified]]:
-    """Yield each item with its pointer."""
     items = body.get("items")
     at = f"{pointer}/items"
     if not isinstance(items, list | None):

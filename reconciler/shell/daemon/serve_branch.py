@@ -187,11 +187,9 @@ class Daemon:
         return heads != seen.heads or self._has_come(seen.recheck_at)
 
     def _has_come(self, moment: datetime | None) -> bool:
-        """Return whether a moment has come, false if there is none."""
         return moment is not None and self.passes.clock.now() >= moment
 
     def _sleep_seconds(self, seen: _Seen | None, failures: int) -> float:
-        """Return how long to sleep at most."""
         if failures:
             doubled = min(failures - 1, MOST_DOUBLED)
             delay: float = min(FIRST_DELAY_SECONDS * 2**doubled, LONGEST_DELAY_SECONDS)

@@ -533,16 +533,13 @@ class HiddenTexts(Collection[str]):
     sources: tuple[Iterable[str], ...]
 
     def __iter__(self) -> Iterator[str]:
-        """Yield each text."""
         for source in self.sources:
             yield from source
 
     def __len__(self) -> int:
-        """Return how many there are."""
         return sum(1 for _ in self)
 
     def __contains__(self, text: object) -> bool:
-        """Return whether a text is one of them."""
         return any(one == text for one in self)
 
 

@@ -510,7 +510,6 @@ def _matching(repository: Repository, commit: str, parts: Sequence[str]) -> Iter
 
 
 def _is_like(name: str, part: str) -> bool:
-    """Return whether a name is that of a pattern."""
     return fnmatchcase(name, part) if any(sign in part for sign in WILD) else name == part
 
 

@@ -246,7 +246,6 @@ def read_signatures(
 
 
 def _signature(line: str) -> Signature:
-    """Return what a line of git says."""
     revision, state, fingerprint, named = line.split("\0")
     key = fingerprint or named
     if state == GOOD and key:

@@ -221,7 +221,6 @@ class PageEndpoints:
     _slow: dict[PageQuestion, None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Remember whom to ask for what takes whole passes."""
         self._wholes = WholeAnswers(self._ask_whole)
 
     def endpoints(self) -> dict[str, Endpoint]:

@@ -189,7 +189,6 @@ class PageProcesses:
     _alone: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
-        """Remember how to start those that are kept."""
         start_whole = partial(self._start, WHOLE)
         self._viewing = KeptProcess(self._start, self.load_seconds, self.view_seconds)
         self._whole = KeptProcess(start_whole, self.load_seconds, self.whole_seconds)

@@ -168,7 +168,6 @@ class RunningHook:
             raise HookRefused("the signature is wrong: the secrets differ, or the body was changed")
 
     def _fits(self, signature: HookSignature, secret: str) -> bool:
-        """Return whether a signature was made with a secret."""
         scheme, running = signature.scheme, self._running[signature.salt, secret]
         if scheme.plain:
             wanted = secret.encode()

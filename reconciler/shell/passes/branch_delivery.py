@@ -259,7 +259,6 @@ def _changes(name: str, found: Delivered, record: Body | None) -> Iterator[Chang
 
 
 def _message(changes: tuple[Change, ...], sources: Sources, at: datetime) -> str:
-    """Return the message of a commit on another branch."""
     files = f"{len(changes)} file{'s' if len(changes) != 1 else ''}"
     inputs = f"{INPUTS_FROM}: {sources.inputs}\n" if sources.inputs != sources.outputs else ""
     return (

@@ -279,7 +279,6 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 
 
 def _is_named_like_one(name: str) -> bool:
-    """Return whether the name of a file is that of a manifest."""
     return is_manifest_name(shown_path(name))
 
 

@@ -130,7 +130,6 @@ class EditedInputs:
     """The files that differ since one pass; what a pass wrote itself is gone through once."""
 
     def __init__(self, trees: Trees, listings: Listings) -> None:
-        """Remember where to look."""
         self._trees, self._listings = trees, listings
         self._followed: tuple[str, str, Covers, Before] | None = None
 
@@ -173,7 +172,6 @@ class EditedInputs:
 
 
 def _read(found: Before, covers: Covers) -> Before:
-    """Return those of the files that are read."""
     return {path: e for path, e in found.items() if is_manifest_name(path) and covers(path)}
 
 
@@ -189,7 +187,6 @@ class EarlierFiles:
     def __init__(
         self, trees: Trees, files: TreeCache, version: Callable[[str, str], FileValidation]
     ) -> None:
-        """Remember where to read, what the files hold now, and what parses a version."""
         self._trees, self._files, self._version = trees, files, version
         self._known: dict[Version, FileValidation | None] = {}
 

@@ -331,7 +331,6 @@ class StateReader:
     """Reads what stands below the output root; a following commit costs what differs."""
 
     def __init__(self, cache: TreeCache, listings: Listings, root: str) -> None:
-        """Remember where to read, and the output root."""
         self._cache = cache
         self._listings = listings
         self._root = root

@@ -25,7 +25,6 @@ class PartReader:
     """Answers for one repository; without an index it has no answer, and all is to be loaded."""
 
     def __init__(self, loader: Loader, index: FileIndex | None, place: str) -> None:
-        """Remember what loads, what was found in files before, and what it is kept under."""
         self._loader = loader
         self._index = index
         self._place = place

@@ -218,13 +218,11 @@ class CommitLine:
     """Commits by their ids; those beside the one that is asked for are read with it."""
 
     def __init__(self, repository: Repository, revisions: Sequence[str]) -> None:
-        """Remember where to read them."""
         self.revisions = revisions
         self._repository = repository
         self._read: dict[int, Commit] = {}
 
     def __getitem__(self, position: int, /) -> Commit:
-        """Return one of them."""
         if position not in self._read:
             wanted = self.revisions[position : position + NEAR]
             records = read_commits(self._repository, wanted)

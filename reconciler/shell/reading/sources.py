@@ -122,7 +122,6 @@ class ServedBranches:
         return heads if self.trust is None else self._trusted(heads, self.trust, before)
 
     def _inputs(self, before: Mapping[str, str | None], *, fetched: bool) -> str:
-        """Return where the branch of the inputs is."""
         if not self.asks:
             return self._known_inputs(before)
         return self.inputs.head() if fetched else self.repository.resolve(self.inputs.name)

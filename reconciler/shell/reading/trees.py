@@ -172,7 +172,6 @@ class Listings:
         return self._differing[old, new]
 
     def _list(self, revision: str) -> Listing:
-        """List a whole commit."""
         listed = self._trees.files(revision)
         self._whole = (revision, listed)
         return self._listing(listed)

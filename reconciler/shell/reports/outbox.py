@@ -236,7 +236,6 @@ def _origin(url: httpx.URL) -> str:
 
 
 def _judged(response: httpx.Response, *, is_renewed: bool) -> _Answer:
-    """Return what an answer means."""
     if response.is_success:
         return _Answer("sent")
     piece = next(response.iter_bytes(READ_BYTES), b"").decode(errors="replace")

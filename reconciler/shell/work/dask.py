@@ -469,7 +469,6 @@ def _check_local(address: str, host: str, who: str) -> None:
 
 
 def _unreachable(address: str, error: Exception) -> str:
-    """Return why there is no connection."""
     if address.startswith(f"{SECURE}://") and isinstance(error, TypeError | RuntimeError):
         return (
             f"Dask has no certificates for {shown(address)}; its settings distributed.comm.tls "
@@ -495,7 +494,6 @@ def _count_threads(client: "Client", address: str) -> int:
 
 
 def _no_worker(address: str) -> str:
-    """Return how a worker is started, where there is none."""
     return (
         f"the Dask scheduler at {shown(address)} has no worker; start one with "
         f"dask worker {_checked_address(address)}"

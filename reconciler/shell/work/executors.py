@@ -170,7 +170,6 @@ def _start(process: "BaseProcess") -> None:
 
 
 def _end_process(process: "BaseProcess") -> None:
-    """End a process, if it was started."""
     if process.pid is not None:
         process.terminate()
         process.join()

@@ -319,7 +319,6 @@ class SentRevisions:
     """Answers from stretches of one root; what it remembers of earlier ones only saves work."""
 
     def __init__(self, layout: RepositoryLayout) -> None:
-        """Begin without a stretch."""
         self._trees = SentTrees()
         self._loader = Loader(self._trees, load_schemas(), layout=layout)
         self._changes: Mapping[str, tuple[FileChange, ...]] = {}

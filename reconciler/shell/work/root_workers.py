@@ -276,7 +276,6 @@ class RootWorkers(Background):
 
 
 def _gone(worker: str) -> ShellError:
-    """Return what is told where a worker is not there any more."""
     who = f"the Dask worker {shown(worker)}" if worker else "the Dask worker"
     return ShellError(f"{who} that had this root is gone; another one takes it")
 

@@ -71,7 +71,6 @@ class FileValidators:
             yield from self._gather(helper, name, wait=True)
 
     def _here(self, files: Iterable[File], name: str) -> Iterator[FileValidation]:
-        """Inspect in this process."""
         rules = self.rules[name]
         return (validate_file(*file, rules) for file in files)
 

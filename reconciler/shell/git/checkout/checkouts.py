@@ -92,7 +92,6 @@ def _obstacle(paths: Iterable[bytes], absent: set[bytes]) -> bytes | None:
 
 
 def _folders(path: bytes) -> Iterator[bytes]:
-    """Yield the folders above a path."""
     while b"/" in path:
         path = path.rpartition(b"/")[0]
         yield path

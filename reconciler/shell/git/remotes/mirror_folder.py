@@ -270,7 +270,6 @@ class Upkeep:
     """Runs the commands from time to time."""
 
     def __init__(self, git: Git, *, moment: Callable[[], float] = time.monotonic) -> None:
-        """Remember where to run, and what says how many seconds have gone by."""
         # Whoever opens the mirror after a kill need not wait for a command that was left behind.
         self._git = replace(git.having(settings=SETTINGS), inherited=())
         self._moment = moment
