@@ -6,7 +6,7 @@ credentials are taken out.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import structlog
 from prometheus_client import CONTENT_TYPE_LATEST
@@ -21,30 +21,15 @@ from reconciler.shell.http.page_endpoints import PageEndpoints, PageOfRoots
 from reconciler.shell.http.webhook import Webhook
 from reconciler.shell.processes.limits import limit_met
 
-
-class HealthOfDaemons(Protocol):
-    """Who is asked whether the daemon, or all daemons, are well."""
-
-    def not_alive(self) -> str:
-        """Return why it counts as stuck, `""` if it does not."""
-
-    def not_ready(self) -> str:
-        """Return why nobody should rely on it, `""` if it is ready."""
-
-    def warnings(self) -> Sequence[str]:
-        """Return what is wrong though it is ready, a sentence each."""
-
-
-class MetricsPage(Protocol):
-    """What is counted."""
-
-    def text(self) -> bytes:
-        """Return all series in Prometheus's text format."""
+if TYPE_CHECKING:
+    from reconciler.shell.daemon.events import DaemonHealth
+    from reconciler.shell.daemon.watch import JointHealth
+    from reconciler.shell.reports.metrics import Metrics, MetricsOfRoots
 
 
 def new_app(
-    health: HealthOfDaemons,
-    metrics: MetricsPage,
+    health: "DaemonHealth | JointHealth",
+    metrics: "Metrics | MetricsOfRoots",
     webhook: Webhook | None,
     *,
     secrets: Collection[str] = (),

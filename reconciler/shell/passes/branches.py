@@ -3,11 +3,10 @@
 import threading
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
 
 from reconciler.errors import ShellError
 from reconciler.shell.git.checkout.checkouts import files_being_edited
-from reconciler.shell.git.checkout.moves import KeptEdit, MendedIndexes, mend_indexes
+from reconciler.shell.git.checkout.moves import KeptEdit, mend_indexes
 from reconciler.shell.git.checkout.worktree import advance, advance_together, has_checkouts
 from reconciler.shell.git.publish import BranchMove
 from reconciler.shell.git.recovery import recover
@@ -16,69 +15,29 @@ from reconciler.shell.git.repository import Repository
 from reconciler.shell.passes.turns import JointFetches, Turns
 
 
-class Branch(Protocol):
-    """Where inputs are read from and outputs are put: one branch, here or at a remote."""
+@dataclass(slots=True)
+class MendedIndexes:
+    """What was mended of checkouts and was told nobody yet, a sentence each."""
 
-    @property
-    def repository(self) -> Repository:
-        """Where commits are written."""
+    sentences: list[str] = field(default_factory=list)
 
-    @property
-    def name(self) -> str:
-        """Name without `refs/heads/`."""
-
-    @property
-    def writers(self) -> Turns:
-        """Whose turn it is to write a pass, where several roots of this process share it."""
-
-    def head(self) -> str:
-        """Return the full hex id of the branch's commit, fetched if it is elsewhere."""
-
-    @property
-    def unfetched(self) -> tuple[Unfetched, ...]:
-        """Where branches are elsewhere that could not be fetched; `head` and `beside` are older."""
-
-    def recover(self) -> None:
-        """Finish what a killed process left half-done here."""
-
-    def take_mended(self) -> tuple[str, ...]:
-        """Return what was mended of checkouts since it was asked last, a sentence for each."""
-
-    def busy(self, paths: Collection[str], *, at: str) -> frozenset[str]:
-        """Return those of people's files that a person is editing where the branch would move."""
-
-    def repair(self) -> bool:
-        """Begin anew if what is kept here cannot be read, and return whether that was so."""
-
-    def publish(self, *, old: str, new: str) -> tuple[KeptEdit, ...]:
-        """Move the branch, or raise `LostRace`; return the edits that stay in its checkouts."""
-
-    def beside(self, name: str) -> str | None:
-        """Return the commit of another branch, `None` if there is none yet."""
-
-    def publish_beside(self, name: str, *, old: str | None, new: str) -> tuple[KeptEdit, ...]:
-        """Move another branch, or raise `LostRace`; return the edits that stay."""
-
-    def may_move_together(self, names: Collection[str]) -> bool:
-        """Return whether branches may move in one transaction."""
-
-    def publish_together(self, moves: Sequence[BranchMove]) -> bool:
-        """Move branches in one transaction; false if that cannot be, and none has moved.
-
-        Raises:
-            LostRace: One of them is elsewhere, and none has moved.
-        """
-
-    def maintain(self) -> None:
-        """Start what keeps reading fast, or look after it; wait for nothing."""
+    def take(self) -> tuple[str, ...]:
+        """Return what was not told yet, once."""
+        found = tuple(self.sentences)
+        self.sentences.clear()
+        return found
 
 
 @dataclass(frozen=True, slots=True)
 class LocalBranch:
     """A branch of a repository on this machine; checkouts of it follow.
 
-    `turn` is whose turn it is to move it, where several threads serve the same repository. `mended`
-    says of which checkouts the index was mended, until somebody tells it.
+    Attributes:
+        repository: Where commits are written.
+        name: Without `refs/heads/`.
+        turn: Whose turn it is to move it, where several threads serve the same repository.
+        mended: Of which checkouts the index was mended, until somebody tells it.
+        writers: Whose turn it is to write a pass, where several roots of this process share it.
     """
 
     repository: Repository
@@ -95,7 +54,7 @@ class LocalBranch:
         return replace(self, repository=self.repository.below(folder))
 
     def head(self) -> str:
-        """Return the branch's commit."""
+        """Return the full hex id of the branch's commit."""
         return self.repository.resolve(self.name)
 
     @property
@@ -104,35 +63,35 @@ class LocalBranch:
         return ()
 
     def recover(self) -> None:
-        """Finish what the journal holds, or else its locks would block people, too."""
+        """Finish what a killed process left half-done: its locks would block people, too."""
         with self.turn:
             recover(self.repository)
-            self.mended.add(mend_indexes(self.repository, self.name))
+            self.mended.sentences.extend(mend_indexes(self.repository, self.name))
 
     def take_mended(self) -> tuple[str, ...]:
-        """Return what was mended since it was asked last."""
+        """Return what was mended of checkouts since it was asked last, a sentence for each."""
         with self.turn:
             return self.mended.take()
 
     def repair(self) -> bool:
-        """Return false: it is a person's repository, and nothing else has what is in it."""
+        """Return false: nothing begins anew here, for nothing else has what a person has here."""
         return False
 
     def busy(self, paths: Collection[str], *, at: str) -> frozenset[str]:
-        """Look into the checkouts of the branch."""
+        """Return those of people's files that a person is editing where the branch would move."""
         return files_being_edited(self.repository, self.name, at, paths)
 
     def publish(self, *, old: str, new: str) -> tuple[KeptEdit, ...]:
-        """Move the branch and the checkouts that have it checked out."""
+        """Move the branch and its checkouts, or raise `LostRace`; return the edits that stay."""
         with self.turn:
             return advance(self.repository, self.name, old=old, new=new)
 
     def beside(self, name: str) -> str | None:
-        """Return the commit of another branch."""
+        """Return the commit of another branch, `None` if there is none yet."""
         return self.repository.find(name)
 
     def publish_beside(self, name: str, *, old: str | None, new: str) -> tuple[KeptEdit, ...]:
-        """Move another branch and its checkouts."""
+        """Move another branch likewise; `old` of `None` makes it."""
         with self.turn:
             return advance(self.repository, name, old=old, new=new)
 
@@ -141,7 +100,11 @@ class LocalBranch:
         return not has_checkouts(self.repository, names)
 
     def publish_together(self, moves: Sequence[BranchMove]) -> bool:
-        """Move branches that no checkout has in one transaction."""
+        """Move branches in one transaction; false if a checkout has one, and none has moved.
+
+        Raises:
+            LostRace: One of them is elsewhere, and none has moved.
+        """
         with self.turn:
             return advance_together(self.repository, moves)
 
@@ -176,7 +139,7 @@ class RemoteBranch:
 
     @property
     def unfetched(self) -> tuple[Unfetched, ...]:
-        """Those of the mirror."""
+        """Where branches are at the remote that could not be fetched; what is here is older."""
         return tuple(self.mirror.unfetched.values())
 
     def recover(self) -> None:
@@ -220,3 +183,7 @@ class RemoteBranch:
     def maintain(self) -> None:
         """Look after the mirror."""
         self.mirror.maintain()
+
+
+Branch = LocalBranch | RemoteBranch
+"""Where inputs are read from and outputs are put: one branch, here or at a remote."""

@@ -24,9 +24,8 @@ import os
 import pwd
 import signal
 import stat
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import Protocol
 
 FULL = ("no space left on device", "out of diskspace", "disk quota exceeded")
 READ_ONLY = ("read-only file system",)
@@ -232,11 +231,7 @@ def _sync(place: Path, flags: int) -> None:
         os.close(descriptor)
 
 
-class _Trim(Protocol):
-    def __call__(self, pad: int) -> int: ...
-
-
-_TRIM: _Trim | None = getattr(ctypes.CDLL(None), "malloc_trim", None)
+_TRIM: Callable[[int], int] | None = getattr(ctypes.CDLL(None), "malloc_trim", None)
 """Of the C library that runs; musl and macOS have none."""
 
 

@@ -29,7 +29,7 @@ import shlex
 import stat
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from reconciler.manifests.paths import blob_id
@@ -601,23 +601,6 @@ def _file_sign(folder: Path, path: str) -> Sign:
 
 LEFT = "reconciler-left"
 """In a git folder: from which commit to which the last step went, and the index that it left."""
-
-
-@dataclass(slots=True, eq=False)
-class MendedIndexes:
-    """What was mended of checkouts and was told nobody yet; it is changed in place."""
-
-    sentences: list[str] = field(default_factory=list)
-
-    def add(self, sentences: Iterable[str]) -> None:
-        """Take note of what was mended."""
-        self.sentences.extend(sentences)
-
-    def take(self) -> tuple[str, ...]:
-        """Return what was not told yet, once."""
-        found = tuple(self.sentences)
-        self.sentences.clear()
-        return found
 
 
 def note_index(checkout: Checkout, old: str, new: str) -> None:
