@@ -197,12 +197,12 @@ def why_held(carriage: Carriage, transport: str, cluster: ClusterName) -> str:
 
 
 def _asked(rendered: Rendered) -> dict[Instruction, frozenset[ObjectKey]]:
-    found: defaultdict[Instruction, set[ObjectKey]] = defaultdict(set)
+    objects: defaultdict[Instruction, set[ObjectKey]] = defaultdict(set)
     for work in rendered.works:
         for source, asked in work.asked.items():
             for one in asked:
-                found[one].add(source)
-    return {one: frozenset(found[one]) for one in Instruction if one in found}
+                objects[one].add(source)
+    return {one: frozenset(objects[one]) for one in Instruction if one in objects}
 
 
 def _changed(manifest: Body, effects: frozenset[Effect]) -> Body:

@@ -250,10 +250,10 @@ class _Stage:
         memory = self.memory
         if memory.world is None or memory.settings != self.settings:
             memory.forget_files()
-            found = set(memory.owned)
+            owners = set(memory.owned)
             for name, renderer in self.renderers.items():
-                found |= {FileOwner(name, key) for key in renderer.owners()}
-            return sorted(found)
+                owners |= {FileOwner(name, key) for key in renderer.owners()}
+            return sorted(owners)
         stale: set[FileOwner] = set()
         for name, renderers in memory.renderers.items():
             affected = renderers.affected(memory.world, self.after)
@@ -305,10 +305,10 @@ class _Stage:
 
     def _may_be(self, owner: FileOwner) -> Reach:
         """Return what of a decision may be where; it is remembered if that cannot be read."""
-        found = reach_of(self.renderers[owner.dialect], owner.key)
-        if found is None:
+        reach = reach_of(self.renderers[owner.dialect], owner.key)
+        if reach is None:
             self.memory.unread.add(owner)
-        return found or {}
+        return reach or {}
 
     def _merge(self, paths: Iterable[str]) -> None:
         """Find out in which of some files several decisions have one object."""
@@ -393,9 +393,9 @@ class _Stage:
     def _fleet(self) -> frozenset[ClusterName]:
         """Return the clusters of all APIs, the very same ones while they stay."""
         names = tuple(renderer.clusters() for renderer in self.renderers.values())
-        found = self.memory.fleet.recall(None, names, lambda: frozenset(chain.from_iterable(names)))
+        fleet = self.memory.fleet.recall(None, names, lambda: frozenset(chain.from_iterable(names)))
         self.memory.fleet.forget()
-        return found
+        return fleet
 
     def _blob(self, text: str) -> str:
         return blob_id(text.encode(), like=self.world.revision)
@@ -410,8 +410,8 @@ class _Stage:
         waiting -= frozenset(self.earlier)
         left = set(self.earlier) - set(self.configured.destinations)
         stay = [path for path in self.memory.present if path not in gone] if left else []
-        kept = {one for one in left if any(map(one.holds, stay))}
-        now = {*self.configured.destinations, *kept} - waiting
+        remaining = {one for one in left if any(map(one.holds, stay))}
+        now = {*self.configured.destinations, *remaining} - waiting
         return delivery_body(now, outliving) if now else None
 
 
@@ -444,11 +444,11 @@ def warnings_of(
 
 def _not_carried(memory: DeliveryMemory) -> Iterator[str]:
     """Yield what is asked and not carried: a sentence an instruction and transport."""
-    found: defaultdict[tuple[Instruction, str], set[ObjectKey]] = defaultdict(set)
+    objects: defaultdict[tuple[Instruction, str], set[ObjectKey]] = defaultdict(set)
     for owner in memory.telling:
         for one in memory.owned[owner].not_carried:
-            found[one.instruction, one.transport].add(one.source)
-    for (instruction, transport), sources in sorted(found.items()):
+            objects[one.instruction, one.transport].add(one.source)
+    for (instruction, transport), sources in sorted(objects.items()):
         what = enumerated(map(str, sorted(sources)), NAMED)
         yield f"{not_carried_text(instruction, transport)} ({NOT_CARRIED}): {what}"
 
@@ -486,10 +486,10 @@ def merged_text(path: str, texts: Sequence[str]) -> str | None:
     bodies = [read(one.encode(), path).documents[0].body for one in texts]
     merged = bodies[0]
     for other in bodies[1:]:
-        found = _merged(merged, other)
-        if found is None:
+        joint = _merged(merged, other)
+        if joint is None:
             return None
-        merged = found
+        merged = joint
     return encode(merged)
 
 

@@ -155,7 +155,7 @@ def _destination(path: str, destinations: Iterable[Destination]) -> Destination 
 def _fault(why: Mapping[str, str], allowed: str) -> Fault:
     """Return what is held back, why, and how to let it go."""
     reasons = Counter(why.values())
-    told = enumerated((reason for reason, _ in sorted(reasons.items())), NAMED)
+    listed = enumerated((reason for reason, _ in sorted(reasons.items())), NAMED)
     return Fault(
         path=CONFIGURATION_PATH,
         line=0,
@@ -164,7 +164,7 @@ def _fault(why: Mapping[str, str], allowed: str) -> Fault:
         rule=PRUNING_HELD,
         message=(
             f"{len(why)} delivered files would go or be replaced, so they are kept for now "
-            f"({told}): {enumerated(sorted(why), NAMED)}"
+            f"({listed}): {enumerated(sorted(why), NAMED)}"
         ),
         expected=(
             f"`allow: {allowed}` below `spec.safety` in {CONFIGURATION_PATH} to let exactly these "
@@ -249,9 +249,9 @@ def _blocked(
         if one in with_kustomization:
             wanted += [kustomization_path(Folder(one, name)) for name in fleet]
         ways = {path for way in (one.root, *wanted) for path in at_and_above(way)}
-        found = min(ways & obstacles, default="")
-        if found:
-            yield one, found
+        obstacle = min(ways & obstacles, default="")
+        if obstacle:
+            yield one, obstacle
 
 
 def _doubled(
@@ -260,11 +260,11 @@ def _doubled(
     """Yield the files that would have one object, by where the object would stand by itself."""
     destinations = built_as_one(settings)
     for place, paths in memory.renamed.items():
-        found = set(paths)
+        files = set(paths)
         if place in memory.claims and memory.identity_of(place) == place:
-            found.add(place)
-        if len(found) > 1 and any(one.holds(place) for one in destinations):
-            yield place, tuple(sorted(found))
+            files.add(place)
+        if len(files) > 1 and any(one.holds(place) for one in destinations):
+            yield place, tuple(sorted(files))
 
 
 def _in_the_way(destination: Destination, path: str) -> Fault:

@@ -66,9 +66,9 @@ def _judged(
     source: ObjectKey, manifest: Body, settings: DeliverySettings, known: KnownKinds
 ) -> str | ObjectKey:
     """Return why a manifest is not delivered, or its identity: `source` itself if it is that."""
-    found = identify(manifest, known, is_item=True)
-    if not isinstance(found, Identity):
-        why = "it is no object" if found is None else found.message
+    identity = identify(manifest, known, is_item=True)
+    if not isinstance(identity, Identity):
+        why = "it is no object" if identity is None else identity.message
         return f"{source} is not delivered, since {why} once it is rendered"
     secret = is_secret(manifest) and has_values(manifest)
     if secret and not is_encrypted(manifest):
@@ -78,6 +78,6 @@ def _judged(
             f"{source} is a Secret, which is only delivered encrypted and where the configuration "
             "says `delivery.secrets: encrypted`"
         )
-    namespace = found.namespace or source.namespace
-    key = ObjectKey(found.group, found.kind, namespace, found.name)
+    namespace = identity.namespace or source.namespace
+    key = ObjectKey(identity.group, identity.kind, namespace, identity.name)
     return source if key == source else key

@@ -94,14 +94,14 @@ def by_folder(
     paths: Collection[str], destinations: Iterable[Destination]
 ) -> defaultdict[Folder, set[str]]:
     """Return files by the folder of a cluster that they stand in."""
-    found: defaultdict[Folder, set[str]] = defaultdict(set)
+    folders: defaultdict[Folder, set[str]] = defaultdict(set)
     for one in destinations:
         root, by_cluster = f"{one.root}/", defaultdict[ClusterName, set[str]](set)
         held = [path for path in paths if path.startswith(root)]
         for path, cluster in zip(held, one.clusters_of(held), strict=True):
             by_cluster[cluster].add(path)
-        found.update((Folder(one, cluster), files) for cluster, files in by_cluster.items())
-    return found
+        folders.update((Folder(one, cluster), files) for cluster, files in by_cluster.items())
+    return folders
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,21 +125,21 @@ class DeliverySettings:
 
     def on(self, branch: str) -> "DeliverySettings":
         """Return what is delivered on one branch, `""` for the one that is served."""
-        found = tuple(one for one in self.destinations if one.branch == branch)
-        return replace(self, destinations=found)
+        destinations = tuple(one for one in self.destinations if one.branch == branch)
+        return replace(self, destinations=destinations)
 
 
 def decode_delivery(settings: Settings) -> DeliverySettings:
     """Return what a validated configuration says of delivery."""
     body = settings.options.get(SECTION, {})
-    found = {name: mapping_or_none(body, name) for name in DEFAULT_PATHS}
+    sections = {name: mapping_or_none(body, name) for name in DEFAULT_PATHS}
     return DeliverySettings(
         destinations=tuple(
             sorted(
                 Destination(
                     name, text(one, "path").rstrip("/") or DEFAULT_PATHS[name], text(one, "branch")
                 )
-                for name, one in found.items()
+                for name, one in sections.items()
                 if one is not None
             )
         ),
@@ -158,8 +158,8 @@ def roots_of(destinations: Iterable[Destination]) -> tuple[str, ...]:
 
 def folders_of_passes(world: World) -> tuple[str, ...]:
     """Return the folders of the branch of outputs that nothing but passes writes to."""
-    found = decode_delivery(settings_in(world)).destinations
-    return (world.output_root, *(one.root for one in found if one.root and not one.branch))
+    destinations = decode_delivery(settings_in(world)).destinations
+    return (world.output_root, *(one.root for one in destinations if one.root and not one.branch))
 
 
 def misplaced(destinations: Sequence[Destination], ours: str) -> Fault | None:
@@ -227,13 +227,13 @@ def destinations_in(record: Body) -> tuple[Destination, ...]:
 
 def outliving_in(record: Body | None) -> Outliving:
     """Return what a record says of what outlives decisions."""
-    found = mapping(mapping(record or {}, "status"), "outliving")
+    section = mapping(mapping(record or {}, "status"), "outliving")
     return Outliving(
-        tuple(sorted(_key(one) for one in bodies(found, "owners"))),
+        tuple(sorted(_key(one) for one in bodies(section, "owners"))),
         tuple(
             sorted(
                 OutlivingFile(text(one, "path"), _key(one)._replace(reporter=text(one, "cluster")))
-                for one in bodies(found, "files")
+                for one in bodies(section, "files")
             )
         ),
     )

@@ -147,18 +147,18 @@ def read_note(text: str) -> Mapping[str, object]:
     if not text:
         return {}
     try:
-        found = json.loads(text)
+        note = json.loads(text)
     except ValueError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return note if isinstance(note, dict) else {}
 
 
 def read_moments(text: str) -> Mapping[str, str]:
     """Return the entries of an annotation that are moments, as RFC 3339 text."""
-    found = read_note(text)
-    moments = {at for at in found.values() if isinstance(at, str)}  # most clusters share one
+    note = read_note(text)
+    moments = {at for at in note.values() if isinstance(at, str)}  # most clusters share one
     moments = {at for at in moments if is_moment(at)}
-    return {name: at for name, at in found.items() if isinstance(at, str) and at in moments}
+    return {name: at for name, at in note.items() if isinstance(at, str) and at in moments}
 
 
 TAINTS_ADDED_AT = "reconciler.dev/taints-added-at"

@@ -64,18 +64,17 @@ def parse_duration(text: str) -> int:
         raise UserError(f'time: invalid duration "{text}"')
     total, at = 0, 0
     while at < len(unsigned):
-        found = _PART.match(unsigned, at)
-        if found is None or not (found[1] or (found[2] or "")[1:]):
+        part = _PART.match(unsigned, at)
+        if part is None or not (part[1] or (part[2] or "")[1:]):
             raise UserError(f'time: invalid duration "{text}"')
-        if not found[3]:
+        if not part[3]:
             raise UserError(f'time: missing unit in duration "{text}"')
-        if found[3] not in UNITS:
-            raise UserError(f'time: unknown unit "{found[3]}" in duration "{text}"')
+        if part[3] not in UNITS:
+            raise UserError(f'time: unknown unit "{part[3]}" in duration "{text}"')
         total += int(
-            Fraction((found[1] or "0") + (found[2] or "") + "0" * (found[2] == "."))
-            * UNITS[found[3]]
+            Fraction((part[1] or "0") + (part[2] or "") + "0" * (part[2] == ".")) * UNITS[part[3]]
         )
-        at = found.end()
+        at = part.end()
     if total > LONGEST:
         raise UserError(f'time: invalid duration "{text}"')
     return sign * total

@@ -95,19 +95,19 @@ def _is_known(api_version: object, kind: object, known: KnownKinds) -> bool:
 
 def _wrong_type(api_version: object, kind: object) -> Unidentified | None:
     if not isinstance(api_version, str) or not text.is_api_version(api_version):
-        found = "missing" if api_version is None else shown(api_version)
+        written = "missing" if api_version is None else shown(api_version)
         return Unidentified(
             "/apiVersion",
             "identity-api-version",
-            f"`apiVersion` is {found}, it must be VERSION or GROUP/VERSION",
+            f"`apiVersion` is {written}, it must be VERSION or GROUP/VERSION",
             "for example apps/v1",
         )
     if not isinstance(kind, str) or not text.is_kind(kind):
-        found = "missing" if kind is None else shown(kind)
+        written = "missing" if kind is None else shown(kind)
         return Unidentified(
             "/kind",
             "identity-kind",
-            f"`kind` is {found}, it must be a kind in upper camel case",
+            f"`kind` is {written}, it must be a kind in upper camel case",
             "for example Deployment",
         )
     return None
@@ -129,11 +129,11 @@ def _named(
     rule = text.SUBDOMAIN_RULE if strict else text.LOOSE_RULE
     fits = text.is_subdomain if strict else text.is_loose_name
     if not isinstance(name, str) or not fits(name):
-        found = "missing" if name is None else shown(name)
+        written = "missing" if name is None else shown(name)
         return Unidentified(
             "/metadata/name",
             "identity-name",
-            f"`metadata.name` is {found}, it must be {rule}",
+            f"`metadata.name` is {written}, it must be {rule}",
             rule,
         )
     if namespace is None or namespace == "":
@@ -165,14 +165,14 @@ def refuse_metadata(body: Body) -> tuple[Violation, ...]:
 
 def _refused(metadata: Body, field: str) -> Iterator[Violation]:
     """Yield what is wrong with one map of text; a null instead of the map is none."""
-    found = metadata.get(field)
-    if found is None:
+    texts = metadata.get(field)
+    if texts is None:
         return
-    if not isinstance(found, Mapping):
+    if not isinstance(texts, Mapping):
         message = f"`metadata.{field}` must be a mapping of text to text"
         yield Violation(f"/metadata/{field}", RULE, message, EXPECTED)
         return
-    for key, value in found.items():
+    for key, value in texts.items():
         if not isinstance(value, str):
             message = f"`metadata.{field}` must map {shown(key)} to text"
             yield Violation(pointer_of(["metadata", field, key]), RULE, message, EXPECTED)

@@ -76,10 +76,10 @@ def _applied(document: object, operation: Body) -> object:
     if op == "remove" and not one["path"]:
         raise UserError(f"{refused}: there is nothing but the root")
     try:
-        found: object = jsonpatch.JsonPatch([one]).apply(document, in_place=True)
+        patched: object = jsonpatch.JsonPatch([one]).apply(document, in_place=True)
     except (jsonpatch.JsonPatchException, JsonPointerException, TypeError, KeyError):
         raise UserError(f"{refused}: {_why(document, one)}") from None
-    return found
+    return patched
 
 
 def _why(document: object, operation: Body) -> str:

@@ -53,14 +53,14 @@ def find_path(body: object, path: str, *, required: bool = False) -> tuple[objec
     >>> find_path({"a": [{"b": 1}, {"b": 2}]}, "{.a[*].b}"), find_path({"x.y/z": 3}, r".x\.y/z")
     ((1, 2), (3,))
     """
-    found: tuple[object, ...] = (body,)
+    values: tuple[object, ...] = (body,)
     for step in _steps(path):
-        before, found = found, tuple(value for one in found for value in step.lead(one))
-        if required and step.asks_for and before and not found:
+        before, values = values, tuple(value for one in values for value in step.lead(one))
+        if required and step.asks_for and before and not values:
             raise LookupError(f"{step.asks_for} is not found")
-    if required and any(value is None for value in found):
+    if required and any(value is None for value in values):
         raise LookupError(f"{path} is null")
-    return found
+    return values
 
 
 def check_path(path: str) -> None:
@@ -79,10 +79,10 @@ def _steps(path: str) -> tuple[PathStep, ...]:
         rest = rest[1:-1].strip()
     steps = []
     while rest:
-        found = _step(rest)
-        if found is None:
+        first = _step(rest)
+        if first is None:
             raise ValueError(f"must be a JSONPath such as {EXAMPLE}")
-        step, length = found
+        step, length = first
         steps.append(step)
         rest = rest[length:]
     if not steps:
@@ -135,10 +135,10 @@ def _where(names: Sequence[str], wanted: str, *, equal: bool) -> Lead:
 
     def lead(value: object) -> Iterator[object]:
         for item in value if isinstance(value, list) else ():
-            found = item
+            value_there = item
             for name in names:
-                found = found.get(name) if isinstance(found, Mapping) else None
-            if found is not None and (_text(found) == wanted) is equal:
+                value_there = value_there.get(name) if isinstance(value_there, Mapping) else None
+            if value_there is not None and (_text(value_there) == wanted) is equal:
                 yield item
 
     return lead

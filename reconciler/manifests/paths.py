@@ -261,10 +261,10 @@ def _within(glob: str, *, last: bool) -> str:
 
 def input_place(world: World, key: ObjectKey) -> str:
     """Return file and line of an input, `""` if it is not there."""
-    found = world.inputs.get(key)
-    if found is None:
+    manifest = world.inputs.get(key)
+    if manifest is None:
         return ""
-    origin = found.origin
+    origin = manifest.origin
     return f"{origin.path}:{origin.line}" if origin.line else origin.path
 
 

@@ -55,13 +55,13 @@ class Known:
 
     def of_kind(self, group: str, kind: str) -> Iterator[Manifest]:
         """Yield the valid objects of a kind, sorted by key."""
-        found = (self.world.find(key) for key in self.by_kind.get((group, kind), ()))
-        return (one for one in found if one is not None)
+        manifests = (self.world.find(key) for key in self.by_kind.get((group, kind), ()))
+        return (one for one in manifests if one is not None)
 
     def names(self, group: str, kind: str, namespace: str = "") -> frozenset[str]:
         """Return the names of the objects of a kind; of a namespaced one those of a namespace."""
-        found = self.by_kind.get((group, kind), ())
-        return frozenset(key.name for key in found if key.namespace == namespace)
+        keys = self.by_kind.get((group, kind), ())
+        return frozenset(key.name for key in keys if key.namespace == namespace)
 
     def workloads(self) -> frozenset[tuple[str, str, str]]:
         """Return kind, namespace and name of each workload."""

@@ -198,11 +198,11 @@ def _is_hidden(value: object) -> bool:
 
 def _is_cipher(value: object) -> bool:
     """Return whether a value is an encrypted one, by its structure."""
-    found = _ENCRYPTED.fullmatch(value) if isinstance(value, str) else None
-    if found is None:
+    match = _ENCRYPTED.fullmatch(value) if isinstance(value, str) else None
+    if match is None:
         return False
     try:
-        data, nonce, tag = (base64.b64decode(part, validate=True) for part in found.groups())
+        data, nonce, tag = (base64.b64decode(part, validate=True) for part in match.groups())
     except binascii.Error:
         return False
     return bool(data) and len(nonce) == NONCE_BYTES and len(tag) == TAG_BYTES

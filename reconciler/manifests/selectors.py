@@ -64,16 +64,16 @@ def _requirement(part: str, text: str) -> Requirement:
     if match := _SET.fullmatch(part):
         operator = "In" if match[2] == "in" else "NotIn"
         values = tuple(value.strip() for value in match[3].split(","))
-        found = Requirement(match[1], operator, values)
+        requirement = Requirement(match[1], operator, values)
     elif match := _EQUAL.fullmatch(part):
-        found = Requirement(match[1], "NotIn" if match[2] == "!=" else "In", (match[3],))
+        requirement = Requirement(match[1], "NotIn" if match[2] == "!=" else "In", (match[3],))
     elif match := _EXISTS.fullmatch(part):
-        found = Requirement(match[2], "DoesNotExist" if match[1] else "Exists")
+        requirement = Requirement(match[2], "DoesNotExist" if match[1] else "Exists")
     else:
         raise _refusal(text)
-    if not is_wellformed(found):
+    if not is_wellformed(requirement):
         raise _refusal(text)
-    return found
+    return requirement
 
 
 def _refusal(text: str) -> UsageError:
@@ -183,8 +183,8 @@ class Labelled:
         """Return the objects of a kind; `None` where there are none, or not all can be read."""
         if (group, kind) in known.unclear:
             return None
-        found = [labels(one.body) for one in known.of_kind(group, kind)]
-        return cls.of(kind, found) if found else None
+        objects = [labels(one.body) for one in known.of_kind(group, kind)]
+        return cls.of(kind, objects) if objects else None
 
     def has(self, selector: LabelSelector) -> bool:
         """Return whether a selector selects anything."""
@@ -205,12 +205,12 @@ def doubts_of_selector(
     """
     if selector is None:
         return
-    found = decode_label_selector(selector)
+    decoded = decode_label_selector(selector)
     refused = [*_refused(key, selector, at)]
     yield from refused
-    if refused or among is None or among.has(found):
+    if refused or among is None or among.has(decoded):
         return
-    for pointer, requirement in _placed(found, at):
+    for pointer, requirement in _placed(decoded, at):
         if not among.has(LabelSelector(match_expressions=(requirement,))):
             message, expected = _missing(requirement, among)
             yield Dangling(key, pointer, rule, message, expected)
@@ -248,9 +248,9 @@ def doubts_of_tolerations(
 
 def _refused(key: ObjectKey, selector: Body, at: str) -> Iterator[Dangling]:
     """Yield the expressions that cannot be judged; a selector with one selects nothing."""
-    found = decode_label_selector(selector).match_expressions or ()
+    requirements = decode_label_selector(selector).match_expressions or ()
     written = bodies(selector, "matchExpressions")
-    for position, requirement in enumerate(found):
+    for position, requirement in enumerate(requirements):
         refusal = refusal_of(LabelSelector(match_expressions=(requirement,)))
         if not refusal:
             continue

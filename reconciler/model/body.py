@@ -64,13 +64,13 @@ def stored_bodies(stored: Sequence[str], texts: dict[str, str]) -> list[StoredBo
         texts: The keys and values that were met so far: equal ones are one in memory, or else a
             large repository would take a third more of it. It grows.
     """
-    found: list[StoredBody] = []
+    all_bodies: list[StoredBody] = []
     for start in range(0, len(stored), TOGETHER):
         neighbours: list[StoredBody] = []
         piece = stored[start : start + TOGETHER]
         neighbours += (StoredBody(text, None, neighbours, texts) for text in piece)
-        found += neighbours
-    return found
+        all_bodies += neighbours
+    return all_bodies
 
 
 def _decode_all(neighbours: list[StoredBody], texts: dict[str, str]) -> None:

@@ -29,8 +29,8 @@ def mapping(body: Body, field: str) -> Body:
     value = body.get(field)
     if type(value) is dict:  # the usual case, and faster
         return value
-    found = mapping_or_none(body, field)
-    return _NOTHING if found is None else found
+    below = mapping_or_none(body, field)
+    return _NOTHING if below is None else below
 
 
 def items_or_none(body: Body, field: str) -> Sequence[object] | None:
@@ -47,12 +47,12 @@ def items_or_none(body: Body, field: str) -> Sequence[object] | None:
 
 def bodies_or_none(body: Body, field: str) -> tuple[Body, ...] | None:
     """Return the mappings listed below `field`, `None` if there is no list."""
-    found = items_or_none(body, field)
-    if found is None:
+    items = items_or_none(body, field)
+    if items is None:
         return None
-    if _ONLY_DICTS.issuperset(map(type, found)):  # the usual case, and faster
-        return tuple(cast("Sequence[Body]", found))
-    return tuple(as_mapping(item, field) for item in found)
+    if _ONLY_DICTS.issuperset(map(type, items)):  # the usual case, and faster
+        return tuple(cast("Sequence[Body]", items))
+    return tuple(as_mapping(item, field) for item in items)
 
 
 def bodies(body: Body, field: str) -> tuple[Body, ...]:
@@ -62,8 +62,8 @@ def bodies(body: Body, field: str) -> tuple[Body, ...]:
 
 def strings_or_none(body: Body, field: str) -> tuple[str, ...] | None:
     """Return the strings listed below `field`, `None` if there is no list."""
-    found = items_or_none(body, field)
-    return None if found is None else tuple(as_text(item, field) for item in found)
+    items = items_or_none(body, field)
+    return None if items is None else tuple(as_text(item, field) for item in items)
 
 
 def strings(body: Body, field: str) -> tuple[str, ...]:
@@ -73,12 +73,12 @@ def strings(body: Body, field: str) -> tuple[str, ...]:
 
 def pairs_or_none(body: Body, field: str) -> tuple[tuple[str, str], ...] | None:
     """Return a mapping of strings as pairs sorted by key, `None` if there is no mapping."""
-    found = mapping_or_none(body, field)
-    if found is None:
+    below = mapping_or_none(body, field)
+    if below is None:
         return None
-    if has_only_texts(found):  # the usual case, and faster
-        return tuple(sorted(found.items()))
-    return tuple(sorted((key, as_text(value, field)) for key, value in found.items()))
+    if has_only_texts(below):  # the usual case, and faster
+        return tuple(sorted(below.items()))
+    return tuple(sorted((key, as_text(value, field)) for key, value in below.items()))
 
 
 def text(body: Body, field: str) -> str:

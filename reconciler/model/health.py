@@ -139,8 +139,8 @@ def _is_service_healthy(report: Body) -> bool:
 
 
 def _has_ingress(report: Body) -> bool:
-    found = at(report, "status", "loadBalancer").get("ingress")
-    entries = found if isinstance(found, list) else []
+    ingress = at(report, "status", "loadBalancer").get("ingress")
+    entries = ingress if isinstance(ingress, list) else []
     return any(isinstance(e, Mapping) and (e.get("hostname") or e.get("ip")) for e in entries)
 
 
@@ -152,10 +152,10 @@ def _is_pod_healthy(report: Body) -> bool:
     status = at(report, "status")
     if status.get("phase") == "Succeeded":
         return True
-    found = status.get("conditions")
-    conditions = found if isinstance(found, list) else []
-    told = (c for c in conditions if isinstance(c, Mapping) and c.get("type") == "Ready")
-    ready = next(told, {}).get("status") == "True"  # of two the first one counts, as upstream
+    listed = status.get("conditions")
+    conditions = listed if isinstance(listed, list) else []
+    readiness = (c for c in conditions if isinstance(c, Mapping) and c.get("type") == "Ready")
+    ready = next(readiness, {}).get("status") == "True"  # of two the first one counts, as upstream
     return status.get("phase") == "Running" and ready
 
 

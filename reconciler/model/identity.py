@@ -69,9 +69,9 @@ def uid_of(key: ObjectKey) -> str:
     Source: ours; upstream draws it at random.
     """
     name = "\x00".join((key.group, key.kind, key.namespace, key.name))
-    told = sha1(UID_NAMESPACE + name.encode(), usedforsecurity=False).hexdigest()
-    variant = "89ab"[int(told[16], 16) % 4]
-    return f"{told[:8]}-{told[8:12]}-5{told[13:16]}-{variant}{told[17:20]}-{told[20:32]}"
+    digits = sha1(UID_NAMESPACE + name.encode(), usedforsecurity=False).hexdigest()
+    variant = "89ab"[int(digits[16], 16) % 4]
+    return f"{digits[:8]}-{digits[8:12]}-5{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:32]}"
 
 
 OUTPUT_ROOT = "status"

@@ -241,8 +241,8 @@ def decode_label_selector(body: Body) -> LabelSelector:
 
 def decode_requirements(body: Body) -> tuple[Requirement, ...] | None:
     """Return the matchExpressions of a mapping, `None` if it has none."""
-    found = fields.bodies_or_none(body, "matchExpressions")
-    if found is None:
+    expressions = fields.bodies_or_none(body, "matchExpressions")
+    if expressions is None:
         return None
     return tuple(
         Requirement(
@@ -250,7 +250,7 @@ def decode_requirements(body: Body) -> tuple[Requirement, ...] | None:
             operator=fields.text(item, "operator"),
             values=fields.strings_or_none(item, "values"),
         )
-        for item in found
+        for item in expressions
     )
 
 

@@ -46,10 +46,10 @@ def parse_quantity(text: str | int) -> Quantity:
     >>> parse_quantity("1500m"), parse_quantity(".5"), parse_quantity("1Ki")
     (1500000000, 500000000, 1024000000000)
     """
-    found = _SYNTAX.fullmatch(str(text))
-    if found is None:
+    match = _SYNTAX.fullmatch(str(text))
+    if match is None:
         raise ValueError(f"{shown(text)} is not a quantity; write it as 500m, 2, 1Gi or 1e3")
-    sign, digits, binary, exponent, decimal = found.groups()
+    sign, digits, binary, exponent, decimal = match.groups()
     whole, _, fraction = digits.partition(".")
     unscaled = int(whole + fraction or "0")
     if binary is not None:
@@ -78,10 +78,10 @@ def approximate(text: str | float) -> float:
     >>> approximate("0.3"), approximate("1Ki")
     (0.30000000000000004, 1024.0)
     """
-    found = _SYNTAX.fullmatch(str(text))
-    if found is None:
+    match = _SYNTAX.fullmatch(str(text))
+    if match is None:
         return float(parse_quantity(str(text)))
-    sign, digits, binary, exponent, decimal = found.groups()
+    sign, digits, binary, exponent, decimal = match.groups()
     whole, _, fraction = digits.partition(".")
     whole = whole.lstrip("0") or "0"
     unscaled = int(whole + fraction)
@@ -183,11 +183,11 @@ def canonical_like(amount: Quantity, text: str) -> str:
     >>> canonical_like(parse_quantity("3"), "1Gi"), canonical_like(parse_quantity("3k"), "1e3")
     ('3', '3e3')
     """
-    found = _SYNTAX.fullmatch(text)
-    if found is not None and found[3] is not None:
+    match = _SYNTAX.fullmatch(text)
+    if match is not None and match[3] is not None:
         return canonical_binary(amount)
     written = canonical_decimal(amount)
-    if found is None or found[4] is None or not written[-1].isalpha():
+    if match is None or match[4] is None or not written[-1].isalpha():
         return written
     return f"{written[:-1]}e{_DECIMAL[written[-1]]}"
 

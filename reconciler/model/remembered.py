@@ -137,9 +137,9 @@ class Versioned(Mapping[K, V], Generic[K, V]):
         own |= {key: value for key, value in came.items() if self._node.find(key) is not value}
         if not own:
             return self
-        left = sum(one is ABSENT for one in own.values())
+        removed = sum(one is ABSENT for one in own.values())
         new = sum(one is not ABSENT and key not in self for key, one in own.items())
-        return Versioned(_Node(self._node.size - left + new, None, own, self._node))
+        return Versioned(_Node(self._node.size - removed + new, None, own, self._node))
 
     def differing(self, other: Mapping[K, V]) -> frozenset[K] | None:
         """Return the keys at which another version differs, `None` if it is of another line.
@@ -150,27 +150,27 @@ class Versioned(Mapping[K, V], Generic[K, V]):
             return None
         mine = list(self._node.line())
         places = {node: place for place, node in enumerate(mine)}
-        found: set[K] = set()
+        keys: set[K] = set()
         for node in other._node.line():  # noqa: SLF001  # of its own class
             if node in places:
-                return frozenset(found.union(*(between.own for between in mine[: places[node]])))
-            found.update(node.own)
+                return frozenset(keys.union(*(between.own for between in mine[: places[node]])))
+            keys.update(node.own)
         return None
 
     def __getitem__(self, key: K) -> V:
         if self._node.entries is not None:  # the usual case, and faster
             return self._node.entries[key]
-        found = self._node.find(key)
-        if isinstance(found, _Absent):
+        entry = self._node.find(key)
+        if isinstance(entry, _Absent):
             raise KeyError(key)
-        return found
+        return entry
 
     def get(self, key: K, default: V | None = None) -> V | None:  # type: ignore[override]  # one overload is asked
         """Return the entry of a key, or a default."""
         if self._node.entries is not None:
             return self._node.entries.get(key, default)
-        found = self._node.find(key)
-        return default if isinstance(found, _Absent) else found
+        entry = self._node.find(key)
+        return default if isinstance(entry, _Absent) else entry
 
     def __contains__(self, key: object) -> bool:
         if self._node.entries is not None:
@@ -224,9 +224,9 @@ def branched(before: Mapping[K, V], came: Mapping[K, V], gone: Iterable[K] = ())
 
 def differing_keys(now: Mapping[K, V], before: Mapping[K, V]) -> Collection[K]:
     """Return the keys at which two mappings may differ, found by a comparison if need be."""
-    told = differing(now, before)
-    if told is not None:
-        return told
+    differences = differing(now, before)
+    if differences is not None:
+        return differences
     if not before:
         return now.keys()
     changed = [key for key, one in now.items() if before.get(key) is not one]
@@ -275,8 +275,8 @@ class AnswerCache(Generic[H, T]):
 
     def recall(self, name: H, cache_key: CacheKey, draw: Callable[[], T]) -> T:
         """Return the answer drawn from these very objects, or draw it now."""
-        found = self.find(name, cache_key)
-        return self.keep(name, cache_key, draw()) if found is None else found
+        answer = self.find(name, cache_key)
+        return self.keep(name, cache_key, draw()) if answer is None else answer
 
     def latest(self, name: H) -> T | None:
         """Return the answer of a name whatever it was drawn from, `None` if there is none."""

@@ -69,8 +69,8 @@ class Settings:
 
 def settings_in(world: World) -> Settings:
     """Return the settings of a repository."""
-    found = world.of_kind(*CONFIGURATION)
-    return decode_settings(found[0].body if found else None)
+    configurations = world.of_kind(*CONFIGURATION)
+    return decode_settings(configurations[0].body if configurations else None)
 
 
 def decode_settings(body: Body | None) -> Settings:

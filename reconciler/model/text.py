@@ -18,9 +18,9 @@ def enumerated(names: Iterable[str], most: int) -> str:
     >>> enumerated(("a", "b", "c", "d"), 3), enumerated(("a", "b"), 3), enumerated((), 3)
     ('a, b, c and 1 more', 'a, b', '')
     """
-    found = list(names)
-    more = f" and {len(found) - most} more" if len(found) > most else ""
-    return ", ".join(found[:most]) + more
+    listed = list(names)
+    more = f" and {len(listed) - most} more" if len(listed) > most else ""
+    return ", ".join(listed[:most]) + more
 
 
 def printable(text: str) -> str:

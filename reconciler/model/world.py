@@ -143,10 +143,10 @@ class Kinds:
             listed: dict[Kind, list[ObjectKey]] = {}
             for key in differing_keys(manifests, self._source):
                 listed.setdefault(key[:2], []).append(key)
-            found = dict(self._found)
+            by_kind = dict(self._found)
             for kind, keys in listed.items():
-                found[kind] = _replaced(found.get(kind, ()), keys, manifests)
-            self._found = {kind: found[kind] for kind in sorted(found) if found[kind]}
+                by_kind[kind] = _replaced(by_kind.get(kind, ()), keys, manifests)
+            self._found = {kind: by_kind[kind] for kind in sorted(by_kind) if by_kind[kind]}
             self._source = manifests
         return self._found
 
@@ -160,9 +160,9 @@ def _replaced(
 ) -> tuple[Manifest, ...]:
     """Return the manifests of one kind, sorted, given where they differ from those before."""
     if len(keys) * FEW > len(before):
-        found = {one.key: one for one in before if one.key in now}
-        found |= {key: now[key] for key in keys if key in now}
-        return tuple(found[key] for key in sorted(found))
+        by_key = {one.key: one for one in before if one.key in now}
+        by_key |= {key: now[key] for key in keys if key in now}
+        return tuple(by_key[key] for key in sorted(by_key))
     listed = list(before)
     for key in keys:
         at = bisect_left(listed, key, key=attrgetter("key"))
@@ -265,8 +265,8 @@ class World:
 
     def of_kind(self, group: str, kind: str) -> tuple[Manifest, ...]:
         """Return what a pass reads of one kind, sorted by key: inputs, or projected clusters."""
-        found = self.projected.get((group, kind))
-        return self.written_of_kind(group, kind) if found is None else found
+        clusters = self.projected.get((group, kind))
+        return self.written_of_kind(group, kind) if clusters is None else clusters
 
     def written_of_kind(self, group: str, kind: str) -> tuple[Manifest, ...]:
         """Return what people wrote of one kind, sorted by key."""
@@ -274,11 +274,11 @@ class World:
 
     def find(self, key: ObjectKey) -> Manifest | None:
         """Return what a pass reads of an object, `None` if it is not there."""
-        found = self.projected.get(key[:2])
-        if found is None:
+        clusters = self.projected.get(key[:2])
+        if clusters is None:
             return self.inputs.get(key)
-        at = bisect_left(found, key, key=attrgetter("key"))
-        return found[at] if at < len(found) and found[at].key == key else None
+        at = bisect_left(clusters, key, key=attrgetter("key"))
+        return clusters[at] if at < len(clusters) and clusters[at].key == key else None
 
     def by_kind(self) -> Iterator[tuple[Kind, tuple[Manifest, ...]]]:
         """Yield each kind with its inputs, then each with its outputs, sorted by key."""
@@ -287,8 +287,8 @@ class World:
 
     def earlier_of(self, kinds: Collection[Kind]) -> Mapping[ObjectKey, Manifest | None]:
         """Return those of some kinds that differ from the last pass, as they were, sorted."""
-        found = (one for one in self.earlier.items() if one[0][:2] in kinds)
-        return dict(sorted(found, key=lambda one: one[0]))
+        entries = (one for one in self.earlier.items() if one[0][:2] in kinds)
+        return dict(sorted(entries, key=lambda one: one[0]))
 
     def outputs_of(self, kinds: Iterable[Kind]) -> Iterator[Manifest]:
         """Yield the outputs of some kinds, sorted by key where the kinds are."""

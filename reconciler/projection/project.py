@@ -192,16 +192,16 @@ def direction(source: Language, target: Language) -> Sequence[Shared]:
 
 def _merged(one: Mapping[str, object], other: Body) -> dict[str, object]:
     """Return two parts of a manifest as one: mappings are merged, lists are joined."""
-    found = dict(one)
+    joint = dict(one)
     for name, value in other.items():
-        known = found.get(name)
+        known = joint.get(name)
         if isinstance(known, Mapping) and isinstance(value, Mapping):
-            found[name] = _merged(known, value)
+            joint[name] = _merged(known, value)
         elif isinstance(known, list) and isinstance(value, list):
-            found[name] = [*known, *value]
+            joint[name] = [*known, *value]
         else:
-            found[name] = value
-    return found
+            joint[name] = value
+    return joint
 
 
 REGION_LABEL = "topology.kubernetes.io/region"
@@ -269,7 +269,7 @@ def read_taints(forces: Mapping[str, Force]) -> Callable[[Body], tuple[SharedTai
     """Return what reads taints, given what each effect does; others are left out."""
 
     def read(body: Body) -> tuple[SharedTaint, ...] | None:
-        found = tuple(
+        taints = tuple(
             SharedTaint(
                 fields.text(one, "key"),
                 fields.text(one, "value"),
@@ -279,7 +279,7 @@ def read_taints(forces: Mapping[str, Force]) -> Callable[[Body], tuple[SharedTai
             for one in fields.bodies(spec_of(body), "taints")
             if fields.text(one, "effect") in forces
         )
-        return found or None
+        return taints or None
 
     return read
 
@@ -318,14 +318,14 @@ def condition(kind: str, one: ClusterReadiness) -> Body:
 
 def readiness_by(conditions: Iterable[Body], kind: str) -> ClusterReadiness | None:
     """Return whether a cluster is well by a condition, `None` if it is not there."""
-    found = next((one for one in conditions if fields.text(one, "type") == kind), None)
-    if found is None:
+    known = next((one for one in conditions if fields.text(one, "type") == kind), None)
+    if known is None:
         return None
-    parts = (fields.text(found, name) for name in ("lastTransitionTime", "reason", "message"))
-    return ClusterReadiness(fields.text(found, "status"), *parts)
+    parts = (fields.text(known, name) for name in ("lastTransitionTime", "reason", "message"))
+    return ClusterReadiness(fields.text(known, "status"), *parts)
 
 
 def amounts(body: Body, name: str) -> Amounts | None:
     """Return quantities as they are written, `None` if there are none."""
-    found = fields.mapping_or_none(body, name)
-    return None if found is None else {one: str(amount) for one, amount in found.items()}
+    quantities = fields.mapping_or_none(body, name)
+    return None if quantities is None else {one: str(amount) for one, amount in quantities.items()}

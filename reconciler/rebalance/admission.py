@@ -35,9 +35,9 @@ def refuse_trigger(scopes: Mapping[Kind, bool], body: Body) -> tuple[Violation, 
     """Return what is wrong with a ScheduleTrigger."""
     spec = mapping(body, "spec")
     resources = bodies(spec, "targetRefResource")
-    found = list(_targets("/spec/targetRefResource", scopes, resources))
+    violations = list(_targets("/spec/targetRefResource", scopes, resources))
     if not resources and not bodies(spec, "targetRefPolicy"):
-        found.append(
+        violations.append(
             Violation(
                 "/spec",
                 "trigger-target",
@@ -50,8 +50,8 @@ def refuse_trigger(scopes: Mapping[Kind, bool], body: Body) -> tuple[Violation, 
         if isinstance(value, int) and value < 0:
             expected = "0 or more"
             message = f"`{field}` is {value}, it must not be negative"
-            found.append(Violation(f"/spec/{field}", "trigger-duration", message, expected))
-    return tuple(found)
+            violations.append(Violation(f"/spec/{field}", "trigger-duration", message, expected))
+    return tuple(violations)
 
 
 def _nothing_wanted(spec: Body) -> Iterator[Violation]:

@@ -155,8 +155,8 @@ def waits_in(body: Body) -> Iterator[tuple[Reference, str]]:
 
 
 def _moment(body: Body, field: str) -> datetime | None:
-    found = text(body, field)
-    return parse_moment(found) if found else None
+    written = text(body, field)
+    return parse_moment(written) if written else None
 
 
 def _encode_item(item: Observed) -> Body:

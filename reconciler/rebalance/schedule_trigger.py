@@ -134,8 +134,10 @@ def marked(body: Body, now: datetime) -> Body:
 
 def is_marked(body: Body, fresh: Body) -> bool:
     """Return whether a status file says so of the generation that a fresh one is about."""
-    found = bodies(mapping(body, "status"), "conditions")
-    said = any(one.get("type") == EXPIRED.type and one.get("status") == "True" for one in found)
+    conditions = bodies(mapping(body, "status"), "conditions")
+    said = any(
+        one.get("type") == EXPIRED.type and one.get("status") == "True" for one in conditions
+    )
     generations = [mapping(one, "metadata").get("generation") for one in (body, fresh)]
     return said and generations[0] == generations[1]
 
@@ -262,12 +264,12 @@ class Firing:
         Args:
             rescheduled: The targets that the pass scheduled afresh, whatever came of it.
         """
-        met = {key for key, found in rescheduled.items() if not found.left}
+        met = {key for key, demand in rescheduled.items() if not demand.left}
         missed = {ref: UNDECIDED for ref, key in self.asked.items() if key not in met}
-        found = [(ref, Phase.FAILED, why) for ref, why in self.failed.items()]
+        results = [(ref, Phase.FAILED, why) for ref, why in self.failed.items()]
         waiting = {**self.waits, **missed}
-        found += [(ref, Phase.RUNNING, f"{why}{THEN}") for ref, why in waiting.items()]
-        return _fired(self.trigger, found, self.now)
+        results += [(ref, Phase.RUNNING, f"{why}{THEN}") for ref, why in waiting.items()]
+        return _fired(self.trigger, results, self.now)
 
 
 def fire(trigger: ScheduleTrigger, targets: Targets, now: datetime) -> Firing:

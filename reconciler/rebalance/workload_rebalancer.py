@@ -307,13 +307,13 @@ def advance(rebalancer: Rebalancer, targets: Targets, now: datetime) -> Rebalanc
     `doWorkloadRebalance`, `handleTTL`. Selectors, schedules and limits are ours.
     """
     run = _run(rebalancer, targets, now)
-    found = {
+    looked_up = {
         item.reference: _found(rebalancer, targets, item.reference)
         for item in run.items
         if item.result is WorkloadResult.PENDING
     }
-    batch = open_batch(rebalancer, found, run.moment, run.date, now)
-    return RebalancerStep(rebalancer=rebalancer, run=run, found=found, batch=batch, now=now)
+    batch = open_batch(rebalancer, looked_up, run.moment, run.date, now)
+    return RebalancerStep(rebalancer=rebalancer, run=run, found=looked_up, batch=batch, now=now)
 
 
 class _Anything:

@@ -118,10 +118,10 @@ def plus(one: Resources, other: Resources) -> Resources:
     """
     if not one or not other:
         return one or other
-    found = dict(one)
+    total = dict(one)
     for name, amount in other.items():
-        found[name] = Quantity(found.get(name, 0) + amount)
-    return found
+        total[name] = Quantity(total.get(name, 0) + amount)
+    return total
 
 
 def beyond(one: Resources, other: Resources) -> dict[str, Quantity]:
@@ -130,8 +130,8 @@ def beyond(one: Resources, other: Resources) -> dict[str, Quantity]:
     >>> beyond({"cpu": 3, "pods": 1}, {"cpu": 1, "pods": 2})
     {'cpu': 2}
     """
-    found = {name: Quantity(amount - other.get(name, 0)) for name, amount in one.items()}
-    return {name: amount for name, amount in found.items() if amount > 0}
+    differences = {name: Quantity(amount - other.get(name, 0)) for name, amount in one.items()}
+    return {name: amount for name, amount in differences.items() if amount > 0}
 
 
 def greatest(one: Resources, other: Resources) -> Resources:
@@ -176,11 +176,11 @@ def order_of(priority: int, key: ObjectKey) -> Order:
 
 def total_of(held: Held) -> Resources:
     """Return what some reservations take together."""
-    found: dict[str, Quantity] = {}
+    total: dict[str, Quantity] = {}
     for one in held.values():
         for name, amount in one.resources.items():
-            found[name] = Quantity(found.get(name, 0) + amount)
-    return found
+            total[name] = Quantity(total.get(name, 0) + amount)
+    return total
 
 
 def nobody_before(_order: Order) -> None:

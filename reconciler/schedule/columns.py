@@ -27,15 +27,15 @@ def column_of(numbers: Iterable[int]) -> Numbers:
     >>> column_of([2, 2**64])
     [2, 18446744073709551616]
     """
-    found = list(numbers)
-    if len(found) < MANY:
-        return found
+    listed = list(numbers)
+    if len(listed) < MANY:
+        return listed
     import numpy as np
 
     try:
-        return np.array(found, dtype=np.int64)
+        return np.array(listed, dtype=np.int64)
     except OverflowError:
-        return np.array(found, dtype=object)
+        return np.array(listed, dtype=object)
 
 
 def quotients(column: Numbers, divisor: int) -> Numbers:
@@ -125,10 +125,10 @@ def less_one_each(column: Numbers, positions: Sequence[int]) -> Numbers:
     [3, 1]
     """
     if isinstance(column, list):
-        found = column.copy()
+        lessened = column.copy()
         for position in positions:
-            found[position] -= 1
-        return found
+            lessened[position] -= 1
+        return lessened
     import numpy as np
 
     times = np.bincount(np.array(positions, dtype=np.int64), minlength=len(column))
@@ -270,5 +270,5 @@ class Order:
             return chosen, tuple(map(column.__getitem__, chosen))
         import numpy as np
 
-        found = places[np.frombuffer(bits, dtype=np.bool_)[places]]
-        return tuple(found.tolist()), tuple(column[found].tolist())
+        ordered = places[np.frombuffer(bits, dtype=np.bool_)[places]]
+        return tuple(ordered.tolist()), tuple(column[ordered].tolist())

@@ -146,8 +146,8 @@ def select_indexed(
     if sets is None:
         return everyone if operator in NONE_OF or operator == "DoesNotExist" else NO_CLUSTERS
     if operator in ONE_OF or operator in NONE_OF:
-        found = sets.any_of(frozenset(requirement.values or ()))
-        return found if operator in ONE_OF else Mask(everyone & ~found)
+        having_any = sets.any_of(frozenset(requirement.values or ()))
+        return having_any if operator in ONE_OF else Mask(everyone & ~having_any)
     if operator in COMPARING:
         return sets.any_of([v for v in sets if holds(requirement, {requirement.key: v})])
     return sets.having if operator == "Exists" else Mask(everyone & ~sets.having)
@@ -169,8 +169,8 @@ def remember(memo: dict[K, V], key: K, answer: Callable[[], V], *, limit: int = 
         return known
     if len(memo) >= limit:
         memo.clear()
-    found = memo[key] = answer()
-    return found
+    computed = memo[key] = answer()
+    return computed
 
 
 @dataclass(kw_only=True, eq=False)

@@ -29,17 +29,17 @@ def mask_of(positions: Iterable[int]) -> Mask:
     >>> mask_of([0, 2])
     5
     """
-    found = list(positions)
-    if not found:
+    listed = list(positions)
+    if not listed:
         return NO_CLUSTERS
-    if len(found) <= _FEW:
+    if len(listed) <= _FEW:
         few = 0
-        for position in found:
+        for position in listed:
             few |= 1 << position
         return Mask(few)
-    size = max(found) + 1
+    size = max(listed) + 1
     text = bytearray(b"0") * size
-    for position in found:
+    for position in listed:
         text[size - 1 - position] = _ONE
     return Mask(int(text, 2))
 
@@ -188,11 +188,11 @@ def grades(levels: Levels, clusters: Mask) -> Iterator[tuple[int, Mask]]:
 
 def _merged(levels: Levels) -> list[tuple[int, Mask]]:
     """Return one set for each score but 0, the greatest first."""
-    found: dict[int, int] = {}
+    by_score: dict[int, int] = {}
     for score, having in levels:
         if score:
-            found[score] = found.get(score, NO_CLUSTERS) | having
-    return [(score, Mask(found[score])) for score in sorted(found, reverse=True)]
+            by_score[score] = by_score.get(score, NO_CLUSTERS) | having
+    return [(score, Mask(by_score[score])) for score in sorted(by_score, reverse=True)]
 
 
 def _among(levels: Levels, clusters: Mask) -> Iterator[tuple[int, Mask]]:

@@ -74,7 +74,7 @@ class RenewedSecret:
         if self._file is None:
             return None
         try:
-            found = self._file.stat()
+            facts = self._file.stat()
         except OSError:
             return None
-        return found.st_mtime_ns, found.st_size, found.st_ino
+        return facts.st_mtime_ns, facts.st_size, facts.st_ino

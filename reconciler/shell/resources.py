@@ -78,13 +78,13 @@ def build_stamp() -> str:
     digest = hashlib.sha256(f"{sys.version}\n".encode())
     for place in (files("reconciler"), _find("schemas")):
         with as_file(place) as folder:
-            for path, found in _stats(folder):
-                digest.update(f"{path} {found}\n".encode(errors="surrogateescape"))
+            for path, stat in _stats(folder):
+                digest.update(f"{path} {stat}\n".encode(errors="surrogateescape"))
     for name in READERS:
         spec = find_spec(name)
         origin = None if spec is None else spec.origin
-        found = "" if origin is None else _stat(Path(origin).stat())
-        digest.update(f"{name} {origin} {found}\n".encode(errors="surrogateescape"))
+        stat = "" if origin is None else _stat(Path(origin).stat())
+        digest.update(f"{name} {origin} {stat}\n".encode(errors="surrogateescape"))
     return digest.hexdigest()
 
 
@@ -185,18 +185,18 @@ def finish_new_files(folder: Path) -> list[str]:
         if not (staging / WHOLE).is_file():
             shutil.rmtree(staging)
             return []
-        found = sorted(
+        paths = sorted(
             path.relative_to(staging / FILES).as_posix()
             for path in (staging / FILES).rglob("*")
             if path.is_file()
         )
-        free = [path for path in found if not _is_taken(folder, path)]
+        free = [path for path in paths if not _is_taken(folder, path)]
         made: list[Path] = []
         for path in free:
             _make_folder((folder / path).parent, made)
             _put_new(staging / FILES / path, folder / path, made)
         _end_staging(folder, made)
-    return found
+    return paths
 
 
 def _stage(staging: Path, contents: Mapping[str, bytes]) -> None:

@@ -110,9 +110,9 @@ def replica_steps(body: Body, replicas: int, current: int | None) -> tuple[Step,
     native = (group_of(text(body, "apiVersion")), kind) in SCALED
     if not counted and not (native and present is None):
         raise UsageError(f"a {kind} without a number in spec.{field} cannot be scaled")
-    found = present if counted else 1
-    if current is not None and found != current:
-        raise UsageError(f"it has {shown(found)} replicas, and --current-replicas is {current}")
+    count = present if counted else 1
+    if current is not None and count != current:
+        raise UsageError(f"it has {shown(count)} replicas, and --current-replicas is {current}")
     return () if present == replicas else (SetField(("spec", field), replicas),)
 
 
@@ -209,12 +209,12 @@ def taint_steps(
         steps += _set(word) if at is None else _changed(word, at, taints[at], overwrite=overwrite)
     gone: set[int] = set()
     for word in changes.removed:
-        found = {number for number, taint in enumerate(taints) if word.fits(taint)}
-        if not found:
+        places = {number for number, taint in enumerate(taints) if word.fits(taint)}
+        if not places:
             name = text(mapping(body, "metadata"), "name")
             cluster = f"{text(body, 'kind').lower()}/{name}"
             raise UsageError(f"there is no taint {word} on {cluster}")
-        gone |= found
+        gone |= places
     return (*steps, *(DropField((*TAINTS, number)) for number in sorted(gone, reverse=True)))
 
 
@@ -260,8 +260,8 @@ def uncordon_steps(body: Body, closing: Sequence[Body]) -> tuple[Step, ...]:
     """
     words = [_word(taint) for taint in closing]
     taints = bodies(mapping(body, "spec"), "taints")
-    found = [n for n, taint in enumerate(taints) if any(word.fits(taint) for word in words)]
-    return tuple(DropField((*TAINTS, number)) for number in reversed(found))
+    places = [n for n, taint in enumerate(taints) if any(word.fits(taint) for word in words)]
+    return tuple(DropField((*TAINTS, number)) for number in reversed(places))
 
 
 def _word(taint: Body) -> TaintWord:

@@ -60,8 +60,8 @@ def update_document(
         edited = f"{json.dumps(wanted, indent=2, ensure_ascii=False)}\n".encode()
     else:
         edited = _edited(data, index, documents[index], wanted, (keys, before, after))
-    found = {d.index: d.body for d in read(edited, path).documents}
-    if found != {**documents, index: wanted}:
+    result = {d.index: d.body for d in read(edited, path).documents}
+    if result != {**documents, index: wanted}:
         raise ValueError("it is written in a way that cannot be edited without touching the rest")
     return edited
 

@@ -215,16 +215,16 @@ def append_item(data: bytes, path: str, index: int, parts: Sequence[str], item: 
     """
     text = text_to_edit(data)
     root = root_of(text, index)
-    found, parent = node_at(root, parts), node_at(root, parts[:-1])
-    if found is not None and found.is_list and found.entries:
-        edited = _behind_last(text, found, item)
-    elif found is None and parent is not None and parent.entries and not parent.flow:
+    present_list, parent = node_at(root, parts), node_at(root, parts[:-1])
+    if present_list is not None and present_list.is_list and present_list.entries:
+        edited = _behind_last(text, present_list, item)
+    elif present_list is None and parent is not None and parent.entries and not parent.flow:
         indent = _column(text, parent.entries[0].start)
         nested = INDENTED_LIST.search(text)
         deeper = indent + (len(nested[2]) - len(nested[1]) if nested else 0)
         lines = [f"{' ' * indent}{encode_scalar(parts[-1])}:", *_item_lines(item, deeper)]
         edited = _with_lines(text, parent.end, lines)
-    elif found is None or found.empty or found.is_list:
+    elif present_list is None or present_list.empty or present_list.is_list:
         return set_field(data, path, index, parts, [dict(item)])
     else:
         raise ValueError(f"{parts[-1]} is no list")

@@ -104,17 +104,17 @@ def catalog_of(documents: Mapping[str, Json], base: str = BASE) -> Json:
 
 def _parts(names: list[str], documents: Mapping[str, Json]) -> dict[str, Json]:
     """Return the definitions that some files refer to, and those that these refer to."""
-    found: dict[str, Json] = {}
+    definitions: dict[str, Json] = {}
     left = [(name, reference) for name in names for reference in _references(documents[name])]
     while left:
         origin, reference = left.pop()
         name, pointer = _target(origin, reference)
         part = _part(name, pointer)
-        if part not in found:
+        if part not in definitions:
             definition = documents[name]["$defs"][pointer]
-            found[part] = _rewritten(name, definition)
+            definitions[part] = _rewritten(name, definition)
             left += [(name, one) for one in _references(definition)]
-    return dict(sorted(found.items()))
+    return dict(sorted(definitions.items()))
 
 
 def _moved(name: str, documents: Mapping[str, Json]) -> dict[str, object]:
@@ -128,11 +128,11 @@ def _rewritten(origin: str, node: object) -> "Json":
         return [_rewritten(origin, one) for one in node]  # type: ignore[return-value]
     if not isinstance(node, Mapping):
         return node  # type: ignore[return-value]
-    found = {key: _rewritten(origin, one) for key, one in node.items()}
+    rewritten = {key: _rewritten(origin, one) for key, one in node.items()}
     if isinstance(node.get("$ref"), str):
         target = _part(*_target(origin, str(node["$ref"])))
-        found["$ref"] = f"#/definitions/{target}"  # type: ignore[assignment]
-    return found
+        rewritten["$ref"] = f"#/definitions/{target}"  # type: ignore[assignment]
+    return rewritten
 
 
 def _references(node: object) -> Iterator[str]:

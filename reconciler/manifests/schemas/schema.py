@@ -186,8 +186,8 @@ class Schemas:
 
     def versions_of(self, group: str, kind: str) -> tuple[str, ...]:
         """Return each `apiVersion` of the kind that there is a schema for, sorted."""
-        found = [version for version, name in self._names if name == kind]
-        return tuple(sorted(version for version in found if group_of(version) == group))
+        versions = [version for version, name in self._names if name == kind]
+        return tuple(sorted(version for version in versions if group_of(version) == group))
 
     def described(self, api_version: str, kind: str) -> SchemaField:
         """Return the fields of a kind; ask `covers` first.
@@ -264,13 +264,13 @@ class Schemas:
 
 def _is_doubtful(body: object) -> bool:
     """Return whether a number with a point or a `null` stands anywhere in a body."""
-    found: list[Any] = [body]
-    for one in found:  # it grows on the way
+    values: list[Any] = [body]
+    for one in values:  # it grows on the way
         kind = type(one)
         if kind is dict:
-            found.extend(one.values())
+            values.extend(one.values())
         elif kind is list:
-            found.extend(one)
+            values.extend(one)
         elif one is None or kind is float:
             return True
     return False

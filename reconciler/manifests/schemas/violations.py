@@ -28,10 +28,10 @@ def repeated(keys: Sequence[str], value: object) -> Iterator[int]:
     seen = set()
     for position, item in enumerate(value if isinstance(value, list) else ()):
         if isinstance(item, Mapping):
-            told = tuple(repr(item.get(key)) for key in keys)
-            if told in seen:
+            identity = tuple(repr(item.get(key)) for key in keys)
+            if identity in seen:
                 yield position
-            seen.add(told)
+            seen.add(identity)
 
 
 class ListMapKeys:
@@ -100,10 +100,12 @@ def violations_of(errors: Iterable[Any], *, hidden: bool = False) -> tuple[Viola
         has the wrong type, nothing else is said of it.
     """
     every = (one for error in errors for one in _explained(_deepest(error), hidden=hidden))
-    found = set(islice(every, MAX_VIOLATIONS))
-    mistyped = {one.pointer for one in found if one.rule == "schema-type"}
+    violations = set(islice(every, MAX_VIOLATIONS))
+    mistyped = {one.pointer for one in violations if one.rule == "schema-type"}
     return tuple(
-        sorted(one for one in found if one.rule == "schema-type" or one.pointer not in mistyped)
+        sorted(
+            one for one in violations if one.rule == "schema-type" or one.pointer not in mistyped
+        )
     )
 
 
@@ -227,9 +229,9 @@ def _format(error: Any, where: str, shown: str) -> tuple[str, str]:
 
 def _repeated(error: Any, where: str, _: str) -> tuple[str, str]:
     keys = " and ".join(error.validator_value)
-    told = " and ".join(_quoted_value(error.instance.get(key)) for key in error.validator_value)
+    values = " and ".join(_quoted_value(error.instance.get(key)) for key in error.validator_value)
     there = "are" if len(error.validator_value) > 1 else "is"
-    message = f"{where} must have a {keys} of its own, {told} {there} in an item before it."
+    message = f"{where} must have a {keys} of its own, {values} {there} in an item before it."
     return message, f"One item for each {keys}."
 
 

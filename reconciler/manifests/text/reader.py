@@ -181,15 +181,15 @@ def read(data: bytes, path: str) -> Reading:
     except Unreadable as error:
         return Reading(faults=(_located(error, path, 0),))
     hidden = "Secret" in text
-    found: Iterator[_Found]
+    contents: Iterator[_Found]
     if path.endswith(".json"):
-        found = _read_json(text, path, hidden=hidden)
+        contents = _read_json(text, path, hidden=hidden)
     else:
-        found = _read_yaml(data.removeprefix(BOM), path, hidden=hidden)
+        contents = _read_yaml(data.removeprefix(BOM), path, hidden=hidden)
     documents: list[Document] = []
     faults: list[Located] = []
     passed = 0
-    for one in found:
+    for one in contents:
         match one:
             case Document():
                 documents.append(one)

@@ -75,9 +75,9 @@ def explain(lines: Sequence[str], stop: Stop) -> Slip:
         _colon,
         _indentation,
     ):
-        found = guess(lines, stop)
-        if found is not None:
-            return found
+        slip = guess(lines, stop)
+        if slip is not None:
+            return slip
     hint = next((hint for part, hint in HINTS if part in stop.problem), "")
     return Slip(stop.problem, hint, stop.line + 1, stop.column + 1)
 
@@ -104,8 +104,8 @@ def _leading_colon(lines: Sequence[str], stop: Stop) -> Slip | None:
     """Text in brackets that begins with a colon, as `[::1]`: YAML that libyaml and Go refuse."""
     if "expected node content" not in stop.problem:
         return None
-    found = _line(lines, stop.line)[stop.column : stop.column + 2]
-    if not found.startswith(":") or found[1:].strip() == "":
+    here = _line(lines, stop.line)[stop.column : stop.column + 2]
+    if not here.startswith(":") or here[1:].strip() == "":
         return None
     problem = "text in brackets begins with a colon"
     hint = "Put it in quotes, \"::1\" or '::1'."
@@ -125,8 +125,8 @@ def _open_quote(lines: Sequence[str], stop: Stop) -> Slip | None:
         at = opened[0]
         if any(mark[1] in line for line in lines[at + 1 : stop.line]):
             return None
-    found = QUOTE_OPENS.search(_line(lines, at))
-    column = found.start(1) + 1 if found else 1
+    opening = QUOTE_OPENS.search(_line(lines, at))
+    column = opening.start(1) + 1 if opening else 1
     return Slip("the quote that opens here is not closed", "Close the quote.", at + 1, column)
 
 

@@ -60,8 +60,8 @@ def check_git() -> Check:
         said = Git(folder=Path("/")).line("version")
     except GitError as error:
         return Check("git", CheckState.FAILED, str(error), NOT_THERE)
-    found = re.search(r"(\d+)\.(\d+)", said)
-    version = (int(found[1]), int(found[2])) if found else (0, 0)
+    numbers = re.search(r"(\d+)\.(\d+)", said)
+    version = (int(numbers[1]), int(numbers[2])) if numbers else (0, 0)
     if version < OLDEST_GIT:
         return Check("git", CheckState.FAILED, said, "install git 2.34 or later")
     return Check("git", CheckState.OK, said)
@@ -91,8 +91,8 @@ def check_private(name: str, file: Path) -> Check:
     try:
         mode = file.stat().st_mode & 0o777
     except OSError as error:
-        told = f"{file}: {error.strerror}"
-        return Check(name, CheckState.FAILED, told, "give a file that this user can read")
+        problem = f"{file}: {error.strerror}"
+        return Check(name, CheckState.FAILED, problem, "give a file that this user can read")
     if mode & OTHERS:
         remedy = f"chmod 600 {file}, or make it readable only by this user"
         return Check(name, CheckState.WARNING, f"{file} is readable by others ({mode:o})", remedy)
@@ -101,20 +101,20 @@ def check_private(name: str, file: Path) -> Check:
 
 def _read(served: ServedBranches) -> str:
     heads = served.heads()
-    found = f"{served.inputs.name} is at {short_id(heads.inputs)}"
+    inputs = f"{served.inputs.name} is at {short_id(heads.inputs)}"
     if not served.layout.apart:
-        return found
+        return inputs
     outputs = "not there yet" if heads.outputs is None else f"at {short_id(heads.outputs)}"
-    return f"{found}, {served.moved} is {outputs}"
+    return f"{inputs}, {served.moved} is {outputs}"
 
 
 def _check_trust(served: ServedBranches, trust: Trust) -> Iterator[Check]:
     """Look how far each branch would be accepted, and accept nothing."""
     heads = served.heads()
-    found = {served.inputs.name: heads.inputs}
+    branches = {served.inputs.name: heads.inputs}
     if served.layout.apart and heads.outputs is not None:
-        found[served.moved] = heads.outputs
-    for branch, head in found.items():
+        branches[served.moved] = heads.outputs
+    for branch, head in branches.items():
         try:
             line = trust.follow(branch, head, served.accepted_of(trust, branch, head))
         except ShellError as error:
@@ -152,8 +152,10 @@ def _check_clock(served: ServedBranches, clock: Clock) -> Check:
     committed = read_commit(served.repository, served.heads().inputs).committed_at
     if committed - now > MOST_AHEAD:
         newest = format_moment(committed)
-        told = f"the local time is {format_moment(now)}, and the newest commit is from {newest}"
+        difference = (
+            f"the local time is {format_moment(now)}, and the newest commit is from {newest}"
+        )
         return Check(
-            "clock", CheckState.WARNING, told, "synchronize the clock, for instance with NTP"
+            "clock", CheckState.WARNING, difference, "synchronize the clock, for instance with NTP"
         )
     return Check("clock", CheckState.OK, f"the time is {format_moment(now)}")

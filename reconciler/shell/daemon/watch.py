@@ -260,8 +260,8 @@ class JointHealth:
         return self._ailing(DaemonHealth.not_ready)
 
     def _ailing(self, question: Callable[[DaemonHealth], str]) -> str:
-        found = [(root.name, question(root.health)) for root in self._roots]
-        return "; ".join(f"{name}: {why}" if name else why for name, why in found if why)
+        answers = [(root.name, question(root.health)) for root in self._roots]
+        return "; ".join(f"{name}: {why}" if name else why for name, why in answers if why)
 
 
 class RootsWatch:
@@ -296,9 +296,9 @@ class RootsWatch:
         with self._turn, suppress(ReconcilerError):  # what cannot be read is told by the pass
             if self.reload or event.revision == self._seen:
                 return
-            found = frozenset(self._find(event.revision))
+            roots = frozenset(self._find(event.revision))
             self._seen = event.revision
-            if found and found != self._served:
+            if roots and roots != self._served:
                 self.reload = True
                 self._changed()
 
@@ -344,10 +344,10 @@ class SettingsWatch(Background):
 
     def _work(self) -> None:
         while not self.reload and not self._stopped.wait(self._look_seconds):
-            found = content_of(self._file)
-            if found == self._seen:
+            content = content_of(self._file)
+            if content == self._seen:
                 continue
-            self._seen = found
+            self._seen = content
             try:
                 self._check()
             except UsageError as error:

@@ -318,8 +318,8 @@ class Git:
 
     def partial_settings(self) -> dict[str, str]:
         """Return what tells that this clone is partial, for a repository that reads from it."""
-        found = self.run("config", "--get-regexp", LEFT_OUT).stdout.decode(errors="replace")
-        pairs = (line.partition(" ") for line in found.splitlines())
+        listed = self.run("config", "--get-regexp", LEFT_OUT).stdout.decode(errors="replace")
+        pairs = (line.partition(" ") for line in listed.splitlines())
         return {name: objects for name, _, objects in pairs}
 
     def mask(self, text: str) -> str:
@@ -330,13 +330,13 @@ class Git:
         """Return the error that a finished command stands for."""
         if finished.code == NOT_FOUND:
             return GitError(NOT_THERE)
-        if found := refusal(finished.stderr, str(self.folder)):
-            return GitError(found)
+        if problem := refusal(finished.stderr, str(self.folder)):
+            return GitError(problem)
         if partial := self.partial(finished.stderr):
             return partial
         said = one_line(finished.stderr) or f"exit code {finished.code}"
-        told = limit_said(finished.stderr, finished.code) or f"git {arguments[0]}: {said}"
-        return GitKilled(told) if finished.code < 0 else GitError(told)
+        message = limit_said(finished.stderr, finished.code) or f"git {arguments[0]}: {said}"
+        return GitKilled(message) if finished.code < 0 else GitError(message)
 
     def too_slow(self, arguments: tuple[str, ...]) -> TookTooLong:
         """Return the error of a command whose time limit passed."""
@@ -519,8 +519,8 @@ def mask_of(secrets: Collection[str]) -> Callable[[str], str]:
 
     def mask(text: str) -> str:
         nonlocal known, hidden
-        if (found := tuple(secrets)) != known:
-            known, hidden = found, [form for secret in found for form in forms_of(secret)]
+        if (present := tuple(secrets)) != known:
+            known, hidden = present, [form for secret in present for form in forms_of(secret)]
         return masked(text, hidden)
 
     return mask

@@ -468,12 +468,12 @@ def _is_ours(packs: Path, name: str) -> bool:
 
 def _listed(file: int) -> dict[int, list[str]]:
     """Return the names of packs by how often they were joined."""
-    found: dict[int, list[str]] = {}
+    names: dict[int, list[str]] = {}
     for line in os.pread(file, os.fstat(file).st_size, 0).decode(errors="replace").splitlines():
         size, _, name = line.partition(" ")
         if size.isdecimal() and name.startswith("pack-") and "/" not in name:
-            found.setdefault(int(size), []).append(name)
-    return found
+            names.setdefault(int(size), []).append(name)
+    return names
 
 
 @contextlib.contextmanager

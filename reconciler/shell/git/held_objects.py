@@ -60,9 +60,9 @@ class ObjectFolder:
     def ids(self) -> set[str]:
         """Return the full hex ids of all objects in its packs."""
         return {
-            found
+            object_id
             for name in self.names
-            for found in _ids_in((self.objects / "pack" / f"{name}.idx").read_bytes())
+            for object_id in _ids_in((self.objects / "pack" / f"{name}.idx").read_bytes())
         }
 
     def let_go(self) -> None:

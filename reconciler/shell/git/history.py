@@ -65,8 +65,8 @@ def read_commit(repository: Repository, revision: str) -> CommitRecord:
         repository: Where to read.
         revision: Full hex commit id.
     """
-    [found] = read_commits(repository, [check_commit(revision)])
-    return found
+    [record] = read_commits(repository, [check_commit(revision)])
+    return record
 
 
 def read_commits(repository: Repository, revisions: Iterable[str]) -> Iterator[CommitRecord]:
@@ -105,7 +105,7 @@ def read_removal(repository: Repository, head: str, path: str) -> CommitRecord |
         head: Full hex commit id.
         path: Of the file, from the root of what is served.
     """
-    found = repository.git.line(
+    revision = repository.git.line(
         "log",
         "--first-parent",
         "--diff-filter=D",
@@ -116,7 +116,7 @@ def read_removal(repository: Repository, head: str, path: str) -> CommitRecord |
         "--",
         repository.from_top(path),
     )
-    return read_commit(repository, found) if found else None
+    return read_commit(repository, revision) if revision else None
 
 
 def _record(revision: str, raw: bytes) -> CommitRecord:
@@ -178,13 +178,13 @@ def _message_parts(text: str) -> tuple[str, str, tuple[tuple[str, str], ...]]:
 
 
 def _trailers(paragraph: str) -> tuple[tuple[str, str], ...]:
-    found = []
+    trailers = []
     for line in paragraph.split("\n"):
         key, colon, value = line.partition(": ")
         if not colon or not key.replace("-", "").isalnum():
             return ()
-        found.append((key, value.strip()))
-    return tuple(found)
+        trailers.append((key, value.strip()))
+    return tuple(trailers)
 
 
 COMMITS_AT_ONCE = 1000
@@ -200,9 +200,9 @@ def resolve_revision(repository: Repository, text: str) -> str:
         finished = repository.git.run(
             "rev-parse", "--verify", "--quiet", "--end-of-options", f"{text}^{{commit}}"
         )
-        found = finished.stdout.decode(errors="replace").strip()
-        if finished.code == 0 and COMMIT_ID.fullmatch(found):
-            return found
+        revision = finished.stdout.decode(errors="replace").strip()
+        if finished.code == 0 and COMMIT_ID.fullmatch(revision):
+            return revision
     near = repository.branches()[:5]
     known = f"; its branches are {', '.join(near)}" if near else ", it has no commit yet"
     raise UsageError(f"there is no revision {shown(text)} in this repository{known}")
@@ -328,12 +328,12 @@ def changes_of(
         in a root commit, and a commit that changed nothing may be absent.
     """
     pairs = [(commit.parents[0], commit.revision) for commit in commits if commit.parents]
-    found = changes_between(repository, pairs)
+    changes = changes_between(repository, pairs)
     for commit in commits:
         if not commit.parents:
             files = list_files(repository, commit.revision)
-            found[commit.revision] = [ChangedFile(path, None, one) for path, one in files.items()]
-    return found
+            changes[commit.revision] = [ChangedFile(path, None, one) for path, one in files.items()]
+    return changes
 
 
 def changes_between(
@@ -350,17 +350,17 @@ def changes_between(
         "diff-tree", "--stdin", "-r", "--raw", "-z", "--no-renames", "--no-abbrev",
         "--no-ext-diff", stdin=asked.encode(),
     )  # fmt: skip
-    found: dict[str, list[ChangedFile]] = {}
+    by_commit: dict[str, list[ChangedFile]] = {}
     fields = iter(listed.decode(errors="surrogateescape").split("\0")[:-1])
     changes: list[ChangedFile] = []
     for field in fields:
         if not field.startswith(":"):
-            changes = found.setdefault(field.strip(), [])
+            changes = by_commit.setdefault(field.strip(), [])
             continue
         modes = field.removeprefix(":").split(" ")
         before, after = tree_entry(modes[0], modes[2]), tree_entry(modes[1], modes[3])
         changes.append(ChangedFile(next(fields), before, after))
-    return found
+    return by_commit
 
 
 FEW = 200  # ours: fewer commits are looked at as soon
@@ -480,9 +480,9 @@ def find_roots(repository: Repository, commit: str, patterns: Sequence[str]) -> 
         UsageError: A pattern is none.
     """
     parts = [_pattern_parts(one) for one in patterns]
-    found = sorted({folder for one in parts for folder in _matching(repository, commit, one)})
+    folders = sorted({folder for one in parts for folder in _matching(repository, commit, one)})
     return tuple(
-        folder for folder in found if not any(folder.startswith(f"{one}/") for one in found)
+        folder for folder in folders if not any(folder.startswith(f"{one}/") for one in folders)
     )
 
 
@@ -523,8 +523,8 @@ def _listed(
     """
     prefix = f"{repository.prefix}/" if repository.prefix else ""
     places = [path for path in (f"{prefix}{path}" for path in paths) if path]
-    found = repository.git.output("ls-tree", "-z", "--full-tree", commit, "--", *places)
-    for entry in found.decode(errors="surrogateescape").split("\0"):
+    listed = repository.git.output("ls-tree", "-z", "--full-tree", commit, "--", *places)
+    for entry in listed.decode(errors="surrogateescape").split("\0"):
         head, _, path = entry.partition("\t")
         if path and head.startswith(FOLDER_MODE) == folders:
             yield path.removeprefix(prefix)

@@ -138,14 +138,14 @@ def object_sizes(repository: Repository, ids: Sequence[str]) -> list[int]:
     Raises:
         GitError: An object is missing.
     """
-    found: list[int] = []
+    sizes: list[int] = []
     with repository.kept.lent(repository.git, "cat-file", "--batch-check") as git:
         for line, _ in git.answers([f"{check_commit(name)}\n".encode("ascii") for name in ids]):
             answer = line.split()
             if len(answer) != 3:
                 raise GitError(f"git has no object {line.decode(errors='replace').strip()}")
-            found.append(int(answer[2]))
-    return found
+            sizes.append(int(answer[2]))
+    return sizes
 
 
 def read_file(repository: Repository, revision: str, path: str) -> bytes | None:
@@ -202,15 +202,15 @@ def added_objects(repository: Repository, old: str, new: str) -> set[str]:
 
     Asked right after `changed_files` of the same two, it costs one line.
     """
-    found = {
+    ids = {
         new_id
         for _, (_, mode, _, new_id) in _differing(repository, old, new, "")
         if mode not in (GITLINK, ABSENT)
     }
     with repository.kept.lent(repository.git, "cat-file", "--batch-check") as git:
         for line, _ in git.answers([f"{check_commit(new)}^{{tree}}\n".encode()]):
-            found.add(line.decode().split()[0])
-    return found
+            ids.add(line.decode().split()[0])
+    return ids
 
 
 def find_trees(repository: Repository, revisions: Sequence[str], folder: str) -> list[str | None]:

@@ -158,10 +158,10 @@ def remove_reference_locks(
 def advice_on_locks(repository: Repository, references: Iterable[str]) -> str:
     """Return what a person may do about the locks that hold branches, `""` if none does."""
     places = places_of(repository, references, repository.git_dir)
-    found = [shlex.quote(str(lock)) for lock in places if lock.exists()]
-    if not found:
+    locks = [shlex.quote(str(lock)) for lock in places if lock.exists()]
+    if not locks:
         return ""
-    return f"; if no git command is running, remove what a killed one left: rm {' '.join(found)}"
+    return f"; if no git command is running, remove what a killed one left: rm {' '.join(locks)}"
 
 
 def _branch_locks(repository: Repository, references: Iterable[str]) -> list[Path]:

@@ -384,9 +384,9 @@ class Repository:
         finished = self.git.run(
             "rev-parse", "--verify", "--quiet", "--end-of-options", f"{reference}^{{commit}}"
         )
-        found = finished.stdout.decode().strip()
-        if finished.code == 0 and COMMIT_ID.fullmatch(found):
-            return found
+        revision = finished.stdout.decode().strip()
+        if finished.code == 0 and COMMIT_ID.fullmatch(revision):
+            return revision
         if one := finished.stderr.strip():
             raise GitError(f"git cannot read {reference}: {one}")
         if self._is_named(reference):
@@ -410,9 +410,9 @@ class Repository:
         Raises:
             UsageError: There is no such branch, or it has no commit yet; names near it are listed.
         """
-        found = self.find(branch)
-        if found is not None:
-            return found
+        revision = self.find(branch)
+        if revision is not None:
+            return revision
         names = self.branches()
         if not names:
             raise UsageError(f'branch "{branch}" has no commit yet; commit something to it first')

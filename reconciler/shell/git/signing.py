@@ -233,7 +233,7 @@ def read_signatures(
         GitError: A commit cannot be read.
     """
     git = repository.git.having(settings=allowed.settings, variables=allowed.variables)
-    found: list[Signature] = []
+    signatures: list[Signature] = []
     for start in range(0, len(revisions), PER_COMMAND):
         asked = revisions[start : start + PER_COMMAND]
         lines = "".join(f"{check_commit(one)}\n" for one in asked).encode()
@@ -241,8 +241,8 @@ def read_signatures(
         answers = [_signature(line) for line in said.decode(errors="replace").splitlines()]
         if [one.revision for one in answers] != list(asked):
             raise GitError("git log did not answer for each commit that was asked for")
-        found.extend(answers)
-    return found
+        signatures.extend(answers)
+    return signatures
 
 
 def _signature(line: str) -> Signature:
@@ -252,5 +252,5 @@ def _signature(line: str) -> Signature:
         return Signature(revision, key, "")
     if state == UNDECIDED and OPENPGP.fullmatch(key):
         return Signature(revision, key, "")
-    told = f"its key {key} is not an allowed one" if key else "its key is not an allowed one"
-    return Signature(revision, key, PROBLEMS.get(state, told))
+    unknown = f"its key {key} is not an allowed one" if key else "its key is not an allowed one"
+    return Signature(revision, key, PROBLEMS.get(state, unknown))

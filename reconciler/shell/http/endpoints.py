@@ -94,8 +94,8 @@ def _mistake_logger() -> Callable[[Request, Exception], Awaitable[Response]]:
     logged: set[str] = set()
 
     async def answer(request: Request, error: Exception) -> Response:
-        if told := limit_met(error):
-            return PlainTextResponse(f"{told}\n", 503, {"retry-after": "10"})
+        if limit := limit_met(error):
+            return PlainTextResponse(f"{limit}\n", 503, {"retry-after": "10"})
         trace = trace_of(error)
         place = trace.rpartition("\n")[0]  # what follows may hold the request's own words
         if place not in logged:

@@ -53,13 +53,13 @@ def parse_address(text: str) -> Address:
     >>> parse_address("9440"), parse_address("[::1]:80")
     (Address(host='127.0.0.1', port=9440), Address(host='::1', port=80))
     """
-    found = ADDRESS.fullmatch(text)
-    if found is None or int(found["port"]) > LAST_PORT:
+    match = ADDRESS.fullmatch(text)
+    if match is None or int(match["port"]) > LAST_PORT:
         raise UsageError(
             f'--listen "{text}" must be PORT, which listens on {LOOPBACK} only, or HOST:PORT; '
             "0.0.0.0:PORT listens on all addresses"
         )
-    return Address((found["host"] or LOOPBACK).strip("[]"), int(found["port"]))
+    return Address((match["host"] or LOOPBACK).strip("[]"), int(match["port"]))
 
 
 class Listener:

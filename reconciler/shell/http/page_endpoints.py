@@ -126,11 +126,13 @@ def _compressed(request: Request, response: Response) -> Response:
 def _refused(access: PageAccess, request: Request) -> Response | None:
     """Return the answer to those who may not ask, `None` to others."""
     peer = "" if request.client is None else request.client.host
-    found = access.refusal(peer, request.headers)
-    if found is None:
+    refusal = access.refusal(peer, request.headers)
+    if refusal is None:
         return None
     challenge = {"www-authenticate": 'Basic realm="reconciler", charset="UTF-8"'}
-    return PlainTextResponse(f"{found.says}\n", found.status, challenge if found.asks else None)
+    return PlainTextResponse(
+        f"{refusal.says}\n", refusal.status, challenge if refusal.asks else None
+    )
 
 
 def streamed(news: PageNews) -> Endpoint:
@@ -141,9 +143,9 @@ def streamed(news: PageNews) -> Endpoint:
 
         async def stream() -> AsyncIterator[str]:
             yield "retry: 500\n\n"
-            found = await news.other_than(known, NEWS_SECONDS)
-            if found:
-                yield f"id: {found}\nevent: moved\ndata: {found}\n\n"
+            head = await news.other_than(known, NEWS_SECONDS)
+            if head:
+                yield f"id: {head}\nevent: moved\ndata: {head}\n\n"
 
         return StreamingResponse(stream(), media_type="text/event-stream")
 
@@ -437,8 +439,8 @@ class PageOfRoots:
                 return PlainTextResponse("Not Found", 404)
             return await answer(request)
 
-        found: dict[str, Endpoint] = {"/": self._list, **FILES, "/events": streamed(self._news)}
-        routes = [Route(path, guarded(self.access, answer)) for path, answer in found.items()]
+        endpoints: dict[str, Endpoint] = {"/": self._list, **FILES, "/events": streamed(self._news)}
+        routes = [Route(path, guarded(self.access, answer)) for path, answer in endpoints.items()]
         return [*routes, Route(f"{BELOW}{{rest:path}}", guarded(self.access, below))]
 
     async def _list(self, _: Request) -> Response:

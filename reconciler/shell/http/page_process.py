@@ -112,9 +112,9 @@ def asked(process: "subprocess.Popen[bytes]", question: PageQuestion, seconds: f
     timer = threading.Timer(seconds, stop)
     timer.start()
     try:
-        told = {**question._asdict(), "query": dict(question.query)}
+        fields = {**question._asdict(), "query": dict(question.query)}
         with contextlib.suppress(BrokenPipeError):
-            process.stdin.write(json.dumps(told).encode() + b"\n")
+            process.stdin.write(json.dumps(fields).encode() + b"\n")
             process.stdin.flush()
         line = process.stdout.readline()
     finally:
@@ -125,9 +125,9 @@ def asked(process: "subprocess.Popen[bytes]", question: PageQuestion, seconds: f
         raise ShellError(
             "the process that answers ended: it may have needed more memory than it may have"
         )
-    found = json.loads(line)
+    reply = json.loads(line)
     return PageReply(
-        found["status"], found["html"], found.get("lacks", False), found.get("brief", False)
+        reply["status"], reply["html"], reply.get("lacks", False), reply.get("brief", False)
     )
 
 
@@ -266,7 +266,7 @@ class WholeAnswers:
             question: It.
             until: What is shown until the answer is there.
         """
-        waiting = sum(not found.done() for found in self._asked.values())
+        waiting = sum(not answer.done() for answer in self._asked.values())
         if question not in self._asked and waiting < MOST:
             loop = asyncio.get_running_loop()
             self._asked[question] = loop.run_in_executor(self._thread, self._timed, question)
@@ -279,14 +279,14 @@ class WholeAnswers:
         Raises:
             ShellError: It could not be computed; it is forgotten, so it may be asked for again.
         """
-        found = self._asked.get(question)
-        if found is None:
+        answer = self._asked.get(question)
+        if answer is None:
             return None
-        if not found.done():
+        if not answer.done():
             return self._until[question], False
         self._until.pop(question, None)
         try:
-            reply, at = found.result()
+            reply, at = answer.result()
         except ShellError:
             del self._asked[question]
             raise
@@ -302,7 +302,7 @@ class WholeAnswers:
 
     def _forget(self) -> None:
         """Keep the newest answers, and no others."""
-        done = [one for one, found in self._asked.items() if found.done()]
+        done = [one for one, answer in self._asked.items() if answer.done()]
         for old in done[: max(0, len(done) - MOST)]:
             del self._asked[old]
             self._until.pop(old, None)

@@ -89,16 +89,16 @@ def signatures_of(headers: Iterable[tuple[str, str]]) -> tuple[HookSignature, ..
     Raises:
         HookRefused: There is none, one stands there twice, or one is not as long as it must be.
     """
-    found: dict[str, list[str]] = {}
+    values: dict[str, list[str]] = {}
     for name, value in headers:
-        found.setdefault(name, []).append(value)
+        values.setdefault(name, []).append(value)
     for scheme in SCHEMES:
-        if len(found.get(scheme.header, ())) > 1:
+        if len(values.get(scheme.header, ())) > 1:
             raise HookRefused(f"{scheme.header} must be there once")
-    old = found.get(HUB, [""])[0].startswith(SHA1)
+    old = values.get(HUB, [""])[0].startswith(SHA1)
     if old:
-        del found[HUB]
-    signatures = tuple(_signature(s, found) for s in SCHEMES if s.header in found)
+        del values[HUB]
+    signatures = tuple(_signature(s, values) for s in SCHEMES if s.header in values)
     if signatures:
         return signatures
     if old:
@@ -176,10 +176,10 @@ class RunningHook:
         else:
             wanted = running.hexdigest().encode()
         given = signature.given.split(" ") if scheme.standard else [signature.given]
-        found = False
+        fits = False
         for one in given:
-            found |= hmac.compare_digest(one.encode("latin-1"), wanted)
-        return found
+            fits |= hmac.compare_digest(one.encode("latin-1"), wanted)
+        return fits
 
 
 def _key(secret: str) -> bytes:

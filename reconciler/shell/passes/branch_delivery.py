@@ -122,18 +122,18 @@ class BranchDelivery:
             LostRace: A branch moved meanwhile; deliver again.
             ShellError: As `prepare` says.
         """
-        found = []
+        reports = []
         for one in self.prepare(decided):
-            told = one.told
+            report = one.told
             if one.move is not None:
                 try:
                     kept = decided.served.publish_other(one.move)
                 except BaseException:
                     self.forget()
                     raise
-                told = replace(told, kept=kept)
-            found.append(told)
-        return found
+                report = replace(report, kept=kept)
+            reports.append(report)
+        return reports
 
     def prepare(self, decided: DecidedPass) -> Iterator[PreparedDelivery]:
         """Write what a pass asks for to each branch, and yield those that move or cannot.
@@ -178,8 +178,8 @@ class BranchDelivery:
         roots = roots_of((*configured, *(replace(one, branch=name) for one in had)))
         before = known.memory.world or _before(repository, decided.loader, trusted) or world
         there = on_branch(before, name, known.listings, trusted, known.files, roots)
-        found = deliver_to(name, there, world, settings, record, known.memory)
-        changes = tuple(_changes(name, found, record))
+        delivery = deliver_to(name, there, world, settings, record, known.memory)
+        changes = tuple(_changes(name, delivery, record))
         folders = (RECORD, *(root.removeprefix(f"{name}:") for root in roots))
         changes += _put_back(repository, head, trusted, changes, folders)
         new = head or trusted
@@ -197,8 +197,8 @@ class BranchDelivery:
         known.seen = (sources, new)
         moved = None if new == head else new
         count = 0 if moved is None else len(changes)
-        told = BranchDelivered(branch=name, commit=moved, files=count, faults=found.faults)
-        return PreparedDelivery(head=head, told=told) if moved or found.faults else None
+        report = BranchDelivered(branch=name, commit=moved, files=count, faults=delivery.faults)
+        return PreparedDelivery(head=head, told=report) if moved or delivery.faults else None
 
 
 def _put_back(
@@ -229,9 +229,9 @@ def record_in(repository: Repository, listed: Mapping[str, TreeEntry]) -> Body |
 
 def _before(repository: Repository, loader: Loader, head: str | None) -> World | None:
     """Return the world that a branch was delivered from, `None` if it cannot be told."""
-    told = delivered_from(repository, head) if head else None
+    sources = delivered_from(repository, head) if head else None
     try:
-        return told.load(loader) if told else None
+        return sources.load(loader) if sources else None
     except (GitError, ShellError, UserError):
         return None
 

@@ -132,10 +132,10 @@ class RemoteBranch:
 
     def head(self) -> str:
         """Fetch the branch and return its commit."""
-        found = self.fetches.head(self.name, self.mirror.fetch)
-        if found is None:
+        revision = self.fetches.head(self.name, self.mirror.fetch)
+        if revision is None:
             raise ShellError(f'the remote has no branch "{self.name}"; push a first commit to it')
-        return found
+        return revision
 
     @property
     def unfetched(self) -> tuple[Unfetched, ...]:

@@ -244,10 +244,10 @@ class Passes:
         Returns:
             The report with what became of the other branches, and of the checkouts.
         """
-        told = self._publish_together(report)
-        kept = () if told is not None else self.branches.publish(report.heads, report.outputs)
+        beside = self._publish_together(report)
+        kept = () if beside is not None else self.branches.publish(report.heads, report.outputs)
         self.branch.repository.held.put_again()
-        return replace(report, beside=told or (), kept=kept)
+        return replace(report, beside=beside or (), kept=kept)
 
     def _publish_together(self, report: PassReport) -> tuple[BranchDelivered, ...] | None:
         """Publish a decision and what it delivers to other branches at once, if that can be done.
@@ -505,12 +505,12 @@ def _write_again(revisions: GitRevisions, commit: Commit) -> None:
     repository, read = revisions.repository, pass_of(commit)
     if read is None or not lost_objects(repository, commit.revision):
         return
-    found = Replay(revisions).run_again(commit)
-    if isinstance(found, UnreadableRevision) or not found.outcome.files:
+    replayed = Replay(revisions).run_again(commit)
+    if isinstance(replayed, UnreadableRevision) or not replayed.outcome.files:
         return
     write_commit(
         repository,
-        found.outcome.files,
+        replayed.outcome.files,
         parent=commit.parent,
         message=f"Write {commit.revision} again",
         at=read.at,

@@ -75,8 +75,8 @@ def causing_commits(
     except GitError:
         return ()
     files = [(decision.subject, files_behind(decision, world)) for decision in moved]
-    found = (_causing(commit, edits[commit.revision], files) for commit in commits)
-    return tuple(one for one in found if one.moved)
+    causing = (_causing(commit, edits[commit.revision], files) for commit in commits)
+    return tuple(one for one in causing if one.moved)
 
 
 def _causing(
@@ -96,8 +96,8 @@ def _by_people(repository: Repository, last: str, head: str) -> list[CommitRecor
         if len(listed) > MOST_COMMITS:
             return []
         commits = list(read_commits(repository, listed))
-    found = (one for one in reversed(commits) if OUR_TRAILER not in dict(one.trailers))
-    return [one for one in found if one.parents]
+    records = (one for one in reversed(commits) if OUR_TRAILER not in dict(one.trailers))
+    return [one for one in records if one.parents]
 
 
 def _line(repository: Repository, last: str, head: str) -> list[CommitRecord] | None:
@@ -105,15 +105,15 @@ def _line(repository: Repository, last: str, head: str) -> list[CommitRecord] | 
 
     Asked commit by commit, since that starts no process of git; `None` if the one is not met soon.
     """
-    found: list[CommitRecord] = []
+    line: list[CommitRecord] = []
     revision = head
-    while revision != last and len(found) <= MOST_COMMITS:
+    while revision != last and len(line) <= MOST_COMMITS:
         commits = list(read_commits(repository, [revision]))
         if not commits or not commits[0].parents:
             return None
-        found += commits
+        line += commits
         revision = commits[0].parents[0]
-    return found if revision == last else None
+    return line if revision == last else None
 
 
 def _edited(repository: Repository, commit: CommitRecord) -> frozenset[str]:
@@ -134,15 +134,15 @@ def find_reruns(
     A record that a pass removed itself, since the manifest was gone, is none to tell of.
     """
     written = {change.path for change in outcome.changes if isinstance(change, WriteFile)}
-    found = []
+    reruns = []
     for key in sorted(m.key for kind in world.known.removable for m in world.of_kind(*kind)):
         path = output_path(world.output_root, key)
         if path not in written or path in world.present:
             continue
         removal = read_removal(repository, outputs, path)
         if removal is not None and OUR_TRAILER not in dict(removal.trailers):
-            found.append((f"{key.kind} {key.name}", str(removal.author)))
-    return found
+            reruns.append((f"{key.kind} {key.name}", str(removal.author)))
+    return reruns
 
 
 MOST_UNDONE = 4  # times within the hour; a person who reverts twice is none to hold against
@@ -379,7 +379,7 @@ def _rebalancers_after(world: World, outcome: Outcome) -> World:
 
 def _rebalancer_states(world: World) -> Counter[str]:
     """Return how many rebalancers and triggers there are in each state."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for kind in REBALANCE_KINDS:
         for manifest in world.of_kind(kind.group, kind.kind):
             output = world.outputs.get(manifest.key)
@@ -388,8 +388,8 @@ def _rebalancer_states(world: World) -> Counter[str]:
             over = decode_record(record).finish_time or is_done
             once = "finished" if over else "pending"
             recurs = "schedule" in mapping(manifest.body, "spec")
-            found["recurring" if recurs else once] += 1
-    return found
+            counts["recurring" if recurs else once] += 1
+    return counts
 
 
 def commit_pass(

@@ -78,24 +78,24 @@ class CommitPlaces:
             purpose: What commits of ours do there.
         """
         ours = {one.revision: one.key == self.own for one in signed if not one.problem}
-        found: dict[str, str] = {}
+        reasons: dict[str, str] = {}
         written: list[CommitRecord] = []
         for record in read_commits(self.repository, ours):
             own = ours[record.revision]
             if record.unread:
-                found[record.revision] = "its message is too long to be read"
+                reasons[record.revision] = "its message is too long to be read"
                 continue
             why = misplacement(record.trailers, branch=branch, purpose=purpose, ours=own)
             if why:
-                found[record.revision] = why
+                reasons[record.revision] = why
             elif own:
                 written.append(record)
         changes = changes_of(self.repository, written) if written else {}
         for record in written:
             why = self._beyond(record, changes.get(record.revision, ()))
             if why:
-                found[record.revision] = why
-        return found
+                reasons[record.revision] = why
+        return reasons
 
     def is_of_root(self, record: CommitRecord) -> bool:
         """Return whether a commit says that it is for the root that is served."""
@@ -267,8 +267,10 @@ class Trust:
         A root that has accepted nothing yet goes on from what was accepted for all roots, as was
         done before each had its own.
         """
-        found = self.repository.find_reference(reference_of(self.repository, Kept.ACCEPTED, branch))
-        return found or self.repository.find_reference(f"{ACCEPTED}{check_branch(branch)}")
+        revision = self.repository.find_reference(
+            reference_of(self.repository, Kept.ACCEPTED, branch)
+        )
+        return revision or self.repository.find_reference(f"{ACCEPTED}{check_branch(branch)}")
 
     def accept(
         self, branch: str, head: str, before: str | None, *, purpose: Purpose = Purpose.DECISIONS
@@ -419,16 +421,16 @@ class Trust:
         self, line: Sequence[str], branch: str, purpose: Purpose
     ) -> tuple[list[Signature], Mapping[str, str]]:
         """Return the same of each by itself, up to the first that does not count."""
-        found: list[Signature] = []
+        signatures: list[Signature] = []
         for revision in line:
             try:
                 [signed], misplaced = self._judged([revision], branch, purpose)
             except GitError:
                 signed, misplaced = Signature(revision, "", UNJUDGED), {}
-            found.append(signed)
+            signatures.append(signed)
             if signed.problem:
-                return found, misplaced
-        return found, {}
+                return signatures, misplaced
+        return signatures, {}
 
     def _passes_among(
         self, line: Sequence[str], branch: str, purpose: Purpose
@@ -460,8 +462,10 @@ class Trust:
         """Return who signed commits, and which of them are out of their place, and why."""
         signed = read_signatures(self.repository, line, self.allowed)
         misplaced = self._places.find_misplaced(signed, branch=branch, purpose=purpose)
-        told = [replace(one, problem=misplaced.get(one.revision, one.problem)) for one in signed]
-        return told, misplaced
+        signatures = [
+            replace(one, problem=misplaced.get(one.revision, one.problem)) for one in signed
+        ]
+        return signatures, misplaced
 
     @property
     def _places(self) -> CommitPlaces:
@@ -510,11 +514,11 @@ class Trust:
         that was left may be pushed again, with passes that are older.
         """
         line = list_range(self.repository, head, but=(before,))
-        found = [before]
+        ours = [before]
         for one in self._passes_among(line[::-1], branch, purpose):
-            if purpose is Purpose.DELIVERY or dict(one.trailers).get(OUTPUTS) in found:
-                found.append(one.revision)
-        return found[-1]
+            if purpose is Purpose.DELIVERY or dict(one.trailers).get(OUTPUTS) in ours:
+                ours.append(one.revision)
+        return ours[-1]
 
     def _refusal(self, branch: str, revision: str, problem: str, waiting: int) -> RefusedCommit:
         large = object_sizes(self.repository, [revision])[0] > MAX_READ_BYTES

@@ -61,8 +61,8 @@ def refusal(said: str, place: str) -> str | None:
 def refusal_of(error: OSError) -> str:
     """Return what to do about a failure of the system, or else what it says itself."""
     place = "" if error.filename is None else os.fsdecode(error.filename)
-    if told := limit_met(error):
-        return f'"{place}": {told}' if place else told
+    if limit := limit_met(error):
+        return f'"{place}": {limit}' if place else limit
     match error.errno:
         case errno.ENOSPC | errno.EDQUOT:
             return _full(place)
@@ -110,8 +110,8 @@ def check_ours_alone(*places: Path) -> None:
         OSError: One is not there, or cannot be looked at.
     """
     for one in places:
-        found = one.stat()
-        if found.st_uid != os.geteuid() or found.st_mode & OTHERS_WRITE:
+        facts = one.stat()
+        if facts.st_uid != os.geteuid() or facts.st_mode & OTHERS_WRITE:
             raise PermissionError(f'"{one}" must be writable for its owner only')
 
 
@@ -169,7 +169,7 @@ def limit_said(text: str, code: int = 0) -> str | None:
     if code < 0 and -code in SIGNALS:
         return SIGNALS[signal.Signals(-code)]
     lowered = text.lower()
-    return next((told for sign, told in SAID.items() if sign in lowered), None)
+    return next((advice for sign, advice in SAID.items() if sign in lowered), None)
 
 
 def limit_met(error: BaseException | None) -> str | None:
@@ -181,8 +181,8 @@ def limit_met(error: BaseException | None) -> str | None:
             case OSError() if error.errno in NUMBERS:
                 return NUMBERS[error.errno]
             case RuntimeError() | ImportError() | SystemError():
-                if told := limit_said(str(error)):
-                    return told
+                if advice := limit_said(str(error)):
+                    return advice
         error = error.__cause__
     return None
 

@@ -65,8 +65,8 @@ def held_signals() -> Iterator[None]:
             signal.signal(number, before[signal.Signals(number)])
             signal.raise_signal(number)
 
-    found = {number: signal.getsignal(number) for number in ENDING}
-    before = {number: one for number, one in found.items() if one not in (None, signal.SIG_IGN)}
+    handlers = {number: signal.getsignal(number) for number in ENDING}
+    before = {number: one for number, one in handlers.items() if one not in (None, signal.SIG_IGN)}
     with _blocked():
         for number in before:
             signal.signal(number, hold)

@@ -112,11 +112,11 @@ def chosen_by(
     """
     configuration, record = CONFIGURATION_PATH, output_path(layout.output_root, DELIVERY)
     of_outputs = replace(rules, admissions={}, status_only=True)
-    inputs = [validate_file(configuration, "", found, rules) for found in read(configuration)]
-    outputs = [validate_file(record, "", found, of_outputs) for found in read(record)]
-    found = configuration_of(index_inputs(inputs, rules.known), LastKnownGood())
+    inputs = [validate_file(configuration, "", content, rules) for content in read(configuration)]
+    outputs = [validate_file(record, "", content, of_outputs) for content in read(record)]
+    configured = configuration_of(index_inputs(inputs, rules.known), LastKnownGood())
     recorded = read_state(outputs, layout.output_root, rules.known).manifests
-    settings = decode_settings(found)
+    settings = decode_settings(configured)
     return input_files(settings, layout, recorded), settings
 
 

@@ -65,13 +65,13 @@ class CommitHeads:
     @cached_property
     def documents(self) -> Mapping[Kind, list[tuple[str, DocumentHead]]]:
         """The documents of the known files by kind, each with its path."""
-        found: dict[Kind, list[tuple[str, DocumentHead]]] = defaultdict(list)
+        by_kind: dict[Kind, list[tuple[str, DocumentHead]]] = defaultdict(list)
         for heads in (self.inputs, self.outputs):
             for path, head in heads.items():
                 if head is not None:
                     for one in head.documents:
-                        found[one[:2]].append((path, one))
-        return found
+                        by_kind[one[:2]].append((path, one))
+        return by_kind
 
     def kinds(self) -> frozenset[Kind] | None:
         """Return the kinds that surely have an object, `None` if one may have none.

@@ -73,7 +73,7 @@ class GoodVersions:
             ShellError: A file is faulty and its last good version is not in this repository.
         """
         now = self.listings.listing(revision)
-        judged = any(found and found & UPDATES.keys() for found in edited.values())
+        judged = any(kinds and kinds & UPDATES.keys() for kinds in edited.values())
         doubts = index.broken or index.partial or now.links or judged
         if last is None or not (doubts or last.held):
             return last_known_good(index, None, allow=allow)
@@ -95,7 +95,7 @@ class GoodVersions:
             )
             needed = step.versions_needed()
             used.update(needed)
-            found = step.with_versions({pair: self.version(*pair) for pair in sorted(needed)})
+            good = step.with_versions({pair: self.version(*pair) for pair in sorted(needed)})
         except GitError as error:
             if not index.broken and not last.held:  # a clone without history; none known as faulty
                 return last_known_good(index, None, allow=allow)
@@ -105,7 +105,7 @@ class GoodVersions:
                 f"{short_id(last.revision)}) is not in this repository; mend the file, or fetch "
                 "the history"
             ) from error
-        return last_known_good(index, found, allow=allow)
+        return last_known_good(index, good, allow=allow)
 
 
 def with_scopes(

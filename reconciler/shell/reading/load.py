@@ -286,11 +286,11 @@ class Loader:
     def _past(self, used: set[tuple[str, str]], path: str, blob: str) -> FileValidation | None:
         """Return what an earlier version of a file holds, `None` if it is not there any more."""
         try:
-            found = self.version(path, blob)
+            file = self.version(path, blob)
         except GitError:
             return None
         used.add((path, blob))
-        return found
+        return file
 
     def _follow_survey(
         self, revision: str, choice: Choice, by: FileValidators, allowed: frozenset[str]
@@ -391,9 +391,9 @@ class FormatGuard:
             if isinstance(content, Oversized):
                 continue
             for document in read(content, path).documents:
-                if found := newer_format(document.body):
+                if newer := newer_format(document.body):
                     raise NewerFormat(
-                        f"{path} has {found} ({__version__}); upgrade the reconciler, and "
+                        f"{path} has {newer} ({__version__}); upgrade the reconciler, and "
                         "nothing is decided until then, see docs/upgrade.md"
                     )
         if len(self._good) >= FEW:
@@ -420,10 +420,10 @@ class DeliveredFiles:
             self._roots, self._listed, self._files = roots, {}, Versioned()
         if roots:
             prefix, below = self._prefix, tuple(f"{root}/" for root in roots)
-            told = {path: f"{prefix}{path}" for path in differing_keys(listed, self._listed)}
+            names = {path: f"{prefix}{path}" for path in differing_keys(listed, self._listed)}
             mine = {
                 path: name
-                for path, name in told.items()
+                for path, name in names.items()
                 if name.startswith(below) and not is_escaped(path)
             }
             came = {name: listed[path].blob for path, name in mine.items() if path in listed}

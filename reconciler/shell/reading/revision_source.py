@@ -74,12 +74,12 @@ class RevisionSource:
         files: set[str] = set()
         links: set[str] = set()
         for path in map(self._from_root, paths or [self.root]):
-            found = self._matching(path)
-            if not found:
+            matching = self._matching(path)
+            if not matching:
                 raise UsageError(f'"{path}" does not exist in {self.name}')
-            is_named = forced and found == [path]
-            files.update(p for p in found if self.entries[p].is_file and (is_named or covers(p)))
-            links.update(p for p in found if self._may_be_read(p) and covers(skipped_as(p)))
+            is_named = forced and matching == [path]
+            files.update(p for p in matching if self.entries[p].is_file and (is_named or covers(p)))
+            links.update(p for p in matching if self._may_be_read(p) and covers(skipped_as(p)))
         return FoundManifests(tuple(sorted(files)), tuple(sorted(links)), settings.allowed)
 
     def contents(self, paths: Sequence[str]) -> Iterator[tuple[str, bytes | Oversized]]:
@@ -111,10 +111,10 @@ class RevisionSource:
         """
         if str(path) == "-":
             raise UsageError("--rev does not go with -, standard input is in no commit")
-        found = os.path.relpath(self.base / path, self.root)
-        if found.startswith(".."):
+        relative = os.path.relpath(self.base / path, self.root)
+        if relative.startswith(".."):
             raise UsageError(f'"{path}" is not in "{self.root}"')
-        return shown_path(Path(found).as_posix())
+        return shown_path(Path(relative).as_posix())
 
     def _matching(self, path: str) -> list[str]:
         """Return the entries that a path names: itself, those below it, those of a glob."""

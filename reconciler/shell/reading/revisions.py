@@ -156,8 +156,8 @@ class GitRevisions:
 
     def commit_at(self, revision: str, /) -> Commit:
         """Return one commit."""
-        [found] = read_commits(self.repository, [revision])
-        return _commit(found)
+        [record] = read_commits(self.repository, [revision])
+        return _commit(record)
 
     def brought(self, commit: Commit, paths: Iterable[str], /) -> tuple[Commit, ...]:
         """Return the commits that a merge brought and that changed some files, the oldest first."""
@@ -172,8 +172,8 @@ class GitRevisions:
     def differences(self, old: str, new: str, /) -> tuple[FileChange, ...]:
         """Return what differs between the trees of two commits, below the root."""
         prefix = self.repository.prefix
-        found = changed_files(self.repository, old, new, prefix=prefix)
-        return tuple(_change(changed, "") for changed in found)
+        changes = changed_files(self.repository, old, new, prefix=prefix)
+        return tuple(_change(changed, "") for changed in changes)
 
     def text(self, blob: str, /) -> str:
         """Return the content of a blob for people to read."""

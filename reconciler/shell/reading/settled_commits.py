@@ -85,9 +85,9 @@ class SettledCommits:
 
     def _read(self) -> list[KeptCommit]:
         """Return what is kept: that which serves the earlier moments first."""
-        found = [SETTLED_ENTRY.fullmatch(line) for line in self._note.read()]
+        entries = [SETTLED_ENTRY.fullmatch(line) for line in self._note.read()]
         try:
-            return [KeptCommit(one[1], parse_moment(one[2])) for one in found if one is not None]
+            return [KeptCommit(one[1], parse_moment(one[2])) for one in entries if one is not None]
         except ValueError:
             return []
 
@@ -108,16 +108,16 @@ class CountedCommits:
 
     def load(self, loader: Loader) -> CountedWorld | None:
         """Return the world of the commit with its counts, `None` if none is known or it is gone."""
-        found = COUNTED_ENTRY.fullmatch("\n".join(self._note.read()))
-        if found is None:
+        entry = COUNTED_ENTRY.fullmatch("\n".join(self._note.read()))
+        if entry is None:
             return None
-        healthy, unhealthy, unjudged, assumed, silent = map(int, found[3].split())
+        healthy, unhealthy, unjudged, assumed, silent = map(int, entry[3].split())
         counts = CopyCounts(
             healthy=healthy, unhealthy=unhealthy, unjudged=unjudged, assumed=assumed, silent=silent
         )
         try:
-            at = parse_moment(found[2])
-            return CountedWorld(world=loader.load(found[1]), counts=counts, at=at)
+            at = parse_moment(entry[2])
+            return CountedWorld(world=loader.load(entry[1]), counts=counts, at=at)
         except (ReconcilerError, ValueError):  # such as what the commit needs is lost
             return None
 

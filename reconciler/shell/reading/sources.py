@@ -138,10 +138,10 @@ class ServedBranches:
         """
         accepts = self.trust is not None and self.layout.apart
         name = self.inputs.name
-        found = before[name] if accepts else self.repository.find(name)
-        if found is None:
+        revision = before[name] if accepts else self.repository.find(name)
+        if revision is None:
             raise LostRace(f"nothing is known here of the branch {name}")
-        return found
+        return revision
 
     def _accepted(self) -> dict[str, str | None]:
         """Return what was accepted last, by branch."""
@@ -314,8 +314,8 @@ def sources_at(repository: Repository, outputs: str, revision: str) -> Sources:
 
 def inputs_named(trailers: tuple[tuple[str, str], ...]) -> str | None:
     """Return the commit of the inputs that a commit names, `None` if it names none."""
-    found = dict(trailers).get(FROM, "")
-    return found if COMMIT_ID.fullmatch(found) else None
+    revision = dict(trailers).get(FROM, "")
+    return revision if COMMIT_ID.fullmatch(revision) else None
 
 
 def _inputs_along(repository: Repository, line: list[str]) -> Iterator[str | None]:
@@ -330,14 +330,14 @@ def branch_files(repository: Repository, world: World) -> dict[str, Mapping[str,
     is left out.
     """
     delivery = decode_delivery(settings_in(world))
-    found = {}
+    by_branch = {}
     for name in delivery.branches:
         head = repository.find_fetched(name)
         if head is not None:
             listed = Listings(GitTrees(repository), DELIVERY.name).entries(head)
             roots = frozenset(roots_of(delivery.on(name).destinations))
-            found[name] = DeliveredFiles(name).follow(listed, roots)
-    return found
+            by_branch[name] = DeliveredFiles(name).follow(listed, roots)
+    return by_branch
 
 
 def on_branch(

@@ -118,10 +118,10 @@ class TreeCache:
 
     def version(self, path: str, blob: str, by: FileValidators) -> FileValidation:
         """Return what a version of a file holds."""
-        found = self.parsed(path, blob)
-        if found is None:
-            found = self._versions[path, blob] = next(iter(self._read([(path, blob)], by)))
-        return found
+        file = self.parsed(path, blob)
+        if file is None:
+            file = self._versions[path, blob] = next(iter(self._read([(path, blob)], by)))
+        return file
 
     def keep(self, needed: Collection[tuple[str, str]]) -> None:
         """Forget every other version."""
@@ -131,8 +131,8 @@ class TreeCache:
         """Read and inspect files, those first that were parsed before."""
         if not pairs:
             return []
-        found = [] if self._documents is None else self._documents.find(self._name, pairs)
-        return self._track(self._complete(pairs, found, by), len(pairs))
+        stored = [] if self._documents is None else self._documents.find(self._name, pairs)
+        return self._track(self._complete(pairs, stored, by), len(pairs))
 
     def _complete(
         self, pairs: list[tuple[str, str]], found: Iterable[FileValidation], by: FileValidators

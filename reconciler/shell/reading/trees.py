@@ -166,8 +166,8 @@ class Listings:
             before, after = self.entries(old), self.entries(new)
             if (old, new) not in self._differing:  # they may just have been told by one another
                 paths = differing_keys(after, before)
-                found = frozenset(path for path in paths if before.get(path) != after.get(path))
-                self._differing[old, new] = found
+                differing = frozenset(path for path in paths if before.get(path) != after.get(path))
+                self._differing[old, new] = differing
             _trim(self._differing)
         return self._differing[old, new]
 
@@ -284,11 +284,11 @@ class ReportedTrees:
     def files(self, revision: str, /) -> Mapping[str, TreeEntry]:
         """Return every file of a commit, a tree or a pair."""
         inputs, pair, reports = revision.partition(BESIDE)
-        found = self.trees.files(inputs)
+        files = self.trees.files(inputs)
         if not pair:
-            return found
-        kept = {path: entry for path, entry in found.items() if not is_feedback(path)}
-        return {**kept, **self._reports(reports)}
+            return files
+        inputs_only = {path: entry for path, entry in files.items() if not is_feedback(path)}
+        return {**inputs_only, **self._reports(reports)}
 
     def changed(self, old: str, new: str, /) -> tuple[ChangedFile, ...]:
         """Return what differs between two of them.
@@ -313,8 +313,8 @@ class ReportedTrees:
 
     def _reports(self, reports: str) -> dict[str, TreeEntry]:
         """Return the files below `feedback/` of a commit."""
-        found = self.trees.files(reports) if reports else {}
-        return {path: entry for path, entry in found.items() if is_feedback(path)}
+        files = self.trees.files(reports) if reports else {}
+        return {path: entry for path, entry in files.items() if is_feedback(path)}
 
     def _changed_reports(self, old: str, new: str) -> Iterator[ChangedFile]:
         """Yield what differs below `feedback/`."""

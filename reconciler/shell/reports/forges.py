@@ -395,8 +395,8 @@ class MergeRequests:
         Raises:
             ShellError: The forge cannot be reached, refuses, or answers in another shape.
         """
-        found = self._listed(LISTINGS[self.forge.kind].format, MOST_PAGES)
-        return tuple(one for one in found if one.branch.startswith(prefix))
+        requests = self._listed(LISTINGS[self.forge.kind].format, MOST_PAGES)
+        return tuple(one for one in requests if one.branch.startswith(prefix))
 
     def is_closed_by_people(self, branch: str) -> bool:
         """Return whether somebody closed our request from a branch, and did not merge it.
@@ -419,14 +419,14 @@ class MergeRequests:
     def _listed(self, listing: Callable[[int], str], pages: int) -> tuple[MergeRequest, ...]:
         """Return the requests of a list, page by page until there is nothing new."""
         account = self._account()
-        found: dict[int, MergeRequest] = {}
+        requests: dict[int, MergeRequest] = {}
         for page in range(1, pages + 1):
             answered = requests_of(self._ask("GET", listing(page)), self.forge.kind, account)
-            fresh = [request for request in answered if request.number not in found]
-            found |= {request.number: request for request in fresh}
+            fresh = [request for request in answered if request.number not in requests]
+            requests |= {request.number: request for request in fresh}
             if not fresh:
                 break
-        return tuple(found.values())
+        return tuple(requests.values())
 
     def open(self, proposal: Proposal) -> bool:
         """Open one; what is there from an attempt that was cut off is gone on with.

@@ -135,9 +135,9 @@ class Proposer(Background):
         """Open what is missing and close what is out of date."""
         digest = held.allow.rpartition(":")[2][:SHORT_DIGEST]
         branch = f"{self._prefix}{digest}" if held.allow else ""
-        found = self._requests.open_requests(self._prefix)
-        ours = {request.branch: request for request in found if request.is_ours}
-        self._leave_alone(request for request in found if not request.is_ours)
+        requests = self._requests.open_requests(self._prefix)
+        ours = {request.branch: request for request in requests if request.is_ours}
+        self._leave_alone(request for request in requests if not request.is_ours)
         if branch and branch not in ours:
             if self._requests.is_closed_by_people(branch):
                 structlog.get_logger().info("a proposal was closed, and stays so", branch=branch)
@@ -156,8 +156,8 @@ class Proposer(Background):
         """
         branch = proposal.branch
         if not self._requests.open(proposal):
-            found = self._requests.open_requests(branch)
-            if not any(request.is_ours and request.branch == branch for request in found):
+            requests = self._requests.open_requests(branch)
+            if not any(request.is_ours and request.branch == branch for request in requests):
                 raise ShellError(
                     f'the forge opens no request from the branch "{branch}", and none of this '
                     "account is open: close what another account opened from it, or delete it"

@@ -77,12 +77,12 @@ class EventReporter:
                 )
 
     def _finished(self, report: PassSummary) -> None:
-        found = frozenset(report.faults)
+        faults = frozenset(report.faults)
         decided = [one for one in report.decisions if is_told(one) or one.problem]
         news = report.commit is not None and bool(decided)
-        if news or found != self._faults or self._failed:
+        if news or faults != self._faults or self._failed:
             reason = "DecisionsCommitted" if news else "FaultsChanged"
-            if self._failed and not news and found == self._faults:
+            if self._failed and not news and faults == self._faults:
                 reason = "PassRecovered"
             metadata = {"revision": report.heads.inputs}
             if report.commit is not None:
@@ -92,9 +92,9 @@ class EventReporter:
                 "faults": [fault_json(one) for one in report.faults[:MOST_LISTED]],
             }
             count = len(decided) if news else 0
-            says = f"{_counted(count, 'decision')}, {_counted(len(found), 'fault')}"
-            self._send(reason, "error" if found else "info", says, report.now, metadata, lists)
-        self._faults, self._failed = found, False
+            says = f"{_counted(count, 'decision')}, {_counted(len(faults), 'fault')}"
+            self._send(reason, "error" if faults else "info", says, report.now, metadata, lists)
+        self._faults, self._failed = faults, False
 
     def _send(
         self,
@@ -106,7 +106,7 @@ class EventReporter:
         lists: Mapping[str, object],
     ) -> None:
         """Send a document; its id is the same whenever the same is told of the same commit."""
-        told = {
+        news = {
             "severity": severity,
             "reason": reason,
             "message": message,
@@ -114,10 +114,10 @@ class EventReporter:
             "metadata": {**self._place, **metadata},
             **lists,
         }
-        name = hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:32]
+        name = hashlib.sha256(json.dumps(news, sort_keys=True).encode()).hexdigest()[:32]
         if not metadata:  # a failure is of a moment, not of a commit
             name = hashlib.sha256(f"{name} {format_moment(at)}".encode()).hexdigest()[:32]
-        body = json.dumps({"id": name, "timestamp": format_moment(at), **told}).encode()
+        body = json.dumps({"id": name, "timestamp": format_moment(at), **news}).encode()
         headers = {"Content-Type": "application/json", "X-Reconciler-Delivery": name}
 
         def signed() -> Mapping[str, str]:

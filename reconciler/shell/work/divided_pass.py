@@ -77,8 +77,8 @@ def decide_divided(
         if len(pieces) <= 1:
             return None
         with hands.begin(len(pieces)) as workers:
-            found = results_of(workers, decide_piece, [(piece, now) for piece in pieces])
-            outcomes = [outcome for _, outcome in found]
+            results = results_of(workers, decide_piece, [(piece, now) for piece in pieces])
+            outcomes = [outcome for _, outcome in results]
     except (OSError, ShellError):  # whoever is there has nothing to give, or other code
         return None
     return join_outcomes(world, now, outcomes)

@@ -53,8 +53,8 @@ def assess_all(
     size = size_of_pieces(len(clusters), workers, least=LEAST, most=MOST)
     parts = (tuple(clusters[i : i + size]) for i in range(0, len(clusters), size))
     pieces = (Failures(world=sent, clusters=part, failed_at=failed_at, now=now) for part in parts)
-    for _, found in results_of(workers, assess_piece, pieces):
-        yield from found
+    for _, impacts in results_of(workers, assess_piece, pieces):
+        yield from impacts
 
 
 class _Kept(threading.local):

@@ -127,8 +127,8 @@ def _open(folder: Path, key: str) -> int | None:
         descriptor = os.open(folder / key, flags, OURS_ONLY)
     except OSError:
         return None
-    found = os.fstat(descriptor)
-    if stat.S_IMODE(found.st_mode) & ~OURS_ONLY or found.st_uid != os.geteuid():
+    facts = os.fstat(descriptor)
+    if stat.S_IMODE(facts.st_mode) & ~OURS_ONLY or facts.st_uid != os.geteuid():
         os.close(descriptor)
         return None
     return descriptor
@@ -182,13 +182,13 @@ def _proof(
     listings, files = Listings(GitTrees(repository), DELIVERY.name), DeliveredFiles(name)
     record = record_in(repository, listings.entries(head))
     there = on_branch(world, name, listings, head, files, roots)
-    found = deliver_to(name, there, world, settings, record, undelivered())
+    delivery = deliver_to(name, there, world, settings, record, undelivered())
     said = f"is not what {short_id(commit)} asks for"
-    wrong = dict.fromkeys(found.written, said)
-    wrong |= dict.fromkeys(found.gone, f"is there, and {short_id(commit)} does not ask for it")
-    wrong |= {} if found.record == record else {f"{name}:{RECORD}": said}
+    wrong = dict.fromkeys(delivery.written, said)
+    wrong |= dict.fromkeys(delivery.gone, f"is there, and {short_id(commit)} does not ask for it")
+    wrong |= {} if delivery.record == record else {f"{name}:{RECORD}": said}
     findings = [ProofFinding(path, message) for path, message in sorted(wrong.items())]
-    findings += [ProofFinding("", fault.message) for fault in found.faults]
+    findings += [ProofFinding("", fault.message) for fault in delivery.faults]
     count = len(there.delivered)
     return BranchProof(branch=name, commit=commit, files=count, findings=tuple(findings))
 
@@ -260,10 +260,10 @@ def _steps(
     """Yield what each commit has below the root that the one before has not."""
     files = list_files(repository, revisions[0], prefix=repository.prefix).items()
     yield revisions[0], tuple(shown_change(ChangedFile(path, None, entry)) for path, entry in files)
-    found = changes_between(repository, pairwise(revisions))
+    changes = changes_between(repository, pairwise(revisions))
     root = f"{repository.prefix}/" if repository.prefix else ""
     for revision in revisions[1:]:
-        changed = (one for one in found.get(revision, ()) if one.path.startswith(root))
+        changed = (one for one in changes.get(revision, ()) if one.path.startswith(root))
         below = (one._replace(path=one.path.removeprefix(root)) for one in changed)
         yield revision, tuple(map(shown_change, below))
 
@@ -416,8 +416,8 @@ def prove_all(
     """
     here = Prover(revisions)
     stretches = _cut(revisions, commits, workers)
-    for stretch, found in results_of(workers, prove_stretch, stretches):
-        for commit, proof in zip(stretch.commits, found, strict=True):
+    for stretch, proofs in results_of(workers, prove_stretch, stretches):
+        for commit, proof in zip(stretch.commits, proofs, strict=True):
             yield here.prove(commit) if proof is None else proof
 
 

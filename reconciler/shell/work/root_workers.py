@@ -263,10 +263,10 @@ class RootWorkers(Background):
         self._unheard_at = time.monotonic() + END_SECONDS
         begun: frozenset[RootPlace] = frozenset()
         with suppress(ReconcilerError, OSError):
-            told = self._calls.tell(
+            answers = self._calls.tell(
                 self._look.present, end_session, self._session, forget=not self._renewing()
             )
-            begun = begun.union(*told.values())
+            begun = begun.union(*answers.values())
         self._begun = begun
 
     def _end(self) -> None:

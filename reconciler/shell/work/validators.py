@@ -87,14 +87,14 @@ class FileValidators:
         try:
             if not (wait and helper.files) and not helper.connection.poll():
                 return
-            found: list[FileValidation] = helper.connection.recv()
+            validations: list[FileValidation] = helper.connection.recv()
             if not helper.ready:
                 helper.connection.send(self.rules)
         except (EOFError, OSError):
             yield from self._lose(helper, name)
             return
         helper.ready, helper.files = True, ()
-        yield from found
+        yield from validations
 
     def _lose(self, helper: Helper, name: str) -> Iterator[FileValidation]:
         """Go on without a helper that was killed."""

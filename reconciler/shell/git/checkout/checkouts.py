@@ -60,16 +60,16 @@ def index_entries(git: Git, paths: Collection[str]) -> IndexEntries:
     wanted = {path.encode(errors="surrogateescape") for path in paths}
     records = git.output("ls-files", "-v", "--stage", "-z").split(b"\0")[:-1]
     begin = records[0].index(b"\t") + 1 if records else 0  # ids are of one length, and so are modes
-    found = {}
+    entries = {}
     unmerged = None
     for record in records:
         if record[begin:] in wanted:
-            found[record[begin:]] = IndexEntry(*record[: begin - 1].decode().split(" ")[:3])
+            entries[record[begin:]] = IndexEntry(*record[: begin - 1].decode().split(" ")[:3])
         if record[0] == UNMERGED and unmerged is None:
             unmerged = record[begin:]
     others = (record[begin:] for record in records if record[begin:] not in wanted)
-    obstacle = _obstacle(others, wanted - found.keys())
-    by_path = {_text(path): entry for path, entry in found.items()}
+    obstacle = _obstacle(others, wanted - entries.keys())
+    by_path = {_text(path): entry for path, entry in entries.items()}
     return IndexEntries(by_path, _text_of(unmerged), _text_of(obstacle))
 
 
@@ -131,17 +131,17 @@ def find_checkouts(repository: Repository, branch: str) -> list[Checkout]:
     if repository.work_tree is not None and repository.work_tree not in folders:
         # Not listed if its git folder lies elsewhere.
         folders[repository.work_tree] = checked_out(repository.git, repository.git_dir)
-    found: dict[Path, Checkout] = {}
+    checkouts: dict[Path, Checkout] = {}
     for folder, reference in folders.items():
         if not (folder / ".git").exists():
             continue
         checkout = open_checkout(repository, folder)
         named = followed(repository, reference.strip())
         if named == f"refs/heads/{branch}".encode(errors="surrogateescape"):
-            found.setdefault(checkout.git_dir, checkout)
+            checkouts.setdefault(checkout.git_dir, checkout)
         else:
             _refuse_rebase(checkout, branch)
-    return sorted(found.values(), key=lambda checkout: checkout.folder)
+    return sorted(checkouts.values(), key=lambda checkout: checkout.folder)
 
 
 def _may_list_others(repository: Repository) -> bool:
@@ -259,11 +259,11 @@ def _refuse_file(checkout: Checkout, change: ChangedFile, *, expected: bool) -> 
     *folders, name = change.path.split("/")
     for folder in folders:
         place /= folder
-        found = mode_at(place)
-        if found is None:
+        mode = mode_at(place)
+        if mode is None:
             break
-        if not stat.S_ISDIR(found):
-            link = "is a symbolic link" if stat.S_ISLNK(found) else "is not a folder"
+        if not stat.S_ISDIR(mode):
+            link = "is a symbolic link" if stat.S_ISLNK(mode) else "is not a folder"
             relative = place.relative_to(checkout.folder).as_posix()
             raise CheckoutBusy(
                 f'{checkout.folder}: "{relative}" {link}, and "{change.path}" goes below it; '
@@ -345,14 +345,14 @@ def files_being_edited(
     wanted = {f"{prefix}{path}": path for path in paths}
     if not wanted:
         return frozenset()
-    found: set[str] = set()
+    edited: set[str] = set()
     compare = ("diff", "--name-only", "--no-ext-diff", "--no-renames", "-z")
     for checkout in find_checkouts(repository, branch):
         for index in ((), ("--cached",)):
             listed = checkout.git.output(*compare, *index, revision, "--", *wanted)
-            found.update(listed.decode(errors="surrogateescape").split("\0")[:-1])
+            edited.update(listed.decode(errors="surrogateescape").split("\0")[:-1])
         marks = checkout.git.output("ls-files", "-v", "-z", "--", *wanted)
         for record in marks.decode(errors="surrogateescape").split("\0")[:-1]:
             if record[0].islower():  # assumed unchanged, so that git diff does not look
-                found.add(record[2:])
-    return frozenset(wanted[path] for path in found if path in wanted)
+                edited.add(record[2:])
+    return frozenset(wanted[path] for path in edited if path in wanted)

@@ -219,8 +219,8 @@ def merge(git: Git, move: CheckoutMove) -> None:
 
 def refusal_of_move(folder: Path, finished: Finished) -> CheckoutBusy | GitError:
     """Return the error that a refusal of git stands for."""
-    if found := refusal(finished.stderr, str(folder)):
-        return GitError(found)
+    if problem := refusal(finished.stderr, str(folder)):
+        return GitError(problem)
     entry = ENTRY.search(finished.stderr)
     if entry is None:
         return CheckoutBusy(f"{folder}: {one_line(finished.stderr)}")
@@ -309,19 +309,19 @@ def write_out(locked: LockedIndex, written: Iterable[ChangedFile], removed: Iter
 
 def _is_ours_to_write(locked: LockedIndex, change: ChangedFile) -> bool:
     """Return whether what stands at a path is what the step left there, and no person's edit."""
-    found = content_at(locked.checkout.folder, change.path)
+    content = content_at(locked.checkout.folder, change.path)
     after = change.after
-    if found is None or after is None or not after.is_file:
+    if content is None or after is None or not after.is_file:
         return False
-    if isinstance(found, Missing):
+    if isinstance(content, Missing):
         return True
-    name = blob_id(found, like=after.blob)
+    name = blob_id(content, like=after.blob)
     if change.before is not None and name == change.before.blob:
         return True
     if name == after.blob:
         return False
     whole = locked.git.output("cat-file", "blob", after.blob)
-    return whole.startswith(found.rstrip(b"\0"))  # a loss of power leaves zeros
+    return whole.startswith(content.rstrip(b"\0"))  # a loss of power leaves zeros
 
 
 def content_at(folder: Path, path: str) -> bytes | Missing | None:
@@ -344,10 +344,10 @@ def _is_ours_to_remove(folder: Path, change: ChangedFile) -> bool:
     """Return whether a path that the step removes is as it was before, or was removed already."""
     if change.after is not None or change.before is None:
         return False
-    found = content_at(folder, change.path)
-    if isinstance(found, bytes):
-        return blob_id(found, like=change.before.blob) == change.before.blob
-    return isinstance(found, Missing)
+    content = content_at(folder, change.path)
+    if isinstance(content, bytes):
+        return blob_id(content, like=change.before.blob) == change.before.blob
+    return isinstance(content, Missing)
 
 
 def _remove(folder: Path, path: str) -> None:
@@ -561,8 +561,8 @@ def _is_as_before(folder: Path, change: ChangedFile) -> bool:
 
 
 def _entry(index: IndexEntries, path: str) -> TreeEntry | None:
-    found = index.by_path.get(path)
-    return None if found is None else TreeEntry(found.mode, found.blob)
+    entry = index.by_path.get(path)
+    return None if entry is None else TreeEntry(entry.mode, entry.blob)
 
 
 def _holds(folder: Path, path: str, entry: TreeEntry | None) -> bool:

@@ -185,10 +185,10 @@ class Mirror:
                 finished = self._fetch(reference)
             if finished.code == 0:
                 self._filled = True
-                found = self.repository.find(branch)
-                if found != present:
+                head = self.repository.find(branch)
+                if head != present:
                     self.upkeep.note_pack()
-                return found
+                return head
             if f"couldn't find remote ref {reference}" in finished.stderr:
                 git.output("update-ref", "-d", reference)
                 return None

@@ -68,8 +68,8 @@ def parse_remote(address: str, *, insecure: bool = False) -> Remote:
     if address.startswith("/"):
         return Remote(url=address, protocol="file")
     if "://" not in address:
-        if found := SCP_PASSWORD.fullmatch(address):  # ssh takes no password from an address
-            address = f"{found['user']}@{found['rest']}"
+        if match := SCP_PASSWORD.fullmatch(address):  # ssh takes no password from an address
+            address = f"{match['user']}@{match['rest']}"
         if SCP_LIKE.fullmatch(address):
             return Remote(url=address, protocol="ssh")
         raise UsageError(f"the URL of a remote must be {ACCEPTED}")
@@ -229,14 +229,14 @@ class Access:
 
     def _credential(self) -> str:
         if self.credential_file is None:
-            found = self.credential.strip()
+            credential = self.credential.strip()
         else:
-            found = _read("--credential-file", self.credential_file).strip()
-            if not found:
+            credential = _read("--credential-file", self.credential_file).strip()
+            if not credential:
                 raise UsageError(f'--credential-file "{self.credential_file}" is empty')
-        if not found.isprintable():
+        if not credential.isprintable():
             raise UsageError(f"the credential of the remote must be one line: {FORMS}")
-        return found
+        return credential
 
     def _ssh_command(self) -> str:
         options = ["StrictHostKeyChecking=yes"]
