@@ -5,7 +5,7 @@ and one line a pass with the essentials.
 """
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import TextIO
 
 import structlog
@@ -134,7 +134,8 @@ class PassLog:
             self._log_pass(event)
         self._log_impostors(report)
         self._log_beside(report)
-        self._log_waiting(report.waiting - self._waiting)
+        for path in sorted(report.waiting - self._waiting):
+            self._log.info("a person is editing it, so what is over stays in it", file=path)
         if report.commit is not None or report.beside:
             self._log_kept(report)
         for mended in report.mended:
@@ -236,11 +237,6 @@ class PassLog:
                 )
             for fault in one.faults:
                 self._log.warning(fault.message, branch=one.branch, expected=fault.expected)
-
-    def _log_waiting(self, files: Iterable[str]) -> None:
-        """Log the files of which something would go, but for a person's edit."""
-        for path in sorted(files):
-            self._log.info("a person is editing it, so what is over stays in it", file=path)
 
     def _log_kept(self, report: PassSummary) -> None:
         """Log once each file of a checkout that keeps a person's edit."""

@@ -279,7 +279,9 @@ class Git:
             timer = threading.Timer(self.timeout_seconds, expire, (process, expired))
             helpers = [
                 threading.Thread(target=_feed, args=(process, stdin)),
-                threading.Thread(target=_drain, args=(process, problems)),
+                threading.Thread(
+                    target=lambda: problems.append(cast("BinaryIO", process.stderr).read())
+                ),
                 timer,
             ]
             try:
@@ -441,10 +443,6 @@ def _feed(process: "subprocess.Popen[bytes]", chunks: Iterable[bytes]) -> None:
                 stdin.write(chunk)
         finally:
             stdin.close()
-
-
-def _drain(process: "subprocess.Popen[bytes]", into: list[bytes]) -> None:
-    into.append(cast("BinaryIO", process.stderr).read())
 
 
 def expire(process: "subprocess.Popen[bytes]", expired: threading.Event) -> None:

@@ -125,14 +125,18 @@ def _compressed(request: Request, response: Response) -> Response:
 
 def _refused(access: PageAccess, request: Request) -> Response | None:
     """Return the answer to those who may not ask, `None` to others."""
-    peer = "" if request.client is None else request.client.host
-    refusal = access.refusal(peer, request.headers)
+    refusal = access.refusal(_peer(request), request.headers)
     if refusal is None:
         return None
     challenge = {"www-authenticate": 'Basic realm="reconciler", charset="UTF-8"'}
     return PlainTextResponse(
         f"{refusal.says}\n", refusal.status, challenge if refusal.asks else None
     )
+
+
+def _peer(request: Request) -> str:
+    """Return the address at the other end of the connection, `""` where it is unknown."""
+    return "" if request.client is None else request.client.host
 
 
 def streamed(news: PageNews) -> Endpoint:
@@ -240,7 +244,8 @@ class PageEndpoints:
         async def endpoint(request: Request) -> Response:
             if len(request.scope["query_string"]) > LONGEST_QUERY:
                 return _notice(414, "Too long", "the address is too long")
-            if name in ALONE and self._is_foreign(request):
+            proxies = self.access.proxies
+            if name in ALONE and is_foreign(_peer(request), request.headers, proxies):
                 return _notice(403, "Another site asks", FOREIGN)
             if not self.news.revision:
                 return _notice(503, "Not yet", "the branch has not been read yet", again=True)
@@ -249,11 +254,6 @@ class PageEndpoints:
             return await self._answer(asked)
 
         return endpoint
-
-    def _is_foreign(self, request: Request) -> bool:
-        """Return whether a page of another site has the browser ask."""
-        peer = "" if request.client is None else request.client.host
-        return is_foreign(peer, request.headers, self.access.proxies)
 
     async def _answer(self, question: PageQuestion) -> Response:
         """Return the page, or what there is of it until whole passes are computed."""
@@ -426,7 +426,7 @@ class PageOfRoots:
     def __post_init__(self) -> None:
         """Have the list renew itself when any of them has a pass."""
         for root in self.roots.values():
-            root.told = self._count
+            root.told = lambda: self._news.tell(str(next(self._passes)))
 
     def routes(self) -> list[Route]:
         """Return the routes."""
@@ -449,6 +449,3 @@ class PageOfRoots:
         frame = Frame(title="Roots", live=live, warnings=self.warnings())
         html = render(frame, [PagePart("roots", "roots.html", lines)])
         return Response(html, media_type="text/html")
-
-    def _count(self) -> None:
-        self._news.tell(str(next(self._passes)))

@@ -269,7 +269,9 @@ class WholeAnswers:
         waiting = sum(not answer.done() for answer in self._asked.values())
         if question not in self._asked and waiting < MOST:
             loop = asyncio.get_running_loop()
-            self._asked[question] = loop.run_in_executor(self._thread, self._timed, question)
+            self._asked[question] = loop.run_in_executor(
+                self._thread, lambda: (self.ask(question), time.monotonic())
+            )
             self._until[question] = until
             self._forget()
 
@@ -295,10 +297,6 @@ class WholeAnswers:
         del self._asked[question]
         self.begin(question, reply)
         return reply, False
-
-    def _timed(self, question: PageQuestion) -> tuple[PageReply, float]:
-        """Return an answer with the moment at which it came; in a thread."""
-        return self.ask(question), time.monotonic()
 
     def _forget(self) -> None:
         """Keep the newest answers, and no others."""
