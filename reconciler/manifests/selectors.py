@@ -86,15 +86,6 @@ Label = tuple[str, str | None]
 """Key and value of a label; `None` stands for any value."""
 
 
-def _labels_asked(requirement: Requirement) -> tuple[Label, ...] | None:
-    """Return labels of which one is on all that satisfies a requirement, `None` if none need be."""
-    if requirement.operator in ONE_OF:
-        return tuple((requirement.key, value) for value in dict.fromkeys(requirement.values or ()))
-    if requirement.operator == "Exists" or requirement.operator in COMPARING:
-        return ((requirement.key, None),)
-    return None
-
-
 def ways_of(selector: LabelSelector) -> Sequence[tuple[Label, ...]]:
     """Return each set of labels of which one is on all that a selector selects; it may be none.
 
@@ -105,6 +96,15 @@ def ways_of(selector: LabelSelector) -> Sequence[tuple[Label, ...]]:
         return ((),)
     asked = map(_labels_asked, requirements)
     return tuple(labels for labels in asked if labels is not None)
+
+
+def _labels_asked(requirement: Requirement) -> tuple[Label, ...] | None:
+    """Return labels of which one is on all that satisfies a requirement, `None` if none need be."""
+    if requirement.operator in ONE_OF:
+        return tuple((requirement.key, value) for value in dict.fromkeys(requirement.values or ()))
+    if requirement.operator == "Exists" or requirement.operator in COMPARING:
+        return ((requirement.key, None),)
+    return None
 
 
 def labels_on(labels: Mapping[str, str]) -> Iterator[Label]:

@@ -424,6 +424,16 @@ class Git:
         return variables
 
 
+def _feed(process: "subprocess.Popen[bytes]", chunks: Iterable[bytes]) -> None:
+    stdin = cast("BinaryIO", process.stdin)
+    with contextlib.suppress(BrokenPipeError):  # the command ended early; its exit code tells
+        try:
+            for chunk in chunks:
+                stdin.write(chunk)
+        finally:
+            stdin.close()
+
+
 def one_line(text: str) -> str:
     r"""Return what git said as one printable line, without its prefixes.
 
@@ -433,16 +443,6 @@ def one_line(text: str) -> str:
     lines = (re.sub(r"^(fatal|error|warning): ", "", line.strip()) for line in text.splitlines())
     joined = "; ".join(line for line in lines if line and not line.startswith("hint:"))
     return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in joined)
-
-
-def _feed(process: "subprocess.Popen[bytes]", chunks: Iterable[bytes]) -> None:
-    stdin = cast("BinaryIO", process.stdin)
-    with contextlib.suppress(BrokenPipeError):  # the command ended early; its exit code tells
-        try:
-            for chunk in chunks:
-                stdin.write(chunk)
-        finally:
-            stdin.close()
 
 
 def expire(process: "subprocess.Popen[bytes]", expired: threading.Event) -> None:

@@ -171,30 +171,6 @@ def _check_paths(written: Sequence[tuple[str, Change]]) -> None:
         raise ValueError(f"{min(both)!r} cannot be a file and a folder")
 
 
-def _check_places(written: Sequence[tuple[str, Change]], differing: Iterable[ChangedFile]) -> None:
-    """Refuse to replace a folder by a file, or a file, symlink or submodule by a folder.
-
-    fast-import does so without a word, and everything below is gone. So what differs is looked at,
-    which costs the same however large the folders are; nothing names the commit yet.
-    """
-    changes = dict(written)
-    for one in differing:
-        if one.path in changes:
-            if one.before is not None and one.after is not None and one.before.is_gitlink:
-                raise _blocked(one.path, "a file")
-            continue
-        above = [one.path[:i] for i, char in enumerate(one.path) if char == "/"]
-        replaced = next((path for path in above if path in changes), None)
-        if replaced is None:
-            raise _blocked(one.path, "a folder")
-        if isinstance(changes[replaced], WriteFile):
-            raise _blocked(replaced, "a file")
-
-
-def _blocked(path: str, wanted: str) -> PathBlocked:
-    return PathBlocked(f'"{path}" must be {wanted}, but is something else; move it away')
-
-
 def _folder_of(
     earlier: EarlierCommit | None,
     repository: Repository,
@@ -253,6 +229,30 @@ def _import_whole(
         else:
             return commit
     raise AssertionError("the last time raises")
+
+
+def _check_places(written: Sequence[tuple[str, Change]], differing: Iterable[ChangedFile]) -> None:
+    """Refuse to replace a folder by a file, or a file, symlink or submodule by a folder.
+
+    fast-import does so without a word, and everything below is gone. So what differs is looked at,
+    which costs the same however large the folders are; nothing names the commit yet.
+    """
+    changes = dict(written)
+    for one in differing:
+        if one.path in changes:
+            if one.before is not None and one.after is not None and one.before.is_gitlink:
+                raise _blocked(one.path, "a file")
+            continue
+        above = [one.path[:i] for i, char in enumerate(one.path) if char == "/"]
+        replaced = next((path for path in above if path in changes), None)
+        if replaced is None:
+            raise _blocked(one.path, "a folder")
+        if isinstance(changes[replaced], WriteFile):
+            raise _blocked(replaced, "a file")
+
+
+def _blocked(path: str, wanted: str) -> PathBlocked:
+    return PathBlocked(f'"{path}" must be {wanted}, but is something else; move it away')
 
 
 def _pack(target: ImportTarget, needed: AbstractSet[str]) -> None:

@@ -61,11 +61,6 @@ MOST_RACES = 1000  # lost to pushes after which the decision stands: only an end
 PIECES = 10  # of parsed documents, written between two looks at the branch; half a second
 
 
-def _delivered_to(report: PassReport) -> tuple[str, ...]:
-    """Return the names of the other branches that a world is delivered to."""
-    return decode_delivery(settings_in(report.world)).branches
-
-
 class _Overtaken(NamedTuple):
     """A decision that does not stand: where the branches are by now, and how many races it lost.
 
@@ -391,14 +386,7 @@ class Passes:
             taken = report.waiting.union(one.path for one in report.outcome.removals)
             if outcome is None or (taken and self._busy(taken, heads) != report.waiting):
                 return None
-        return replace(
-            report,
-            world=world,
-            outcome=outcome,
-            heads=heads,
-            refused=self._refused(),
-            stands=True,
-        )
+        return replace(report, world=world, outcome=outcome, heads=heads, refused=self._refused())
 
     def _reconcile(
         self, world: World, now: datetime, heads: Heads
@@ -414,6 +402,11 @@ class Passes:
     def _busy(self, taken: AbstractSet[str], heads: Heads) -> frozenset[str]:
         """Return the files that stay: those that a person edits, and all while commits wait."""
         return frozenset(taken) if heads.tip else self.branch.busy(taken, at=heads.inputs)
+
+
+def _delivered_to(report: PassReport) -> tuple[str, ...]:
+    """Return the names of the other branches that a world is delivered to."""
+    return decode_delivery(settings_in(report.world)).branches
 
 
 SHORT_WAIT = timedelta(seconds=5)  # a clock this far behind is waited for

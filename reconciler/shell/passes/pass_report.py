@@ -217,8 +217,8 @@ class PassReport:
     now, since others undo it again and again. `heads` is where the branches were that it read,
     as far as they are accepted, and `refused` are the commits that are not. `kept` are the files of
     checkouts that are not as it wrote them, since a person edited them. `mended` says of which
-    checkouts the index was mended. It `stands` if it is what an earlier pass decided, that came too
-    late. `steps` are what each step of it took, in seconds, all races together.
+    checkouts the index was mended. `steps` are what each step of it took, in seconds, all races
+    together.
     """
 
     world: World
@@ -234,7 +234,6 @@ class PassReport:
     refused: tuple[RefusedCommit, ...] = ()
     kept: tuple[KeptEdit, ...] = ()
     mended: tuple[str, ...] = ()
-    stands: bool = False
     steps: Mapping[str, float] = field(default_factory=dict)
 
     @property

@@ -160,6 +160,16 @@ def _may_list_others(repository: Repository) -> bool:
     return common_dir.name == ".git" and common_dir.parent != repository.work_tree
 
 
+def _refuse_rebase(checkout: Checkout, branch: str) -> None:
+    for name in ("rebase-merge/head-name", "rebase-apply/head-name"):
+        marker = checkout.git_dir / name
+        if marker.is_file() and marker.read_text().strip() == f"refs/heads/{branch}":
+            raise CheckoutBusy(
+                f'{checkout.folder}: branch "{branch}" is being rebased; '
+                "finish it, or give it up with git rebase --abort"
+            )
+
+
 def checked_out(git: Git, git_dir: Path) -> bytes:
     """Return the full name of the branch that is checked out, empty if none is.
 
@@ -314,16 +324,6 @@ def _no_filters(git: Git) -> dict[str, str]:
             settings |= {f"{name}.{part}": "" for part in ("clean", "smudge", "process")}
             settings[f"{name}.required"] = "false"
     return settings
-
-
-def _refuse_rebase(checkout: Checkout, branch: str) -> None:
-    for name in ("rebase-merge/head-name", "rebase-apply/head-name"):
-        marker = checkout.git_dir / name
-        if marker.is_file() and marker.read_text().strip() == f"refs/heads/{branch}":
-            raise CheckoutBusy(
-                f'{checkout.folder}: branch "{branch}" is being rebased; '
-                "finish it, or give it up with git rebase --abort"
-            )
 
 
 def files_being_edited(
