@@ -8,6 +8,9 @@ is returned here.
 A webhook that decodes a document and writes it back drops what is empty, or adds it. A schema says
 with `x-reconciler-rewritten` that its kind is written so before it is judged. The formats that our
 schemas assert are here, too.
+
+What makes a document takes it or a part of it, what its schema says of that (`None` where it says
+nothing), and the schema files by their paths.
 """
 
 import binascii
@@ -123,11 +126,6 @@ def without_nulls(value: Any, node: SchemaNode | None, files: Mapping[str, Json]
     fields that it does not name into a mapping that has others. Content of any form passes through.
     # Unlike upstream: an entry of a map (labels, a selector, quantities) keeps its null, so that
     # the schema refuses it. An API server reads "" there; without the entry, more is selected.
-
-    Args:
-        value: The document, or a part of it.
-        node: What the schema says of it, `None` where it says nothing.
-        files: Path to schema file.
     """
     if node is None:
         return value
@@ -161,11 +159,6 @@ def with_plain_numbers(value: Any, node: SchemaNode | None, files: Mapping[str, 
     A number without a remainder is a whole number where one is asked for, as for an API server. A
     fraction becomes text where the schema takes both, which it does for the quantities of an
     aggregated API: those are decoded from their text. Content of any form passes through.
-
-    Args:
-        value: The document, or a part of it.
-        node: What the schema says of it, `None` where it says nothing.
-        files: Path to schema file.
 
     Source: kube-openapi pkg/validation/validate/type.go `typeValidator`; apimachinery
     pkg/api/resource/quantity.go `UnmarshalJSON`.
@@ -206,11 +199,6 @@ def with_required(value: Any, node: SchemaNode | None, files: Mapping[str, Json]
 
     So only enumerations and bounds refuse what is absent. Lists and maps are not filled in.
 
-    Args:
-        value: The document, or a part of it.
-        node: What the schema says of it, `None` where it says nothing.
-        files: Path to schema file.
-
     Source: karmada@f8fdd02 pkg/webhook/propagationpolicy/mutating.go `Handle`: the policy is
     decoded, and encoded whole.
     """
@@ -236,11 +224,6 @@ def without_empty(value: Any, node: SchemaNode | None, files: Mapping[str, Json]
 
     They are gone before the schema is asked, so no enumeration refuses them. Entries of maps and
     content of any form stay.
-
-    Args:
-        value: The document, or a part of it.
-        node: What the schema says of it, `None` where it says nothing.
-        files: Path to schema file.
 
     Source: as above; Go's `omitempty` stands where a CRD does not require a field.
     """

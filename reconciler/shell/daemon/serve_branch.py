@@ -110,7 +110,6 @@ class Daemon:
         wakeups: Wakes it when the branch may have moved.
         poll_seconds: It looks at least this often.
         observers: Who is told what it does, beside the log.
-        stopwatch: Seconds since some moment, for how long passes take.
         runner: Who computes the passes.
     """
 
@@ -118,7 +117,6 @@ class Daemon:
     wakeups: WakeupSource
     poll_seconds: float
     observers: tuple[Observer, ...] = ()
-    stopwatch: Callable[[], float] = time.monotonic
     runner: PassRunner = field(default_factory=RunHere)
 
     def run(self) -> None:
@@ -156,9 +154,9 @@ class Daemon:
                 # After a pass that was due comes a look, whatever that pass left to be done.
                 due = seen is not None and not due and self._has_come(seen.recheck_at)
                 if seen is None or due or self._due(seen, say):
-                    began = self.stopwatch()
+                    began = time.monotonic()
                     report, world = self.runner.run(passes, lambda: say(LoopTurned()), due=due)
-                    seconds = self.stopwatch() - began
+                    seconds = time.monotonic() - began
                     first, before = seen is None, None if seen is None else seen.heads
                     seen = _Seen(report.left, report.feedback_branch, report.due_at, report.waiting)
                     moved = report.heads != before
