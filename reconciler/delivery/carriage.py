@@ -148,7 +148,7 @@ def carry(rendered: Rendered, transport: str, *, apart: bool) -> Carriage:
         return Carriage(rendered=rendered)
     works: list[ClusterWork] = []
     stays: defaultdict[ClusterName, tuple[ObjectKey, ...]] = defaultdict(tuple)
-    known: defaultdict[ClusterName, tuple[ObjectKey, ...]] = defaultdict(tuple)
+    only_there: defaultdict[ClusterName, tuple[ObjectKey, ...]] = defaultdict(tuple)
     effects: set[Effect] = set()
     for work in rendered.works:
         wanted = {
@@ -163,7 +163,7 @@ def carry(rendered: Rendered, transport: str, *, apart: bool) -> Carriage:
         if held:
             stays[work.cluster] += tuple(sorted(held))
         if new := sorted(source for source, found in wanted.items() if Effect.KNOWN in found):
-            known[work.cluster] += tuple(new)
+            only_there[work.cluster] += tuple(new)
         effects.update(*wanted.values())
         left = {
             source: _changed(manifest, wanted[source])
@@ -176,7 +176,7 @@ def carry(rendered: Rendered, transport: str, *, apart: bool) -> Carriage:
     return Carriage(
         rendered=replace(rendered, works=tuple(works), placed=placed),
         stays=stays,
-        known=known,
+        known=only_there,
         outlives=Effect.OUTLIVES in effects,
         asked=_asked(rendered),
     )
@@ -200,9 +200,13 @@ def _asked(rendered: Rendered) -> dict[Instruction, frozenset[ObjectKey]]:
     objects: defaultdict[Instruction, set[ObjectKey]] = defaultdict(set)
     for work in rendered.works:
         for source, asked in work.asked.items():
-            for one in asked:
-                objects[one].add(source)
-    return {one: frozenset(objects[one]) for one in Instruction if one in objects}
+            for instruction in asked:
+                objects[instruction].add(source)
+    return {
+        instruction: frozenset(objects[instruction])
+        for instruction in Instruction
+        if instruction in objects
+    }
 
 
 def _changed(manifest: Body, effects: frozenset[Effect]) -> Body:

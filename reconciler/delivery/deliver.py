@@ -138,8 +138,8 @@ def deliver_to(
     fault = misplaced(configured.destinations, DELIVERY.name)
     if fault is not None:
         return Delivered(faults=(fault,))
-    known = () if record is None else destinations_in(record)
-    earlier = tuple(replace(one, branch=branch) for one in known)
+    destinations = () if record is None else destinations_in(record)
+    earlier = tuple(replace(one, branch=branch) for one in destinations)
     outliving = outliving_in(record)
     return _stage(world, after, settings, configured, earlier, outliving, memory).run()
 
@@ -193,12 +193,12 @@ class _Stage:
         holds = holds_of(memory, self.configured, fleet, self.world.obstacles)
         pruning, outliving = self._prune(holds)
         waiting = pruning.waiting
-        known = frozenset(place for one in memory.known for place in memory.owned[one].known)
+        only_there = frozenset(place for one in memory.known for place in memory.owned[one].known)
         written = {
             path: self._text(path)
             for path in holds.without(sorted(memory.lacking))
             if not any(one.holds(path) for one in waiting)
-            and (path in memory.present or not is_in(path, known))
+            and (path in memory.present or not is_in(path, only_there))
         }
         written |= {path: text for path, text in outliving.marked.items() if path in pruning.held}
         gone = set(pruning.gone)
@@ -446,8 +446,8 @@ def _not_carried(memory: DeliveryMemory) -> Iterator[str]:
     """Yield what is asked and not carried: a sentence an instruction and transport."""
     objects: defaultdict[tuple[Instruction, str], set[ObjectKey]] = defaultdict(set)
     for owner in memory.telling:
-        for one in memory.owned[owner].not_carried:
-            objects[one.instruction, one.transport].add(one.source)
+        for asked in memory.owned[owner].not_carried:
+            objects[asked.instruction, asked.transport].add(asked.source)
     for (instruction, transport), sources in sorted(objects.items()):
         what = enumerated(map(str, sorted(sources)), NAMED)
         yield f"{not_carried_text(instruction, transport)} ({NOT_CARRIED}): {what}"

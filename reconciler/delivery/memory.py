@@ -91,12 +91,15 @@ class DefinitionTable:
 
     def put(self, before: CustomObjects, after: CustomObjects) -> None:
         """Replace what one decision brings."""
-        for step, one in ((-1, before), (1, after)):
-            for kind, cluster in one.used:
+        for step, custom in ((-1, before), (1, after)):
+            for kind, cluster in custom.used:
                 self._used.setdefault(kind, Counter())[cluster] += step
-            for key, cluster in one.defined:
+            for key, cluster in custom.defined:
                 self._defined.setdefault(key, Counter())[cluster] += step
-            for table, listed in ((self._inside, one.namespaces), (self._brought, one.brought)):
+            for table, listed in (
+                (self._inside, custom.namespaces),
+                (self._brought, custom.brought),
+            ):
                 for name, clusters in listed:
                     self._touched.add(name)
                     counter = table.setdefault(name, Counter())
@@ -208,9 +211,9 @@ def texts_of(
     Raises:
         UserError: One of them cannot be written, or no API server takes it.
     """
-    known: Known = {}  # many clusters get what is alike
+    alike: Known = {}  # many clusters get what is alike
     return {
-        path: _text(path, content, known)
+        path: _text(path, content, alike)
         for destination, carriage in carriages_of(rendered, destinations).items()
         for path, content in TRANSPORTS[destination.transport].files(
             owner.key, carriage.rendered, destination, wraps
@@ -355,8 +358,8 @@ def _text(path: str, content: Body | Sequence[Body], known: Known) -> str:
 def _faults(owner: FileOwner, rendered: Rendered) -> Iterator[Fault]:
     """Yield a fault for each reason, with the clusters that it concerns."""
     reasons: dict[str, list[str]] = {}
-    for one in rendered.failed:
-        reasons.setdefault(one.message, []).append(one.cluster)
+    for failure in rendered.failed:
+        reasons.setdefault(failure.message, []).append(failure.cluster)
     for reason, clusters in reasons.items():
         yield Fault(
             path=rendered.path,

@@ -244,14 +244,14 @@ def _blocked(
     if not obstacles:
         return
     with_kustomization = kustomized(settings)
-    for one in settings.destinations:
-        wanted = [path for path in memory.lacking if one.holds(path)]
-        if one in with_kustomization:
-            wanted += [kustomization_path(Folder(one, name)) for name in fleet]
-        ways = {path for way in (one.root, *wanted) for path in at_and_above(way)}
+    for destination in settings.destinations:
+        wanted = [path for path in memory.lacking if destination.holds(path)]
+        if destination in with_kustomization:
+            wanted += [kustomization_path(Folder(destination, name)) for name in fleet]
+        ways = {path for way in (destination.root, *wanted) for path in at_and_above(way)}
         obstacle = min(ways & obstacles, default="")
         if obstacle:
-            yield one, obstacle
+            yield destination, obstacle
 
 
 def _doubled(
@@ -416,14 +416,14 @@ def outliving_files(
         earlier: What the record says of earlier passes.
         wraps: How objects of one API carry what any decides.
     """
-    known = {file.path: file for file in earlier.files if file.path in left}
-    reports = {path: moves.before.feedback.get(file.source) for path, file in known.items()}
+    recorded = {file.path: file for file in earlier.files if file.path in left}
+    reports = {path: moves.before.feedback.get(file.source) for path, file in recorded.items()}
     released = {path for path, one in reports.items() if one is not None and is_marked(one.body)}
-    stay = {path: file for path, file in known.items() if path not in released}
+    stay = {path: file for path, file in recorded.items() if path not in released}
     marked: dict[str, str] = {}
     for name, key, reach, destinations in _asking(moves, earlier):
         new = dict(_left(key, reach, destinations, left))
-        new = {path: file for path, file in new.items() if path not in known}
+        new = {path: file for path, file in new.items() if path not in recorded}
         stay |= new
         if new:
             marked |= _marked(FileOwner(name, key), moves.then[name], new, destinations, wraps)

@@ -95,12 +95,14 @@ def by_folder(
 ) -> defaultdict[Folder, set[str]]:
     """Return files by the folder of a cluster that they stand in."""
     folders: defaultdict[Folder, set[str]] = defaultdict(set)
-    for one in destinations:
-        root, by_cluster = f"{one.root}/", defaultdict[ClusterName, set[str]](set)
+    for destination in destinations:
+        root, by_cluster = f"{destination.root}/", defaultdict[ClusterName, set[str]](set)
         held = [path for path in paths if path.startswith(root)]
-        for path, cluster in zip(held, one.clusters_of(held), strict=True):
+        for path, cluster in zip(held, destination.clusters_of(held), strict=True):
             by_cluster[cluster].add(path)
-        folders.update((Folder(one, cluster), files) for cluster, files in by_cluster.items())
+        folders.update(
+            (Folder(destination, cluster), files) for cluster, files in by_cluster.items()
+        )
     return folders
 
 
@@ -169,22 +171,25 @@ def misplaced(destinations: Sequence[Destination], ours: str) -> Fault | None:
     passes write on that branch.
     """
     taken = [("the output root", ours)]
-    for one in destinations:
-        wrong = f"`{one.path}` must begin with a folder of its own" if not one.root else ""
+    for destination in destinations:
+        path = f"`{destination.path}`"
+        wrong = "" if destination.root else f"{path} must begin with a folder of its own"
         for name, root in taken:
-            if one.root and (is_at_or_below(root, one.root) or is_at_or_below(one.root, root)):
-                wrong = f"`{one.path}` and {name} ({root}) must not stand in one another"
+            if destination.root and (
+                is_at_or_below(root, destination.root) or is_at_or_below(destination.root, root)
+            ):
+                wrong = f"{path} and {name} ({root}) must not stand in one another"
         if wrong:
             return Fault(
                 path=CONFIGURATION_PATH,
                 line=0,
                 column=0,
-                field=f"/spec/{SECTION}/{one.transport}/path",
+                field=f"/spec/{SECTION}/{destination.transport}/path",
                 rule=MISPLACED,
                 message=wrong,
                 expected="a folder that nothing else uses, such as delivery/{cluster}",
             )
-        taken.append((f"the path of {one.transport}", one.root))
+        taken.append((f"the path of {destination.transport}", destination.root))
     return None
 
 

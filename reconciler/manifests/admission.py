@@ -59,20 +59,20 @@ def admit(
         now: Moment of this pass.
     """
     fingerprint = digest(spec)
-    known = _known(record)
+    recorded = _known(record)
     created: str
     seen: str
-    if known is None:
+    if recorded is None:
         admitted = Admitted(created_at=now, generation=1, generation_seen_at=now)
         created, seen = stamp(now), stamp(now)
-    elif known[1] == fingerprint:
-        admitted = known[0]
+    elif recorded[1] == fingerprint:
+        admitted = recorded[0]
         created = format_moment(admitted.created_at)
         seen = format_moment(admitted.generation_seen_at)
     else:
         admitted = Admitted(
-            created_at=known[0].created_at,
-            generation=known[0].generation + 1,
+            created_at=recorded[0].created_at,
+            generation=recorded[0].generation + 1,
             generation_seen_at=now,
         )
         created, seen = format_moment(admitted.created_at), stamp(now)

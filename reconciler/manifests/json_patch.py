@@ -69,16 +69,16 @@ def _applied(document: object, operation: Body) -> object:
     op, path = text(operation, "op"), text(operation, "path")
     value = copy.deepcopy(operation.get("value"))  # later operations may change it
     plain = _plain(document, path, adds=op == "add")
-    one = {**operation, "op": op, "path": plain, "value": value}
+    step = {**operation, "op": op, "path": plain, "value": value}
     if "from" in operation:
-        one["from"] = _plain(document, text(operation, "from"), adds=False)
+        step["from"] = _plain(document, text(operation, "from"), adds=False)
     refused = f"patch: {cut(op)} of `{cut(path)}` does not apply"
-    if op == "remove" and not one["path"]:
+    if op == "remove" and not step["path"]:
         raise UserError(f"{refused}: there is nothing but the root")
     try:
-        patched: object = jsonpatch.JsonPatch([one]).apply(document, in_place=True)
+        patched: object = jsonpatch.JsonPatch([step]).apply(document, in_place=True)
     except (jsonpatch.JsonPatchException, JsonPointerException, TypeError, KeyError):
-        raise UserError(f"{refused}: {_why(document, one)}") from None
+        raise UserError(f"{refused}: {_why(document, step)}") from None
     return patched
 
 
@@ -88,8 +88,8 @@ def _why(document: object, operation: Body) -> str:
     read = text(operation, "from") if op in ("move", "copy") else path
     if op in ("move", "copy") and not isinstance(operation.get("from"), str):
         return "it needs a `from`"
-    known = op in ("replace", "remove", "test", "move", "copy")
-    lacking = what_lacks(document, read if known else _parent(path))
+    needs_target = op in ("replace", "remove", "test", "move", "copy")
+    lacking = what_lacks(document, read if needs_target else _parent(path))
     if not lacking and op != "test":
         lacking = what_lacks(document, _parent(path)) or _no_container(document, path)
     return lacking or ("there is another value" if op == "test" else "it cannot be carried out")

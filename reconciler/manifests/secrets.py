@@ -183,11 +183,11 @@ def has_open_checksum(secret: Body) -> bool:
 def _leaves(value: object) -> Iterator[object]:
     """Yield the values that hold no other ones."""
     if isinstance(value, Mapping):
-        for one in value.values():
-            yield from _leaves(one)
+        for inner in value.values():
+            yield from _leaves(inner)
     elif isinstance(value, list | tuple):
-        for one in value:
-            yield from _leaves(one)
+        for inner in value:
+            yield from _leaves(inner)
     else:
         yield value
 

@@ -230,15 +230,15 @@ def doubts_of_tolerations(
         at: JSON pointer to their list.
         effects: Those that taints of this API may have.
     """
-    for position, one in enumerate(tolerations):
-        operator, effect = text(one, "operator"), text(one, "effect")
+    for position, toleration in enumerate(tolerations):
+        operator, effect = text(toleration, "operator"), text(toleration, "effect")
         if operator not in ("", EQUAL, EXISTS):
             message = f"{shown(operator)} is no operator of tolerations, so nothing is tolerated"
             expected, field = proposal(operator, (EQUAL, EXISTS), "operator"), "operator"
         elif effect and effect not in effects:
             message = f"{shown(effect)} is no effect of a taint, so nothing is tolerated"
-            expected, field = proposal(effect, [str(one) for one in effects], "effect"), "effect"
-        elif operator == EXISTS and text(one, "value"):
+            expected, field = proposal(effect, [*map(str, effects)], "effect"), "effect"
+        elif operator == EXISTS and text(toleration, "value"):
             message = f"{EXISTS} asks for the key alone, whatever the value"
             expected, field = f"no value, or {EQUAL}", "value"
         else:

@@ -78,13 +78,13 @@ def _decode_all(neighbours: list[StoredBody], texts: dict[str, str]) -> None:
 
     Another thread may do the same; whose body is there first stays.
     """
-    pending = [(one, text) for one in neighbours if (text := one._text)]  # noqa: SLF001  # of one file
+    pending = [(stored, text) for stored in neighbours if (text := stored._text)]  # noqa: SLF001  # of one file
     bodies = _decode(f"[{','.join(text for _, text in pending)}]")
     _share(bodies, texts)
-    for (one, _), body in zip(pending, bodies, strict=True):
-        if one._body is None:  # noqa: SLF001
-            one._body = body  # noqa: SLF001
-        one._text, one._neighbours, one._texts = "", [], {}  # noqa: SLF001
+    for (stored, _), body in zip(pending, bodies, strict=True):
+        if stored._body is None:  # noqa: SLF001
+            stored._body = body  # noqa: SLF001
+        stored._text, stored._neighbours, stored._texts = "", [], {}  # noqa: SLF001
 
 
 class LateBody:

@@ -38,8 +38,8 @@ def effect_of(text: str) -> TaintEffect:
     try:
         return TaintEffect(text)
     except ValueError:
-        known = ", ".join(TaintEffect)
-        raise ValueError(f"{shown(text)} is no effect of a taint, which are {known}") from None
+        effects = ", ".join(TaintEffect)
+        raise ValueError(f"{shown(text)} is no effect of a taint, which are {effects}") from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -172,8 +172,8 @@ def joined_causes(causes: Iterable[Cause]) -> Cause:
     'evicted (a), removed'
     """
     by_kind: dict[CauseKind, Cause] = {}
-    for one in causes:
-        for part in (replace(one, also=()), *one.also):
+    for cause in causes:
+        for part in (replace(cause, also=()), *cause.also):
             by_kind.setdefault(part.kind, part)
     first, *others = by_kind.values()
     return replace(first, also=tuple(others))

@@ -184,12 +184,12 @@ def labels_of(body: Mapping[str, object]) -> Mapping[str, str]:
 
     Source: kubernetes pkg/apis/core/v1/defaults.go `SetDefaults_Namespace`.
     """
-    known = at(body, "metadata", "labels")
+    labels = at(body, "metadata", "labels")
     if body.get("kind") == "Namespace" and body.get("apiVersion") == "v1":
-        known = {**known, NAMESPACE_NAME: at(body, "metadata").get("name")}
-    if has_only_texts(known):  # the usual case, and faster
-        return known
-    return {key: value for key, value in known.items() if isinstance(value, str)}
+        labels = {**labels, NAMESPACE_NAME: at(body, "metadata").get("name")}
+    if has_only_texts(labels):  # the usual case, and faster
+        return labels
+    return {key: value for key, value in labels.items() if isinstance(value, str)}
 
 
 def has_odd_labels(body: Mapping[str, object]) -> bool:

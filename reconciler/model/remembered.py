@@ -84,11 +84,11 @@ class _Node(Generic[K, V]):
         *steps, last = self.line()
         entries = dict(last.entries or {})
         for step in reversed(steps):
-            for key, known in step.own.items():
-                if isinstance(known, _Absent):
+            for key, entry in step.own.items():
+                if isinstance(entry, _Absent):
                     entries.pop(key, None)
                 else:
-                    entries[key] = known
+                    entries[key] = entry
         return entries
 
 
@@ -122,9 +122,9 @@ class Versioned(Mapping[K, V], Generic[K, V]):
             if key in entries and key not in came:
                 node.own[key] = entries.pop(key)
         for key, value in came.items():
-            known: V | _Absent = entries.get(key, ABSENT)
-            if known is not value:
-                node.own[key] = known
+            before: V | _Absent = entries.get(key, ABSENT)
+            if before is not value:
+                node.own[key] = before
                 entries[key] = value
         if not node.own:
             return self
@@ -260,13 +260,13 @@ class AnswerCache(Generic[H, T]):
 
     def find(self, name: H, cache_key: CacheKey) -> T | None:
         """Return the answer drawn from these very objects, `None` if there is none."""
-        known = self._recent.get(name)
-        if known is None:
-            known = self._older.get(name)
-            if known is None:
+        entry = self._recent.get(name)
+        if entry is None:
+            entry = self._older.get(name)
+            if entry is None:
                 return None
-            self._recent[name] = known
-        return known[1] if same(known[0], cache_key) else None
+            self._recent[name] = entry
+        return entry[1] if same(entry[0], cache_key) else None
 
     def keep(self, name: H, cache_key: CacheKey, answer: T) -> T:
         """Remember an answer in place of any earlier one of that name, and return it."""
@@ -280,8 +280,8 @@ class AnswerCache(Generic[H, T]):
 
     def latest(self, name: H) -> T | None:
         """Return the answer of a name whatever it was drawn from, `None` if there is none."""
-        known = self._recent.get(name) or self._older.get(name)
-        return None if known is None else known[1]
+        entry = self._recent.get(name) or self._older.get(name)
+        return None if entry is None else entry[1]
 
     def forget(self) -> None:
         """Drop what was not asked for since the last call."""

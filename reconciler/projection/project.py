@@ -194,11 +194,11 @@ def _merged(one: Mapping[str, object], other: Body) -> dict[str, object]:
     """Return two parts of a manifest as one: mappings are merged, lists are joined."""
     joint = dict(one)
     for name, value in other.items():
-        known = joint.get(name)
-        if isinstance(known, Mapping) and isinstance(value, Mapping):
-            joint[name] = _merged(known, value)
-        elif isinstance(known, list) and isinstance(value, list):
-            joint[name] = [*known, *value]
+        present = joint.get(name)
+        if isinstance(present, Mapping) and isinstance(value, Mapping):
+            joint[name] = _merged(present, value)
+        elif isinstance(present, list) and isinstance(value, list):
+            joint[name] = [*present, *value]
         else:
             joint[name] = value
     return joint
@@ -318,11 +318,13 @@ def condition(kind: str, one: ClusterReadiness) -> Body:
 
 def readiness_by(conditions: Iterable[Body], kind: str) -> ClusterReadiness | None:
     """Return whether a cluster is well by a condition, `None` if it is not there."""
-    known = next((one for one in conditions if fields.text(one, "type") == kind), None)
-    if known is None:
+    condition_there = next((one for one in conditions if fields.text(one, "type") == kind), None)
+    if condition_there is None:
         return None
-    parts = (fields.text(known, name) for name in ("lastTransitionTime", "reason", "message"))
-    return ClusterReadiness(fields.text(known, "status"), *parts)
+    parts = (
+        fields.text(condition_there, name) for name in ("lastTransitionTime", "reason", "message")
+    )
+    return ClusterReadiness(fields.text(condition_there, "status"), *parts)
 
 
 def amounts(body: Body, name: str) -> Amounts | None:

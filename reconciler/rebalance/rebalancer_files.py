@@ -149,9 +149,9 @@ def decode_record(manifest: Body) -> RebalancerRecord:
 
 def waits_in(body: Body) -> Iterator[tuple[Reference, str]]:
     """Yield what a rebalancer's record says that is waited for, with the reason."""
-    for one in decode_record(body).workloads:
-        if one.waits_for:
-            yield one.reference, one.waits_for
+    for workload in decode_record(body).workloads:
+        if workload.waits_for:
+            yield workload.reference, workload.waits_for
 
 
 def _moment(body: Body, field: str) -> datetime | None:

@@ -320,10 +320,10 @@ def _results(trigger: ScheduleTrigger, open_: Sequence[Result]) -> tuple[Result,
 
     What a policy stands for is named only where it is open: later ones were never triggered.
     """
-    known = {result[0]: result for result in open_}
-    named = {*map(_of_key, trigger.policies), *trigger.resources, *known}
+    results = {result[0]: result for result in open_}
+    named = {*map(_of_key, trigger.policies), *trigger.resources, *results}
     return tuple(
-        known.get(ref, (ref, Phase.SUCCESS, ""))
+        results.get(ref, (ref, Phase.SUCCESS, ""))
         for ref in sorted(named, key=lambda item: item.order)
     )
 

@@ -101,9 +101,9 @@ def _rebalancer_events(key: ObjectKey, before: Body, after: Body) -> Iterator[Ob
         if waited_for.get(reference) != reason:
             message = f"{_named(reference)}: {reason}"
             yield key, UpstreamEvent(NORMAL, "RebalanceWaits", message)
-    known = _results_of(before)
+    earlier = _results_of(before)
     for workload, (result, reason, _run) in _results_of(after).items():
-        if not result or known.get(workload) == (result, reason, _run):
+        if not result or earlier.get(workload) == (result, reason, _run):
             continue
         if result == WorkloadResult.FAILED:
             yield (
@@ -129,9 +129,9 @@ def _trigger_events(key: ObjectKey, before: Body, after: Body) -> Iterator[Objec
             key,
             UpstreamEvent(NORMAL, "TriggerSuccess", "all selected resources are scheduled afresh"),
         )
-    known = set(_failures_of(decode_trigger_status(before)))
+    earlier = set(_failures_of(decode_trigger_status(before)))
     for failure in _failures_of(status):
-        if failure not in known:
+        if failure not in earlier:
             yield key, UpstreamEvent(WARNING, "TriggerFailed", failure)
 
 

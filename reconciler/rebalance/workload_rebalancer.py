@@ -380,12 +380,12 @@ def _merged(rebalancer: Rebalancer, targets: Targets, *, expand: bool) -> tuple[
         selected = targets.select(rebalancer.selection) if expand else ()
         kept = () if expand else (item.reference for item in rebalancer.status.observed)
         wanted |= dict.fromkeys((*selected, *kept))
-    known = {
+    observed = {
         item.reference: item
         for item in rebalancer.status.observed
         if item.reference in wanted or item.result is WorkloadResult.SUCCESSFUL
     }
-    merged = known | {ref: Observed(ref) for ref in wanted if ref not in known}
+    merged = observed | {ref: Observed(ref) for ref in wanted if ref not in observed}
     return tuple(sorted(merged.values(), key=lambda item: item.reference.order))
 
 
@@ -421,17 +421,17 @@ def _finished(
     Any change of the status renews the finish time, so an edit defers the removal. Expired is
     `now >= finish_time + ttl`.
     """
-    known, generation = rebalancer.status, rebalancer.admitted.generation
-    changed = observed != known.observed or generation != known.observed_generation
+    before, generation = rebalancer.status, rebalancer.admitted.generation
+    changed = observed != before.observed or generation != before.observed_generation
     pending = any(item.result is WorkloadResult.PENDING for item in observed)
     started = run.due is not None or rebalancer.schedule is None
     renewed = changed and not pending and started
     status = Progress(
         observed=observed,
         observed_generation=generation,
-        finish_time=now if renewed else known.finish_time,
-        last_due=run.due or known.last_due,
-        last_run=run.moment if run.due is not None else known.last_run,
+        finish_time=now if renewed else before.finish_time,
+        last_due=run.due or before.last_due,
+        last_run=run.moment if run.due is not None else before.last_run,
         batch_at=closed.at,
         moved=closed.moved,
         remaining=closed.remaining,

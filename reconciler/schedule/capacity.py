@@ -177,8 +177,8 @@ def order_of(priority: int, key: ObjectKey) -> Order:
 def total_of(held: Held) -> Resources:
     """Return what some reservations take together."""
     total: dict[str, Quantity] = {}
-    for one in held.values():
-        for name, amount in one.resources.items():
+    for reservation in held.values():
+        for name, amount in reservation.resources.items():
             total[name] = Quantity(total.get(name, 0) + amount)
     return total
 
@@ -344,11 +344,11 @@ class Ledger:
         if own is None:  # what the round found is not its own
             own = self._own[cluster] = dict(self.held.get(cluster, NOTHING_HELD))
             self.held[cluster] = own
-        known = own.get(made.holder)
+        replaced = own.get(made.holder)
         own[made.holder] = made
         total = plus(self.totals.get(cluster, {}), made.resources)
-        if known is not None:
-            total = beyond(total, known.resources)
+        if replaced is not None:
+            total = beyond(total, replaced.resources)
         self.totals[cluster] = total
         self.log.append(cluster)
 

@@ -59,26 +59,26 @@ class SetsByValue(Mapping[str, Mask]):
                 self._places.setdefault(value, []).append(position)
 
     def __getitem__(self, value: str) -> Mask:
-        known = self._known.get(value)
-        if known is None:
+        clusters = self._known.get(value)
+        if clusters is None:
             code = self._codes[value]
             if self._places:
-                known = mask_of(self._places[value])
+                clusters = mask_of(self._places[value])
             else:
                 table = b"%b1%b" % (_ZEROS[:code], _ZEROS[code + 1 :])
-                known = Mask(int(self._text.translate(table), 2))
-            self._known[value] = known
-        return known
+                clusters = Mask(int(self._text.translate(table), 2))
+            self._known[value] = clusters
+        return clusters
 
     def any_of(self, values: Collection[str]) -> Mask:
         """Return the clusters that have one of these values."""
-        known = [value for value in values if value in self._codes]
-        if len(known) == 1:
-            return self[known[0]]
+        present = [value for value in values if value in self._codes]
+        if len(present) == 1:
+            return self[present[0]]
         if self._places:
-            return mask_of([position for value in known for position in self._places[value]])
+            return mask_of([position for value in present for position in self._places[value]])
         table = bytearray(_ZEROS)
-        for value in known:
+        for value in present:
             table[self._codes[value]] = _ONE
         return Mask(int(self._text.translate(table) or b"0", 2))
 
@@ -118,13 +118,13 @@ class InvertedIndex(Mapping[str, SetsByValue]):
         self._known: dict[str, SetsByValue] = {}
 
     def __getitem__(self, key: str) -> SetsByValue:
-        known = self._known.get(key)
-        if known is None:
-            known = SetsByValue(self.column(key))
-            if not known:
+        sets = self._known.get(key)
+        if sets is None:
+            sets = SetsByValue(self.column(key))
+            if not sets:
                 raise KeyError(key)
-            self._known[key] = known
-        return known
+            self._known[key] = sets
+        return sets
 
     def column(self, key: str) -> list[str | None]:
         """Return the value of each cluster, `None` where it has none."""
@@ -164,9 +164,9 @@ def remember(memo: dict[K, V], key: K, answer: Callable[[], V], *, limit: int = 
 
     When `limit` answers are known, all are forgotten first.
     """
-    known = memo.get(key)
-    if known is not None:
-        return known
+    answered = memo.get(key)
+    if answered is not None:
+        return answered
     if len(memo) >= limit:
         memo.clear()
     computed = memo[key] = answer()
@@ -222,8 +222,8 @@ class Fleet:
         if not wanted:
             return NO_CLUSTERS
         find = self.position.get
-        known = [find(ClusterName(name)) for name in wanted]
-        return mask_of([position for position in known if position is not None])
+        positions = [find(ClusterName(name)) for name in wanted]
+        return mask_of([position for position in positions if position is not None])
 
     def select(self, selector: LabelSelector) -> Mask:
         """Return the clusters whose labels satisfy the selector, none if it is malformed."""

@@ -53,8 +53,8 @@ class RenewedSecret:
 
     def __iter__(self) -> Iterator[str]:
         """Yield what must not be shown: what it was of late, too."""
-        for known in tuple(self._known):
-            yield from filter(None, {known, *known.splitlines()})
+        for value in tuple(self._known):
+            yield from filter(None, {value, *value.splitlines()})
 
     def _renew(self) -> None:
         try:

@@ -68,10 +68,10 @@ def label_steps(body: Body, changes: LabelChanges, *, overwrite: bool) -> tuple[
     present = mapping(mapping(body, "metadata"), "labels")
     steps: list[Step] = []
     for key, value in changes.added.items():
-        known = present.get(key)
-        if known is not None and known != value and not overwrite:
-            raise UsageError(f"the label {key} has the value {shown(known)}; add --overwrite")
-        if known != value:
+        old = present.get(key)
+        if old is not None and old != value and not overwrite:
+            raise UsageError(f"the label {key} has the value {shown(old)}; add --overwrite")
+        if old != value:
             steps.append(SetField(("metadata", "labels", key), value))
     gone = (key for key in changes.removed if key in present)
     return (*steps, *(DropField(("metadata", "labels", key)) for key in gone))
@@ -166,8 +166,8 @@ def parse_taint_changes(words: Sequence[str]) -> TaintChanges:
         goes = word.endswith("-")
         named, colon, effect = word.removesuffix("-").partition(":")
         key, _, value = named.partition("=")
-        known = is_label_key(key) and is_label_value(value) and ":" not in effect
-        if not known or bool(colon) != bool(effect) or not (effect or goes):
+        is_taint = is_label_key(key) and is_label_value(value) and ":" not in effect
+        if not is_taint or bool(colon) != bool(effect) or not (effect or goes):
             raise UsageError(f"{shown(word)} must be KEY=VALUE:EFFECT, KEY:EFFECT- or KEY-")
         (removed if goes else added).append(TaintWord(key, value, effect))
     pairs = [(one.key, one.effect) for one in added]
@@ -197,10 +197,10 @@ def taint_steps(
     """
     for word in (*changes.added, *changes.removed):
         if word.effect and word.effect not in effects:
-            known = ", ".join(effects) or "none"
+            listed = ", ".join(effects) or "none"
             raise UsageError(
                 f"taints of a {text(body, 'kind')} have no effect {shown(word.effect)}; "
-                f"they have {known}"
+                f"they have {listed}"
             )
     taints = bodies(mapping(body, "spec"), "taints")
     steps: list[Step] = []
@@ -230,8 +230,8 @@ def _changed(word: TaintWord, at: int, taint: Body, *, overwrite: bool) -> list[
     if present == word.value:
         return []
     if not overwrite:
-        known = f"the value {shown(present)}" if present else "no value"
-        raise UsageError(f"the taint {word.key}:{word.effect} has {known}; add --overwrite")
+        has = f"the value {shown(present)}" if present else "no value"
+        raise UsageError(f"the taint {word.key}:{word.effect} has {has}; add --overwrite")
     place = (*TAINTS, at, "value")
     return [SetField(place, word.value)] if word.value else [DropField(place)]
 

@@ -136,30 +136,30 @@ def _bring(target: Any, before: Body, after: Body) -> None:
     for name in before.keys() - after.keys():
         target.pop(name, None)
     for name, value in after.items():
-        known = before.get(name)
-        if name in before and known == value:
+        old = before.get(name)
+        if name in before and old == value:
             continue
         present = target.get(name)
         if isinstance(present, MutableMapping) and isinstance(value, Mapping):
-            _bring(present, known if isinstance(known, Mapping) else {}, value)
+            _bring(present, old if isinstance(old, Mapping) else {}, value)
         elif isinstance(present, MutableSequence) and isinstance(value, list):
-            _bring_items(present, known, value)
+            _bring_items(present, old, value)
         else:
             target[name] = copy.deepcopy(value)
 
 
 def _bring_items(target: Any, before: object, after: list[Any]) -> None:
     """Set what differs in a list, item by item as far as there are as many."""
-    known = before if isinstance(before, list) and len(before) == len(target) else None
-    if known is None or len(after) < len(target):
+    old = before if isinstance(before, list) and len(before) == len(target) else None
+    if old is None or len(after) < len(target):
         target[:] = copy.deepcopy(after)
         return
     for position, value in enumerate(after):
         if position >= len(target):
             target.append(copy.deepcopy(value))
         elif isinstance(target[position], MutableMapping) and isinstance(value, Mapping):
-            _bring(target[position], known[position], value)
-        elif known[position] != value:
+            _bring(target[position], old[position], value)
+        elif old[position] != value:
             target[position] = copy.deepcopy(value)
 
 

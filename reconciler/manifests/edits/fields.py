@@ -395,8 +395,8 @@ def _with(value: object, parts: Parts, new: object) -> object:
     head, *rest = parts
     if isinstance(value, list | tuple) and isinstance(head, int):
         return [_with(one, rest, new) if at == head else one for at, one in enumerate(value)]
-    known = value if isinstance(value, Mapping) else {}
-    return {**known, head: _with(known.get(head), rest, new)}
+    body = value if isinstance(value, Mapping) else {}
+    return {**body, head: _with(body.get(head), rest, new)}
 
 
 def _lacking(value: object, parts: Parts) -> object:
@@ -405,10 +405,10 @@ def _lacking(value: object, parts: Parts) -> object:
     if isinstance(value, list | tuple) and isinstance(head, int):
         kept = [(at, one) for at, one in enumerate(value) if rest or at != head]
         return [_lacking(one, rest) if at == head else one for at, one in kept]
-    known = value if isinstance(value, Mapping) else {}
+    body = value if isinstance(value, Mapping) else {}
     if not rest:
-        return {key: one for key, one in known.items() if key != head}
-    return {**known, head: _lacking(known.get(head), rest)}
+        return {key: one for key, one in body.items() if key != head}
+    return {**body, head: _lacking(body.get(head), rest)}
 
 
 @dataclass(frozen=True, slots=True)

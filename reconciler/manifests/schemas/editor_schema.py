@@ -35,7 +35,7 @@ def schema_of_all(documents: Mapping[str, Json]) -> Json:
     """Return one schema for all manifests: that of its kind, and none for what is not ours."""
     names = [name for name in sorted(documents) if not name.startswith(DEFINITIONS)]
     kinds = {name: kind_of(documents[name]) for name in names}
-    known = sorted({kind for _, kind in kinds.values()})
+    kind_names = sorted({kind for _, kind in kinds.values()})
     return {
         "$schema": DRAFT,
         "title": "Manifests",
@@ -51,7 +51,7 @@ def schema_of_all(documents: Mapping[str, Json]) -> Json:
             },
             "kind": {
                 "description": "Kind of the object.",
-                "anyOf": [{"enum": known}, {"type": "string"}],
+                "anyOf": [{"enum": kind_names}, {"type": "string"}],
             },
         },
         "allOf": [
@@ -138,13 +138,13 @@ def _rewritten(origin: str, node: object) -> "Json":
 def _references(node: object) -> Iterator[str]:
     """Yield every reference in a part of a schema."""
     if isinstance(node, list):
-        for one in node:
-            yield from _references(one)
+        for inner in node:
+            yield from _references(inner)
     elif isinstance(node, Mapping):
         if isinstance(node.get("$ref"), str):
             yield str(node["$ref"])
-        for one in node.values():
-            yield from _references(one)
+        for inner in node.values():
+            yield from _references(inner)
 
 
 def _target(origin: str, reference: str) -> tuple[str, str]:

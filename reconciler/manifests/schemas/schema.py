@@ -265,13 +265,13 @@ class Schemas:
 def _is_doubtful(body: object) -> bool:
     """Return whether a number with a point or a `null` stands anywhere in a body."""
     values: list[Any] = [body]
-    for one in values:  # it grows on the way
-        kind = type(one)
+    for value in values:  # it grows on the way
+        kind = type(value)
         if kind is dict:
-            values.extend(one.values())
+            values.extend(value.values())
         elif kind is list:
-            values.extend(one)
-        elif one is None or kind is float:
+            values.extend(value)
+        elif value is None or kind is float:
             return True
     return False
 

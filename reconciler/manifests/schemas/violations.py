@@ -139,14 +139,14 @@ def _explained(error: Any, *, hidden: bool) -> Iterable[Violation]:
 
 def _unknown_fields(error: Any, path: list[object]) -> Iterator[Violation]:
     """Yield one violation for each field that the schema does not know."""
-    known = sorted(error.schema.get("properties", {}))
+    fields = sorted(error.schema.get("properties", {}))
     for key in error.instance:
         if key not in error.schema.get("properties", {}):
             yield Violation(
                 pointer_of([*path, key]),
                 "schema-unknown-field",
                 f"{quoted(key)} is not a field of {_spelled(path)}.",
-                _suggestion(key, known),
+                _suggestion(key, fields),
             )
 
 

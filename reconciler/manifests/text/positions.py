@@ -118,8 +118,8 @@ def _descend(next_event: NextEvent, at: Any, node: _Node, places: dict[Spot, Pla
     elif type(at) is MappingStartEvent:
         while type(name := next_event()) is not MappingEndEvent:
             pass_node(next_event, name)
-            known = node.below.pop(name.value, None) if type(name) is ScalarEvent else None
-            _enter(next_event, name, known, places)
+            inner = node.below.pop(name.value, None) if type(name) is ScalarEvent else None
+            _enter(next_event, name, inner, places)
     elif type(at) is SequenceStartEvent:
         count = 0
         while type(item := next_event()) is not SequenceEndEvent:

@@ -230,13 +230,16 @@ class PassLog:
 
     def _log_beside(self, report: PassSummary) -> None:
         """Log what became of the other branches that are delivered to."""
-        for one in report.beside:
-            if one.commit is not None:
+        for delivered in report.beside:
+            if delivered.commit is not None:
                 self._log.info(
-                    "delivered", branch=one.branch, commit=short_id(one.commit), changed=one.files
+                    "delivered",
+                    branch=delivered.branch,
+                    commit=short_id(delivered.commit),
+                    changed=delivered.files,
                 )
-            for fault in one.faults:
-                self._log.warning(fault.message, branch=one.branch, expected=fault.expected)
+            for fault in delivered.faults:
+                self._log.warning(fault.message, branch=delivered.branch, expected=fault.expected)
 
     def _log_kept(self, report: PassSummary) -> None:
         """Log once each file of a checkout that keeps a person's edit."""
@@ -252,14 +255,14 @@ class PassLog:
 
     def _log_refused(self, refused: frozenset[RefusedCommit]) -> None:
         """Log once each commit that is not accepted."""
-        for one in sorted(refused - self._refused):
+        for commit in sorted(refused - self._refused):
             self._log.warning(
-                f"a commit waits, and all after it: {one.problem}",
-                branch=one.branch,
-                commit=short_id(one.revision),
-                author=one.author,
-                waiting=one.waiting,
-                expected=one.expected,
+                f"a commit waits, and all after it: {commit.problem}",
+                branch=commit.branch,
+                commit=short_id(commit.revision),
+                author=commit.author,
+                waiting=commit.waiting,
+                expected=commit.expected,
             )
         self._refused = refused
 

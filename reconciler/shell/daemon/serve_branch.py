@@ -126,7 +126,7 @@ class Daemon:
         if self.wakeups.problem:
             log.warning("no file events, polling", reason=self.wakeups.problem)
         observers: tuple[Observer, ...] = (PassLog(str(self.passes.author)), *self.observers)
-        known: set[str] = set()
+        traces: set[str] = set()
 
         def say(event: DaemonEvent) -> None:
             for observer in observers:
@@ -134,8 +134,8 @@ class Daemon:
                 limit, trace = limit_met(error), "" if error is None else trace_of(error)
                 if limit is not None:
                     log.warning("what watches the daemon was not told", reason=limit)
-                elif trace and trace not in known:
-                    known.add(trace)
+                elif trace and trace not in traces:
+                    traces.add(trace)
                     log.error("a mistake of the reconciler in what watches it", trace=trace)
 
         self._serve(say)

@@ -238,15 +238,15 @@ def _check_places(written: Sequence[tuple[str, Change]], differing: Iterable[Cha
     which costs the same however large the folders are; nothing names the commit yet.
     """
     changes = dict(written)
-    for one in differing:
-        if one.path in changes:
-            if one.before is not None and one.after is not None and one.before.is_gitlink:
-                raise _blocked(one.path, "a file")
+    for change in differing:
+        if change.path in changes:
+            if change.before is not None and change.after is not None and change.before.is_gitlink:
+                raise _blocked(change.path, "a file")
             continue
-        above = [one.path[:i] for i, char in enumerate(one.path) if char == "/"]
+        above = [change.path[:i] for i, char in enumerate(change.path) if char == "/"]
         replaced = next((path for path in above if path in changes), None)
         if replaced is None:
-            raise _blocked(one.path, "a folder")
+            raise _blocked(change.path, "a folder")
         if isinstance(changes[replaced], WriteFile):
             raise _blocked(replaced, "a file")
 

@@ -204,8 +204,8 @@ def resolve_revision(repository: Repository, text: str) -> str:
         if finished.code == 0 and COMMIT_ID.fullmatch(revision):
             return revision
     near = repository.branches()[:5]
-    known = f"; its branches are {', '.join(near)}" if near else ", it has no commit yet"
-    raise UsageError(f"there is no revision {shown(text)} in this repository{known}")
+    hint = f"; its branches are {', '.join(near)}" if near else ", it has no commit yet"
+    raise UsageError(f"there is no revision {shown(text)} in this repository{hint}")
 
 
 def list_range(
@@ -423,8 +423,8 @@ def _write(repository: Repository, head: str, folder: Path, place: Path) -> None
     """Write the graph of a repository, unless it is there up to a commit."""
     info = place / "info"
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    for one in (place, info):
-        one.mkdir(exist_ok=True, mode=0o700)
+    for part in (place, info):
+        part.mkdir(exist_ok=True, mode=0o700)
     check_ours_alone(folder, place, info)
     written_at = info / WRITTEN_AT
     with contextlib.suppress(FileNotFoundError):

@@ -387,8 +387,8 @@ class Repository:
         revision = finished.stdout.decode().strip()
         if finished.code == 0 and COMMIT_ID.fullmatch(revision):
             return revision
-        if one := finished.stderr.strip():
-            raise GitError(f"git cannot read {reference}: {one}")
+        if said := finished.stderr.strip():
+            raise GitError(f"git cannot read {reference}: {said}")
         if self._is_named(reference):
             raise LostObjects(f"{reference} names a commit that git has no more", self.common_dir)
         return None

@@ -177,8 +177,8 @@ class RunningHook:
             wanted = running.hexdigest().encode()
         given = signature.given.split(" ") if scheme.standard else [signature.given]
         fits = False
-        for one in given:
-            fits |= hmac.compare_digest(one.encode("latin-1"), wanted)
+        for made in given:
+            fits |= hmac.compare_digest(made.encode("latin-1"), wanted)
         return fits
 
 

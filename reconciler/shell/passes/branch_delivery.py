@@ -123,11 +123,11 @@ class BranchDelivery:
             ShellError: As `prepare` says.
         """
         reports = []
-        for one in self.prepare(decided):
-            report = one.told
-            if one.move is not None:
+        for prepared in self.prepare(decided):
+            report = prepared.told
+            if prepared.move is not None:
                 try:
-                    kept = decided.served.publish_other(one.move)
+                    kept = decided.served.publish_other(prepared.move)
                 except BaseException:
                     self.forget()
                     raise
@@ -165,20 +165,20 @@ class BranchDelivery:
     ) -> PreparedDelivery | None:
         """Write what a pass asks for to one branch, which stays where it is."""
         served, sources = decided.served, decided.sources
-        known = self._followed.setdefault(name, _Followed(DeliveredFiles(name)))
+        followed = self._followed.setdefault(name, _Followed(DeliveredFiles(name)))
         head, trusted = served.other(name)
-        if known.seen == (sources, head):
+        if followed.seen == (sources, head):
             return None
         repository = served.repository
-        known.listings = known.listings or Listings(GitTrees(repository), DELIVERY.name)
-        listed = {} if trusted is None else known.listings.entries(trusted)
+        followed.listings = followed.listings or Listings(GitTrees(repository), DELIVERY.name)
+        listed = {} if trusted is None else followed.listings.entries(trusted)
         record = record_in(repository, listed)
         configured = decode_delivery(settings).on(name).destinations
         had = () if record is None else destinations_in(record)
         roots = roots_of((*configured, *(replace(one, branch=name) for one in had)))
-        before = known.memory.world or _before(repository, decided.loader, trusted) or world
-        there = on_branch(before, name, known.listings, trusted, known.files, roots)
-        delivery = deliver_to(name, there, world, settings, record, known.memory)
+        before = followed.memory.world or _before(repository, decided.loader, trusted) or world
+        there = on_branch(before, name, followed.listings, trusted, followed.files, roots)
+        delivery = deliver_to(name, there, world, settings, record, followed.memory)
         changes = tuple(_changes(name, delivery, record))
         folders = (RECORD, *(root.removeprefix(f"{name}:") for root in roots))
         changes += _put_back(repository, head, trusted, changes, folders)
@@ -194,7 +194,7 @@ class BranchDelivery:
                 author=decided.author,
                 signing=CommitSigning.by(self.key, purpose),
             )
-        known.seen = (sources, new)
+        followed.seen = (sources, new)
         moved = None if new == head else new
         count = 0 if moved is None else len(changes)
         report = BranchDelivered(branch=name, commit=moved, files=count, faults=delivery.faults)
@@ -301,16 +301,16 @@ def restored(
         folders: Paths of folders, and of files.
         but: Paths that are written anyway.
     """
-    for one in changed_files(repository, trusted, tip, prefix=repository.prefix):
-        if one.path in but or not any(is_at_or_below(one.path, folder) for folder in folders):
+    for change in changed_files(repository, trusted, tip, prefix=repository.prefix):
+        if change.path in but or not any(is_at_or_below(change.path, folder) for folder in folders):
             continue
-        if one.before is None:
-            yield DeleteFile(one.path)
+        if change.before is None:
+            yield DeleteFile(change.path)
             continue
-        for _, content in read_blobs(repository, [one.before.blob]):
+        for _, content in read_blobs(repository, [change.before.blob]):
             if isinstance(content, Oversized):
-                raise ShellError(f"{one.path} is too large to be put back")
+                raise ShellError(f"{change.path} is too large to be put back")
             try:
-                yield WriteFile(one.path, content.decode())
+                yield WriteFile(change.path, content.decode())
             except UnicodeDecodeError:
-                raise ShellError(f"{one.path} is not UTF-8 and cannot be put back") from None
+                raise ShellError(f"{change.path} is not UTF-8 and cannot be put back") from None

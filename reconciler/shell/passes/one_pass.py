@@ -271,9 +271,9 @@ class Passes:
 
     def _run_due(self, at: datetime | None) -> PassReport | None:
         """Run a pass from what is known here; `None` if somebody has moved the branch since."""
-        known = replace(self, branches=self.branches.known, most_races=0)
+        from_here = replace(self, branches=self.branches.known, most_races=0)
         with contextlib.suppress(LostRace):
-            return known._run(at=at, publish=True)  # noqa: SLF001  # it is this one
+            return from_here._run(at=at, publish=True)  # noqa: SLF001  # it is this one
         return None
 
     def _run(self, *, at: datetime | None, publish: bool) -> PassReport:

@@ -169,8 +169,8 @@ class CommitPlaces:
         texts = [content for _, content in read_blobs(self.repository, wanted)]
         if any(isinstance(one, Oversized) for one in texts):
             return False
-        known = [one for one in texts if isinstance(one, bytes)]
-        return loses_demands_only(known[0], known[1] if after else None, change.path)
+        contents = [one for one in texts if isinstance(one, bytes)]
+        return loses_demands_only(contents[0], contents[1] if after else None, change.path)
 
 
 def _is_below(path: str, folder: str) -> bool:
@@ -515,9 +515,9 @@ class Trust:
         """
         line = list_range(self.repository, head, but=(before,))
         ours = [before]
-        for one in self._passes_among(line[::-1], branch, purpose):
-            if purpose is Purpose.DELIVERY or dict(one.trailers).get(OUTPUTS) in ours:
-                ours.append(one.revision)
+        for commit in self._passes_among(line[::-1], branch, purpose):
+            if purpose is Purpose.DELIVERY or dict(commit.trailers).get(OUTPUTS) in ours:
+                ours.append(commit.revision)
         return ours[-1]
 
     def _refusal(self, branch: str, revision: str, problem: str, waiting: int) -> RefusedCommit:

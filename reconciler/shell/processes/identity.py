@@ -108,8 +108,8 @@ def is_of_another_boot(owner: ProcessIdentity, me: ProcessIdentity) -> bool:
 
     Where the kernel tells no boot from another, nothing is sure.
     """
-    known = bool(owner.boot and me.boot) and owner.host == me.host
-    return known and owner.boot != me.boot
+    comparable = bool(owner.boot and me.boot) and owner.host == me.host
+    return comparable and owner.boot != me.boot
 
 
 def is_dead(owner: ProcessIdentity, me: ProcessIdentity) -> bool:
@@ -122,8 +122,8 @@ def is_dead(owner: ProcessIdentity, me: ProcessIdentity) -> bool:
 
 def _is_near(owner: ProcessIdentity, me: ProcessIdentity) -> bool:
     """Return whether a pid means the same process for both."""
-    known = bool(me.boot and me.pid_namespace and owner.start)
-    return known and (owner.boot, owner.pid_namespace) == (me.boot, me.pid_namespace)
+    comparable = bool(me.boot and me.pid_namespace and owner.start)
+    return comparable and (owner.boot, owner.pid_namespace) == (me.boot, me.pid_namespace)
 
 
 def _start(pid: int) -> str:

@@ -109,10 +109,10 @@ def check_ours_alone(*places: Path) -> None:
         PermissionError: Somebody else may.
         OSError: One is not there, or cannot be looked at.
     """
-    for one in places:
-        facts = one.stat()
+    for place in places:
+        facts = place.stat()
         if facts.st_uid != os.geteuid() or facts.st_mode & OTHERS_WRITE:
-            raise PermissionError(f'"{one}" must be writable for its owner only')
+            raise PermissionError(f'"{place}" must be writable for its owner only')
 
 
 MEMORY = (

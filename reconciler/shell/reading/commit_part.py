@@ -119,6 +119,6 @@ class CommitHeads:
 
     def _paths(self, kind: Kind, names: Collection[str] | None) -> Iterator[str]:
         """Yield the files that hold documents of a kind, of some names."""
-        for path, one in self.documents.get(kind, ()):
-            if names is None or one.name in names:
+        for path, document in self.documents.get(kind, ()):
+            if names is None or document.name in names:
                 yield path

@@ -143,12 +143,12 @@ class EditedInputs:
         """
         if last is None:
             return {}
-        known = paired(last.revision, last.reported_at) if last.reported_at else last.revision
+        revision = paired(last.revision, last.reported_at) if last.reported_at else last.revision
         try:
-            before = self._before(known, inputs, covers)
+            before = self._before(revision, inputs, covers)
         except GitError:
             return {}
-        self._followed = known, inputs, covers, before
+        self._followed = revision, inputs, covers, before
         now = self._listings.entries(inputs)
         return {path: entry for path, entry in before.items() if now.get(path) != entry}
 
@@ -156,12 +156,12 @@ class EditedInputs:
         """Return what the files held that changed since, some of which may be as they were."""
         followed = self._followed
         if followed is not None and (followed[0], followed[2]) == (last, covers):
-            _, at, _, known = followed
+            _, at, _, earlier = followed
             if at == inputs:
-                return known
+                return earlier
             then = self._listings.entries(at)
             came = {path: then.get(path) for path in self._listings.differing(at, inputs)}
-            return {**_read(came, covers), **known}
+            return {**_read(came, covers), **earlier}
         if last == inputs:
             return {}
         if self._listings.knows(last):
@@ -224,15 +224,15 @@ class EarlierFiles:
 
     def _read(self, wanted: Collection[Version]) -> dict[Version, FileValidation | None]:
         """Return what versions hold, `None` for one that holds nothing of the sort."""
-        known = {pair: self._known[pair] for pair in wanted if pair in self._known}
-        parsed = {pair: self._files.parsed(*pair) for pair in wanted if pair not in known}
+        remembered = {pair: self._known[pair] for pair in wanted if pair in self._known}
+        parsed = {pair: self._files.parsed(*pair) for pair in wanted if pair not in remembered}
         unknown = [pair for pair, file in parsed.items() if file is None]
         parsed |= {pair: self._version(*pair) for pair in self._promising(unknown)}
         matters = {
             pair: file if file is not None and file.kinds & TAKEN_BACK else None
             for pair, file in parsed.items()
         }
-        return {**known, **matters}
+        return {**remembered, **matters}
 
     def _promising(self, wanted: Collection[Version]) -> Iterator[Version]:
         """Yield the versions that mention a group of theirs, which takes no parser to see.

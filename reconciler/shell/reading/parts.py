@@ -145,8 +145,8 @@ def _unread(
     """Yield the keys in the files of people beside those that were read, but for reports."""
     for path, head in heads.inputs.items():
         if head is not None and not part.inputs(path):
-            for one in head.documents:
-                key = key_in(path, one, scopes)
+            for document in head.documents:
+                key = key_in(path, document, scopes)
                 if not key.reporter:
                     yield key
 

@@ -77,10 +77,10 @@ class SettledCommits:
         kept = [KeptCommit(revision, now)]
         since_its_last_pass = outcome.changes or now <= next_moment(world, now)
         if not since_its_last_pass:
-            known = self._read()[:1]
-            if known and known[0].revision == revision:
+            first = self._read()[:1]
+            if first and first[0].revision == revision:
                 return
-            kept = known + kept
+            kept = first + kept
         self._note.write([f"{one.revision} {format_moment(one.at)}" for one in kept])
 
     def _read(self) -> list[KeptCommit]:

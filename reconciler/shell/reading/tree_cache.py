@@ -138,11 +138,11 @@ class TreeCache:
         self, pairs: list[tuple[str, str]], found: Iterable[FileValidation], by: FileValidators
     ) -> Iterator[FileValidation]:
         """Yield what was found, then what is found in the other files."""
-        known = set()
+        stored = set()
         for file in found:
-            known.add(file.path)
+            stored.add(file.path)
             yield file
-        rest = [pair for pair in pairs if pair[0] not in known]
+        rest = [pair for pair in pairs if pair[0] not in stored]
         if not rest:
             return
         contents = self._trees.blobs(blob for _, blob in rest)

@@ -142,12 +142,12 @@ class Listings:
         Raises:
             GitError: It cannot be read.
         """
-        known = self._known.pop(revision, None)
-        if known is None:
-            known = self._patched(revision) if self._known else self._list(revision)
-        self._known[revision] = known  # the latest one asked for comes last
+        listing = self._known.pop(revision, None)
+        if listing is None:
+            listing = self._patched(revision) if self._known else self._list(revision)
+        self._known[revision] = listing  # the latest one asked for comes last
         _trim(self._known)
-        return known
+        return listing
 
     def knows(self, revision: str) -> bool:
         """Return whether a commit was asked for lately, so that it takes no git to look at it."""

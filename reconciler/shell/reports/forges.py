@@ -549,8 +549,8 @@ STEPS: Mapping[str, Callable[[Proposal], Iterator[Request]]] = {
 
 def _file(one: Proposal) -> dict[str, object]:
     """Return the fields of a written file that GitHub and Gitea share."""
-    known = {} if one.blob is None else {"sha": one.blob}
-    return {"message": one.title, "content": _encoded(one), **known}
+    present = {} if one.blob is None else {"sha": one.blob}
+    return {"message": one.title, "content": _encoded(one), **present}
 
 
 def _pull(one: Proposal) -> dict[str, object]:

@@ -166,8 +166,8 @@ class StatusReporter:
         match event:
             case PassBegun():
                 self._looked_at = event.revision
-                known = self._said is not None and self._said.revision == event.revision
-                if not known and event.revision != self._own:
+                was_said = self._said is not None and self._said.revision == event.revision
+                if not was_said and event.revision != self._own:
                     self._say(StatusState.PENDING, "deciding where everything runs")
             case PassFinished():
                 self._looked_at = event.report.heads.inputs

@@ -104,8 +104,8 @@ def may_start_processes() -> bool:
 
     So are the workers of a Dask cluster, which a nanny restarts.
     """
-    known = sys.modules.get("multiprocessing.process")  # not loaded means: started by hand
-    return known is None or not known.current_process().daemon
+    module = sys.modules.get("multiprocessing.process")  # not loaded means: started by hand
+    return module is None or not module.current_process().daemon
 
 
 @contextlib.contextmanager

@@ -390,11 +390,11 @@ def prove_rest(
     record: ProofRecord,
 ) -> Iterator[Proof]:
     """Prove commits as `prove_all` does, but for those that the record has; it gets the others."""
-    known = {commit.revision: record.find(commit) for commit in commits}
-    rest = [commit for commit in commits if known[commit.revision] is None]
+    recorded = {commit.revision: record.find(commit) for commit in commits}
+    rest = [commit for commit in commits if recorded[commit.revision] is None]
     proving = prove_all(revisions, rest, workers=workers)
     for commit in commits:
-        proof = known[commit.revision]
+        proof = recorded[commit.revision]
         if proof is None:
             proof = next(proving)
             record.add(proof)
@@ -426,7 +426,7 @@ def _cut(
 ) -> Iterator[Stretch]:
     """Yield the stretches of a history; one that is not whole in the repository is empty."""
     size = size_of_pieces(len(commits), workers, least=LEAST, most=MOST)
-    known = {commit.revision for commit in commits}
+    listed = {commit.revision for commit in commits}
     inputs: str | None = None
     for start in range(0, len(commits), size):
         piece = commits[start : start + size]
@@ -440,7 +440,7 @@ def _cut(
         except GitError:  # of a commit, which its proof tells
             yield empty
         claimed = [claim.inputs for claim in map(claim_of, piece) if claim is not None]
-        inputs = next((one for one in reversed(claimed) if one in known), inputs)
+        inputs = next((one for one in reversed(claimed) if one in listed), inputs)
 
 
 class _Kept(threading.local):

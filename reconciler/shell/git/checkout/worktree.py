@@ -178,25 +178,25 @@ def _advance_all(
             locks.enter_context(_prepared(repository, checkout, branch, move, step))
             for checkout in checkouts
         ]
-        for one in prepared:
-            _install_ahead(one, move)
+        for ready in prepared:
+            _install_ahead(ready, move)
         _publish(repository, [BranchMove(branch, old, new)], step, reason=reason)
         begun: list[LockedIndex] = []
         try:
             following = []
-            for one in prepared:
-                if is_at(repository, one.locked.checkout, f"refs/heads/{branch}", new):
-                    following.append(one)
+            for ready in prepared:
+                if is_at(repository, ready.locked.checkout, f"refs/heads/{branch}", new):
+                    following.append(ready)
                 else:
-                    one.locked.put_back()
-            for one in following:
-                begun.append(one.locked)
-                kept += _move(one, move)
-                folder = one.locked.checkout.folder
+                    ready.locked.put_back()
+            for ready in following:
+                begun.append(ready.locked)
+                kept += _move(ready, move)
+                folder = ready.locked.checkout.folder
                 sync_places([folder / change.path for change in move.changes])
-            for one in following:
-                one.locked.install()
-                note_index(one.locked.checkout, old, new)
+            for ready in following:
+                ready.locked.install()
+                note_index(ready.locked.checkout, old, new)
         except CheckoutBusy:
             _put_back(repository, branch, begun, move)
             raise

@@ -493,10 +493,10 @@ def answer_to_transport(url: str, finished: Finished) -> GitError:
             f"{url}: its repository has lost objects; run git fsck there, and bring back what it "
             f"names from a clone that has it ({said})"
         )
-    known = any(sign in text for sign in MISCONFIGURED)
+    misconfigured = any(sign in text for sign in MISCONFIGURED)
     if any(sign in text for sign in UNNAMED):
         return RemoteMisconfigured(f"{NEEDS_CREDENTIAL}: {url}: {said}; {CHECK}")
-    if known and not any(sign in text for sign in MISCONFIGURED_EXCEPTIONS):
+    if misconfigured and not any(sign in text for sign in MISCONFIGURED_EXCEPTIONS):
         hint = next((hint for sign, hint in HINTS if sign in text), CHECK)
         return RemoteMisconfigured(f"{url}: {said}; {hint}")
     return RemoteUnreachable(f"{url}: {said}")
