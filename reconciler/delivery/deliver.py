@@ -459,11 +459,8 @@ def not_carried_text(instruction: Instruction, transport: str) -> str:
 
 
 def _conflict(path: str, first: ObjectKey, other: ObjectKey) -> Fault:
-    return Fault(
-        path=path,
-        line=0,
-        column=0,
-        field="",
+    return Fault.of_file(
+        path,
         rule=CONFLICT,
         message=f"{first} and {other} put different objects there; that of {first} stands",
         expected="one decision for each object on a cluster",

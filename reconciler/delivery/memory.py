@@ -361,11 +361,8 @@ def _faults(owner: FileOwner, rendered: Rendered) -> Iterator[Fault]:
     for failure in rendered.failed:
         reasons.setdefault(failure.message, []).append(failure.cluster)
     for reason, clusters in reasons.items():
-        yield Fault(
-            path=rendered.path,
-            line=0,
-            column=0,
-            field="",
+        yield Fault.of_file(
+            rendered.path,
             rule=NOT_RENDERED,
             message=f"nothing new is delivered to {enumerated(clusters, NAMED)}: {reason}",
             expected="what is there stays until it can be rendered",

@@ -156,10 +156,8 @@ def _fault(why: Mapping[str, str], allowed: str) -> Fault:
     """Return what is held back, why, and how to let it go."""
     reasons = Counter(why.values())
     listed = enumerated((reason for reason, _ in sorted(reasons.items())), NAMED)
-    return Fault(
-        path=CONFIGURATION_PATH,
-        line=0,
-        column=0,
+    return Fault.of_file(
+        CONFIGURATION_PATH,
         field="/spec/safety/allow",
         rule=PRUNING_HELD,
         message=(
@@ -269,11 +267,8 @@ def _doubled(
 
 def _in_the_way(destination: Destination, path: str) -> Fault:
     name = destination.transport
-    return Fault(
-        path=path,
-        line=0,
-        column=0,
-        field="",
+    return Fault.of_file(
+        path,
         rule=MISPLACED,
         message=(
             f"nothing is delivered as {name}, for what stands here is in the way of "
@@ -287,11 +282,8 @@ def _same_object(memory: DeliveryMemory, first: str, other: str, *_more: str) ->
     """Return which two decisions put one object onto a cluster."""
     one, two = memory.claims[first][0].key, memory.claims[other][0].key
     both = f"{one} and {two}" if one != two else f"two objects of {one}"
-    return Fault(
-        path=other,
-        line=0,
-        column=0,
-        field="",
+    return Fault.of_file(
+        other,
         rule=SAME_OBJECT,
         message=(
             f"{both} would be one object on this cluster once overrides are applied ({first}), "

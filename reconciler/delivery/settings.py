@@ -180,10 +180,8 @@ def misplaced(destinations: Sequence[Destination], ours: str) -> Fault | None:
             ):
                 wrong = f"{path} and {name} ({root}) must not stand in one another"
         if wrong:
-            return Fault(
-                path=CONFIGURATION_PATH,
-                line=0,
-                column=0,
+            return Fault.of_file(
+                CONFIGURATION_PATH,
                 field=f"/spec/{SECTION}/{destination.transport}/path",
                 rule=MISPLACED,
                 message=wrong,

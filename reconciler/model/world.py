@@ -96,6 +96,20 @@ class Fault:
     expected: str = ""
     subject: str = ""
 
+    @classmethod
+    def of_file(
+        cls,
+        path: str,
+        *,
+        rule: str,
+        message: str,
+        field: str = "",
+        expected: str = "",
+        subject: str = "",
+    ) -> "Fault":
+        """Return a fault of which no line is known."""
+        return cls(path, 0, 0, field, rule, message, expected, subject)
+
     def __post_init__(self) -> None:
         """Bound what is said: no message holds an object."""
         for name in ("message", "expected"):
