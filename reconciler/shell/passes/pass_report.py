@@ -18,7 +18,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timedelta
 
 from reconciler.audit.fleet.problems import ProblemCounts, ProblemKind
@@ -207,22 +207,25 @@ class Contest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PassReport:
-    """What one pass did.
+class BranchPass:
+    """What one pass read and did on its branches.
 
-    `commit` is `None` where nothing was committed; `now` is the moment of the pass. `waiting` are
-    the files of which something is over and stays, since a person is editing them in a checkout.
-    `editors` are the outputs whose decision was edited by hand, and who did it. `beside` are the
-    other branches that were delivered to, or could not be. `contested` is what is not written for
-    now, since others undo it again and again. `heads` is where the branches were that it read,
-    as far as they are accepted, and `refused` are the commits that are not. `kept` are the files of
-    checkouts that are not as it wrote them, since a person edited them. `mended` says of which
-    checkouts the index was mended. `steps` are what each step of it took, in seconds, all races
-    together.
+    Attributes:
+        now: Moment of the pass.
+        heads: Where the branches were that it read, as far as they are accepted.
+        commit: Full hex id of what it committed, `None` for nothing.
+        waiting: The files of which something is over and stays, since a person is editing them in a
+            checkout.
+        races: How often the branch moved meanwhile.
+        editors: The outputs whose decision was edited by hand, and who did it.
+        contested: What is not written for now, since others undo it again and again.
+        beside: The other branches that were delivered to, or could not be.
+        refused: The commits that are not accepted.
+        kept: The files of checkouts that are not as it wrote them, since a person edited them.
+        mended: Of which checkouts the index was mended, a sentence each.
+        steps: What each step of it took, in seconds, all races together.
     """
 
-    world: World
-    outcome: Outcome
     now: datetime
     heads: Heads
     commit: str | None
@@ -235,6 +238,14 @@ class PassReport:
     kept: tuple[KeptEdit, ...] = ()
     mended: tuple[str, ...] = ()
     steps: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PassReport(BranchPass):
+    """What one pass did, with the world that it looked at and all that it decided."""
+
+    world: World
+    outcome: Outcome
 
     @property
     def outputs(self) -> str:
@@ -266,42 +277,27 @@ REBALANCER_STATES = ("pending", "finished", "recurring")  # what recurs never fi
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PassSummary:
-    """What one pass did, without the world that it looked at; see `PassReport` and `Outcome`.
+class PassSummary(BranchPass):
+    """What one pass did, without the world that it looked at; see `Outcome`.
 
     Attributes:
-        now: Moment of the pass.
-        heads: Where the branches were that it read.
-        left: Where it left them.
+        left: Where it left the branches.
         revision: Full hex id of the commit of people that it decided about.
-        commit: Full hex id of what it committed, `None` for nothing.
-        changed: How many files that commit writes and deletes.
+        changed: How many files its commit writes and deletes.
         decisions: What moved and why, and what could not be placed, sorted by key.
         faults: What a person must edit, sorted.
         traces: Of the unforeseen exceptions among them.
         warnings: What a person should know, one sentence each.
         allow: The digest that lets removals go that are held, `""` if none are.
         recheck_at: The next moment at which time alone could change the answer.
-        waiting: The files of which something is over, and that a person is editing.
-        races: How often the branch moved meanwhile.
-        editors: The outputs whose decision was edited by hand, and who did it.
-        contested: What is not written for now, since others undo it again and again.
-        beside: The other branches that were delivered to, or could not be.
-        refused: The commits that are not accepted.
-        kept: The files of checkouts that are not as it wrote them.
-        mended: Of which checkouts the index was mended, a sentence each.
-        steps: What each step took, in seconds.
         rebalancers: How many rebalancers and triggers are in each state after it.
         suspended: Whether the configuration suspends everything.
         feedback_branch: The branch that clusters report on, `""` for none of their own.
         worker: Who computed it, `""` for this process.
     """
 
-    now: datetime
-    heads: Heads
     left: Heads
     revision: str
-    commit: str | None
     changed: int
     decisions: tuple[Decision, ...]
     faults: tuple[Fault, ...]
@@ -309,15 +305,6 @@ class PassSummary:
     warnings: tuple[str, ...]
     allow: str
     recheck_at: datetime | None
-    waiting: frozenset[str]
-    races: int
-    editors: tuple[tuple[str, str], ...]
-    contested: Contested | None
-    beside: tuple[BranchDelivered, ...]
-    refused: tuple[RefusedCommit, ...]
-    kept: tuple[KeptEdit, ...]
-    mended: tuple[str, ...]
-    steps: Mapping[str, float]
     rebalancers: Mapping[str, int]
     suspended: bool
     feedback_branch: str
@@ -336,11 +323,9 @@ def summary_of(report: PassReport, counts: ProblemCounts) -> PassSummary:
     world, outcome = report.world, report.outcome
     settings = settings_in(world)
     return PassSummary(
-        now=report.now,
-        heads=report.heads,
+        **{one.name: getattr(report, one.name) for one in fields(BranchPass)},
         left=report.left,
         revision=world.revision,
-        commit=report.commit,
         changed=len(outcome.files),
         decisions=outcome.decisions,
         faults=outcome.faults,
@@ -348,15 +333,6 @@ def summary_of(report: PassReport, counts: ProblemCounts) -> PassSummary:
         warnings=outcome.warnings,
         allow=outcome.allow,
         recheck_at=outcome.recheck_at,
-        waiting=report.waiting,
-        races=report.races,
-        editors=report.editors,
-        contested=report.contested,
-        beside=report.beside,
-        refused=report.refused,
-        kept=report.kept,
-        mended=report.mended,
-        steps=report.steps,
         rebalancers=_rebalancer_states(_rebalancers_after(world, outcome)),
         suspended=settings.suspend,
         feedback_branch=settings.feedback_branch,
