@@ -191,7 +191,7 @@ def why_held(carriage: Carriage, transport: str, cluster: ClusterName) -> str:
     """Return why a cluster gets nothing new, `""` if it does."""
     if cluster not in carriage.stays:
         return ""
-    cells = ((one, TABLE[one][transport]) for one in carriage.asked)
+    cells = ((instruction, TABLE[instruction][transport]) for instruction in carriage.asked)
     named = (f"`{one}`: {cell.by}" for one, cell in cells if cell.effect is Effect.STAYS)
     return "; ".join(named)
 

@@ -139,7 +139,7 @@ def deliver_to(
     if fault is not None:
         return Delivered(faults=(fault,))
     destinations = () if record is None else destinations_in(record)
-    earlier = tuple(replace(one, branch=branch) for one in destinations)
+    earlier = tuple(replace(destination, branch=branch) for destination in destinations)
     outliving = outliving_in(record)
     return _stage(world, after, settings, configured, earlier, outliving, memory).run()
 
@@ -197,7 +197,7 @@ class _Stage:
         written = {
             path: self._text(path)
             for path in holds.without(sorted(memory.lacking))
-            if not any(one.holds(path) for one in waiting)
+            if not any(destination.holds(path) for destination in waiting)
             and (path in memory.present or not is_in(path, only_there))
         }
         written |= {path: text for path, text in outliving.marked.items() if path in pruning.held}
@@ -322,7 +322,7 @@ class _Stage:
     def _merged(self, path: str) -> str | None:
         """Return what several decisions put into a file together, `None` if they differ."""
         owners = self.memory.claims[path]
-        return merged_text(path, [self._text_of(one, path) for one in owners])
+        return merged_text(path, [self._text_of(owner, path) for owner in owners])
 
     def _text(self, path: str) -> str:
         """Return what should stand in a file."""
@@ -339,13 +339,13 @@ class _Stage:
         memory = self.memory
         left = frozenset(holds.without(memory.left)) - self._kept()
         replaced = {
-            one: frozenset(
+            destination: frozenset(
                 path
                 for path in holds.without(memory.lacking & memory.present.keys())
-                if one.holds(path)
+                if destination.holds(path)
             )
-            for one in self.configured.destinations
-            if one not in self.earlier
+            for destination in self.configured.destinations
+            if destination not in self.earlier
         }
         if not left and not any(replaced.values()):
             return Pruning(), OutlivingFiles()
@@ -369,7 +369,7 @@ class _Stage:
     def _kept(self) -> frozenset[str]:
         """Return which of the files that nobody claims stay, for a decision keeps what it had."""
         memory = self.memory
-        stays = frozenset(place for one in memory.keeping for place in memory.owned[one].kept)
+        stays = frozenset(place for owner in memory.keeping for place in memory.owned[owner].kept)
         whole = stays.intersection(folder.path for folder in memory.folders) if stays else stays
         is_taken = taken_by_known(self._moves()) if whole else None
         return frozenset(
@@ -384,7 +384,7 @@ class _Stage:
         return PassMoves(
             before=self.world,
             after=self.after,
-            then={name: one.of(self.world, self.settings) for name, one in renderers},
+            then={name: renderer.of(self.world, self.settings) for name, renderer in renderers},
             now=self.renderers,
             affected={name: one.affected(self.world, self.after) for name, one in renderers},
             destinations=self.configured.destinations,
@@ -410,7 +410,7 @@ class _Stage:
         waiting -= frozenset(self.earlier)
         left = set(self.earlier) - set(self.configured.destinations)
         stay = [path for path in self.memory.present if path not in gone] if left else []
-        remaining = {one for one in left if any(map(one.holds, stay))}
+        remaining = {destination for destination in left if any(map(destination.holds, stay))}
         now = {*self.configured.destinations, *remaining} - waiting
         return delivery_body(now, outliving) if now else None
 
@@ -437,7 +437,7 @@ def warnings_of(
     for owner in sorted(memory.telling):
         yield from memory.owned[owner].warnings
     yield from _not_carried(memory)
-    if any(one.transport != DECISIONS.name for one in destinations):
+    if any(destination.transport != DECISIONS.name for destination in destinations):
         yield from memory.definitions.missing(world)
         yield from memory.definitions.without_namespace()
 
@@ -480,7 +480,7 @@ def merged_text(path: str, texts: Sequence[str]) -> str | None:
     """
     if not path.endswith(".yaml"):
         return None
-    bodies = [read(one.encode(), path).documents[0].body for one in texts]
+    bodies = [read(text.encode(), path).documents[0].body for text in texts]
     merged = bodies[0]
     for other in bodies[1:]:
         joint = _merged(merged, other)
@@ -505,5 +505,5 @@ def _merged(one: Body, other: Body) -> Body | None:
 
 def _bare(body: Body) -> Body:
     """Return an object without what each API adds to it."""
-    metadata = {name: one for name, one in at(body, "metadata").items() if name not in SETS}
+    metadata = {name: value for name, value in at(body, "metadata").items() if name not in SETS}
     return {**body, "metadata": metadata}

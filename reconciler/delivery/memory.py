@@ -255,10 +255,10 @@ def owned_files(
         destinations: Where to.
         like: A git id, whose format blob ids have.
     """
-    stays = rendered.kept.union(one.cluster for one in rendered.failed)
+    stays = rendered.kept.union(failure.cluster for failure in rendered.failed)
     carriages = carriages_of(rendered, destinations)
-    held = ((one, carriage.stays) for one, carriage in carriages.items())
-    known = ((one, carriage.known) for one, carriage in carriages.items())
+    held = ((destination, carriage.stays) for destination, carriage in carriages.items())
+    known = ((destination, carriage.known) for destination, carriage in carriages.items())
     return OwnedFiles(
         blobs={path: blob_id(text.encode(), like=like) for path, text in texts.items()},
         renamed={
@@ -276,9 +276,9 @@ def owned_files(
             one.transport for one, carriage in carriages.items() if carriage.outlives
         ),
         not_carried=tuple(
-            NotCarried(instruction, one.transport, source)
-            for one, carriage in carriages.items()
-            for instruction in not_carried(carriage, one.transport)
+            NotCarried(instruction, destination.transport, source)
+            for destination, carriage in carriages.items()
+            for instruction in not_carried(carriage, destination.transport)
             for source in sorted(carriage.asked[instruction])
         ),
         leaving={path: blob_id(text.encode(), like=like) for path, text in leaving.items()},
@@ -320,7 +320,7 @@ def is_in(path: str, found: frozenset[str]) -> bool:
     >>> is_in("a/b/c.yaml", frozenset({"a/b"}))
     True
     """
-    return any(one in found for one in at_and_above(path))
+    return any(place in found for place in at_and_above(path))
 
 
 def at_and_above(path: str) -> Iterator[str]:
@@ -473,7 +473,7 @@ class DeliveryMemory:
             if owners:
                 self.leaving[path] = tuple(sorted(owners))
         for path in old - new:
-            self._claimed(path, [one for one in self.claims[path] if one != owner])
+            self._claimed(path, [other for other in self.claims[path] if other != owner])
         alone = (owner,)  # one for all files, since nearly all are claimed once
         for path in new - old:
             others = self.claims.setdefault(path, alone)
@@ -508,7 +508,7 @@ class DeliveryMemory:
         """Return whether several decisions put something different into a file."""
         if path not in self.shared:
             return False
-        first, *others = (self.owned[one].blobs[path] for one in self.claims[path])
+        first, *others = (self.owned[owner].blobs[path] for owner in self.claims[path])
         return any(one != first for one in others)
 
     def compare(self, paths: Collection[str]) -> None:

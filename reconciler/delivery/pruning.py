@@ -118,7 +118,7 @@ def prune(leftovers: Leftovers, safety: Safety) -> Pruning:
             why[path] = OUTLIVES
         elif not leftovers.is_explained(path):
             lost[Folder(mine, mine.cluster_of(path))].add(path)
-    why |= {path: NEW for one in first for path in leftovers.replaced.get(one, ())}
+    why |= {path: NEW for destination in first for path in leftovers.replaced.get(destination, ())}
     kept: set[str] = set()
     if leftovers.doubtful:  # what cannot be read is a fault by itself
         kept.update(*lost.values())
@@ -149,7 +149,7 @@ def _too_many(
 
 def _destination(path: str, destinations: Iterable[Destination]) -> Destination | None:
     """Return the destination below whose root a file stands, `None` if there is none."""
-    return next((one for one in destinations if one.holds(path)), None)
+    return next((destination for destination in destinations if destination.holds(path)), None)
 
 
 def _fault(why: Mapping[str, str], allowed: str) -> Fault:
@@ -192,7 +192,7 @@ class DeliveryHolds:
         return bool(self.destinations or self.folders)
 
     def __contains__(self, path: str) -> bool:
-        return any(one.holds(path) for one in self.destinations) or any(
+        return any(destination.holds(path) for destination in self.destinations) or any(
             folder.destination.holds(path) and folder.destination.cluster_of(path) == folder.cluster
             for folder in self.folders
         )
@@ -261,7 +261,7 @@ def _doubled(
         files = set(paths)
         if place in memory.claims and memory.identity_of(place) == place:
             files.add(place)
-        if len(files) > 1 and any(one.holds(place) for one in destinations):
+        if len(files) > 1 and any(destination.holds(place) for destination in destinations):
             yield place, tuple(sorted(files))
 
 

@@ -155,7 +155,7 @@ MISPLACED = "delivery-path"
 
 def roots_of(destinations: Iterable[Destination]) -> tuple[str, ...]:
     """Return the folders that are delivery's own, sorted."""
-    return tuple(sorted({one.root for one in destinations}))
+    return tuple(sorted({destination.root for destination in destinations}))
 
 
 def folders_of_passes(world: World) -> tuple[str, ...]:
@@ -232,7 +232,7 @@ def outliving_in(record: Body | None) -> Outliving:
     """Return what a record says of what outlives decisions."""
     section = mapping(mapping(record or {}, "status"), "outliving")
     return Outliving(
-        tuple(sorted(_key(one) for one in bodies(section, "owners"))),
+        tuple(sorted(_key(entry) for entry in bodies(section, "owners"))),
         tuple(
             sorted(
                 OutlivingFile(text(one, "path"), _key(one)._replace(reporter=text(one, "cluster")))
@@ -255,8 +255,8 @@ def delivery_body(
         status["outliving"] = {
             "owners": [_named(key) for key in outliving.owners],
             "files": [
-                {"path": one.path, "cluster": one.source.reporter, **_named(one.source)}
-                for one in outliving.files
+                {"path": file.path, "cluster": file.source.reporter, **_named(file.source)}
+                for file in outliving.files
             ],
         }
     return {

@@ -178,5 +178,5 @@ MANIFEST_WORKS = Transport(name=NAME, files=_manifest_work_files, places=places_
 
 
 TRANSPORTS: Mapping[str, Transport] = {
-    one.name: one for one in (FOLDERS, DECISIONS, MANIFEST_WORKS, WORKS)
+    transport.name: transport for transport in (FOLDERS, DECISIONS, MANIFEST_WORKS, WORKS)
 }

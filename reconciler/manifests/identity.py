@@ -272,15 +272,15 @@ def known_kinds(kinds: Iterable[ApiKind]) -> KnownKinds:
     apis = tuple(kinds)
     listed = (*OURS, *apis)
     return KnownKinds(
-        groups=frozenset(one.group for one in listed),
-        scopes={**KUBERNETES, **{one.id: one.namespaced for one in listed}},
-        outputs=frozenset(one.id for one in apis if one.writer is not Writer.PEOPLE),
-        owned=frozenset(one.id for one in listed if one.writer is Writer.OURS),
-        removable=frozenset(one.id for one in listed if one.removable),
-        suspendable=frozenset(one.id for one in listed if one.suspendable),
-        short={short: one.kind.lower() for one in listed for short in one.short},
-        reported={one.id: one.reported_in for one in listed if one.reported_in},
-        carriers={one.id: one.carries for one in listed if one.carries is not None},
+        groups=frozenset(api.group for api in listed),
+        scopes={**KUBERNETES, **{api.id: api.namespaced for api in listed}},
+        outputs=frozenset(api.id for api in apis if api.writer is not Writer.PEOPLE),
+        owned=frozenset(api.id for api in listed if api.writer is Writer.OURS),
+        removable=frozenset(api.id for api in listed if api.removable),
+        suspendable=frozenset(api.id for api in listed if api.suspendable),
+        short={short: api.kind.lower() for api in listed for short in api.short},
+        reported={api.id: api.reported_in for api in listed if api.reported_in},
+        carriers={api.id: api.carries for api in listed if api.carries is not None},
     )
 
 

@@ -55,7 +55,7 @@ def find_path(body: object, path: str, *, required: bool = False) -> tuple[objec
     """
     values: tuple[object, ...] = (body,)
     for step in _steps(path):
-        before, values = values, tuple(value for one in values for value in step.lead(one))
+        before, values = values, tuple(value for base in values for value in step.lead(base))
         if required and step.asks_for and before and not values:
             raise LookupError(f"{step.asks_for} is not found")
     if required and any(value is None for value in values):

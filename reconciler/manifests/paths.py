@@ -271,14 +271,14 @@ def input_place(world: World, key: ObjectKey) -> str:
 def doubt_about(world: World, key: ObjectKey) -> str:
     """Return why an object is not as its file has it, and where, `""` if it is."""
     name = str(key)
-    fault = next((one for one in world.faults if one.subject == name), None)
+    fault = next((fault for fault in world.faults if fault.subject == name), None)
     if fault is not None:
         return f"it is faulty ({fault_place(fault)})"
     held = next((entry for entry in world.held if key in entry.keys), None)
     if held is None:
         return ""
     paths = (held.path, *held.beside)
-    fault = next((one for one in world.faults if one.path in paths), None)
+    fault = next((fault for fault in world.faults if fault.path in paths), None)
     place = held.path if fault is None else fault_place(fault)
     return f"its file cannot be understood ({place})"
 

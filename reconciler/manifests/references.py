@@ -56,7 +56,7 @@ class Known:
     def of_kind(self, group: str, kind: str) -> Iterator[Manifest]:
         """Yield the valid objects of a kind, sorted by key."""
         manifests = (self.world.find(key) for key in self.by_kind.get((group, kind), ()))
-        return (one for one in manifests if one is not None)
+        return (manifest for manifest in manifests if manifest is not None)
 
     def names(self, group: str, kind: str, namespace: str = "") -> frozenset[str]:
         """Return the names of the objects of a kind; of a namespaced one those of a namespace."""
@@ -74,7 +74,7 @@ class Known:
 def known_in(world: World, placements: frozenset[Kind]) -> Known:
     """Return what may be referred to in a world."""
     faulty = frozenset(filter(None, (_key_of(fault.subject) for fault in world.faults)))
-    projected = (one.key for listed in world.projected.values() for one in listed)
+    projected = (manifest.key for listed in world.projected.values() for manifest in listed)
     keys = frozenset(world.inputs).union(faulty, projected)
     by_kind: dict[tuple[str, str], list[ObjectKey]] = defaultdict(list)
     for key in sorted(keys):

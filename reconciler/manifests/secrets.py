@@ -71,11 +71,11 @@ def _shown(value: object, instead: str) -> object:
     """Return a value of any depth; the very same where nothing in it is hidden."""
     if isinstance(value, Mapping):
         if is_secret(value):
-            return {field: _shown_field(field, one, instead) for field, one in value.items()}
-        inner = {key: _shown(one, instead) for key, one in value.items()}
-        return inner if any(inner[key] is not one for key, one in value.items()) else value
+            return {field: _shown_field(field, item, instead) for field, item in value.items()}
+        inner = {key: _shown(item, instead) for key, item in value.items()}
+        return inner if any(inner[key] is not item for key, item in value.items()) else value
     if isinstance(value, list | tuple):
-        items = [_shown(one, instead) for one in value]
+        items = [_shown(item, instead) for item in value]
         return items if any(a is not b for a, b in zip(items, value, strict=True)) else value
     return value
 
@@ -211,5 +211,5 @@ def _is_cipher(value: object) -> bool:
 def _is_filled(value: object) -> bool:
     """Return whether a field names keys."""
     return isinstance(value, list | tuple) and any(
-        isinstance(one, Mapping) and one for one in value
+        isinstance(item, Mapping) and item for item in value
     )

@@ -183,7 +183,7 @@ class Labelled:
         """Return the objects of a kind; `None` where there are none, or not all can be read."""
         if (group, kind) in known.unclear:
             return None
-        objects = [labels(one.body) for one in known.of_kind(group, kind)]
+        objects = [labels(manifest.body) for manifest in known.of_kind(group, kind)]
         return cls.of(kind, objects) if objects else None
 
     def has(self, selector: LabelSelector) -> bool:

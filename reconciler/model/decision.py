@@ -162,7 +162,7 @@ class Cause:
     @property
     def kinds(self) -> frozenset[CauseKind]:
         """Its kind, and those of the further causes."""
-        return frozenset((self.kind, *(one.kind for one in self.also)))
+        return frozenset((self.kind, *(reference.kind for reference in self.also)))
 
 
 def joined_causes(causes: Iterable[Cause]) -> Cause:

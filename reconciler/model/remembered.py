@@ -137,8 +137,8 @@ class Versioned(Mapping[K, V], Generic[K, V]):
         own |= {key: value for key, value in came.items() if self._node.find(key) is not value}
         if not own:
             return self
-        removed = sum(one is ABSENT for one in own.values())
-        new = sum(one is not ABSENT and key not in self for key, one in own.items())
+        removed = sum(value is ABSENT for value in own.values())
+        new = sum(value is not ABSENT and key not in self for key, value in own.items())
         return Versioned(_Node(self._node.size - removed + new, None, own, self._node))
 
     def differing(self, other: Mapping[K, V]) -> frozenset[K] | None:
@@ -229,7 +229,7 @@ def differing_keys(now: Mapping[K, V], before: Mapping[K, V]) -> Collection[K]:
         return differences
     if not before:
         return now.keys()
-    changed = [key for key, one in now.items() if before.get(key) is not one]
+    changed = [key for key, value in now.items() if before.get(key) is not value]
     return [*changed, *(before.keys() - now.keys())]
 
 
@@ -313,7 +313,7 @@ class KeyedCache(Generic[H, T]):
     def trim(self, names: Collection[H]) -> None:
         """Drop the answers of all other names, if there are any."""
         if len(self._answers) > len(names):
-            self._answers = {n: one for n, one in self._answers.items() if n in names}
+            self._answers = {n: answer for n, answer in self._answers.items() if n in names}
 
     def __len__(self) -> int:
         return len(self._answers)

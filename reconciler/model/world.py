@@ -174,7 +174,7 @@ def _replaced(
 ) -> tuple[Manifest, ...]:
     """Return the manifests of one kind, sorted, given where they differ from those before."""
     if len(keys) * FEW > len(before):
-        by_key = {one.key: one for one in before if one.key in now}
+        by_key = {manifest.key: manifest for manifest in before if manifest.key in now}
         by_key |= {key: now[key] for key in keys if key in now}
         return tuple(by_key[key] for key in sorted(by_key))
     listed = list(before)

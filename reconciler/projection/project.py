@@ -271,13 +271,13 @@ def read_taints(forces: Mapping[str, Force]) -> Callable[[Body], tuple[SharedTai
     def read(body: Body) -> tuple[SharedTaint, ...] | None:
         taints = tuple(
             SharedTaint(
-                fields.text(one, "key"),
-                fields.text(one, "value"),
-                forces[fields.text(one, "effect")],
-                fields.text(one, "timeAdded"),
+                fields.text(taint, "key"),
+                fields.text(taint, "value"),
+                forces[fields.text(taint, "effect")],
+                fields.text(taint, "timeAdded"),
             )
-            for one in fields.bodies(spec_of(body), "taints")
-            if fields.text(one, "effect") in forces
+            for taint in fields.bodies(spec_of(body), "taints")
+            if fields.text(taint, "effect") in forces
         )
         return taints or None
 

@@ -347,21 +347,21 @@ def join_demands(demands: Mapping[str, TargetDemand]) -> JoinedDemand:
     Args:
         demands: By the name of who demands.
     """
-    budgets = [one.budget for one in demands.values() if one.budget is not None]
+    budgets = [demand.budget for demand in demands.values() if demand.budget is not None]
     joined = TargetDemand(
-        at=max(one.at for one in demands.values()),
+        at=max(demand.at for demand in demands.values()),
         budget=None if len(budgets) < len(demands) else max(budgets),
-        fresh=any(one.fresh for one in demands.values()),
+        fresh=any(demand.fresh for demand in demands.values()),
     )
     enough = [
         who
-        for who, one in demands.items()
-        if (one.budget, one.fresh) == (joined.budget, joined.fresh)
+        for who, demand in demands.items()
+        if (demand.budget, demand.fresh) == (joined.budget, joined.fresh)
     ]
     parts = [
         who
-        for who, one in demands.items()
-        if one.budget == joined.budget or (one.fresh and joined.fresh)
+        for who, demand in demands.items()
+        if demand.budget == joined.budget or (demand.fresh and joined.fresh)
     ]
     return JoinedDemand(joined, tuple(sorted(enough or parts)))
 

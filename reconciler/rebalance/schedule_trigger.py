@@ -166,7 +166,7 @@ def waiting(*found: tuple[datetime | None, str, str]) -> tuple[Waiting, ...]:
 def kept(waits: Iterable[Waiting]) -> tuple[Waiting, ...]:
     """Return the waits of one whose manifest is not removed: its status says that it is over."""
     over = "its status says Expired"
-    return tuple(replace(one, then=over) if one.then == REMOVED else one for one in waits)
+    return tuple(replace(wait, then=over) if wait.then == REMOVED else wait for wait in waits)
 
 
 RETRY_AFTER_SECONDS = 3  # the proposal's default

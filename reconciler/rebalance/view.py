@@ -28,14 +28,14 @@ from reconciler.rebalance.target import REBALANCER, TRIGGER, Reference
 
 def _results_cell(row: Row) -> str:
     observed = decode_record(row.body).workloads
-    done = sum(1 for one in observed if one.result == WorkloadResult.SUCCESSFUL)
+    done = sum(1 for workload in observed if workload.result == WorkloadResult.SUCCESSFUL)
     named = bodies(spec_of(row), "workloads")  # besides them a selector may have found others
     return f"{done}/{max(len(observed), len(named))}"
 
 
 def _failed(row: Row) -> str:
     observed = decode_record(row.body).workloads
-    return str(sum(1 for one in observed if one.result == WorkloadResult.FAILED))
+    return str(sum(1 for workload in observed if workload.result == WorkloadResult.FAILED))
 
 
 def _waits(row: Row) -> str:
@@ -167,7 +167,7 @@ def _rebalanced(
     """Yield targets that are missing, but for those that were dealt with already."""
     spec, rule = mapping(manifest.body, "spec"), "rebalancer-target-unknown"
     observed = decode_record(_record(manifest, known)).workloads
-    done = [encode_reference(one.reference) for one in observed if one.result]
+    done = [encode_reference(workload.reference) for workload in observed if workload.result]
     for position, target in enumerate(bodies(spec, "workloads")):
         if not _is_there(target, known, workloads) and target not in done:
             at = f"/spec/workloads/{position}/name"
@@ -226,7 +226,7 @@ def _is_there(target: Body, known: Known, workloads: frozenset[tuple[str, str, s
 def _proposed(target: Body, workloads: frozenset[tuple[str, str, str]]) -> str:
     """Return what may have been meant by a target that is not there."""
     kind, namespace, name = (text(target, field) for field in ("kind", "namespace", "name"))
-    names = {one for what, where, one in workloads if (what, where) == (kind, namespace)}
+    names = {workload for what, where, workload in workloads if (what, where) == (kind, namespace)}
     return proposal(name, names, f"{kind} in {namespace}" if namespace else kind)
 
 

@@ -252,7 +252,7 @@ def taken(folder: Path, paths: Iterable[str]) -> list[str]:
 
 
 def _is_taken(folder: Path, path: str) -> bool:
-    above = [folder / one for one in Path(path).parents if one.parts]
+    above = [folder / parent for parent in Path(path).parents if parent.parts]
     stray = any(one.is_symlink() or (one.exists() and not one.is_dir()) for one in above)
     return stray or os.path.lexists(folder / path)
 

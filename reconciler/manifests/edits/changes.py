@@ -170,7 +170,7 @@ def parse_taint_changes(words: Sequence[str]) -> TaintChanges:
         if not is_taint or bool(colon) != bool(effect) or not (effect or goes):
             raise UsageError(f"{shown(word)} must be KEY=VALUE:EFFECT, KEY:EFFECT- or KEY-")
         (removed if goes else added).append(TaintWord(key, value, effect))
-    pairs = [(one.key, one.effect) for one in added]
+    pairs = [(taint.key, taint.effect) for taint in added]
     for one in added:
         if pairs.count((one.key, one.effect)) > 1:
             raise UsageError(f"the taint {one.key}:{one.effect} is given twice")
@@ -221,7 +221,7 @@ def taint_steps(
 def _set(word: TaintWord) -> list[Step]:
     """Return how a taint comes that is not there."""
     fields = {"key": word.key, "value": word.value, "effect": word.effect}
-    return [AppendItem(TAINTS, {name: one for name, one in fields.items() if one})]
+    return [AppendItem(TAINTS, {name: value for name, value in fields.items() if value})]
 
 
 def _changed(word: TaintWord, at: int, taint: Body, *, overwrite: bool) -> list[Step]:

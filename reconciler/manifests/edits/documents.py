@@ -108,9 +108,9 @@ def _round_trip(part: str, edit: Edit) -> str:
 def _quoted(value: Any) -> Any:
     """Return a value whose texts are quoted as `encode` quotes them, fit for braces, too."""
     if isinstance(value, Mapping):
-        return {name: _quoted(one) for name, one in value.items()}
+        return {name: _quoted(item) for name, item in value.items()}
     if isinstance(value, list):
-        return [_quoted(one) for one in value]
+        return [_quoted(item) for item in value]
     if isinstance(value, str) and (IN_FLOW.search(value) or encode_scalar(value)[0] == '"'):
         return DoubleQuotedScalarString(value)
     return value
@@ -119,8 +119,8 @@ def _quoted(value: Any) -> Any:
 def _unshared(value: Any) -> Any:
     """Return a copy in which what aliases refer to stands at each of its places by itself."""
     if isinstance(value, Mapping):
-        return {name: _unshared(one) for name, one in value.items()}
-    return [_unshared(one) for one in value] if isinstance(value, list | tuple) else value
+        return {name: _unshared(item) for name, item in value.items()}
+    return [_unshared(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _at(root: Any, keys: Sequence[str | int]) -> Any:

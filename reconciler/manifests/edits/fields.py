@@ -394,7 +394,7 @@ def _with(value: object, parts: Parts, new: object) -> object:
         return new
     head, *rest = parts
     if isinstance(value, list | tuple) and isinstance(head, int):
-        return [_with(one, rest, new) if at == head else one for at, one in enumerate(value)]
+        return [_with(item, rest, new) if at == head else item for at, item in enumerate(value)]
     body = value if isinstance(value, Mapping) else {}
     return {**body, head: _with(body.get(head), rest, new)}
 
@@ -403,8 +403,8 @@ def _lacking(value: object, parts: Parts) -> object:
     """Return a value without a field below it."""
     head, *rest = parts
     if isinstance(value, list | tuple) and isinstance(head, int):
-        kept = [(at, one) for at, one in enumerate(value) if rest or at != head]
-        return [_lacking(one, rest) if at == head else one for at, one in kept]
+        kept = [(at, item) for at, item in enumerate(value) if rest or at != head]
+        return [_lacking(item, rest) if at == head else item for at, item in kept]
     body = value if isinstance(value, Mapping) else {}
     if not rest:
         return {key: one for key, one in body.items() if key != head}

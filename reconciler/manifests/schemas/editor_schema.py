@@ -113,7 +113,7 @@ def _parts(names: list[str], documents: Mapping[str, Json]) -> dict[str, Json]:
         if part not in definitions:
             definition = documents[name]["$defs"][pointer]
             definitions[part] = _rewritten(name, definition)
-            left += [(name, one) for one in _references(definition)]
+            left += [(name, other) for other in _references(definition)]
     return dict(sorted(definitions.items()))
 
 
@@ -125,10 +125,10 @@ def _moved(name: str, documents: Mapping[str, Json]) -> dict[str, object]:
 def _rewritten(origin: str, node: object) -> "Json":
     """Return a part of a schema of a file with references into the new document."""
     if isinstance(node, list):
-        return [_rewritten(origin, one) for one in node]  # type: ignore[return-value]
+        return [_rewritten(origin, item) for item in node]  # type: ignore[return-value]
     if not isinstance(node, Mapping):
         return node  # type: ignore[return-value]
-    rewritten = {key: _rewritten(origin, one) for key, one in node.items()}
+    rewritten = {key: _rewritten(origin, value) for key, value in node.items()}
     if isinstance(node.get("$ref"), str):
         target = _part(*_target(origin, str(node["$ref"])))
         rewritten["$ref"] = f"#/definitions/{target}"  # type: ignore[assignment]

@@ -132,15 +132,15 @@ def without_nulls(value: Any, node: SchemaNode | None, files: Mapping[str, Json]
     node = resolved(node, files)
     if type(value) is dict:
         kept = {
-            key: without_nulls(one, below(node, key), files)
-            for key, one in value.items()
-            if one is not None or not _is_plain(node, key, files)
+            key: without_nulls(item, below(node, key), files)
+            for key, item in value.items()
+            if item is not None or not _is_plain(node, key, files)
         }
-        same = len(kept) == len(value) and all(kept[key] is one for key, one in value.items())
+        same = len(kept) == len(value) and all(kept[key] is item for key, item in value.items())
         return value if same else kept
     if type(value) is list:
         within = part(node, node.schema.get("items"))
-        items = [without_nulls(one, within, files) for one in value]
+        items = [without_nulls(item, within, files) for item in value]
         return value if all(a is b for a, b in zip(items, value, strict=True)) else items
     return value
 
@@ -167,10 +167,12 @@ def with_plain_numbers(value: Any, node: SchemaNode | None, files: Mapping[str, 
         return value
     node = resolved(node, files)
     if type(value) is dict:
-        return {key: with_plain_numbers(one, below(node, key), files) for key, one in value.items()}
+        return {
+            key: with_plain_numbers(item, below(node, key), files) for key, item in value.items()
+        }
     if type(value) is list:
         within = part(node, node.schema.get("items"))
-        return [with_plain_numbers(one, within, files) for one in value]
+        return [with_plain_numbers(item, within, files) for item in value]
     return _plain(value, node.schema.get("type", ())) if type(value) is float else value
 
 
@@ -207,7 +209,7 @@ def with_required(value: Any, node: SchemaNode | None, files: Mapping[str, Json]
     node = resolved(node, files)
     if type(value) is list:
         within = part(node, node.schema.get("items"))
-        return [with_required(one, within, files) for one in value]
+        return [with_required(item, within, files) for item in value]
     fields = node.schema.get("properties")
     if type(value) is not dict or not fields:
         return value
@@ -216,7 +218,7 @@ def with_required(value: Any, node: SchemaNode | None, files: Mapping[str, Json]
         empty = _empty(SchemaNode(node.file, fields[key]), files) if key in fields else None
         if empty is not None:
             filled.setdefault(key, empty)
-    return {key: with_required(one, below(node, key), files) for key, one in filled.items()}
+    return {key: with_required(item, below(node, key), files) for key, item in filled.items()}
 
 
 def without_empty(value: Any, node: SchemaNode | None, files: Mapping[str, Json]) -> Any:
@@ -232,14 +234,14 @@ def without_empty(value: Any, node: SchemaNode | None, files: Mapping[str, Json]
     node = resolved(node, files)
     if type(value) is list:
         within = part(node, node.schema.get("items"))
-        return [without_empty(one, within, files) for one in value]
+        return [without_empty(item, within, files) for item in value]
     if type(value) is not dict:
         return value
     fields, required = node.schema.get("properties", {}), node.schema.get("required", ())
     return {
-        key: without_empty(one, below(node, key), files)
-        for key, one in value.items()
-        if key in required or key not in fields or not _is_left_out(one, below(node, key), files)
+        key: without_empty(item, below(node, key), files)
+        for key, item in value.items()
+        if key in required or key not in fields or not _is_left_out(item, below(node, key), files)
     }
 
 

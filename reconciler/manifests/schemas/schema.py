@@ -288,7 +288,7 @@ def _gate(documents: Mapping[str, Json]) -> "Callable[[Json], Callable[[object],
 
     from reconciler.manifests.schemas.nodes import FORMATS  # noqa: PLC0415
 
-    registry = Registry([(BASE + name, dict(one)) for name, one in documents.items()])
+    registry = Registry([(BASE + name, dict(document)) for name, document in documents.items()])
 
     def make(entry: Json) -> Callable[[object], bool]:
         validator = Draft202012Validator(
@@ -340,4 +340,4 @@ def _compiler(documents: Mapping[str, Json]) -> "Callable[[Json], Validator]":
 
 def _undated(document: Json) -> Json:
     """Return a document without `$schema`, which would bring back jsonschema's own integers."""
-    return {key: one for key, one in document.items() if key != "$schema"}
+    return {key: value for key, value in document.items() if key != "$schema"}

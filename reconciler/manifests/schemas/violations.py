@@ -101,7 +101,7 @@ def violations_of(errors: Iterable[Any], *, hidden: bool = False) -> tuple[Viola
     """
     every = (one for error in errors for one in _explained(_deepest(error), hidden=hidden))
     violations = set(islice(every, MAX_VIOLATIONS))
-    mistyped = {one.pointer for one in violations if one.rule == "schema-type"}
+    mistyped = {violation.pointer for violation in violations if violation.rule == "schema-type"}
     return tuple(
         sorted(
             one for one in violations if one.rule == "schema-type" or one.pointer not in mistyped

@@ -254,7 +254,7 @@ def _read_document(
     except Unreadable as error:
         composer.reports.append(error)
     except YAMLError:
-        yield from (_located(one, path, index, hidden=hidden) for one in composer.reports)
+        yield from (_located(report, path, index, hidden=hidden) for report in composer.reports)
         raise
     if body is not None and not composer.reports:
         yield Document(index, root.start_mark.line + 1, body, tuple(composer.aliases))

@@ -90,9 +90,9 @@ def _redacted(value: object, mask: Callable[[str], str]) -> object:
     if isinstance(value, str):
         return mask(value)
     if isinstance(value, Mapping):
-        return {str(key): _redacted(one, mask) for key, one in value.items()}
+        return {str(key): _redacted(item, mask) for key, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
-        return [_redacted(one, mask) for one in value]
+        return [_redacted(item, mask) for item in value]
     return value if value is None or isinstance(value, int | float) else mask(str(value))
 
 
@@ -243,7 +243,7 @@ class PassLog:
 
     def _log_kept(self, report: PassSummary) -> None:
         """Log once each file of a checkout that keeps a person's edit."""
-        kept = {*report.kept, *(edit for one in report.beside for edit in one.kept)}
+        kept = {*report.kept, *(edit for branch in report.beside for edit in branch.kept)}
         for edit in sorted(kept - self._kept, key=str)[:MOST_NAMED]:
             self._log.warning(
                 "a file keeps a person's edit, so it is not as it was decided",

@@ -226,7 +226,7 @@ def list_range(
         most: How many at most, the newest; `None` for all.
     """
     counted = () if most is None else (f"--max-count={most}",)
-    excluded = [f"^{check_commit(one)}" for one in but]
+    excluded = [f"^{check_commit(revision)}" for revision in but]
     listed = repository.git.line(
         "rev-list", "--first-parent", *counted, check_commit(head), *excluded, "--", *paths
     )
@@ -479,10 +479,10 @@ def find_roots(repository: Repository, commit: str, patterns: Sequence[str]) -> 
     Raises:
         UsageError: A pattern is none.
     """
-    parts = [_pattern_parts(one) for one in patterns]
-    folders = sorted({folder for one in parts for folder in _matching(repository, commit, one)})
+    parts = [_pattern_parts(pattern) for pattern in patterns]
+    folders = sorted({folder for part in parts for folder in _matching(repository, commit, part)})
     return tuple(
-        folder for folder in folders if not any(folder.startswith(f"{one}/") for one in folders)
+        folder for folder in folders if not any(folder.startswith(f"{other}/") for other in folders)
     )
 
 

@@ -221,7 +221,7 @@ def find_trees(repository: Repository, revisions: Sequence[str], folder: str) ->
         revisions: Full hex ids.
         folder: Path from the top.
     """
-    questions = [f"{check_commit(one)}:{folder}\n".encode() for one in revisions]
+    questions = [f"{check_commit(revision)}:{folder}\n".encode() for revision in revisions]
     with repository.kept.lent(repository.git, "cat-file", "--batch-check") as git:
         answers = [line.decode(errors="replace").split() for line, _ in git.answers(questions)]
     return [

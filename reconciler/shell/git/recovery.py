@@ -81,7 +81,7 @@ def _doubt(repository: Repository, step: HeldEntry) -> str:
     """Return what a person must find out and do, since no process here can judge."""
     entry = step.entry
     locks = [*places_of(repository, entry.references, entry.git_dir)]
-    indexes = (one.git_dir / "index.lock" for one in _checkouts(repository, entry))
+    indexes = (checkout.git_dir / "index.lock" for checkout in _checkouts(repository, entry))
     locks += [lock for lock in indexes if step.is_linked_at(lock)]
     left = " ".join(shlex.quote(str(lock)) for lock in (*locks, step.place) if lock.exists())
     return (

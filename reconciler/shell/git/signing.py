@@ -236,10 +236,10 @@ def read_signatures(
     signatures: list[Signature] = []
     for start in range(0, len(revisions), PER_COMMAND):
         asked = revisions[start : start + PER_COMMAND]
-        lines = "".join(f"{check_commit(one)}\n" for one in asked).encode()
+        lines = "".join(f"{check_commit(revision)}\n" for revision in asked).encode()
         said = git.output("log", "--no-walk=unsorted", "--no-color", FORMAT, "--stdin", stdin=lines)
         answers = [_signature(line) for line in said.decode(errors="replace").splitlines()]
-        if [one.revision for one in answers] != list(asked):
+        if [answer.revision for answer in answers] != list(asked):
             raise GitError("git log did not answer for each commit that was asked for")
         signatures.extend(answers)
     return signatures

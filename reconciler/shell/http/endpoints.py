@@ -53,7 +53,7 @@ def new_app(
         if "application/json" in request.headers.get("accept", ""):
             more = {} if warnings is None else {"warnings": warnings}
             return JSONResponse({word: not reason, "reason": reason, **more}, status)
-        lines = [reason or "ok", *(f"warning: {one}" for one in warnings or ())]
+        lines = [reason or "ok", *(f"warning: {warning}" for warning in warnings or ())]
         return PlainTextResponse("".join(f"{line}\n" for line in lines), status)
 
     async def serve_metrics(_: Request) -> Response:

@@ -300,7 +300,7 @@ class WholeAnswers:
 
     def _forget(self) -> None:
         """Keep the newest answers, and no others."""
-        done = [one for one, answer in self._asked.items() if answer.done()]
+        done = [question for question, answer in self._asked.items() if answer.done()]
         for old in done[: max(0, len(done) - MOST)]:
             del self._asked[old]
             self._until.pop(old, None)

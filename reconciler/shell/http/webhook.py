@@ -143,7 +143,7 @@ class RunningHook:
         self._secrets = secrets
         self._running = {
             (salt, secret): hmac.new(_key(secret) if salt else secret.encode(), salt, "sha256")
-            for salt in {one.salt for one in signatures}
+            for salt in {signature.salt for signature in signatures}
             for secret in secrets
         }
 

@@ -175,7 +175,7 @@ class BranchDelivery:
         record = record_in(repository, listed)
         configured = decode_delivery(settings).on(name).destinations
         had = () if record is None else destinations_in(record)
-        roots = roots_of((*configured, *(replace(one, branch=name) for one in had)))
+        roots = roots_of((*configured, *(replace(destination, branch=name) for destination in had)))
         before = followed.memory.world or _before(repository, decided.loader, trusted) or world
         there = on_branch(before, name, followed.listings, trusted, followed.files, roots)
         delivery = deliver_to(name, there, world, settings, record, followed.memory)

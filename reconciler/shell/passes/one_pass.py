@@ -227,9 +227,9 @@ class Passes:
         """Return the commits that wait on any branch."""
         trust = self.branches.trust
         unfetched = (
-            unfetched_commit(one.branch, one.revision, one.problem)
-            for one in self.branch.unfetched
-            if one.revision
+            unfetched_commit(unfetched.branch, unfetched.revision, unfetched.problem)
+            for unfetched in self.branch.unfetched
+            if unfetched.revision
         )
         return (*(() if trust is None else trust.refused.values()), *unfetched)
 
@@ -258,9 +258,9 @@ class Passes:
             if not names or not self.branches.may_move_with(names):
                 return None
             prepared = list(self.delivery.prepare(self._decided(report)))
-            moves = [one.move for one in prepared if one.move is not None]
+            moves = [delivered.move for delivered in prepared if delivered.move is not None]
             if moves and self.branches.publish_together(report.heads, report.outputs, moves):
-                return tuple(one.told for one in prepared)
+                return tuple(delivered.told for delivered in prepared)
         except LostRace:
             self.delivery.forget()
             raise
@@ -383,7 +383,7 @@ class Passes:
             world = self.branches.load(self.loader, heads, lambda _: report.heads.reports)
         with times.step("schedule"):
             outcome = carried_over(report.outcome, report.now, report.world, world)
-            taken = report.waiting.union(one.path for one in report.outcome.removals)
+            taken = report.waiting.union(removal.path for removal in report.outcome.removals)
             if outcome is None or (taken and self._busy(taken, heads) != report.waiting):
                 return None
         return replace(report, world=world, outcome=outcome, heads=heads, refused=self._refused())

@@ -63,7 +63,7 @@ def causing_commits(
         Empty where one commit is all there is, where there are very many, and where the history
         does not reach back.
     """
-    moved = [one for one in decisions if is_told(one)]
+    moved = [decision for decision in decisions if is_told(decision)]
     last = last_pass(world.outputs)
     if not moved or last is None or not world.edited:
         return ()
@@ -71,7 +71,7 @@ def causing_commits(
         commits = _by_people(repository, last.revision, head)
         if len(commits) <= 1:  # `Reconciled-From` names it
             return ()
-        edits = {one.revision: _edited(repository, one) for one in commits}
+        edits = {commit.revision: _edited(repository, commit) for commit in commits}
     except GitError:
         return ()
     files = [(decision.subject, files_behind(decision, world)) for decision in moved]
@@ -96,8 +96,8 @@ def _by_people(repository: Repository, last: str, head: str) -> list[CommitRecor
         if len(listed) > MOST_COMMITS:
             return []
         commits = list(read_commits(repository, listed))
-    records = (one for one in reversed(commits) if OUR_TRAILER not in dict(one.trailers))
-    return [one for one in records if one.parents]
+    records = (commit for commit in reversed(commits) if OUR_TRAILER not in dict(commit.trailers))
+    return [record for record in records if record.parents]
 
 
 def _line(repository: Repository, last: str, head: str) -> list[CommitRecord] | None:
@@ -196,7 +196,7 @@ class Contest:
 
     def _within_hour(self, path: str, now: datetime) -> tuple[datetime, ...]:
         """Return when a file was written again, since somebody had undone it."""
-        return tuple(one for one in self._undone.get(path, ()) if add(one, HOUR) > now)
+        return tuple(moment for moment in self._undone.get(path, ()) if add(moment, HOUR) > now)
 
     def _forget(self, now: datetime) -> None:
         """Forget what is older than an hour, and the oldest of very much."""
@@ -323,7 +323,7 @@ def summary_of(report: PassReport, counts: ProblemCounts) -> PassSummary:
     world, outcome = report.world, report.outcome
     settings = settings_in(world)
     return PassSummary(
-        **{one.name: getattr(report, one.name) for one in fields(BranchPass)},
+        **{item.name: getattr(report, item.name) for item in fields(BranchPass)},
         left=report.left,
         revision=world.revision,
         changed=len(outcome.files),
@@ -343,7 +343,7 @@ def summary_of(report: PassReport, counts: ProblemCounts) -> PassSummary:
 def _rebalancers_after(world: World, outcome: Outcome) -> World:
     """Return the world as a pass leaves it, as far as rebalancers and triggers matter."""
     ours = f"{world.output_root}/"
-    folders = tuple(f"{ours}{folder_of(one.group, one.kind)}/" for one in REBALANCE_KINDS)
+    folders = tuple(f"{ours}{folder_of(kind.group, kind.kind)}/" for kind in REBALANCE_KINDS)
     about = [
         change
         for change in outcome.changes

@@ -77,7 +77,7 @@ class CommitPlaces:
             branch: Where they stand.
             purpose: What commits of ours do there.
         """
-        ours = {one.revision: one.key == self.own for one in signed if not one.problem}
+        ours = {commit.revision: commit.key == self.own for commit in signed if not commit.problem}
         reasons: dict[str, str] = {}
         written: list[CommitRecord] = []
         for record in read_commits(self.repository, ours):
@@ -121,7 +121,7 @@ class CommitPlaces:
             return
         delivery = said.purpose is Purpose.DELIVERY
         own = self.repository.from_top(DELIVERED if delivery else self.layout.output_root)
-        rest = [one for one in changes if not is_at_or_below(one.path, own)]
+        rest = [change for change in changes if not is_at_or_below(change.path, own)]
         delivered = [*self._delivered_to(commit, said.purpose)] if rest else []
         for change in rest:
             if any(is_at_or_below(change.path, root) for root in delivered):
@@ -165,11 +165,11 @@ class CommitPlaces:
         before, after = change.before, change.after
         if before is None or not before.is_file or not (after is None or after.is_file):
             return False
-        wanted = [one.blob for one in (before, after) if one is not None]
+        wanted = [entry.blob for entry in (before, after) if entry is not None]
         texts = [content for _, content in read_blobs(self.repository, wanted)]
-        if any(isinstance(one, Oversized) for one in texts):
+        if any(isinstance(text, Oversized) for text in texts):
             return False
-        contents = [one for one in texts if isinstance(one, bytes)]
+        contents = [text for text in texts if isinstance(text, bytes)]
         return loses_demands_only(contents[0], contents[1] if after else None, change.path)
 
 
@@ -445,9 +445,9 @@ class Trust:
         within = [total <= MOST_AFTER_BYTES for total in accumulate(reversed(sizes))]
         read = newest[len(newest) - sum(within) :]
         said = [
-            one.revision
-            for one in read_commits(self.repository, read)
-            if self._places.is_of_root(one)
+            record.revision
+            for record in read_commits(self.repository, read)
+            if self._places.is_of_root(record)
         ]
         try:
             signed = self._judged(said[-MOST_OWN:], branch, purpose)[0]
@@ -478,7 +478,7 @@ class Trust:
         What the operator names counts where it says more than what was accepted, of this branch or
         of another one: whoever can push may set any of them to a commit that another one is at.
         """
-        named = [one for one in self.anchors if self._leads(one, head)]
+        named = [anchor for anchor in self.anchors if self._leads(anchor, head)]
         if before is None:
             return tuple(named)
         if named:

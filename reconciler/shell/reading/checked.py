@@ -235,7 +235,7 @@ def _written(directory: Path, path: str) -> Iterator[bytes | Oversized]:
 
 def _files(folder: Path) -> Iterator[str]:
     """Yield the plain files of a folder that are named like manifests."""
-    return (one.path for one in _walk(folder) if one.is_file(follow_symlinks=False))
+    return (entry.path for entry in _walk(folder) if entry.is_file(follow_symlinks=False))
 
 
 def _links(root: Path, folder: Path) -> Iterator[str]:

@@ -100,7 +100,7 @@ class CommitHeads:
             or path in paths
             or path in controls
             or head.ignored
-            or any(one.suspends for one in head.documents)
+            or any(document.suspends for document in head.documents)
             or (is_feedback(path) and is_misplaced(path, head, KINDS))
         )
         outputs = frozenset(
@@ -109,10 +109,10 @@ class CommitHeads:
 
         def unread(scopes: Mapping[Kind, bool]) -> frozenset[ObjectKey]:
             return frozenset(
-                key_in(path, one, scopes)
+                key_in(path, document, scopes)
                 for path, head in self.inputs.items()
                 if head is not None and path not in inputs
-                for one in head.documents
+                for document in head.documents
             )
 
         return CommitPart(NamedFiles(inputs), NamedFiles(outputs), unread)

@@ -211,14 +211,14 @@ class EarlierFiles:
         if last is None or not (edited or last.held):
             self._known = {}
             return {}
-        wanted = {(path, one.blob) for path, one in edited.items() if one and one.is_file}
-        wanted |= {(one.path, one.blob) for one in last.held}
+        wanted = {(path, entry.blob) for path, entry in edited.items() if entry and entry.is_file}
+        wanted |= {(held.path, held.blob) for held in last.held}
         try:
             self._known = self._read(sorted(wanted))
         except GitError:
             self._known = {}
             return {}
-        now = map(self._files.at, {*edited, *(one.path for one in last.held)})
+        now = map(self._files.at, {*edited, *(held.path for held in last.held)})
         then = filter(None, self._known.values())
         return earlier_inputs(inputs, filter(None, now), then, last, scopes)
 

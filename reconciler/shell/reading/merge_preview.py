@@ -132,14 +132,14 @@ def open_sides(
 
 def _changed_roots(trees: GitTrees, base: str, merged: str) -> set[str]:
     """Return the outermost folders with a configuration of their own that a merge changes."""
-    changed = {one.path for one in trees.changed(base, merged)}
+    changed = {change.path for change in trees.changed(base, merged)}
     listed = {*trees.files(base), *trees.files(merged)} if changed else set[str]()
     ends = f"/{CONFIGURATION_PATH}"
     roots = {path.removesuffix(ends) for path in listed if path.endswith(ends)}
     outermost = {
-        one for one in roots if not any(one.startswith(f"{other}/") for other in roots - {one})
+        root for root in roots if not any(root.startswith(f"{other}/") for other in roots - {root})
     }
-    return {one for one in outermost if any(path.startswith(f"{one}/") for path in changed)}
+    return {root for root in outermost if any(path.startswith(f"{root}/") for path in changed)}
 
 
 def served_base(

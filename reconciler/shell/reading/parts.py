@@ -95,8 +95,8 @@ class PartReader:
         return [
             *((INPUTS, path, inputs[path].blob) for path in covers.among(inputs)),
             *(
-                (OUTPUTS, path, one.blob)
-                for path, one in outputs.items()
+                (OUTPUTS, path, entry.blob)
+                for path, entry in outputs.items()
                 if path.startswith(below) and not is_escaped(path)
             ),
         ]
@@ -129,7 +129,7 @@ def present_keys(reader: PartReader, revision: str) -> PresentKeys | None:
         return None
     part = heads.part({})
     world = reader.world(revision, part)
-    crds = (one.body for one in world.of_kind(*CRD))
+    crds = (manifest.body for manifest in world.of_kind(*CRD))
     scopes = {**scopes_of_crds(crds), **KINDS.scopes}
     unread = [*_unread(heads, part, scopes)]
     inputs = frozenset(unread)

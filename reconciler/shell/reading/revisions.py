@@ -103,12 +103,12 @@ class GitRevisions:
 
     def prepare(self, commits: Sequence[Commit]) -> None:
         """Read the changes of many commits at once; `changes` then answers from memory."""
-        unread = [one.revision for one in commits if one.revision not in self._changes]
+        unread = [commit.revision for commit in commits if commit.revision not in self._changes]
         if not unread:
             return
         found = changes_of(self.repository, list(read_commits(self.repository, unread)))
         prefix = f"{self.repository.prefix}/" if self.repository.prefix else ""
-        asked = {one.revision for one in commits}
+        asked = {commit.revision for commit in commits}
         kept = sum(map(len, self._changes.values())) + sum(map(len, found.values()))
         for old in [one for one in self._changes if one not in asked] if kept > MOST_KEPT else ():
             del self._changes[old]

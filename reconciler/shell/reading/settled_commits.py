@@ -81,7 +81,7 @@ class SettledCommits:
             if first and first[0].revision == revision:
                 return
             kept = first + kept
-        self._note.write([f"{one.revision} {format_moment(one.at)}" for one in kept])
+        self._note.write([f"{commit.revision} {format_moment(commit.at)}" for commit in kept])
 
     def _read(self) -> list[KeptCommit]:
         """Return what is kept: that which serves the earlier moments first."""

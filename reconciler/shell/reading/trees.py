@@ -179,7 +179,7 @@ class Listings:
     def _listing(self, listed: Mapping[str, TreeEntry]) -> Listing:
         """Return what the files of a commit are."""
         return Listing(
-            Versioned({path: one for path, one in listed.items() if is_manifest(path, one)}),
+            Versioned({path: entry for path, entry in listed.items() if is_manifest(path, entry)}),
             frozenset(path for path, entry in listed.items() if entry.mode not in REGULAR),
             frozenset(
                 other

@@ -264,7 +264,7 @@ def requests_of(answered: object, kind: str, account: str) -> tuple[MergeRequest
     if not isinstance(answered, list):
         raise ShellError(f"the forge answered no list of requests, but {_shape(answered)}")
     decode = _of_gitlab if kind == "gitlab" else _of_github
-    return tuple(decode(_mapping(one, "a request"), account) for one in answered)
+    return tuple(decode(_mapping(request, "a request"), account) for request in answered)
 
 
 def _of_gitlab(request: Mapping[str, object], account: str) -> MergeRequest:
@@ -396,7 +396,7 @@ class MergeRequests:
             ShellError: The forge cannot be reached, refuses, or answers in another shape.
         """
         requests = self._listed(LISTINGS[self.forge.kind].format, MOST_PAGES)
-        return tuple(one for one in requests if one.branch.startswith(prefix))
+        return tuple(request for request in requests if request.branch.startswith(prefix))
 
     def is_closed_by_people(self, branch: str) -> bool:
         """Return whether somebody closed our request from a branch, and did not merge it.
@@ -409,11 +409,11 @@ class MergeRequests:
             CLOSED[self.forge.kind].format, owner=owner, branch=quote(branch, safe="")
         )
         return any(
-            one.branch == branch
-            and one.is_ours
-            and not one.is_merged
-            and not one.title.startswith(OUT_OF_DATE)
-            for one in self._listed(listing, FEW_PAGES)
+            request.branch == branch
+            and request.is_ours
+            and not request.is_merged
+            and not request.title.startswith(OUT_OF_DATE)
+            for request in self._listed(listing, FEW_PAGES)
         )
 
     def _listed(self, listing: Callable[[int], str], pages: int) -> tuple[MergeRequest, ...]:

@@ -215,9 +215,9 @@ class Metrics:
         """Set how many commits wait, and since when this process has known of the first."""
         now = report.now.timestamp()
         self._refused_at = {
-            one.revision: self._refused_at.get(one.revision, now) for one in report.refused
+            commit.revision: self._refused_at.get(commit.revision, now) for commit in report.refused
         }
-        self._unaccepted.set(sum(one.waiting for one in report.refused))
+        self._unaccepted.set(sum(commit.waiting for commit in report.refused))
         self._unaccepted_since.set(min(self._refused_at.values(), default=0))
 
     def _counter(self, name: str, says: str, *labels: str) -> prometheus.Counter:

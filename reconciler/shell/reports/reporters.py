@@ -89,7 +89,7 @@ class EventReporter:
                 metadata["commit"] = report.commit
             lists = {
                 "decisions": [_decision(one) for one in decided[:MOST_LISTED]] if news else [],
-                "faults": [fault_json(one) for one in report.faults[:MOST_LISTED]],
+                "faults": [fault_json(fault) for fault in report.faults[:MOST_LISTED]],
             }
             count = len(decided) if news else 0
             says = f"{_counted(count, 'decision')}, {_counted(len(faults), 'fault')}"

@@ -429,7 +429,7 @@ def _quieten() -> None:
     When it is imported it gives its loggers, and those of what it is built on, handlers that write
     to standard error, and levels by its settings.
     """
-    names = [one for one in logging.getLogger().manager.loggerDict if one.startswith(LOGGERS)]
+    names = [name for name in logging.getLogger().manager.loggerDict if name.startswith(LOGGERS)]
     for logger in map(logging.getLogger, names):
         logger.handlers.clear()
         logger.propagate = True

@@ -213,7 +213,7 @@ def watched(pool: ProcessPoolExecutor) -> Iterator[None]:
 def _watch(pool: ProcessPoolExecutor, over: threading.Event) -> None:
     """Look at the workers until it is over, or one is lost."""
     while not over.wait(EVERY_SECONDS):
-        if any(one.exitcode is not None for one in _workers(pool)):
+        if any(process.exitcode is not None for process in _workers(pool)):
             if not over.wait(GRACE_SECONDS):
                 _end_pool(pool)
             return

@@ -141,7 +141,7 @@ class FitWorkers:
 
     def problems(self) -> Sequence[str]:
         """Return why workers that are there are not asked, a sentence each; for any thread."""
-        return [one.problem for one in self._workers.values() if one.problem]
+        return [worker.problem for worker in self._workers.values() if worker.problem]
 
     def refuse(self, worker: str, why: str) -> None:
         """Ask a worker no more for a while."""
@@ -185,9 +185,9 @@ class FitWorkers:
     def _unanswered(self) -> Sequence[Future[str]]:
         """Return the questions that are still to be waited for."""
         return [
-            one.question
-            for one in self._workers.values()
-            if one.question is not None and one.problem is None
+            worker.question
+            for worker in self._workers.values()
+            if worker.question is not None and worker.problem is None
         ]
 
 

@@ -169,17 +169,17 @@ class HeldRoots:
             if forget:
                 kept = {place: one for place, one in self._roots.items() if one.session != session}
                 self._roots = kept
-            return frozenset(one.place for one in self._begun if one.session == session)
+            return frozenset(root.place for root in self._begun if root.session == session)
 
     def _let_go(self, piece: RootPiece) -> None:
         """Forget what a daemon needs here no more, also what it needed before it began anew."""
         over = {piece.session, *self._ended}
         branch = (piece.place.remote, piece.place.branch)
         self._roots = {
-            place: one
-            for place, one in self._roots.items()
+            place: root
+            for place, root in self._roots.items()
             if place in piece.held
-            or one.session not in over
+            or root.session not in over
             or branch != (place.remote, place.branch)
         }
 

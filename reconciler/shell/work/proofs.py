@@ -263,8 +263,8 @@ def _steps(
     changes = changes_between(repository, pairwise(revisions))
     root = f"{repository.prefix}/" if repository.prefix else ""
     for revision in revisions[1:]:
-        changed = (one for one in changes.get(revision, ()) if one.path.startswith(root))
-        below = (one._replace(path=one.path.removeprefix(root)) for one in changed)
+        changed = (change for change in changes.get(revision, ()) if change.path.startswith(root))
+        below = (change._replace(path=change.path.removeprefix(root)) for change in changed)
         yield revision, tuple(map(shown_change, below))
 
 

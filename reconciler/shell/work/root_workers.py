@@ -74,7 +74,7 @@ class RootShares:
         ('b', 'a', 'a')
         """
         counts = Counter(dict.fromkeys(workers, 0))
-        counts.update(one for one in self._workers.values() if one in counts)
+        counts.update(worker for worker in self._workers.values() if worker in counts)
         present, share = self._workers.get(root, ""), -(-self._count // len(workers))
         if present not in counts or counts[present] > share:
             present = min(workers, key=lambda worker: (counts[worker], worker))

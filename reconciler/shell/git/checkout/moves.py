@@ -535,7 +535,7 @@ def move_listed(locked: LockedIndex, move: ListedMove) -> tuple[KeptEdit, ...]:
         [change for change in fresh if change.after is not None],
         [change.path for change in fresh if change.after is None],
     )
-    since = (KeptEdit(folder, one.path, gone=one.after is None) for one in edited)
+    since = (KeptEdit(folder, change.path, gone=change.after is None) for change in edited)
     return (*move.kept, *since)
 
 
@@ -665,8 +665,8 @@ def _mend(repository: Repository, checkout: Checkout, old: str, new: str) -> int
     staged = dict(_staged(listed.stdout.decode(errors="surrogateescape")))
     if not staged:
         return 0
-    changes = [one for one in changed_files(repository, old, new) if one.path in staged]
-    wrong = [one for one in changes if _is_put_back(checkout, one, staged[one.path])]
+    changes = [change for change in changed_files(repository, old, new) if change.path in staged]
+    wrong = [change for change in changes if _is_put_back(checkout, change, staged[change.path])]
     records = "".join(map(_record, wrong)).encode(errors="surrogateescape")
     if not records:
         return 0
