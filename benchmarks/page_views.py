@@ -28,7 +28,7 @@ from benchmarks.repositories import (
 from reconciler.cli.page.service import open_page
 from reconciler.model.identity import RepositoryLayout
 from reconciler.shell.git.repository import Repository
-from reconciler.shell.http.page_access import NO_ACCESS
+from reconciler.shell.http.page_access import PageAccess
 from reconciler.shell.http.page_endpoints import LEVEL
 from reconciler.shell.http.page_process import PageProcesses, PageQuestion
 from reconciler.shell.passes.one_pass import Passes
@@ -123,7 +123,7 @@ def object_figures(large: bool) -> Iterator[Figure]:  # noqa: FBT001  # as every
 def _object_figures(folder: Path, size: str) -> Iterator[Figure]:
     """Yield what views of one repository cost."""
     head = _commit(folder, "main")
-    with open_page(folder, "main", RepositoryLayout(), NO_ACCESS) as page:
+    with open_page(folder, "main", RepositoryLayout(), PageAccess()) as page:
         took, _ = _asked(page.processes, head, "fleet")
         yield Figure(f"page of objects, from nothing, {size}", took, Unit.SECONDS)
         for name, (view, query) in OBJECT_VIEWS.items():
@@ -153,7 +153,7 @@ def _make(folder: Path, clusters: int, workloads: int) -> None:
 def _figures(folder: Path, size: str) -> Iterator[Figure]:
     """Yield what views of one repository cost."""
     before, head = _commit(folder, "main~2"), _commit(folder, "main")
-    with open_page(folder, "main", RepositoryLayout(), NO_ACCESS) as page:
+    with open_page(folder, "main", RepositoryLayout(), PageAccess()) as page:
         took, _ = _asked(page.processes, before, "fleet")
         yield Figure(f"page, from nothing, {size}", took, Unit.SECONDS)
         took, length = _asked(page.processes, head, "fleet")
@@ -186,7 +186,7 @@ def _meanwhile(folder: Path, size: str) -> Iterator[Figure]:
         copy = Path(name) / "fleet.git"
         words = ["git", "clone", "--quiet", "--bare", "--shared", str(folder), str(copy)]
         subprocess.run(words, check=True)
-        with open_page(copy, "main", RepositoryLayout(), NO_ACCESS) as page:
+        with open_page(copy, "main", RepositoryLayout(), PageAccess()) as page:
             _asked(page.processes, _commit(copy, "main"), "fleet")
             beside.submit(_pass_again, copy, 0).result()  # it has read all that there is
             for number in range(1, PASSES + 1):

@@ -9,10 +9,9 @@ from reconciler.audit.history.revisions import pass_of
 from reconciler.audit.replay import Replay, Run
 from reconciler.core.reconcile import Memo, reconcile
 from reconciler.library.subject import subject_at
-from reconciler.model.identity import RepositoryLayout
-from reconciler.shell.reading.revisions import GitRevisions
 from tests.cli.history import told_fleet
 from tests.core.test_law_memo import entries
+from tests.shell.fleet import open_revisions
 from tests.shell.repositories import NOW
 
 WORDS = ("deployment/shop", "cm/settings")
@@ -21,7 +20,7 @@ WORDS = ("deployment/shop", "cm/settings")
 def test_what_is_remembered_changes_no_outcome(tmp_path: Path) -> None:
     """Backwards and forwards in time, with inputs and outputs of all commits: as if alone."""
     fleet = told_fleet(tmp_path / "fleet")
-    revisions = GitRevisions.open(fleet.folder, RepositoryLayout())
+    revisions = open_revisions(fleet.folder)
     commits = [commit.revision for commit in revisions.commits(fleet.head())]
     replay = Replay(revisions)
     asked = [*product(commits[:4], commits[:2], (300, 30, 3600)), (commits[-1], commits[0], 130)]
@@ -37,7 +36,7 @@ def test_what_is_remembered_changes_no_outcome(tmp_path: Path) -> None:
 def test_a_pass_is_computed_once_where_passes_are_kept(tmp_path: Path) -> None:
     """The next object that it moved is told from the same outcome."""
     fleet = told_fleet(tmp_path / "fleet")
-    revisions = GitRevisions.open(fleet.folder, RepositoryLayout())
+    revisions = open_revisions(fleet.folder)
     newest = next(one for one in revisions.commits(fleet.head()) if pass_of(one) is not None)
     replay = Replay(revisions, most_kept=1)
 
@@ -47,7 +46,7 @@ def test_a_pass_is_computed_once_where_passes_are_kept(tmp_path: Path) -> None:
 def test_the_pass_that_was_computed_longest_ago_is_kept_no_more(tmp_path: Path) -> None:
     """Memory is bounded, however long the history is."""
     fleet = told_fleet(tmp_path / "fleet")
-    revisions = GitRevisions.open(fleet.folder, RepositoryLayout())
+    revisions = open_revisions(fleet.folder)
     passes = [one for one in revisions.commits(fleet.head()) if pass_of(one) is not None]
     replay = Replay(revisions, most_kept=1)
     first = replay.run_again(passes[0])
@@ -59,7 +58,7 @@ def test_the_pass_that_was_computed_longest_ago_is_kept_no_more(tmp_path: Path) 
 def test_a_memory_of_its_own_for_the_past_changes_no_answer(tmp_path: Path) -> None:
     """Why an object is where it is reads the same, whatever is remembered where."""
     fleet = told_fleet(tmp_path / "fleet")
-    revisions = GitRevisions.open(fleet.folder, RepositoryLayout())
+    revisions = open_revisions(fleet.folder)
     apart = Replay(revisions, past=Memo(), most_kept=8)
     for word in ("deployment/shop", "cm/settings", "deployment/shop"):
         alone = subject_at(revisions, fleet.head(), word, "default")
@@ -70,7 +69,7 @@ def test_a_memory_of_its_own_for_the_past_changes_no_answer(tmp_path: Path) -> N
 def test_objects_that_are_asked_about_together_are_told_the_same(tmp_path: Path) -> None:
     """And the pass that decided is computed once for all of them."""
     fleet = told_fleet(tmp_path / "fleet")
-    revisions = GitRevisions.open(fleet.folder, RepositoryLayout())
+    revisions = open_revisions(fleet.folder)
     subjects = [subject_at(revisions, fleet.head(), word, "default") for word in WORDS]
     keys = frozenset(subject.key for subject in subjects)
     together = Replay(revisions, past=Memo(), most_kept=8, together=keys)
@@ -82,7 +81,7 @@ def test_objects_that_are_asked_about_together_are_told_the_same(tmp_path: Path)
 def test_a_pass_of_one_object_reads_no_output_of_others(tmp_path: Path) -> None:
     """What it decided and why is what the pass over all outputs says, for every pass."""
     fleet = told_fleet(tmp_path / "fleet")
-    revisions = GitRevisions.open(fleet.folder, RepositoryLayout())
+    revisions = open_revisions(fleet.folder)
     key = subject_at(revisions, fleet.head(), WORDS[0], "default").key
     passes = [one for one in revisions.commits(fleet.head()) if pass_of(one) is not None]
     for commit in passes:
@@ -98,7 +97,7 @@ def test_a_pass_of_one_object_reads_no_output_of_others(tmp_path: Path) -> None:
 def test_what_is_asked_of_one_object_computes_no_whole_pass(tmp_path: Path) -> None:
     """Why it is there, since when, and what comes: a memory of whole passes stays empty."""
     fleet = told_fleet(tmp_path / "fleet")
-    revisions = GitRevisions.open(fleet.folder, RepositoryLayout())
+    revisions = open_revisions(fleet.folder)
     replay = Replay(revisions)
     subject = replace(subject_at(revisions, fleet.head(), WORDS[0], "default"), replay=replay)
 

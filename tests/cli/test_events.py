@@ -11,11 +11,16 @@ from typing import Any
 import pytest
 
 from reconciler.cli.event_reader import EventReader
-from reconciler.model.identity import RepositoryLayout
-from reconciler.shell.reading.revisions import GitRevisions
 from tests.cli.history import SHOP, answer, answer_json, told_fleet
 from tests.cli.test_printing import ESCAPE, on_terminal
-from tests.shell.fleet import EXAMPLE, PATIENCE_SECONDS, new_fleet, process_environment, run_pass
+from tests.shell.fleet import (
+    EXAMPLE,
+    PATIENCE_SECONDS,
+    new_fleet,
+    open_revisions,
+    process_environment,
+    run_pass,
+)
 from tests.shell.repositories import Checkout
 
 Capsys = pytest.CaptureFixture[str]
@@ -220,7 +225,7 @@ def test_events_of_one_object_are_all_of_its(fleet: Checkout, capsys: Capsys, wo
 
 def test_events_of_one_object_are_those_among_all(fleet: Checkout) -> None:
     """Only files that mention it are read for it, and none of its events is missing."""
-    revisions = GitRevisions.open(fleet.folder, RepositoryLayout())
+    revisions = open_revisions(fleet.folder)
     every, _ = EventReader(revisions, None).read(fleet.head(), None)
 
     for key in {event.key for event in every}:

@@ -11,7 +11,7 @@ from reconciler.model.identity import RepositoryLayout
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.http.endpoints import page_app
 from reconciler.shell.http.listener import Address, Listener
-from reconciler.shell.http.page_access import NO_ACCESS, PageAccess
+from reconciler.shell.http.page_access import PageAccess
 from reconciler.shell.http.page_endpoints import PageEndpoints
 
 PATIENCE_SECONDS = 120.0  # only ends what hangs
@@ -102,10 +102,12 @@ class ServedPage:
 
 @contextmanager
 def served_page(
-    folder: Path, access: PageAccess = NO_ACCESS, forge: tuple[str, str] | None = None
+    folder: Path, access: PageAccess | None = None, forge: tuple[str, str] | None = None
 ) -> Iterator[ServedPage]:
     """Serve the page of a checkout's branch while the block lasts."""
-    with open_page(folder, "main", RepositoryLayout(), access, forge=forge) as endpoints:
+    with open_page(
+        folder, "main", RepositoryLayout(), access or PageAccess(), forge=forge
+    ) as endpoints:
         endpoints.answer_seconds = PATIENCE_SECONDS
         address = Address("127.0.0.1", 0)
         app = page_app(endpoints)

@@ -14,7 +14,7 @@ from reconciler.cli.page.views import FEW_PLACED
 from reconciler.errors import ShellError
 from reconciler.shell.http.endpoints import page_app
 from reconciler.shell.http.listener import Address, Listener
-from reconciler.shell.http.page_access import NO_ACCESS
+from reconciler.shell.http.page_access import PageAccess
 from reconciler.shell.http.page_endpoints import PageEndpoints, PageNews
 from reconciler.shell.http.page_process import (
     PageBusy,
@@ -134,7 +134,7 @@ def slow(tmp_path: Path) -> Iterator[httpx.Client]:
     news = PageNews()
     news.tell("0" * 40)
     found = processes(tmp_path, SLOW, view_seconds=0.5)
-    app = page_app(PageEndpoints(found, news, NO_ACCESS, answer_seconds=60))
+    app = page_app(PageEndpoints(found, news, PageAccess(), answer_seconds=60))
     with Listener(Address("127.0.0.1", 0), app, connection_seconds=60) as listener:
         address = f"http://127.0.0.1:{listener.address.port}"
         with httpx.Client(base_url=address, timeout=60) as client:
@@ -189,7 +189,7 @@ def get(tmp_path: Path, gate: Path) -> Iterator[Get]:
     script = tmp_path / "answers.py"
     script.write_text(ANSWERS)
     processes = PageProcesses([sys.executable, str(script), str(gate)])
-    endpoints = PageEndpoints(processes, PageNews("0" * 40), NO_ACCESS)
+    endpoints = PageEndpoints(processes, PageNews("0" * 40), PageAccess())
     with Listener(Address("127.0.0.1", 0), page_app(endpoints)) as listener:
         yield lambda path: httpx.get(f"http://127.0.0.1:{listener.address.port}{path}")
         processes.close()
@@ -248,7 +248,7 @@ def test_a_page_that_closes_waits_for_no_whole_pass(tmp_path: Path, gate: Path) 
     script = tmp_path / "answers.py"
     script.write_text(ANSWERS)
     processes = PageProcesses([sys.executable, str(script), str(gate)])
-    endpoints = PageEndpoints(processes, PageNews("0" * 40), NO_ACCESS)
+    endpoints = PageEndpoints(processes, PageNews("0" * 40), PageAccess())
     with Listener(Address("127.0.0.1", 0), page_app(endpoints)) as listener:
         assert 202 == httpx.get(f"http://127.0.0.1:{listener.address.port}/coming").status_code
     processes.close()

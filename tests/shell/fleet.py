@@ -21,6 +21,7 @@ from reconciler.shell.passes.branches import Branch, LocalBranch
 from reconciler.shell.passes.one_pass import Passes
 from reconciler.shell.passes.pass_report import PassReport
 from reconciler.shell.reading.load import Loader
+from reconciler.shell.reading.revisions import GitRevisions
 from reconciler.shell.reading.sources import ServedBranches, finding_sources
 from reconciler.shell.reading.trees import GitTrees
 from reconciler.shell.resources import load_schemas
@@ -49,6 +50,14 @@ def load_world(folder: Path, branch: str = "main", output_root: str = "status") 
     layout = RepositoryLayout(output_root=output_root)
     loader = Loader(GitTrees(repository), load_schemas(), layout=layout)
     return loader.load(repository.resolve(branch))
+
+
+def open_revisions(folder: Path) -> GitRevisions:
+    """Return the history of the repository that a folder is in."""
+    repository, layout = Repository.open(folder), RepositoryLayout()
+    sources = finding_sources(repository, layout)
+    loader = Loader(GitTrees(repository), load_schemas(), layout=layout, sources=sources)
+    return GitRevisions(repository, loader)
 
 
 @dataclass

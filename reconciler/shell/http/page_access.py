@@ -100,10 +100,6 @@ class PageAccess:
         return len(named) == 1 and bool(named[0].strip())
 
 
-NO_ACCESS = PageAccess()
-"""For the loopback only."""
-
-
 OWN_SITES = frozenset({"same-origin", "none"})  # none is a bookmark, or an address that was typed
 DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from reconciler.audit.history.revisions import Commit, FileChange, UnreadableRevision
 from reconciler.core.own_outputs import OwnOutputs
@@ -23,9 +22,6 @@ from reconciler.shell.git.history import (
 from reconciler.shell.git.objects import REGULAR, ChangedFile, changed_files, read_blobs
 from reconciler.shell.git.repository import EMPTY_TREES, Repository
 from reconciler.shell.reading.load import Loader
-from reconciler.shell.reading.sources import finding_sources
-from reconciler.shell.reading.trees import GitTrees
-from reconciler.shell.resources import load_schemas
 
 PLAIN = REGULAR[0]
 NEAR = 8  # commits that are read together; few lie between two passes
@@ -49,14 +45,6 @@ class GitRevisions:
     changed_paths: ChangedPaths | None = None
     _length: int = 0
     _changes: dict[str, tuple[FileChange, ...]] = field(default_factory=dict)
-
-    @classmethod
-    def open(cls, directory: Path, layout: RepositoryLayout) -> "GitRevisions":
-        """Open the repository that a folder is in."""
-        repository = Repository.open(directory)
-        sources = finding_sources(repository, layout)
-        trees = GitTrees(repository)
-        return cls(repository, Loader(trees, load_schemas(), layout=layout, sources=sources))
 
     def commits(
         self, head: str, *, but: str | None = None, paths: Sequence[str] = (), whole: bool = True

@@ -24,7 +24,7 @@ from reconciler.shell.work.proofs import (
     prove_stretch,
 )
 from tests.cli.history import SHOP, answer, told_fleet
-from tests.shell.fleet import EXAMPLE, MANIFESTS, new_fleet, run_pass
+from tests.shell.fleet import EXAMPLE, MANIFESTS, new_fleet, open_revisions, run_pass
 from tests.shell.repositories import Checkout, git
 
 BROKEN = {"workloads/frontend.yaml": "kind: [\n"}
@@ -52,7 +52,7 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
 
 def opened(folder: Path) -> tuple[GitRevisions, list[Commit]]:
     """Return the history of a repository, read by who knows nothing of it yet."""
-    revisions = GitRevisions.open(folder, RepositoryLayout())
+    revisions = open_revisions(folder)
     head = revisions.repository.resolve("main")
     return revisions, revisions.commits(head)[::-1]
 
