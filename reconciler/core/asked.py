@@ -13,7 +13,7 @@ differs since then stays so, and a pass over what the others read says what the 
 passes of the next moments are foreseen as if nothing but time went by.
 """
 
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -24,7 +24,13 @@ from reconciler.core.ledger import shares_room
 from reconciler.core.reconcile import Memo, reconcile
 from reconciler.core.rounds import next_world
 from reconciler.core.safety import REBALANCED, is_removed
-from reconciler.dialects.contract import DependsOnOthers, Dialect, ObjectReader
+from reconciler.core.stated import (
+    StatedObjects,
+    links_in,
+    shared_kinds,
+    statements,
+)
+from reconciler.dialects.contract import DependsOnOthers
 from reconciler.dialects.object_pass import attempt, place_of
 from reconciler.dialects.reads import FollowedIndex
 from reconciler.manifests.admission import admit
@@ -160,14 +166,6 @@ def _next(
     return before.patched(came, gone) if came or gone else before
 
 
-NOT_TOLD = DependsOnOthers("it belongs to no API")
-
-
-def _readers() -> dict[Dialect, ObjectReader]:
-    """Return readers that have seen nothing yet."""
-    return {dialect: dialect.reader() for dialect in DIALECTS}
-
-
 @dataclass(slots=True, eq=False)
 class AskedAlone:
     """Answers for single objects of one repository, world after world.
@@ -180,36 +178,20 @@ class AskedAlone:
     """
 
     memo: Memo = field(default_factory=Memo)
-    _readers: Mapping[Dialect, ObjectReader] = field(default_factory=_readers)
+    _stated: StatedObjects = field(default_factory=StatedObjects)
     _rebalancers: RebalancerIndex = field(default_factory=RebalancerIndex)
     _shared: SharedPart = field(default_factory=SharedPart)
     _world: World | None = None
-    _following: set[Dialect] = field(default_factory=set)
 
     def follow(self, world: World) -> None:
-        """Go on to another world with all APIs; `part` does so by itself, with the one it needs."""
-        for dialect in self._readers:
-            self._reader(dialect, world)
-
-    def _reader(self, dialect: Dialect, world: World) -> ObjectReader:
-        """Return what the objects of an API read of a world."""
-        if self._world is not world:
-            self._world = None
-            self._following.clear()
-            self._rebalancers.follow(world)
-            kinds = (kind for reader in self._readers.values() for kind in reader.shared)
-            self._shared.follow(world, {*kinds})
-            self._world = world
-        reader = self._readers[dialect]
-        if dialect not in self._following:
-            reader.follow(world)
-            self._following.add(dialect)
-        return reader
-
-    def objects(self, world: World) -> Iterator[tuple[ObjectKey, frozenset[ObjectKey]]]:
-        """Yield what may be decided about in a world, with the inputs of its own that it reads."""
-        for dialect in self._readers:
-            yield from self._reader(dialect, world).objects().items()
+        """Go on to another world; `part` does so by itself."""
+        if self._world is world:
+            return
+        self._world = None
+        self._rebalancers.follow(world)
+        self._shared.follow(world, shared_kinds())
+        self._stated.follow(world)
+        self._world = world
 
     def part(self, world: World, *keys: ObjectKey) -> World | DependsOnOthers:
         """Return the part of a world that objects read, or why that is not all they depend on.
@@ -220,10 +202,10 @@ class AskedAlone:
         """
         if shares_room(world):
             return DependsOnOthers("room in clusters is shared with all others")
+        self.follow(world)
         inputs, outputs = set[ObjectKey](), set[ObjectKey]()
         for key in keys:
-            dialect = dialect_of(key.group)
-            reads = NOT_TOLD if dialect is None else self._reader(dialect, world).reads(key)
+            reads = self._stated.read_by(key)
             if isinstance(reads, DependsOnOthers):
                 return reads
             inputs |= reads.inputs
@@ -310,24 +292,27 @@ def is_settled_after(outcome: Outcome) -> bool:
     )
 
 
-def affected_since(
-    before: World, world: World, alone: AskedAlone
-) -> frozenset[ObjectKey] | DependsOnOthers:
+def affected_since(before: World, world: World) -> frozenset[ObjectKey] | DependsOnOthers:
     """Return the objects that read or have anything that differs, or why that may be any of them.
 
     Args:
         before: A world, such as one in which nothing moves.
         world: Another one of the same repository.
-        alone: What knows which object reads what.
     """
     if _differs_for_all(before, world):
         return ALL
     touched = changed_keys(before.inputs, world.inputs)
-    outputs = changed_keys(before.outputs, world.outputs)
-    if any(key[:2] in _read_by_all() for key in (*touched, *outputs)):
+    touched |= changed_keys(before.outputs, world.outputs)
+    if not touched:
+        return frozenset()
+    if len(statements()) < len(DIALECTS) or any(key[:2] in _read_by_all() for key in touched):
         return ALL
-    keys = {*owners_of(before, outputs), *owners_of(world, outputs)}
-    return _closed(keys, touched, [*alone.objects(before), *alone.objects(world)])
+    keys = set[ObjectKey]()
+    for statement in statements().values():
+        keys |= links_in(statement, before, world).readers(touched)
+        if len(keys) > MOST:
+            return DependsOnOthers("more objects than are asked one by one may move")
+    return frozenset(keys)
 
 
 def changed_keys(
@@ -335,24 +320,6 @@ def changed_keys(
 ) -> set[ObjectKey]:
     """Return the objects that came, went or say something else."""
     return {key for key in differing_keys(now, before) if before.get(key) != now.get(key)}
-
-
-def _closed(
-    keys: set[ObjectKey],
-    touched: set[ObjectKey],
-    objects: Collection[tuple[ObjectKey, frozenset[ObjectKey]]],
-) -> frozenset[ObjectKey] | DependsOnOthers:
-    """Return objects with all others that read an input of theirs, or one that was touched."""
-    before = -1
-    while before < len(keys) + len(touched):
-        before = len(keys) + len(touched)
-        for key, inputs in objects:
-            if key in keys or not touched.isdisjoint(inputs):
-                keys.add(key)
-                touched |= inputs
-        if len(keys) > MOST:
-            return DependsOnOthers("more objects than are asked one by one may move")
-    return frozenset(keys)
 
 
 def _differs_for_all(before: World, world: World) -> bool:
@@ -369,9 +336,9 @@ def _differs_for_all(before: World, world: World) -> bool:
 
 def _read_by_all() -> frozenset[tuple[str, str]]:
     """Return the kinds of which each one is read by any object, or asks for others."""
-    read = (dialect.reader().consulted | dialect.reader().shared for dialect in DIALECTS)
+    consulted = (kind for statement in statements().values() for kind in statement.consulted)
     own = {key[:2] for key in ALONE if key != RECORD}
-    return frozenset({CONFIGURATION, REBALANCER, TRIGGER, *own}.union(*read))
+    return frozenset({CONFIGURATION, REBALANCER, TRIGGER, *own, *consulted, *shared_kinds()})
 
 
 def owners_of(world: World, outputs: Iterable[ObjectKey]) -> Iterator[ObjectKey]:
@@ -421,7 +388,7 @@ def passes_since(settled: SettledWorld, now: datetime, *worlds: World) -> list[P
         return None
     alone, keys = AskedAlone(), set[ObjectKey]()
     for world in worlds:
-        affected = affected_since(settled.world, world, alone)
+        affected = affected_since(settled.world, world)
         if isinstance(affected, DependsOnOthers):
             return None
         keys |= affected

@@ -1,7 +1,7 @@
 """A world in pieces: objects that read none of each other's files are decided apart.
 
-What an object reads its API tells (`dialects/contract.py`), as for one that is asked alone; what
-many read is in every piece. The outcomes of the pieces are joined into what the pass over the whole
+What objects read their APIs state (`core/stated.py`), as for one that is asked alone; what many
+read is in every piece. The outcomes of the pieces are joined into what the pass over the whole
 would return. Only a first pass is divided: what removals, hourly limits and rebalances count
 together is not there yet.
 """
@@ -17,6 +17,7 @@ from reconciler.core.dialects import CLUSTERS, DIALECTS
 from reconciler.core.freeze import decode_freeze
 from reconciler.core.ledger import shares_room
 from reconciler.core.record import faults_body, record_body
+from reconciler.core.stated import links_in, statements
 from reconciler.delivery.settings import decode_delivery
 from reconciler.manifests.paths import FAULTS, RECORD, output_path
 from reconciler.manifests.text.emitter import encode
@@ -54,7 +55,10 @@ def divide(world: World, count: int) -> tuple[World, ...]:
         world: A divisible one.
         count: How many pieces are of use.
     """
-    consulted = (kind for one in DIALECTS for kind in one.reader().consulted)
+    stated = statements()
+    if len(stated) < len(DIALECTS):  # of the others all may read anything
+        return (world,)
+    consulted = (kind for statement in stated.values() for kind in statement.consulted)
     in_all = {CONFIGURATION, *CLUSTERS, *consulted}
     common = {key for key in world.inputs if key[:2] in in_all}
     pieces = [set(common) for _ in range(count)]
@@ -81,11 +85,9 @@ def _independent(world: World, common: Collection[ObjectKey]) -> list[list[Objec
     The largest come first, so that pieces can be filled evenly, then by the first of their keys.
     """
     ties = _Ties()
-    for dialect in DIALECTS:
-        reader = dialect.reader()
-        reader.follow(world)
-        for inputs in {*reader.objects().values()}:
-            ties.join(*(key for key in inputs if key not in common))
+    for statement in statements().values():
+        for tied in links_in(statement, world).tied(common):
+            ties.join(*tied)
     groups: dict[Hashable, list[ObjectKey]] = defaultdict(list)
     for key in sorted(world.inputs.keys() - common):
         groups[ties.root(key)].append(key)

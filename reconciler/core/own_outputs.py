@@ -5,7 +5,8 @@ Of a commit of the past no others are read: every binding may have been written 
 
 from dataclasses import dataclass
 
-from reconciler.core.dialects import DIALECTS, dialect_of
+from reconciler.core.dialects import dialect_of
+from reconciler.core.stated import shared_kinds
 from reconciler.dialects.contract import OutputPlace
 from reconciler.manifests.paths import ALONE, LONGEST_STEM, folder_of, is_escaped, output_path
 from reconciler.model.identity import ObjectKey
@@ -33,12 +34,13 @@ def own_outputs(key: ObjectKey, root: str) -> OwnOutputs:
         root: The output root.
     """
     dialect = dialect_of(key.group)
-    places = () if dialect is None else dialect.reader().places(key)
-    shared = {kind for one in DIALECTS for kind in one.reader().shared}
+    statement = None if dialect is None else dialect.statement()
+    places = () if statement is None else statement.places(key)
+    shared = sorted({*shared_kinds(), REBALANCER, TRIGGER})
     return OwnOutputs(
         (
             *(output_path(root, one) for one in ALONE),
-            *(f"{root}/{folder_of(*kind)}/" for kind in sorted({*shared, REBALANCER, TRIGGER})),
+            *(f"{root}/{folder_of(*kind)}/" for kind in shared),
             *(_stem(place, root) for place in places),
         )
     )

@@ -13,11 +13,13 @@ says so, and the whole pass is asked.
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from reconciler.dialects.importer import Importer, no_importer
+from reconciler.dialects.reads import Question
 from reconciler.dialects.renderer import Nothing, Renderers, Wraps
 from reconciler.manifests.schemas.violations import Admission, UpdateAdmission
 from reconciler.model.body import Body
@@ -41,14 +43,6 @@ class DependsOnOthers:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Reads:
-    """The inputs and outputs that one object reads, beside what all objects share."""
-
-    inputs: frozenset[ObjectKey] = frozenset()
-    outputs: frozenset[ObjectKey] = frozenset()
-
-
 class OutputPlace(NamedTuple):
     """Where outputs stand that an object may read: a kind, a namespace, how their names begin."""
 
@@ -57,67 +51,63 @@ class OutputPlace(NamedTuple):
     stem: str = ""
 
 
-class ObjectReader(Protocol):
-    """What objects of one API read; it remembers indexes of the world that it saw last."""
+class Documents(Protocol):
+    """The documents of a world, as objects ask for them."""
 
     @property
-    def shared(self) -> frozenset[Kind]:
-        """The kinds of inputs and outputs that any object reads, such as clusters."""
+    def world(self) -> World:
+        """All there is."""
 
-    @property
-    def consulted(self) -> frozenset[Kind]:
-        """The kinds of inputs that objects read, and about which nothing is decided by itself."""
+    def inputs(self, question: Question, /) -> AbstractSet[ObjectKey]:
+        """Return the inputs that answer a question; of an object those that are part of it."""
 
-    def follow(self, world: World, /) -> None:
-        """Go on to another world."""
-
-    def objects(self) -> Mapping[ObjectKey, frozenset[ObjectKey]]:
-        """Return what may be decided about in the world that was followed last.
-
-        Returns:
-            What decisions bear, each with the inputs that it reads beside the kinds of `consulted`;
-            where objects depend on each other, with those of all of them. It may name more than
-            that, never less.
-        """
-
-    def reads(self, key: ObjectKey, /) -> Reads | DependsOnOthers:
-        """Return what an object reads of the world that was followed last.
-
-        Args:
-            key: What decisions about the object bear.
-        """
-
-    def places(self, key: ObjectKey, /) -> Iterable[OutputPlace]:
-        """Return where every output stands that an object may read, in whatever world.
-
-        Args:
-            key: What decisions about the object bear.
-        """
+    def outputs(self, question: Question, /) -> AbstractSet[ObjectKey]:
+        """Return the outputs that answer a question; of an object those that are part of it."""
 
 
-@dataclass(slots=True, eq=False)
-class Untold:
-    """A reader of an API that does not say what its objects read: the whole pass is asked."""
+Answers = Callable[[Manifest], Iterable[Question]]
+"""Yields the questions that a document answers."""
+Owners = Callable[[Manifest], Iterable[ObjectKey]]
+Leads = Callable[[Manifest, Documents], Iterable[Question]]
+WORKLOADS: Kind = ("", "")
+"""In a table by kind: any kind of which nothing is read here but that it is placed."""
 
-    shared: frozenset[Kind] = frozenset()
-    consulted: frozenset[Kind] = frozenset()
-    _inputs: frozenset[ObjectKey] = frozenset()
 
-    def follow(self, world: World, /) -> None:
-        """Go on to another world."""
-        self._inputs = frozenset(world.inputs)
+def _nobody(*_: object) -> str:
+    return ""
 
-    def objects(self) -> Mapping[ObjectKey, frozenset[ObjectKey]]:
-        """Return that all may be one object."""
-        return dict.fromkeys(sorted(self._inputs)[:1], self._inputs)
 
-    def reads(self, key: ObjectKey, /) -> DependsOnOthers:
-        """Return that nothing is known."""
-        return DependsOnOthers(f"it is not told what a {key.kind} reads")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """What the objects of one API read of a world, document by document.
 
-    def places(self, _key: ObjectKey, /) -> Iterable[OutputPlace]:
-        """Return nothing: others have a say anyway."""
-        return ()
+    An object reads the documents that are part of it, what these lead to, and what is shared. A
+    document leads to another by its key, with all that is part of that one, or by a question that
+    selects inputs. It may lead to more than is read, never to less.
+
+    Attributes:
+        decided: The kinds of what decisions are about.
+        shared: The kinds of inputs and outputs that any object reads, such as clusters.
+        consulted: The kinds of inputs that objects read, and about which nothing is decided by
+            itself.
+        owners: By the kind of a document what yields the objects that it is part of, beside itself.
+        leads: By kind what yields where a document leads: keys, and questions that select inputs.
+        consults: The same for documents of kinds that are consulted.
+        answers: By the kind of a question who answers it, beside those of `reads.about`.
+        others: Returns why an object depends on others in a way that cannot be known beforehand,
+            `""` if it does not.
+        places: Yields where every output stands that an object may read, in whatever world.
+    """
+
+    decided: frozenset[Kind]
+    shared: frozenset[Kind]
+    consulted: frozenset[Kind]
+    owners: Mapping[Kind, Owners]
+    leads: Mapping[Kind, Leads]
+    consults: Mapping[Kind, Leads] = field(default_factory=dict)
+    answers: Mapping[str, Answers] = field(default_factory=dict)
+    others: Callable[[ObjectKey, Documents], str] = _nobody
+    places: Callable[[ObjectKey], Iterable[OutputPlace]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -242,6 +232,10 @@ def _unspoken() -> None:
     return None
 
 
+def _unstated() -> Statement | None:
+    return None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Dialect:
     """One API.
@@ -269,7 +263,8 @@ class Dialect:
         renderers: Returns what says which manifests its decisions put onto clusters.
         wraps: Returns how objects of its carry what any API decides.
         importer: Returns what is taken over of a live control plane.
-        reader: Returns what says what one of its objects reads.
+        statement: Returns what its objects read, `None` if that is not stated: then the whole pass
+            is asked.
         clusters: Returns how it speaks of clusters, `None` if no other API can tell it of its own.
         capacity: Returns how its decisions take room in clusters, `None` where they take none that
             is known.
@@ -296,7 +291,7 @@ class Dialect:
     renderers: Callable[[], Renderers] = Nothing
     wraps: Callable[[], Wraps] = dict
     importer: Callable[[], Importer] = no_importer
-    reader: Callable[[], ObjectReader] = Untold
+    statement: Callable[[], Statement | None] = _unstated
     clusters: Callable[[], Language | None] = _unspoken
     capacity: Callable[[], CapacityRules | None] = unlimited
     title: str = ""

@@ -25,7 +25,7 @@ from tests.core.test_law_asked_alone import CELLS, PLAIN, SETS, files, unbalance
 from tests.core.test_laws import LAW
 from tests.dialects.ocm.test_laws import hubs
 from tests.stories import Story, applied, story
-from tests.strategies import objects
+from tests.strategies import READS_SETTINGS, objects
 
 pytestmark = pytest.mark.cpu_seconds(60)  # many examples of whole passes
 
@@ -92,16 +92,20 @@ def test_a_plain_fleet_is_divided_evenly(fleet: CellFleet) -> None:
 
 
 def test_what_follows_other_objects_stays_with_them() -> None:
-    """A policy may have what its workloads need follow them, so all workloads are one piece."""
+    """A policy may have what its workloads need follow them; a workload of no need is apart."""
     claiming = policy("p", selectors=[selector("Deployment")], propagateDeps=True)
-    told = story(cluster("a"), claiming, deployment("web"), deployment("api"), configmap("c"))
+    web = deployment("web")
+    reading = {**web, "spec": {**web["spec"], **READS_SETTINGS}}  # type: ignore[dict-item]  # a mapping
+    told = story(cluster("a"), claiming, reading, deployment("api"), configmap("settings"))
 
-    pieces, together = in_pieces(told, 2)
+    pieces, together = in_pieces(told, 3)
 
-    assert 1 == len(pieces)
+    own = [sorted(key.name for key in one.inputs if key.kind in WORKLOADS) for one in pieces]
+    assert [["settings", "web"], ["api"]] == own
     assert reconcile(told.world(), told.now) == together
 
 
+WORKLOADS = ("ConfigMap", "Deployment")
 FIRST = (cluster("a"), policy("p", selectors=[selector("Deployment")]), deployment("web"))
 
 

@@ -1,6 +1,7 @@
 """Law 14: one object asked alone is told what the whole pass says, or that it takes that."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import cast
 
@@ -9,10 +10,10 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 from reconciler.audit.previews.foresight import foresee, foresee_alone
+from reconciler.core import stated
 from reconciler.core.asked import AskedAlone
+from reconciler.core.dialects import DIALECTS
 from reconciler.core.reconcile import reconcile
-from reconciler.dialects.contract import DependsOnOthers, ObjectReader, Untold
-from reconciler.model.identity import ObjectKey
 from tests.builders import (
     Body,
     cluster,
@@ -225,9 +226,13 @@ def test_where_decisions_are_balanced_all_are_counted() -> None:
     assert {"p": reason, "shop": reason} == depending(told)
 
 
-def test_an_api_that_does_not_say_what_it_reads_is_asked_as_a_whole() -> None:
+def test_an_api_that_does_not_say_what_it_reads_is_asked_as_a_whole(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """A new API is answered rightly before anybody thinks of this."""
-    reader: ObjectReader = Untold()
+    told = story(*ROOM, policy(), deployment())
+    unstated = tuple(replace(one, statement=lambda: None) for one in DIALECTS)
+    monkeypatch.setattr(stated, "DIALECTS", unstated)
+    monkeypatch.setattr(stated, "dialect_of", lambda _: unstated[0])
 
-    reads = reader.reads(ObjectKey("harbor.example.org", "Berth", "", "one"))
-    assert DependsOnOthers("it is not told what a Berth reads") == reads
+    assert {"web-deployment": "it is not told what a ResourceBinding reads"} == depending(told)

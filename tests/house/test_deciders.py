@@ -14,8 +14,9 @@ import pytest
 
 from reconciler.core.inputs.last_known_good import LastKnownGood
 from reconciler.core.safety import NO_WAITS, Brake
+from reconciler.core.stated import ReadDocuments
 from reconciler.delivery.pruning import Pruning
-from reconciler.dialects.contract import DependsOnOthers, Reads
+from reconciler.dialects.contract import DependsOnOthers
 from reconciler.dialects.karmada.scheduler.schedule import ScheduleReason
 from reconciler.dialects.kubefleet import eviction
 from reconciler.dialects.ocm.scheduler.plugins import Tolerance
@@ -78,7 +79,7 @@ OTHERWISE = {
     "dialects.karmada.eviction:_stays": Otherwise(lambda *_, **__: True),
     "dialects.karmada.eviction:tolerated_until": Otherwise(never, {"dated": None, "start": 100}),
     "dialects.karmada.quotas:QuotaGate.refusal": Otherwise(lambda *_: ""),
-    "dialects.karmada.object_reader:BindingReader.reads": Otherwise(lambda *_: Reads()),
+    "core.stated:StatedDocuments.read_by": Otherwise(lambda *_: ReadDocuments()),
     "dialects.karmada.overridemanager.overrides:rules_for": Otherwise(lambda *_: ()),
     "dialects.karmada.scheduler.schedule:find_trigger": Otherwise(lambda *_: ScheduleReason.NONE),
     "dialects.kubefleet.eviction:_within": Otherwise(
@@ -95,7 +96,6 @@ OTHERWISE = {
     "dialects.kubefleet.scheduler.picks:_descending": Otherwise(positions_of),
     "dialects.kubefleet.workgenerator.renderer:render_binding": Otherwise(lambda *_, **__: ()),
     "dialects.ocm.scheduler.plugins:ToleratedTaint.__str__": Otherwise(lambda _: "wait"),
-    "dialects.ocm.object_reader:HubPlacementReader.reads": Otherwise(lambda *_: Reads()),
     "dialects.ocm.scheduler.plugins:tolerance": Otherwise(lambda *_, **__: Tolerance()),
     "dialects.ocm.scheduler.plugins:prioritizers_of": Otherwise(lambda _: ()),
     "dialects.reads:ReadTable.affected": Otherwise(lambda *_: set(), {"kind": "fleet"}),

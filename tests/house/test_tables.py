@@ -36,9 +36,8 @@ ASKS_EACH = "it lets those follow that have an index each"
 FOLLOWING: Mapping[str, str] = {
     "AskedAlone": ASKS_EACH,
     "_Detection": "it brings the table of claims up to date, which follows",
-    "ObjectReader": "a protocol",
+    "StatedObjects": ASKS_EACH,
     "SharedPart": "it is a part of the world, in versions of its own",
-    "Untold": "it looks at nothing",
 }
 
 EARLIER = "it asks for another outcome in the world as it was, to tell the cause"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from reconciler.audit.fleet.copies import CopiesOf, CopyFiles, DeliveredCopy
-from reconciler.core.asked import AskedAlone, affected_since
+from reconciler.core.asked import affected_since
 from reconciler.core.dialects import PLACED
 from reconciler.dialects.contract import DependsOnOthers
 from reconciler.dialects.view import CopyStatus, Report
@@ -71,7 +71,7 @@ def count_copies(world: World, now: datetime, known: CountedWorld | None = None)
         known: Another one of the same repository, if one was counted; it only saves work.
     """
     if known is not None and now >= known.at:
-        affected = affected_since(known.world, world, AskedAlone())
+        affected = affected_since(known.world, world)
         if not isinstance(affected, DependsOnOthers):
             before = _counted(known.world, now, affected)
             return known.counts.changed(before, _counted(world, now, affected))

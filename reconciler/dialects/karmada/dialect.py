@@ -21,7 +21,7 @@ from reconciler.model.kinds import ApiKind, Kind, KnownKinds, Writer
 from reconciler.projection.project import Language
 
 if TYPE_CHECKING:
-    from reconciler.dialects.contract import ObjectReader
+    from reconciler.dialects.contract import Statement
     from reconciler.dialects.view import View
     from reconciler.model.kinds import CopyReport
 
@@ -51,10 +51,10 @@ def _begin() -> DialectMemory:
     return Karmada()
 
 
-def _reader() -> "ObjectReader":
-    from reconciler.dialects.karmada.object_reader import BindingReader
+def _statement() -> "Statement":
+    from reconciler.dialects.karmada.reads import STATEMENT
 
-    return BindingReader()
+    return STATEMENT
 
 
 def _carried(work: Body) -> Iterable[tuple[ObjectKey, "CopyReport"]]:
@@ -158,7 +158,7 @@ KARMADA = Dialect(
     updates=_updates,
     view=_view,
     begin=_begin,
-    reader=_reader,
+    statement=_statement,
     renderers=_renderers,
     importer=_importer,
     clusters=_clusters,

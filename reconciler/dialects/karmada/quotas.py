@@ -10,11 +10,9 @@ The status file counts usage by decisions or by what clusters report. Static ass
 ResourceQuota for each of their clusters.
 """
 
-from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import chain
 
 from reconciler.dialects.inventory import CopyReports, Earlier
 from reconciler.dialects.karmada.api.binding import BINDING, decode_status
@@ -67,28 +65,6 @@ def is_counted(world: World, namespace: str) -> bool:
     """Return whether quotas of a namespace refuse what exceeds them."""
     limited = any(one.key.namespace == namespace for one in world.of_kind(*QUOTA))
     return limited and enforces_quotas(settings_in(world))
-
-
-def counted_together(
-    world: World, objects: Mapping[ObjectKey, Iterable[ObjectKey]]
-) -> dict[ObjectKey, frozenset[ObjectKey]]:
-    """Return the objects that quotas count together, each with what all of these read.
-
-    Args:
-        world: That has them.
-        objects: All, with what each of them reads.
-    """
-    namespaces = {one.key.namespace for one in world.of_kind(*QUOTA)}
-    if not namespaces or not enforces_quotas(settings_in(world)):
-        return {}
-    counted: dict[str, list[ObjectKey]] = defaultdict(list)
-    for key in objects:
-        if key.namespace in namespaces:
-            counted[key.namespace].append(key)
-    found: dict[ObjectKey, frozenset[ObjectKey]] = {}
-    for keys in counted.values():
-        found |= dict.fromkeys(keys, frozenset(chain.from_iterable(map(objects.__getitem__, keys))))
-    return found
 
 
 DENIED = 'admission webhook "resourcebinding.karmada.io" denied the request: {}'

@@ -19,7 +19,7 @@ from reconciler.model.world import World
 from reconciler.projection.project import Language
 
 if TYPE_CHECKING:
-    from reconciler.dialects.contract import ObjectReader
+    from reconciler.dialects.contract import Statement
     from reconciler.dialects.view import View
 
 
@@ -41,10 +41,10 @@ def _begin() -> DialectMemory:
     return KubeFleet()
 
 
-def _reader() -> "ObjectReader":
-    from reconciler.dialects.kubefleet.object_reader import FleetPlacementReader
+def _statement() -> "Statement":
+    from reconciler.dialects.kubefleet.reads import STATEMENT
 
-    return FleetPlacementReader()
+    return STATEMENT
 
 
 def _importer() -> Importer:
@@ -221,7 +221,7 @@ KUBEFLEET = Dialect(
     updates=_updates,
     view=_view,
     begin=_begin,
-    reader=_reader,
+    statement=_statement,
     importer=_importer,
     renderers=_renderers,
     past_blobs=_past_blobs,

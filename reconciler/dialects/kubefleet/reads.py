@@ -2,23 +2,55 @@
 
 A placement that asks for labels looks at the clusters that have them, and at those that its record
 names; the record names the first clusters that were rejected, so it also looks at which clusters
-there are. Everything else looks at the whole fleet.
+there are. Everything else looks at the whole fleet. One that is asked alone reads its files, what
+it may select, who acts on it, clusters and overrides.
 """
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 
-from reconciler.dialects.kubefleet.api.binding import target_of
+from reconciler.dialects.contract import Documents, OutputPlace, Statement
+from reconciler.dialects.kubefleet.api.binding import PLACEMENT_PART, target_of
 from reconciler.dialects.kubefleet.api.member import Members, timeless
-from reconciler.dialects.kubefleet.api.names import BINDINGS, POLICY_SNAPSHOTS
+from reconciler.dialects.kubefleet.api.names import (
+    BINDINGS,
+    CLUSTER,
+    GROUP,
+    NAMESPACE,
+    OWNED,
+    PLACEMENTS,
+    POLICY_SNAPSHOTS,
+    RESOURCE_SNAPSHOTS,
+    RUNS,
+    kinds_in,
+    placement_key,
+)
 from reconciler.dialects.kubefleet.api.placement import (
     PICK_FIXED,
     Placement,
     SelectorTerm,
     decode_policy,
 )
-from reconciler.dialects.kubefleet.api.snapshots import clusters_in
-from reconciler.dialects.kubefleet.eviction import NO_EVICTIONS, Evictions
-from reconciler.dialects.kubefleet.updaterun.runs import NO_RUNS, UpdateRuns
+from reconciler.dialects.kubefleet.api.snapshots import clusters_in, readable_entries, resource_key
+from reconciler.dialects.kubefleet.drift_repair import owner_of
+from reconciler.dialects.kubefleet.eviction import (
+    BUDGET,
+    EVICTION,
+    NO_EVICTIONS,
+    Evictions,
+)
+from reconciler.dialects.kubefleet.overrides import OVERRIDES
+from reconciler.dialects.kubefleet.snapshots.selection import (
+    ENDPOINTS,
+    SERVICE,
+    may_select,
+)
+from reconciler.dialects.kubefleet.updaterun.runs import (
+    NO_RUNS,
+    REQUESTS,
+    UpdateRuns,
+    strategy_key,
+)
 from reconciler.dialects.reads import (
     FLEET,
     NAMES,
@@ -27,10 +59,16 @@ from reconciler.dialects.reads import (
     changed,
     cluster_named,
     labelled,
+    within,
 )
+from reconciler.dialects.scores import SCORES
+from reconciler.errors import UserError
 from reconciler.model.body import Body
+from reconciler.model.fields import at, mappings_of
 from reconciler.model.identity import ObjectKey
+from reconciler.model.kinds import Kind
 from reconciler.model.remembered import CacheKey, same
+from reconciler.model.world import Manifest
 
 ROOM: Question = ("room",)
 """What whoever waits for room asks: what is reserved."""
@@ -115,3 +153,84 @@ def changed_runs(
 def _drawn_from(found: Evictions) -> CacheKey:
     """Return the documents of evictions and of their status files."""
     return (*found.bodies, *found.statuses.values())
+
+
+SHARED: frozenset[Kind] = frozenset({CLUSTER, SCORES, *OVERRIDES})
+
+
+def _placement_left(output: Manifest) -> tuple[ObjectKey]:
+    """Return the placement that an output belongs to."""
+    return (owner_of(output.key, output.body),)
+
+
+def _placement_named(manifest: Manifest) -> Iterator[ObjectKey]:
+    """Yield the placement that an eviction or a run names; their status files name none."""
+    name = at(manifest.body, "spec").get("placementName")
+    if name is not None:
+        yield placement_key(manifest.key.namespace, str(name))
+
+
+def _run_asking(request: Manifest) -> tuple[ObjectKey]:
+    """Return the run of an approval request."""
+    key, run = request.key, str(at(request.body, "spec").get("parentStageRollout"))
+    return (ObjectKey(GROUP, kinds_in(key.namespace).run, key.namespace, run),)
+
+
+def _selected_by(placement: Manifest, _documents: Documents) -> Iterator[Question]:
+    """Yield what a placement may select, and its budget."""
+    key = placement.key
+    yield ObjectKey(GROUP, BUDGET, "", key.name)
+    for selector in mappings_of(at(placement.body, "spec").get("resourceSelectors")):
+        yield from may_select(selector, key.namespace)
+
+
+def _strategy(run: Manifest, _documents: Documents) -> tuple[ObjectKey]:
+    return (strategy_key(run),)
+
+
+def _held(snapshot: Manifest, _documents: Documents) -> Iterator[ObjectKey]:
+    """Yield what a resource snapshot holds, as far as that can be read."""
+    for entry in readable_entries(snapshot.body):
+        with suppress(UserError):
+            yield resource_key(entry)
+
+
+def _content(namespace: Manifest, _documents: Documents) -> tuple[Question]:
+    return (within(namespace.key.name),)
+
+
+def _service(endpoints: Manifest, _documents: Documents) -> tuple[ObjectKey]:
+    """Return the Service for which Endpoints are made; those that are do not go along."""
+    return (ObjectKey(*SERVICE, endpoints.key.namespace, endpoints.key.name),)
+
+
+def _places(key: ObjectKey) -> Iterator[OutputPlace]:
+    """Yield the places of its own file, of its parts by their names, and of who acts on it."""
+    yield OutputPlace(key[:2], key.namespace, key.name)
+    yield OutputPlace((GROUP, EVICTION), "")
+    kinds = kinds_in(key.namespace)
+    for kind in (kinds.run, kinds.approval_request):
+        yield OutputPlace((GROUP, kind), key.namespace)
+    for kind in sorted(OWNED):
+        yield OutputPlace((GROUP, kind), key.namespace, key.name[:PLACEMENT_PART])
+
+
+PLACEMENT_KINDS: frozenset[Kind] = frozenset((GROUP, kind) for kind in PLACEMENTS)
+STATEMENT = Statement(
+    decided=PLACEMENT_KINDS,
+    shared=SHARED,
+    consulted=SHARED,
+    owners={
+        **dict.fromkeys(((GROUP, kind) for kind in OWNED), _placement_left),
+        **dict.fromkeys(((GROUP, EVICTION), *RUNS), _placement_named),
+        **dict.fromkeys(REQUESTS, _run_asking),
+    },
+    leads={
+        **dict.fromkeys(PLACEMENT_KINDS, _selected_by),
+        **dict.fromkeys(RUNS, _strategy),
+        **dict.fromkeys(((GROUP, kind) for kind in RESOURCE_SNAPSHOTS), _held),
+        NAMESPACE: _content,
+        ENDPOINTS: _service,
+    },
+    places=_places,
+)

@@ -13,7 +13,7 @@ from reconciler.model.kinds import ApiKind, Kind, KnownKinds, Writer
 from reconciler.projection.project import Language
 
 if TYPE_CHECKING:
-    from reconciler.dialects.contract import ObjectReader
+    from reconciler.dialects.contract import Statement
     from reconciler.dialects.renderer import Renderers, Wraps
     from reconciler.dialects.view import View
     from reconciler.model.kinds import CopyReport
@@ -39,10 +39,10 @@ def _begin() -> DialectMemory:
     return Ocm()
 
 
-def _reader() -> "ObjectReader":
-    from reconciler.dialects.ocm.object_reader import HubPlacementReader
+def _statement() -> "Statement":
+    from reconciler.dialects.ocm.reads import STATEMENT
 
-    return HubPlacementReader()
+    return STATEMENT
 
 
 def _importer() -> Importer:
@@ -141,7 +141,7 @@ OCM = Dialect(
     admissions=_admissions,
     view=_view,
     begin=_begin,
-    reader=_reader,
+    statement=_statement,
     importer=_importer,
     renderers=_renderers,
     past_blobs=_past_blobs,

@@ -1,13 +1,15 @@
-"""What placements and sets were decided from, as questions, and which a round answers otherwise.
+"""What placements and sets read, as questions, and which of these a round answers otherwise.
 
 A placement chooses among the clusters of the sets that are bound in its namespace: it looks at the
 clusters that have the label of such a set, or at all where a set asks for more than a label. Of a
 score it looks at the reports on the clusters of all sets that are bound there. Where Balance counts
-it looks at all decisions. Whatever upstream queues for an event is looked at.
+it looks at all decisions. Whatever upstream queues for an event is looked at. One that is asked
+alone reads its own files, its placements, and the whole hub.
 """
 
 from collections.abc import Collection, Iterable, Iterator
 
+from reconciler.dialects.contract import Documents, OutputPlace, Statement
 from reconciler.dialects.ocm.api.cluster import (
     EXCLUSIVE,
     SET_BINDINGS,
@@ -16,19 +18,38 @@ from reconciler.dialects.ocm.api.cluster import (
     Members,
     eligible_sets,
 )
-from reconciler.dialects.ocm.api.placement import Placement
+from reconciler.dialects.ocm.api.placement import (
+    CLUSTER,
+    CLUSTER_GROUP,
+    PLACEMENT_LABEL,
+    Placement,
+    decode_placement,
+)
 from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
+    KIND,
     WORK,
     WORKS,
     ReplicaSet,
     SetRecord,
     template_id,
 )
-from reconciler.dialects.ocm.scheduler.plugins import is_balanced
+from reconciler.dialects.ocm.scheduler.plugins import BALANCE, prioritizers_of
 from reconciler.dialects.ocm.scheduler.schedule import Hub
-from reconciler.dialects.reads import FLEET, Question, SeenCluster, about_cluster, changed, labelled
+from reconciler.dialects.reads import (
+    FLEET,
+    Question,
+    SeenCluster,
+    about_cluster,
+    changed,
+    labelled,
+    of_kind,
+)
 from reconciler.dialects.scores import SCORES
+from reconciler.errors import Misconfigured, UserError
+from reconciler.model.fields import at, mappings_of
 from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.model.kinds import Kind
+from reconciler.model.world import Manifest
 
 DECISIONS: Question = ("all that is decided",)
 
@@ -42,7 +63,7 @@ def placement_reads(placement: Placement, hub: Hub) -> Iterator[Question]:
     yield from _scopes(eligible_sets(placement, bound), hub)
     for scope in _scopes(bound, hub):
         yield from (("scores", name, scope) for name in _scores(placement))
-    if is_balanced(placement):
+    if _is_balanced(placement):
         yield DECISIONS
 
 
@@ -125,3 +146,87 @@ def set_reads(
     yield from map(reports, record.sources(template_id(wanted.template)))
     for one in record.works:
         yield reports(ObjectKey(WORKS, WORK, one.cluster, one.name(key)))
+
+
+PLACEMENT = (CLUSTER_GROUP, "Placement")
+DECISION = (CLUSTER_GROUP, "PlacementDecision")
+SET = (WORKS, KIND)
+STEM = "-decision-"
+
+
+def placements_of(replica_set: Manifest, *_: object) -> Iterator[ObjectKey]:
+    """Yield the placements that a set refers to."""
+    for one in mappings_of(at(replica_set.body, "spec").get("placementRefs")):
+        yield ObjectKey(*PLACEMENT, replica_set.key.namespace, str(one.get("name", "")))
+
+
+def _owner(decision: Manifest) -> str:
+    return str(at(decision.body, "metadata", "labels").get(PLACEMENT_LABEL, ""))
+
+
+def _owners(decision: Manifest) -> Iterator[ObjectKey]:
+    """Yield the placement that a decision is of by its label, and the one by its name."""
+    key = decision.key
+    for name in {_owner(decision), key.name.rpartition(STEM)[0]}:
+        yield ObjectKey(*PLACEMENT, key.namespace, name)
+
+
+def _counted(placement: Manifest, documents: Documents) -> Iterator[Question]:
+    """Yield all placements where one counts what others have."""
+    is_written = documents.world.inputs.get(placement.key) is placement
+    if is_written and _counts_others(placement):
+        yield of_kind(PLACEMENT)
+
+
+def _counts_others(manifest: Manifest) -> bool:
+    """Return whether a placement that is written counts the decisions of others."""
+    try:
+        return _is_balanced(decode_placement(manifest.body))
+    except UserError:
+        return True
+
+
+def _is_balanced(placement: Placement) -> bool:
+    """Return whether the decisions of other placements count; where it cannot be told, they do."""
+    try:
+        return any(item.name == BALANCE for item in prioritizers_of(placement))
+    except Misconfigured:
+        return True
+
+
+def _others(key: ObjectKey, documents: Documents) -> str:
+    """Return why a placement or a set depends on others, `""` if it does not."""
+    inputs, placements = documents.world.inputs, [key]
+    if key[:2] == SET:
+        manifest = inputs.get(key)
+        placements = [] if manifest is None else [*placements_of(manifest)]
+    for one in placements:
+        manifest = inputs.get(one)
+        if manifest is not None and _counts_others(manifest):
+            return "its prioritizer Balance counts the decisions of all placements"
+        for decision in sorted(documents.outputs(one)):
+            if _owner(documents.world.outputs[decision]) != one.name:
+                return f"{decision} bears the name of its decisions, and is of another placement"
+            if decision.name.rpartition(STEM)[0] != one.name:
+                return f"{decision} is of it, and bears the name of another placement's decisions"
+    return ""
+
+
+def _places(key: ObjectKey) -> Iterator[OutputPlace]:
+    """Yield the places of its own file and decisions; of a set, of all in its namespace."""
+    stem = key.name if key[:2] == PLACEMENT else ""
+    yield OutputPlace(key[:2], key.namespace, key.name)
+    yield OutputPlace(PLACEMENT, key.namespace, stem)
+    yield OutputPlace(DECISION, key.namespace, f"{stem}{STEM}" if stem else "")
+
+
+HUB: frozenset[Kind] = frozenset({CLUSTER, SETS, SET_BINDINGS, SCORES})
+STATEMENT = Statement(
+    decided=frozenset({PLACEMENT, SET}),
+    shared=HUB,
+    consulted=HUB,
+    owners={DECISION: _owners},
+    leads={SET: placements_of, PLACEMENT: _counted},
+    others=_others,
+    places=_places,
+)

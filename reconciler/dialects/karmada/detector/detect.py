@@ -24,7 +24,6 @@ from reconciler.dialects.karmada.api.binding import BINDING, CLUSTER_BINDING, wo
 from reconciler.dialects.karmada.api.binding_spec import BindingSnapshot, BindingSpec, decode_spec
 from reconciler.dialects.karmada.api.policy import (
     Policy,
-    ResourceSelector,
     Template,
     closeness,
     template_of,
@@ -42,6 +41,7 @@ from reconciler.dialects.karmada.detector.policies import (
     KnownPolicies,
     Policies,
     name_fault,
+    policies_of,
     priority_classes_in,
     refused_fault,
     waiting_fault,
@@ -178,7 +178,7 @@ class ClaimTable:
         """Yield the workloads that a policy selects, of those that asked for such policies."""
         for selector in policy.selectors:
             named = (selector.api_version, selector.kind, selector.name)
-            every = asked_by(selector, policy.key)
+            every = policies_of(selector.api_version, selector.kind, "", policy.key.namespace)
             for key in self._by_name.of(named) if selector.name else self._claims.asking(every):
                 claim, space = self.find(key), policy.key.namespace
                 if claim is None or claim.template is None or space not in ("", key.namespace):
@@ -330,16 +330,6 @@ def affected_workloads(table: ClaimTable, changes: ClaimChanges) -> AbstractSet[
     return table.affected((), own)
 
 
-def of_kind(api_version: str, kind: str, namespace: str) -> Question:
-    """Return the question of the policies of a namespace, `""` for all, that select a kind."""
-    return "policies", api_version, kind, namespace
-
-
-def asked_by(selector: ResourceSelector, policy: ObjectKey) -> Question:
-    """Return the question to which a selector belongs that gives no name."""
-    return of_kind(selector.api_version, selector.kind, policy.namespace)
-
-
 class ClaimReads:
     """The documents and policies of a round, as the claim of one workload asks for them.
 
@@ -380,8 +370,9 @@ class ClaimReads:
         self, template: Template, held: ObjectKey | None, *, preempting: bool
     ) -> Policy | None:
         """Return the policy that it belongs to; see `Policies.claim`."""
-        for namespace in {template.key.namespace, ""}:
-            self.reads.add(of_kind(template.api_version, template.key.kind, namespace))
+        kind = template.api_version, template.key.kind
+        for namespace in {template.key.namespace, ""}:  # one with its name is told by that
+            self.reads.add(policies_of(*kind, "", namespace))
         return self._policies.claim(template, held, preempting=preempting)
 
     def path(self, key: ObjectKey) -> str:

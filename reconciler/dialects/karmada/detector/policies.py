@@ -31,7 +31,7 @@ from reconciler.dialects.karmada.api.policy import (
 )
 from reconciler.dialects.karmada.api.workload import Uncountable
 from reconciler.dialects.object_pass import Failed, attempt, place_of
-from reconciler.dialects.reads import Followed, KeyIndex
+from reconciler.dialects.reads import Followed, KeyIndex, Question
 from reconciler.errors import UserError
 from reconciler.manifests.identity import PRIORITIES
 from reconciler.manifests.selectors import Label, labels_on, ways_of
@@ -107,6 +107,21 @@ class Selectable(NamedTuple):
     kind: str
     name: str
     namespace: str
+
+
+POLICY_QUESTIONS = "policies"
+
+
+def policies_of(api_version: str, kind: str, name: str, namespace: str) -> Question:
+    """Return the question of the policies of a namespace that select a kind, by a name or by `""`.
+
+    Args:
+        api_version: Of the workloads.
+        kind: Of the workloads.
+        name: Of the workload, `""` for the selectors that give none.
+        namespace: Of the policies, `""` for those of the whole repository.
+    """
+    return POLICY_QUESTIONS, api_version, kind, name, namespace
 
 
 class PolicySelector(NamedTuple):

@@ -261,6 +261,22 @@ def labels_of_selector(selector: Body) -> LabelSelector | None:
     return decode_label_selector(written) if isinstance(written, Mapping) else None
 
 
+def may_select(selector: Body, namespace: str) -> Iterator[Question]:
+    """Yield questions one of which each object answers that a placement may select.
+
+    Args:
+        selector: One of its selectors.
+        namespace: The placement's, `""` for a cluster-scoped one.
+    """
+    kind, name = kind_of(selector), fields.text(selector, "name")
+    if name and namespace:
+        yield ObjectKey(*kind, namespace, name)
+        return
+    yield from reads.selected(kind, name, None if name else labels_of_selector(selector))
+    if kind == NAMESPACE and name:
+        yield reads.within(name)  # its Namespace need not be there
+
+
 def _selected(
     selector: Body, candidates: Mapping[ObjectKey, Manifest], partial: str | None
 ) -> Iterator[tuple[ObjectKey, Manifest]]:

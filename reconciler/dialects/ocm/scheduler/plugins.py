@@ -502,11 +502,3 @@ def may_balance(placement: Placement) -> bool:
         item.coordinate is not None and item.coordinate.built_in == BALANCE
         for item in placement.configurations
     )
-
-
-def is_balanced(placement: Placement) -> bool:
-    """Return whether the decisions of other placements count; where it cannot be told, they do."""
-    try:
-        return any(item.name == BALANCE for item in prioritizers_of(placement))
-    except Misconfigured:
-        return True
