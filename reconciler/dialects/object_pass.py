@@ -1,4 +1,4 @@
-"""The loop over the objects of one API in a round: remembered or decided, else kept as they are.
+"""The loop over the objects of one API in a round: each is decided, else kept as it is.
 
 Objects are looked at by key, each one once. Around each is a boundary: what stops an object is a
 fault of that object. This is the only file below `shell/` that catches unforeseen exceptions.
@@ -6,7 +6,7 @@ MemoryError and OSError belong to no object, so they pass through, and so does a
 there is no memory.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -189,9 +189,6 @@ class Objects(Protocol):
     def held(self, key: ObjectKey, /) -> str:
         """Return why an object stays as it is whatever happens, `""` if nothing holds it."""
 
-    def remembered(self, key: ObjectKey, /) -> Part | None:
-        """Return the part of an object that a round would leave as it is, `None` if unknown."""
-
     def decide(self, key: ObjectKey, demand: RescheduleTrigger | None, /) -> Part:
         """Decide an object, given what a rebalancer demands.
 
@@ -267,8 +264,12 @@ class ObjectPass:
             table: What is at rest; what does not come to rest now is looked at again.
         """
         self.run(keys, objects)
-        table.unsettle([key for key in keys.seen if table.find(key) is None])
-        self.rest(table.telling(but=keys.seen), table.until())
+        self.close(table, keys.seen)
+
+    def close(self, table: ReadTable[Part], looked_at: Collection[ObjectKey]) -> None:
+        """Let all others of a table rest as they are, and look again at what does not rest."""
+        table.unsettle([key for key in looked_at if table.find(key) is None])
+        self.rest(table.telling(but=looked_at), table.until())
 
     def rest(self, parts: Iterable[Part], until: datetime | None) -> None:
         """Add what objects that stay as they are, and are not run, have to tell.
@@ -301,9 +302,6 @@ class ObjectPass:
         """Return the part of one object; what leaves it as it is, is remembered."""
         demand = self.triggers.get(key)
         asked = bool(self.asked) and not self.asked.isdisjoint((key, *objects.present(key)))
-        known = None if demand is not None or asked else objects.remembered(key)
-        if known is not None:
-            return known
         present, part = objects.present(key), objects.decide(key, demand)
         if present:
             wanted = part.outputs.items()

@@ -6,11 +6,9 @@ room of clusters in their order. What is remembered between rounds and passes on
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
-from typing import NamedTuple
 
 from reconciler.dialects.contract import Plan, Prepared, RescheduleTrigger
 from reconciler.dialects.inventory import (
@@ -161,115 +159,35 @@ ANY_CLUSTER: Question = ("any",)
 WHOLE_FLEET = frozenset({ANY_CLUSTER})
 
 
-class Settled(NamedTuple):
-    """A binding that stays: what it was drawn from, and its part."""
-
-    draft: Draft
-    part: Part
-
-
-def _has_news(settled: Settled) -> bool:
-    return has_news(settled.part)
-
-
 @dataclass(slots=True)
-class SettledBindings:
-    """Settled bindings under one configuration; it is changed in place.
+class BindingChanges:
+    """What bindings are decided from, as the last round had it; it is changed in place."""
 
-    A binding is looked at if its draft or the reports on its workload changed, or a cluster that
-    it depends on, if its time has come, or if it was not settled when it was looked at last.
-    """
-
-    _table: ReadTable[Settled] = field(default_factory=partial(ReadTable, tells=_has_news))
     _under: CacheKey = ()
     _fleet: tuple[MemberCluster, ...] = ()
     _clusters: Followed[str, MemberCluster] = field(default_factory=Followed)
     _drafts: Followed[ObjectKey, Draft] = field(default_factory=Followed)
     _reports: ReportedObjects = field(default_factory=ReportedObjects)
-    _stay: set[ObjectKey] = field(default_factory=set)
 
-    def begin(
-        self,
-        under: CacheKey,
-        fleet: tuple[MemberCluster, ...],
-        drafts: Mapping[ObjectKey, Draft],
-        copies: CopyReports,
-        now: datetime,
-        *,
-        others: Iterable[Question] = (),
-    ) -> Collection[ObjectKey]:
-        """Begin a round, and return the bindings that it has to look at.
+    def own(
+        self, under: CacheKey, drafts: Mapping[ObjectKey, Draft], copies: CopyReports
+    ) -> set[ObjectKey]:
+        """Go on to another round, and return the bindings of which something differs.
 
         Args:
             under: What all of them depend on.
-            fleet: All clusters.
             drafts: Every binding as it is wanted.
             copies: What member clusters report.
-            now: The moment of the round.
-            others: What has another answer beside the fleet.
         """
-        own = {binding_key(workload) for workload in self._reports.follow(copies)}
-        own.update(self._drafts.keys(drafts))
+        found = {binding_key(workload) for workload in self._reports.follow(copies)}
+        found.update(self._drafts.keys(drafts))
         if not same(self._under, under):
-            own |= drafts.keys()
-        asked = self._table.affected([*self._changed(fleet), *others], own, now)
-        self._under, self._stay = under, set()
-        self._table.drop_all(asked - drafts.keys())
-        return [key for key in sorted(asked) if key in drafts]
-
-    def asking(self, questions: Iterable[Question]) -> set[ObjectKey]:
-        """Return the bindings that asked something, which are to be looked at now."""
-        found = {key for question in questions for key in self._table.asking(question)}
-        self._table.unsettle(found)
+            self._under = under
+            found |= drafts.keys()
         return found
 
-    def find(self, key: ObjectKey, draft: Draft) -> Part | None:
-        """Return the part of a binding that would be left as it is, `None` if unknown."""
-        known = self._table.find(key)
-        if known is None or known.draft is not draft:
-            return None
-        self._stay.add(key)
-        return known.part
-
-    def settle(
-        self, key: ObjectKey, settled: Settled, names: Reads | None, beside: Reads = frozenset()
-    ) -> None:
-        """Take a binding as one that stays as it is.
-
-        Args:
-            key: Of the binding.
-            settled: What it came to.
-            names: The clusters that it depends on, `None` if it may be any.
-            beside: What it asked beside them.
-        """
-        reads = (WHOLE_FLEET if names is None else names) | beside
-        self._table.settle(key, settled, reads, settled.part.until)
-        self._stay.add(key)
-
-    def end(self, looked_at: AbstractSet[ObjectKey], needed: Iterable[ObjectKey]) -> None:
-        """End a round: what does not stay is looked at again in the next one.
-
-        Args:
-            looked_at: The bindings of this round.
-            needed: Those of them that others need, which are always looked at.
-        """
-        self._table.unsettle({*(looked_at - self._stay), *needed})
-
-    def part_of(self, key: ObjectKey) -> Part | None:
-        """Return the part of a binding that stays, `None` if it does not."""
-        known = self._table.find(key)
-        return None if known is None else known.part
-
-    def telling(self, but: Collection[ObjectKey]) -> Iterator[Part]:
-        """Yield the parts that have something to tell, but for those of some bindings."""
-        return (settled.part for settled in self._table.telling(but))
-
-    def until(self) -> datetime | None:
-        """Return the next moment at which one of them is due, `None` if there is none."""
-        return self._table.until()
-
-    def _changed(self, fleet: tuple[MemberCluster, ...]) -> Iterator[Question]:
-        """Yield the clusters that changed, came or went."""
+    def clusters(self, fleet: tuple[MemberCluster, ...]) -> Iterator[Question]:
+        """Go on to another fleet, and yield the clusters that changed, came or went."""
         if fleet is self._fleet:
             return
         self._fleet = fleet
@@ -285,7 +203,7 @@ class DraftedBindings:
 
     Attributes:
         drafts: As policies and attached bindings want them.
-        settled: What is remembered of those that need no look.
+        parts: Those of bindings that a round leaves as they are.
         claims: What made the drafts.
         around: All else that a decision reads.
         quotas: What is used of each, by those decided so far.
@@ -294,7 +212,7 @@ class DraftedBindings:
     """
 
     drafts: Mapping[ObjectKey, Draft]
-    settled: SettledBindings
+    parts: ReadTable[Part]
     claims: Claims
     around: Surroundings
     quotas: QuotaRound
@@ -312,13 +230,6 @@ class DraftedBindings:
         is_lost = bool(self.lost) and not self.lost.keys().isdisjoint(named)
         return "one of its clusters cannot be read" if is_lost else ""
 
-    def remembered(self, key: ObjectKey, /) -> Part | None:
-        """Return the part of a binding that would be left as it is, `None` if unknown."""
-        draft = self.drafts[key]
-        if not draft.present:
-            return None
-        return self.settled.find(key, draft)
-
     def decide(self, key: ObjectKey, demand: RescheduleTrigger | None, /) -> Part:
         """Decide a binding."""
         draft = self.drafts[key]
@@ -332,14 +243,14 @@ class DraftedBindings:
     def remember(self, key: ObjectKey, part: Part, /) -> None:
         """Remember a part that leaves its binding as it is."""
         draft = self.drafts[key]
-        names = self.claims.names_of(key) if part.local else None
-        beside = self.quotas.reads(draft, part.outputs)
-        beside |= {*map(score_question, part.scored)}
+        reads = self.claims.names_of(key) if part.local else WHOLE_FLEET
+        reads |= self.quotas.reads(draft, part.outputs)
+        reads |= {*map(score_question, part.scored)}
         if draft.metadata.note(MOVING_TO):
-            beside |= {BATCHES}
+            reads |= {BATCHES}
         if self.ledger is not None:
-            beside |= room_reads(draft, part.outputs)
-        self.settled.settle(key, Settled(draft, part), names, beside)
+            reads |= room_reads(draft, part.outputs)
+        self.parts.settle(key, part, reads, part.until)
 
     def explain_kept(self, _key: ObjectKey, _reason: str, /) -> Explain | None:
         """Return nothing: a binding that stays is explained by its file."""
@@ -377,7 +288,8 @@ class KarmadaMemory:
         quotas: What limits namespaces, and what is used of that.
         claims: What each workload came to.
         copies: What clusters report.
-        settled: The bindings that a round leaves as they are, and how long.
+        parts: The parts that leave bindings as they are, with what they were decided from.
+        changes: What that was.
         scores: What add-ons report of clusters.
         weighed: The clusters with these scores, under one name.
         reserved: What the last round found reserved of clusters.
@@ -392,7 +304,8 @@ class KarmadaMemory:
     quotas: QuotaMemory = field(default_factory=QuotaMemory)
     claims: ClaimMemory = field(default_factory=ClaimMemory)
     copies: CopyTable = field(default_factory=CopyTable)
-    settled: SettledBindings = field(default_factory=SettledBindings)
+    parts: ReadTable[Part] = field(default_factory=partial(ReadTable, tells=has_news))
+    changes: BindingChanges = field(default_factory=BindingChanges)
     scores: FollowedScores = field(default_factory=FollowedScores)
     weighed: AnswerCache[None, Members] = field(default_factory=AnswerCache)
     reserved: CacheKey = ()
@@ -465,17 +378,20 @@ class Bindings:
         /,
     ) -> Plan:
         """Decide the bindings that may move: those that need others first, then what they need."""
-        claims, settled, ledger = self.claims, self.memory.settled, self.ledger
+        claims, parts, ledger = self.claims, self.memory.parts, self.ledger
         gone = {*claims.gone, *self.inventory.gone}
         decided = self._pass(triggers, asked, held, gone)
         affected = self._affected()
         needed = needed_bindings(claims, self.world, self.memory.claims, decided.failed)
-        looked = {*affected, *(key for key in (*triggers, *asked) if key in claims.drafts)}
-        looked |= settled.asking(self.quotas.contended((*looked, *needed)))
+        named = {*triggers, *asked} & claims.drafts.keys()
+        looked = affected | named
+        contended = self.quotas.contended((*looked, *needed))
+        looked |= {key for question in contended for key in parts.asking(question)}
+        parts.unsettle({*looked, *needed} - affected)  # nothing that was remembered of them holds
         own = sorted(looked - needed.keys())  # the order in which quotas are filled
         bindings = DraftedBindings(
             drafts=claims.drafts,
-            settled=settled,
+            parts=parts,
             claims=claims,
             around=self.around,
             quotas=self.quotas,
@@ -485,17 +401,17 @@ class Bindings:
         decided.run(own if ledger is None else in_turn(own, claims.drafts, ledger), bindings)
         looked_at = set(own)
         if needed:
-            standing = partial(_standing, decided.outputs, settled)
+            standing = partial(_standing, decided.outputs, parts)
             present = partial(_present, self.world)
             attached = attach(claims, needed, standing, present, self.memory.claims)
             decided.run(attached, replace(bindings, drafts=attached))
             gone |= needed.keys() - attached.keys()
             looked_at |= needed.keys()
-        settled.end(looked_at, needed)
+            parts.unsettle(needed)  # others need them, so they are always looked at
+        decided.close(parts, looked_at)
         files, left = self.quotas.files(self.around.copies, self.around.members.fleet.names)
         decided.outputs |= files
         gone.update(left)
-        decided.rest(settled.telling(but=looked_at), settled.until())
         return decided.plan()
 
     def _pass(
@@ -521,21 +437,20 @@ class Bindings:
             gone=gone,
         )
 
-    def _affected(self) -> Collection[ObjectKey]:
-        """Begin with what is settled, and return the bindings that something concerns."""
-        return self.memory.settled.begin(
-            (self.settings,),
-            self.around.members.views,
-            self.claims.drafts,
-            self.around.copies,
-            self.around.now,
-            others=[
-                *self.quotas.changed(),
-                *self.memory.scores.changed(),
-                *self._room_changed(),
-                *self._batches_changed(),
-            ],
-        )
+    def _affected(self) -> set[ObjectKey]:
+        """Begin a round, and return the bindings that something concerns."""
+        memory, around, drafts = self.memory, self.around, self.claims.drafts
+        changed = [
+            *memory.changes.clusters(around.members.views),
+            *self.quotas.changed(),
+            *memory.scores.changed(),
+            *self._room_changed(),
+            *self._batches_changed(),
+        ]
+        own = memory.changes.own((self.settings,), drafts, around.copies)
+        affected = memory.parts.affected(changed, own, around.now)
+        memory.parts.drop_all(affected - drafts.keys())
+        return affected & drafts.keys()
 
     def _batches_changed(self) -> Iterator[Question]:
         """Yield what those ask who are moved in batches, if others are by now."""
@@ -552,12 +467,12 @@ class Bindings:
 
 
 def _standing(
-    outputs: Mapping[ObjectKey, Body], settled: SettledBindings, key: ObjectKey
+    outputs: Mapping[ObjectKey, Body], parts: ReadTable[Part], key: ObjectKey
 ) -> Body | None:
     """Return a binding as it stands by now, `None` if there is none."""
     if key in outputs:
         return outputs[key]
-    part = settled.part_of(key)
+    part = parts.find(key)
     return None if part is None else part.outputs.get(key)
 
 

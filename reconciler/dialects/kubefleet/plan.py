@@ -393,10 +393,6 @@ class Fleets:
             return "one of its clusters cannot be read"
         return self._idle(key)
 
-    def remembered(self, key: ObjectKey, /) -> Part | None:
-        """Return the part of a placement that is at rest, `None` if it is not."""
-        return self.memory.parts.find(key)
-
     def remember(self, key: ObjectKey, part: Part, /) -> None:
         """Let a placement rest, with what it was decided from."""
         found = self._selected(key)

@@ -437,10 +437,6 @@ class PlacementsInTurn:
         is_lost = not self.lost.isdisjoint(clusters)
         return "one of its clusters cannot be read" if is_lost else ""
 
-    def remembered(self, key: ObjectKey, /) -> Part | None:
-        """Return the part of a placement that is at rest, `None` if it is not."""
-        return self._memory.parts.find(key)
-
     def decide(self, key: ObjectKey, demand: RescheduleTrigger | None, /) -> Part:
         """Decide a placement, and count its decisions from now on."""
         draft, standing = self.drafts[key], self._memory.standing
@@ -521,10 +517,6 @@ class SetsInTurn:
         if is_frozen(self.world, key):
             return "its status file cannot be read"
         return "it is suspended" if is_suspended(self.memory.followed_sets.there[key].body) else ""
-
-    def remembered(self, key: ObjectKey, /) -> Part | None:
-        """Return the part of a set that is at rest, `None` if it is not."""
-        return self.memory.set_parts.find(key)
 
     def decide(self, key: ObjectKey, _demand: RescheduleTrigger | None, /) -> Part:
         """Decide a set.

@@ -63,9 +63,6 @@ class Berths:
             return "its status file cannot be read"
         return "it is suspended" if is_suspended(self.world.inputs[key].body) else ""
 
-    def remembered(self, _key: ObjectKey, /) -> None:
-        """Remember nothing."""
-
     def decide(self, key: ObjectKey, demand: RescheduleTrigger | None, /) -> Part:
         """Decide a berth."""
         present = self.present(key).get(key, {})
