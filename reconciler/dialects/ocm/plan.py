@@ -71,7 +71,6 @@ from reconciler.model.decision import Cause, CauseKind, Decision, Explain
 from reconciler.model.identity import ObjectKey, group_of
 from reconciler.model.kinds import Kind
 from reconciler.model.labels import labels_of
-from reconciler.model.remembered import same
 from reconciler.model.settings import Settings
 from reconciler.model.world import Fault, Manifest, World
 from reconciler.rebalance.target import (
@@ -282,7 +281,7 @@ class Placements:
     def _stays(self, key: ObjectKey, files: Mapping[ObjectKey, Body]) -> bool:
         """Return whether a placement is left with the files that it had."""
         present = self.memory.followed.files(key)
-        return files.keys() == present.keys() and same((*files.values(),), (*present.values(),))
+        return files.keys() == present.keys() and all(files[one] is present[one] for one in files)
 
     def _gone(self) -> Iterator[ObjectKey]:
         """Yield the outputs of clusters, placements and sets that are not there."""
