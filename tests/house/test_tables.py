@@ -10,7 +10,17 @@ import pytest
 
 from tests.house.sources import SOURCES, tree_of, trees_with
 
-ROOMS = ("model", "manifests", "schedule", "rebalance", "dialects", "delivery", "core")
+ROOMS = (
+    "model",
+    "manifests",
+    "schedule",
+    "rebalance",
+    "dialects",
+    "delivery",
+    "core",
+    "audit",
+    "page",
+)
 DECIDING = [source for source in SOURCES if source.partition("/")[0] in ROOMS]
 MODULE = frozenset(("dialects/reads.py",))
 CLASSES = frozenset(
@@ -20,7 +30,11 @@ CLASSES = frozenset(
 COMPARES = frozenset(("differing", "differing_keys"))
 FORGETS = "it is given two worlds, and remembers none"
 FILES = "it has files of git by path, of which each belongs to the folder that it stands in"
+SUMMED = "it holds a world with what it summed up of it, and sums up anew what differs"
 COMPARING: Mapping[str, str] = {
+    "audit/fleet/placed_objects.py": SUMMED,
+    "audit/fleet/suspensions.py": SUMMED,
+    "audit/fleet/trouble.py": SUMMED,
     "model/remembered.py": "it says where versions differ",
     "model/world.py": "the index of the world by kind is the world's own",
     "core/asked.py": FORGETS,
@@ -35,6 +49,11 @@ INDEXING: Mapping[str, str] = {"delivery/memory.py": FILES}
 ASKS_EACH = "it lets those follow that have an index each"
 FOLLOWING: Mapping[str, str] = {
     "AskedAlone": ASKS_EACH,
+    "DecidedObjects": SUMMED,
+    "FleetLoads": SUMMED,
+    "PlacedObjects": SUMMED,
+    "PlacementTrouble": SUMMED,
+    "Suspensions": SUMMED,
     "_Detection": "it brings the table of claims up to date, which follows",
     "StatedObjects": ASKS_EACH,
     "SharedPart": "it is a part of the world, in versions of its own",
