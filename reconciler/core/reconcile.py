@@ -167,32 +167,32 @@ def _pass(
         # would be unscheduled.
         return Outcome(faults=world.faults, traces=world.traces)
     result, braked, paced = _decide(world, settings, now, memo, asked, Holds(files=busy))
-    held = {*braked.held, *paced.decisions}
+    found, held = result.results, {*braked.held, *paced.decisions}
     written, gone = _but_held(world, result, held)
     after = world_after(world, written, gone, result.removed)
     delivered = deliver(world, after, settings, memo.delivery)
     safety = next_record(
         safety_record(world.outputs), paced.waiting, paced.moved, apis_on_projected(after), now
     )
-    faults = tuple(sorted({*world.faults, *result.faults, *braked.faults, *delivered.faults}))
+    faults = tuple(sorted({*world.faults, *found.faults, *braked.faults, *delivered.faults}))
     files = _delivered(world, delivered)
     outcome = Outcome(
         changes=_changes(world, now, result, (written, gone), delivered, faults, safety),
         delivered=files,
         decisions=tuple(
-            d for d in result.decisions if d.key not in held and not is_frozen(world, d.key)
+            d for d in found.decisions if d.key not in held and not is_frozen(world, d.key)
         ),
         removals=tuple(result.removed[key] for key in sorted(result.removed)),
-        edited=result.edited,
+        edited=found.edited,
         faults=faults,
         allow=braked.allow,
         waiting=waiting_since(result.written, world.outputs),
         overrides=result.overrides,
         warnings=delivered.warnings,
-        traces=tuple(sorted({*world.traces, *result.traces, *delivered.traces})),
-        recheck_at=earliest(result.until, paced.until),
-        waits=tuple(sorted((*result.waits, *paced.waits))),
-        explanations=result.explanations,
+        traces=tuple(sorted({*world.traces, *found.traces, *delivered.traces})),
+        recheck_at=earliest(found.until, paced.until),
+        waits=tuple(sorted((*found.waits, *paced.waits))),
+        explanations=found.explanations,
     )
     memo.close(world, now, outcome, idle=not busy)
     return outcome
@@ -221,10 +221,11 @@ def _decide(
         holds=holds,
     )
     result = converge(world, run)
-    braked = brake(world, result.decisions, settings.safety)
-    paced = pace(result.decisions, settings, safety_record(world.outputs), now)
+    decisions, rescheduled = result.results.decisions, result.results.rescheduled
+    braked = brake(world, decisions, settings.safety)
+    paced = pace(decisions, settings, safety_record(world.outputs), now)
     unkept = result.oscillating | braked.held | paced.rebalances.keys()
-    lost = {key: _unkept(key, result, paced) for key in result.rescheduled.keys() & unkept}
+    lost = {key: _unkept(key, result, paced) for key in rescheduled.keys() & unkept}
     waiting = waiting.beside(paced)
     frozen = {key: WAITS[why] for key, why in paced.decisions.items() if key not in holds.objects}
     if not lost and not frozen:

@@ -14,21 +14,21 @@ from reconciler.core.changes import Change, DeleteFile, LimitOverride, Outcome, 
 from reconciler.core.ledger import LedgerMemory, open_ledger, plan_in_turn
 from reconciler.core.ledger_file import LEDGER
 from reconciler.core.rebalances import NO_HOLDS, Holds, ask_rebalancers
-from reconciler.dialects.contract import Dialect, DialectMemory
+from reconciler.dialects.contract import Dialect, DialectMemory, Results
 from reconciler.dialects.object_pass import traces_of
 from reconciler.manifests.identity import Identity, identify
 from reconciler.manifests.paths import ALONE, blob_id, output_path
 from reconciler.manifests.text.canonical import read_canonical
 from reconciler.manifests.text.reader import read
 from reconciler.model.body import Body, keep_present
-from reconciler.model.decision import Decision, Explain, Wait, joined_causes
+from reconciler.model.decision import Decision, joined_causes
 from reconciler.model.identity import ObjectKey, Origin
 from reconciler.model.kinds import Kind
 from reconciler.model.moments import earliest
 from reconciler.model.remembered import branched, differing_keys
 from reconciler.model.settings import Settings
-from reconciler.model.world import Fault, Manifest, Trace, World
-from reconciler.rebalance.target import REBALANCER, TRIGGER, Rescheduled
+from reconciler.model.world import Fault, Manifest, World
+from reconciler.rebalance.target import REBALANCER, TRIGGER
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,16 +44,9 @@ class Round:
     written: Mapping[ObjectKey, Body]
     gone: frozenset[ObjectKey]
     removed: Mapping[ObjectKey, Removal]
-    rescheduled: Rescheduled
     overrides: tuple[LimitOverride, ...]
-    decisions: tuple[Decision, ...]
-    edited: tuple[ObjectKey, ...]
-    faults: tuple[Fault, ...]
-    traces: tuple[Trace, ...]
-    until: datetime | None
     reserved_until: datetime | None
-    waits: tuple[Wait, ...]
-    explanations: Mapping[ObjectKey, Explain]
+    results: Results
     oscillating: frozenset[ObjectKey] = frozenset()
 
 
@@ -88,9 +81,8 @@ def run_round(
         lambda part: part.plan(wanted.triggers, asked, holds.objects),
         None if book is None else book.ledger,
     )
-    plans = planned.values()
-    rescheduled = {key: left for plan in plans for key, left in plan.rescheduled.items()}
-    rebalances = wanted.close(rescheduled)
+    results = _together([plan.results for plan in planned.values()])
+    rebalances = wanted.close(results.rescheduled)
     written, gone = _differing(world, rebalances.outputs, (REBALANCER, TRIGGER))
     for dialect, plan in planned.items():
         own, lost = _differing(world, plan.outputs, dialect.written, plan.gone)
@@ -102,30 +94,33 @@ def run_round(
         own, lost = _differing(world, book.outputs(), (), book.gone())
         written |= own
         gone |= lost
+    of_rebalances = Results(
+        faults=tuple(failed.fault for failed in rebalances.failed),
+        traces=traces_of(rebalances.failed),
+        until=earliest(rebalances.until, None if book is None else book.ends()),
+        waits=rebalances.waits,
+    )
     return Round(
         written=written,
         gone=frozenset(gone),
         removed=rebalances.removed,
-        rescheduled=rescheduled,
         overrides=wanted.overrides,
-        decisions=tuple(decision for plan in plans for decision in plan.decisions),
-        edited=tuple(sorted(key for plan in plans for key in plan.edited)),
-        faults=(
-            *(failed.fault for failed in rebalances.failed),
-            *(fault for plan in plans for fault in plan.faults),
-        ),
-        traces=(
-            *traces_of(rebalances.failed),
-            *(trace for plan in plans for trace in plan.traces),
-        ),
-        until=earliest(
-            rebalances.until,
-            None if book is None else book.ends(),
-            *(plan.until for plan in plans),
-        ),
         reserved_until=None if book is None else book.until,
-        waits=tuple(sorted((*rebalances.waits, *(w for plan in plans for w in plan.waits)))),
-        explanations={key: explain for plan in plans for key, explain in plan.explanations.items()},
+        results=_together([of_rebalances, results]),
+    )
+
+
+def _together(results: Collection[Results]) -> Results:
+    """Return the results of several APIs as one, in their order."""
+    return Results(
+        decisions=tuple(decision for one in results for decision in one.decisions),
+        edited=tuple(sorted(key for one in results for key in one.edited)),
+        faults=tuple(fault for one in results for fault in one.faults),
+        rescheduled={key: met for one in results for key, met in one.rescheduled.items()},
+        traces=tuple(trace for one in results for trace in one.traces),
+        until=earliest(*(one.until for one in results)),
+        waits=tuple(sorted(wait for one in results for wait in one.waits)),
+        explanations={key: explain for one in results for key, explain in one.explanations.items()},
     )
 
 
@@ -166,14 +161,13 @@ def converge(world: World, run: Callable[[World], Round]) -> Round:
         total = _joined(total, latest)
         current, moving = _after(current, latest)
     written, gone = _final(world, current, moving)
-    return replace(
-        total,
-        written=written,
-        gone=gone,
-        oscillating=moving,
-        decisions=tuple(one for one in _by_object(total.decisions) if one.key not in moving),
-        faults=(*total.faults, *(_oscillates(world, key) for key in sorted(moving))),
+    found = total.results
+    results = replace(
+        found,
+        decisions=tuple(one for one in _by_object(found.decisions) if one.key not in moving),
+        faults=(*found.faults, *(_oscillates(world, key) for key in sorted(moving))),
     )
+    return replace(total, written=written, gone=gone, oscillating=moving, results=results)
 
 
 def _joined(first: Round, later: Round) -> Round:
@@ -183,16 +177,20 @@ def _joined(first: Round, later: Round) -> Round:
     has also seen reservations that it made anew, which a later round does not find: whoever asks
     again at their end, without the outputs of this pass, gets another file.
     """
+    was, found = first.results, later.results
     return replace(
         later,
-        until=earliest(later.until, first.reserved_until),
         reserved_until=first.reserved_until,
         removed={**first.removed, **later.removed},
-        rescheduled={**first.rescheduled, **later.rescheduled},
         overrides=tuple(sorted({*first.overrides, *later.overrides})),
-        decisions=(*first.decisions, *later.decisions),
-        edited=first.edited,
-        explanations={**later.explanations, **first.explanations},
+        results=replace(
+            found,
+            until=earliest(found.until, first.reserved_until),
+            rescheduled={**was.rescheduled, **found.rescheduled},
+            decisions=(*was.decisions, *found.decisions),
+            edited=was.edited,
+            explanations={**found.explanations, **was.explanations},
+        ),
     )
 
 

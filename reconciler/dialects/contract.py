@@ -111,26 +111,21 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """One dialect's part of a pass.
+class Results:
+    """What a round came to beside files, of one API or of all.
 
     Attributes:
-        outputs: The outputs of the dialect that should exist, with their bodies.
-        gone: The outputs that should not exist any more, while others that `outputs` lacks stay as
-            they are; `None` if everything that it lacks goes.
-        decisions: What moved, and what could not be placed, sorted by key.
+        decisions: What moved, and what could not be placed.
         edited: Outputs whose decision a person edited since the last pass, sorted.
         faults: What a person must edit.
         rescheduled: The targets whose demand was met, whatever the result (a fresh schedule, or
             the next step to the goal of an earlier batch), each with what became of it.
         traces: Of the unforeseen exceptions among the faults.
-        until: The next moment at which time alone could change this plan, `None` if never.
+        until: The next moment at which time alone could change this, `None` if never.
         waits: What is known of such moments, sorted.
         explanations: What scheduling said of the objects that were asked about.
     """
 
-    outputs: Mapping[ObjectKey, Body]
-    gone: frozenset[ObjectKey] | None = None
     decisions: tuple[Decision, ...] = ()
     edited: tuple[ObjectKey, ...] = ()
     faults: tuple[Fault, ...] = ()
@@ -139,6 +134,22 @@ class Plan:
     until: datetime | None = None
     waits: tuple[Wait, ...] = ()
     explanations: Mapping[ObjectKey, Explain] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """One dialect's part of a round.
+
+    Attributes:
+        outputs: The outputs of the dialect that should exist, with their bodies.
+        gone: The outputs that should not exist any more, while others that `outputs` lacks stay as
+            they are; `None` if everything that it lacks goes.
+        results: What it came to beside these; decisions are sorted by key.
+    """
+
+    outputs: Mapping[ObjectKey, Body]
+    gone: frozenset[ObjectKey] | None = None
+    results: Results = field(default_factory=Results)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from functools import partial
 from heapq import heapify, heappop, heappush
 from typing import NamedTuple, Protocol, TypeVar
 
-from reconciler.dialects.contract import Plan, RescheduleTrigger
+from reconciler.dialects.contract import Plan, RescheduleTrigger, Results
 from reconciler.dialects.reads import ReadTable
 from reconciler.errors import ReconcilerError, UserError
 from reconciler.model.body import Body, keep_present
@@ -288,14 +288,16 @@ class ObjectPass:
         return Plan(
             outputs=self.outputs,
             gone=None if self.gone is None else frozenset(self.gone),
-            decisions=tuple(sorted(self.decisions, key=lambda decision: decision.key)),
-            edited=tuple(sorted(self._edited)),
-            faults=tuple(sorted((*self.faults, *(one.fault for one in self.failed)))),
-            rescheduled=self._rescheduled,
-            traces=traces_of(self.failed),
-            until=earliest(*self._untils),
-            waits=tuple(sorted(self._waits)),
-            explanations=self._explanations,
+            results=Results(
+                decisions=tuple(sorted(self.decisions, key=lambda decision: decision.key)),
+                edited=tuple(sorted(self._edited)),
+                faults=tuple(sorted((*self.faults, *(one.fault for one in self.failed)))),
+                rescheduled=self._rescheduled,
+                traces=traces_of(self.failed),
+                until=earliest(*self._untils),
+                waits=tuple(sorted(self._waits)),
+                explanations=self._explanations,
+            ),
         )
 
     def _answer(self, key: ObjectKey, objects: Objects) -> Part:

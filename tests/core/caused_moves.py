@@ -261,7 +261,7 @@ def takes_rounds(told: Story, like: Decision) -> bool:
     whole = reconcile(world, told.now)
     left, ended = (
         next((one.after for one in found if one.key == like.key), None)
-        for found in (first.decisions, whole.decisions)
+        for found in (first.results.decisions, whole.decisions)
     )
     return left != ended
 
