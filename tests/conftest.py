@@ -23,8 +23,8 @@ from hypothesis import HealthCheck, settings
 from reconciler.dialects import object_pass
 from reconciler.dialects.ocm.cel.values import FRAMES
 from tests import bounded, left_out, quick, strict
+from tests.bounded import slowness
 from tests.left_out import is_left_out
-from tests.slowness import slowness
 
 NOT_WHOLE = f"not {left_out.MARK}"
 COLLECTIONS = gc.get_threshold()

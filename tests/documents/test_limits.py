@@ -16,8 +16,8 @@ from benchmarks.worst.files import files
 from reconciler.audit import reports
 from reconciler.manifests.text import raw
 from reconciler.shell.resources import package_digest
+from tests.bounded import slowness
 from tests.shell.fleet import ROOT, process_environment
-from tests.slowness import slowness
 
 ROW = re.compile(r"^\| `([A-Z_]+)` \| (\d+) \|", re.MULTILINE)
 MEASURED = re.compile(r"^\| ([^`|]+) \| [\d.]+ MB \| [\d.]+ s \|", re.MULTILINE)

@@ -32,7 +32,7 @@ from reconciler.projection.project import (
     project,
 )
 from reconciler.shell.resources import load_schemas
-from tests.documents.one_system import lost
+from tests.documents.generated import lost
 
 SINCE = "2026-11-20T11:00:00Z"
 DIRECTIONS = [

@@ -89,7 +89,7 @@ def test_every_filter_scores_and_ranks_of_every_cluster() -> None:
         ClusterVerdict(
             "ClusterAffinity",
             "cluster does not match with any of the required cluster affinity terms",
-            "match [env In (prod)]",
+            "match [env In (prod)]: have label env=prod (it has none)",
         ),
         ClusterVerdict(
             "TaintToleration",
