@@ -21,6 +21,7 @@ from reconciler.audit.findings import ERRORS, RULES, WARNINGS
 from reconciler.core.inputs.world import languages
 from reconciler.delivery.carriage import TABLE, Cell
 from reconciler.projection.project import Language, direction
+from tests.house.test_deciders import RULES as DECIDERS
 from tests.shell.fleet import ROOT
 
 
@@ -91,6 +92,12 @@ def one_system_page(page: str) -> str:
     spoken = tuple(languages().values())
     page = _with_part(page, "directions", directions_as_markdown(spoken))
     return _with_part(page, "notes", notes_as_markdown(spoken))
+
+
+def architecture_page(page: str) -> str:
+    """The page with a row for each rule that somebody may look for."""
+    head = "| question | who decides | test that fails otherwise |\n| --- | --- | --- |\n"
+    return _with_part(page, "deciders", head + "".join(map(str, DECIDERS)))
 
 
 def _with_part(page: str, name: str, text: str) -> str:
@@ -202,6 +209,7 @@ def rule_page(rule: str, _: str) -> str:
 
 
 PAGES: Mapping[str, Callable[[str], str]] = {
+    "docs/architecture.md": architecture_page,
     "docs/delivery.md": delivery_page,
     "docs/one-system.md": one_system_page,
     f"{RULE_PAGES}/README.md": index_page,

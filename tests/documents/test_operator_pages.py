@@ -172,6 +172,11 @@ def test_the_table_is_that_of_delivery() -> None:
     assert_current("docs/delivery.md")
 
 
+def test_who_decides_is_in_the_architecture() -> None:
+    """`make docs` writes the rows of `tests/house/test_deciders.py`."""
+    assert_current("docs/architecture.md")
+
+
 def assert_current(name: str) -> None:
     """Hold a page to what would be written now."""
     page = (ROOT / name).read_text(encoding="utf-8")
