@@ -117,7 +117,7 @@ RECONCILER = """#!/bin/sh
 exec "{python}" -P -m tests.pages.clocked "$@"
 """
 SLEEP = """#!/bin/sh
-exec "{python}" -P -m tests.pages.pass_time "$1"
+exec "{python}" -P -m tests.pages.run "$1"
 """
 DATE = """#!/bin/sh
 cat "$PAGE_CLOCK"
@@ -287,3 +287,7 @@ def missing_piece(pieces: list[list[str]], out: str) -> str:
             return f"{wanted}is not in\n{rest}"
         rest = rest[rest.index(wanted) + len(wanted) :]
     return ""
+
+
+if __name__ == "__main__":  # `sleep SECONDS` of a page: the clock moves on, no process waits
+    pass_time(Path(os.environ["PAGE_CLOCK"]), float(sys.argv[1]))
