@@ -1,5 +1,6 @@
 """Which tests run when, and with which share of their cases; quick ones start no process."""
 
+import ast
 import os
 import re
 import socket
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import bounded, left_out, quick
+from tests import bounded, left_out, mutations, quick
 from tests.left_out import PLACES
 from tests.shell.fleet import ROOT
 
@@ -211,3 +212,18 @@ def test_laws_by_hand_have_other_examples(tmp_path: Path) -> None:
 
     assert drawn[0]
     assert 3 == len(set(drawn))
+
+
+@pytest.mark.parametrize("room", mutations.ROOMS)
+def test_mutations_are_drawn_by_a_seed(room: str) -> None:
+    """The same for the same one; each leaves a file that Python can read, and has tests."""
+    drawn = mutations.draw(room, mutations.COUNT, 0)
+
+    assert mutations.COUNT == len(set(drawn))
+    assert drawn == mutations.draw(room, mutations.COUNT, 0)
+    assert drawn != mutations.draw(room, mutations.COUNT, 1)
+    for mutation in drawn:
+        data = (ROOT / mutation.path).read_bytes()
+        ast.parse(mutation.changed(data))
+        assert mutation.before.encode() in data
+    assert mutations.tests_of(drawn[0].path)
