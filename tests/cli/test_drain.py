@@ -37,7 +37,7 @@ APIS = [
 
 @pytest.fixture
 def fleet(tmp_path: Path) -> Checkout:
-    """The example after a pass."""
+    """The example after a pass: something is on a cluster of each API."""
     checkout = new_fleet(tmp_path / "fleet")
     run_pass(checkout.folder, 0)
     return checkout
@@ -168,14 +168,6 @@ OF_EACH_API = ("member1", "edge2", "fleet1")
 FOR_EVER: Body = {"key": "reconciler.dev/drained", "operator": "Exists", "effect": "NoExecute"}
 
 
-@pytest.fixture
-def drain_fleet(tmp_path: Path) -> Checkout:
-    """The example after a pass: something is on a cluster of each API."""
-    checkout = new_fleet(tmp_path / "fleet")
-    run_pass(checkout.folder, 0)
-    return checkout
-
-
 def fleet_of(folder: Path, *bodies: Body) -> Checkout:
     """A repository of these objects after a pass."""
     checkout = new_checkout(folder / "fleet", {path_of(body): text(body) for body in bodies})
@@ -201,13 +193,13 @@ def left(fleet: Checkout, capsys: Capsys, name: str) -> list[tuple[str, str | No
     return [(one["called"], one["goes"], one["why"]) for one in told["left"]]
 
 
-def test_a_drain_empties_clusters_of_each_api(drain_fleet: Checkout, capsys: Capsys) -> None:
+def test_a_drain_empties_clusters_of_each_api(fleet: Checkout, capsys: Capsys) -> None:
     """Taints, and an eviction where a taint takes nothing away; the next passes do the rest."""
-    code, before, _ = answer(drain_fleet, capsys, "drain", *OF_EACH_API, "--status")
-    out = drained(drain_fleet, capsys, *OF_EACH_API)
-    waiting = left(drain_fleet, capsys, "member1")
-    run_pass(drain_fleet.folder, 900)
-    code_after, after, _ = answer(drain_fleet, capsys, "drain", *OF_EACH_API, "--status")
+    code, before, _ = answer(fleet, capsys, "drain", *OF_EACH_API, "--status")
+    out = drained(fleet, capsys, *OF_EACH_API)
+    waiting = left(fleet, capsys, "member1")
+    run_pass(fleet.folder, 900)
+    code_after, after, _ = answer(fleet, capsys, "drain", *OF_EACH_API, "--status")
 
     assert (1, 3) == (code, before.count(" is not drained: "))
     assert "+  - key: reconciler.dev/drained\n+    effect: NoExecute\n" in out
@@ -224,22 +216,20 @@ def test_a_drain_empties_clusters_of_each_api(drain_fleet: Checkout, capsys: Cap
     assert 0 == code_after
 
 
-def test_what_nothing_replaces_is_told_before_the_merge(
-    drain_fleet: Checkout, capsys: Capsys
-) -> None:
+def test_what_nothing_replaces_is_told_before_the_merge(fleet: Checkout, capsys: Capsys) -> None:
     """Duplicated workloads and PickAll are on each cluster already."""
-    _, out, _ = answer(drain_fleet, capsys, "drain", "member1", "--dry-run")
+    _, out, _ = answer(fleet, capsys, "drain", "member1", "--dry-run")
 
     assert out.endswith(
         "\nnot replaced: resourcebinding/settings-configmap in namespace default "
         "loses its place on member1\n"
     )
-    assert "" == drain_fleet.status()
+    assert "" == fleet.status()
 
 
 @pytest.mark.parametrize("name", OF_EACH_API)
 def test_uncordon_takes_back_what_a_drain_wrote_and_nothing_else(
-    drain_fleet: Checkout, capsys: Capsys, name: str
+    fleet: Checkout, capsys: Capsys, name: str
 ) -> None:
     """Every byte of the files, an eviction's own file, and no taint of a person's."""
     mine = (
@@ -248,23 +238,21 @@ def test_uncordon_takes_back_what_a_drain_wrote_and_nothing_else(
         name,
         "mine=yes:NoSelect" if name == "edge2" else "mine=yes:NoSchedule",
     )
-    answer(drain_fleet, capsys, *mine)
-    drain_fleet.git("commit", "--quiet", "--all", "--message=Taint")
-    files = drain_fleet.git("ls-tree", "-r", "HEAD", "--", "clusters", "evictions")
-    drained(drain_fleet, capsys, name)
-    changed = drain_fleet.git("ls-tree", "-r", "HEAD", "--", "clusters", "evictions")
-    code, _, err = answer(drain_fleet, capsys, "uncordon", name, "--branch", "back", *BY_ADA)
+    answer(fleet, capsys, *mine)
+    fleet.git("commit", "--quiet", "--all", "--message=Taint")
+    files = fleet.git("ls-tree", "-r", "HEAD", "--", "clusters", "evictions")
+    drained(fleet, capsys, name)
+    changed = fleet.git("ls-tree", "-r", "HEAD", "--", "clusters", "evictions")
+    code, _, err = answer(fleet, capsys, "uncordon", name, "--branch", "back", *BY_ADA)
 
     assert (0, True) == (code, "committed on the new branch back" in err)
-    assert (
-        files == drain_fleet.git("ls-tree", "-r", "back", "--", "clusters", "evictions") != changed
-    )
+    assert files == fleet.git("ls-tree", "-r", "back", "--", "clusters", "evictions") != changed
 
 
-def test_a_second_drain_has_nothing_to_do(drain_fleet: Checkout, capsys: Capsys) -> None:
+def test_a_second_drain_has_nothing_to_do(fleet: Checkout, capsys: Capsys) -> None:
     """While the first one's eviction waits for its pass, too."""
-    answer(drain_fleet, capsys, "drain", "fleet1")
-    code, out, err = answer(drain_fleet, capsys, "drain", "fleet1")
+    answer(fleet, capsys, "drain", "fleet1")
+    code, out, err = answer(fleet, capsys, "drain", "fleet1")
 
     assert (0, "", "membercluster/fleet1 is drained already\n") == (code, out, err)
 
@@ -338,17 +326,15 @@ def test_what_stays_is_told_with_the_reason(
     assert "stays on a: " in out
 
 
-def test_a_placement_that_tolerates_keeps_its_decision(
-    drain_fleet: Checkout, capsys: Capsys
-) -> None:
+def test_a_placement_that_tolerates_keeps_its_decision(fleet: Checkout, capsys: Capsys) -> None:
     """Of Open Cluster Management, too."""
     written = EXAMPLE["placements/reports.yaml"]
     endless = "  tolerations: [{key: reconciler.dev/drained, operator: Exists}]\n"
     assert "spec:\n" in written
     changed = written.replace("spec:\n", f"spec:\n{endless}", 1)
-    drain_fleet.commit({"placements/reports.yaml": changed}, "Tolerate")
-    run_pass(drain_fleet.folder, 30)
-    drained(drain_fleet, capsys, "edge2")
+    fleet.commit({"placements/reports.yaml": changed}, "Tolerate")
+    run_pass(fleet.folder, 30)
+    drained(fleet, capsys, "edge2")
 
     assert [
         (
@@ -356,19 +342,17 @@ def test_a_placement_that_tolerates_keeps_its_decision(
             None,
             "it tolerates reconciler.dev/drained:NoSelect without an end",
         )
-    ] == left(drain_fleet, capsys, "edge2")
+    ] == left(fleet, capsys, "edge2")
 
 
-def test_a_drain_on_a_branch_is_one_commit(drain_fleet: Checkout, capsys: Capsys) -> None:
+def test_a_drain_on_a_branch_is_one_commit(fleet: Checkout, capsys: Capsys) -> None:
     """With the taint and the eviction; the checkout is not touched."""
-    code, _, _ = answer(drain_fleet, capsys, "drain", "fleet1", "--branch", "empty", *BY_ADA)
+    code, _, _ = answer(fleet, capsys, "drain", "fleet1", "--branch", "empty", *BY_ADA)
 
-    assert (0, "") == (code, drain_fleet.status())
-    assert (
-        "Drain membercluster/fleet1" == drain_fleet.git("log", "-1", "--format=%s", "empty").strip()
-    )
+    assert (0, "") == (code, fleet.status())
+    assert "Drain membercluster/fleet1" == fleet.git("log", "-1", "--format=%s", "empty").strip()
     assert ["clusters/fleet.yaml", "evictions/drain-fleet1-tools.yaml"] == (
-        drain_fleet.git("diff", "--name-only", "main", "empty").split()
+        fleet.git("diff", "--name-only", "main", "empty").split()
     )
 
 
@@ -383,13 +367,13 @@ def test_a_drain_on_a_branch_is_one_commit(drain_fleet: Checkout, capsys: Capsys
     ],
 )
 def test_what_cannot_be_drained_is_refused(
-    drain_fleet: Checkout, capsys: Capsys, words: tuple[str, ...], said: str
+    fleet: Checkout, capsys: Capsys, words: tuple[str, ...], said: str
 ) -> None:
     """In one sentence, and nothing is written."""
-    code, out, err = answer(drain_fleet, capsys, "drain", *words)
+    code, out, err = answer(fleet, capsys, "drain", *words)
 
     assert (2, "", True) == (code, out, said in err)
-    assert "" == drain_fleet.status()
+    assert "" == fleet.status()
 
 
 def test_one_drain_empties_a_cluster_for_all_apis(tmp_path: Path, capsys: Capsys) -> None:

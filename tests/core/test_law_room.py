@@ -237,7 +237,7 @@ def test_where_all_fits_all_is_placed(seed: int) -> None:
     assert not any("clusterledgers" in path for path in told.files)
 
 
-MANY_EXAMPLES = pytest.mark.cpu_seconds(60)  # chains of passes
+CHAINS_OF_PASSES = pytest.mark.cpu_seconds(60)
 
 SILENT_STRATEGIES = {"duplicated": DUPLICATED, "static": statically(a=1), "dynamic": DYNAMIC}
 GAPS = (20, 601, 86_400)
@@ -323,7 +323,7 @@ class SilentFleet:
 DELETED = tuple((f"x{number}", "web") for number in range(5))
 
 
-@MANY_EXAMPLES
+@CHAINS_OF_PASSES
 @settings(LAW, max_examples=examples(40))
 @given(
     st.integers(0, 16),
@@ -362,7 +362,7 @@ def test_a_silent_cluster_is_never_over_committed(
     assert not any("clusterledgers" in path for path in fleet.told.files)
 
 
-@MANY_EXAMPLES
+@CHAINS_OF_PASSES
 def test_room_of_a_silent_cluster_is_free_once_its_owner_goes() -> None:
     """Who waits is placed then, a day after the reservation ended."""
     fleet = SilentFleet(4)
@@ -377,7 +377,7 @@ def test_room_of_a_silent_cluster_is_free_once_its_owner_goes() -> None:
     assert {("default", "duplicated-1"): 4} == fleet.run(20)
 
 
-@MANY_EXAMPLES
+@CHAINS_OF_PASSES
 def test_whoever_looks_at_all_objects_decides_as_whoever_looks_at_some() -> None:
     """Room that is given up in a round goes to nobody before all who wait are asked, in turn."""
     fleet = SilentFleet(5)
@@ -449,7 +449,7 @@ def stories(draw: st.DrawFn) -> Story:
     return told
 
 
-@MANY_EXAMPLES
+@CHAINS_OF_PASSES
 @FEW
 @given(stories(), st.integers(0, 1000))
 def test_deterministic(told: Story, seed: int) -> None:
@@ -461,7 +461,7 @@ def test_deterministic(told: Story, seed: int) -> None:
     assert outcome == reconcile(shuffled(world, seed), told.now)
 
 
-@MANY_EXAMPLES
+@CHAINS_OF_PASSES
 @FEW
 @given(stories())
 def test_settled(told: Story) -> None:
@@ -471,7 +471,7 @@ def test_settled(told: Story) -> None:
     assert () == reconcile(told.world(), told.now).changes
 
 
-@MANY_EXAMPLES
+@CHAINS_OF_PASSES
 @FEW
 @given(stories())
 def test_timed(told: Story) -> None:
@@ -488,7 +488,7 @@ def test_timed(told: Story) -> None:
         assert () == reconcile(world, moment).changes
 
 
-@MANY_EXAMPLES
+@CHAINS_OF_PASSES
 @FEW
 @given(stories(), st.sampled_from(sorted(MALFORMED)))
 def test_local(told: Story, path: str) -> None:
@@ -506,7 +506,7 @@ def test_local(told: Story, path: str) -> None:
     }
 
 
-@MANY_EXAMPLES
+@CHAINS_OF_PASSES
 @FEW
 @given(stories(), crowded(), crowded(), st.integers(0, 15))
 def test_level_triggered(told: Story, first: list[Body], second: list[Body], share: int) -> None:
@@ -520,7 +520,7 @@ def test_level_triggered(told: Story, first: list[Body], second: list[Body], sha
     assert reconcile(squashed.world(), told.now) == reconcile(told.world(), told.now)
 
 
-@MANY_EXAMPLES
+@CHAINS_OF_PASSES
 @settings(LAW, max_examples=examples(8))
 @given(
     stories(),
@@ -547,7 +547,7 @@ def test_a_memo_changes_nothing(
     assert_equal(told.world(), told.now, memo)
 
 
-@MANY_EXAMPLES
+@CHAINS_OF_PASSES
 @settings(LAW, max_examples=examples(15))
 @given(stories(), crowded())
 def test_rounds_that_look_at_everything_end_alike(told: Story, bodies: list[Body]) -> None:

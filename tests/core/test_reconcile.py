@@ -435,7 +435,9 @@ def test_a_removed_output_is_written_again() -> None:
     assert {"a": 2, "b": 2} == told.placed()
 
 
-MANY_EXAMPLES = pytest.mark.cpu_seconds(60)  # six passes over two repositories, one of them counted
+COUNTED_PASSES = pytest.mark.cpu_seconds(
+    60
+)  # six passes over two repositories, one of them counted
 
 MORE = 1.02  # a pass counts the digits of a moment, and the like
 
@@ -449,7 +451,7 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> tuple[Mapping[str, int], M
     return small, large
 
 
-@MANY_EXAMPLES
+@COUNTED_PASSES
 def test_one_binding_is_decided(work: tuple[Mapping[str, int], Mapping[str, int]]) -> None:
     """Once, once without the edit to see that it was the cause, and once to see that nothing moves.
 
@@ -462,7 +464,7 @@ def test_one_binding_is_decided(work: tuple[Mapping[str, int], Mapping[str, int]
     }
 
 
-@MANY_EXAMPLES
+@COUNTED_PASSES
 def test_work_does_not_grow_with_the_repository(
     work: tuple[Mapping[str, int], Mapping[str, int]],
 ) -> None:

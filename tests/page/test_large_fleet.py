@@ -36,7 +36,7 @@ from tests.shell.fleet import decisions, load_world, new_fleet, run_pass
 from tests.shell.repositories import Checkout, new_checkout
 
 CLUSTERS, WORKLOADS = 500, 300
-HUNDREDS_OF_PASSES = pytest.mark.cpu_seconds(120)
+LARGE_FLEET = pytest.mark.cpu_seconds(120)
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +85,7 @@ def expected_regions(fleet: Checkout) -> dict[str, tuple[int, int]]:
     return {name: (CLUSTERS // 10, count) for name, count in sums.items()}
 
 
-@HUNDREDS_OF_PASSES
+@LARGE_FLEET
 def test_the_page_shows_every_cluster_and_replica(fleet: Checkout) -> None:
     """Region by region, and where one workload runs."""
     with served_page(fleet.folder) as page:
@@ -101,7 +101,7 @@ def test_the_page_shows_every_cluster_and_replica(fleet: Checkout) -> None:
         assert name in found
 
 
-@HUNDREDS_OF_PASSES
+@LARGE_FLEET
 def test_the_report_shows_the_same(fleet: Checkout, tmp_path: Path) -> None:
     """In one file."""
     file = tmp_path / "fleet.html"

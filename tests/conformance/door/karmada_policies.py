@@ -121,7 +121,6 @@ def check_bindingfromtemplate(case: Body) -> str | None:
 
 
 REBALANCER = "WorkloadRebalancer"
-BINDINGS = ("ResourceBinding", "ClusterResourceBinding")
 POLICY = ObjectKey("policy.karmada.io", "ClusterPropagationPolicy", "", "cp")
 CLAIM = {
     "annotations": {"clusterpropagationpolicy.karmada.io/name": POLICY.name},
@@ -213,5 +212,5 @@ def _triggers(passed: Passed) -> Mapping[str, object]:
             "rescheduleTriggeredAt"
         )
         for key, body in sorted(passed.outputs.items())
-        if key.kind in BINDINGS
+        if key.kind in KINDS
     }

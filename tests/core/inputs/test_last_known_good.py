@@ -26,16 +26,16 @@ BROKEN = "apiVersion: v1\nkind: [\n"
 WEB = f"{BINDINGS}/default/web-deployment.yaml"
 
 
+def faults(told: Story) -> list[tuple[str, str]]:
+    """Path and rule of each fault."""
+    return [(fault.path, fault.rule) for fault in told.world().faults]
+
+
 def placed_story() -> Story:
     """A cluster, a policy, and web placed on the cluster."""
     told = story(cluster(), policy(), deployment())
     told.run(0)
     return told
-
-
-def rules(told: Story) -> list[tuple[str, str]]:
-    """Path and rule of each fault."""
-    return [(fault.path, fault.rule) for fault in told.world().faults]
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_an_owned_kind_written_by_a_person_is_a_fault() -> None:
     before = told.files[WEB]
     told.run(10)
 
-    assert [("binding.yaml", "owned-kind")] == rules(told)
+    assert [("binding.yaml", "owned-kind")] == faults(told)
     assert before == told.files[WEB]
 
 
@@ -160,7 +160,7 @@ def test_a_configuration_elsewhere_is_a_fault() -> None:
     """There is one place for it."""
     told = placed_story().put(configuration(suspend=True), path="apps/reconciler.yaml")
 
-    assert [("apps/reconciler.yaml", "configuration-path")] == rules(told)
+    assert [("apps/reconciler.yaml", "configuration-path")] == faults(told)
 
 
 def test_broken_yaml_of_other_projects_is_not_ours() -> None:
@@ -169,7 +169,7 @@ def test_broken_yaml_of_other_projects_is_not_ours() -> None:
     told.files["playbook.yaml"] = "a: [\n"
     told.files["notes.yaml"] = "just: text\n"
 
-    assert [] == rules(told)
+    assert [] == faults(told)
 
 
 def test_an_unknown_kind_is_a_workload() -> None:
@@ -177,7 +177,7 @@ def test_an_unknown_kind_is_a_workload() -> None:
     odd = {"apiVersion": "example.org/v1", "kind": "Widget", "metadata": {"name": "w"}}
     told = placed_story().put(odd)
 
-    assert [] == rules(told)
+    assert [] == faults(told)
 
 
 def test_an_unreadable_output_is_left_as_it_is() -> None:
@@ -251,11 +251,6 @@ def placed_on_first(*more: object) -> Story:
     told.run(0)
     assert {"a": 2} == told.placed()
     return told
-
-
-def faults(told: Story) -> list[tuple[str, str]]:
-    """Path and rule of each fault."""
-    return [(fault.path, fault.rule) for fault in told.world().faults]
 
 
 @pytest.mark.parametrize(

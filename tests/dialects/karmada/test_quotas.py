@@ -426,7 +426,6 @@ def test_what_is_refused_comes_before_what_has_a_greater_key() -> None:
 
 FOLDERS: Body = {"folders": {}}
 ASSIGNED_FILE = "delivery/{}/default/resourcequotas/quota.yaml"
-STATUS = "status/federatedresourcequotas.policy.karmada.io/default/quota.yaml"
 
 
 def assignment(name: str, cpu: str) -> Body:
@@ -530,7 +529,7 @@ def test_what_clusters_report_is_added_up() -> None:
                 "used": {"cpu": "2", "requests.memory": "512Mi"},
             },
         ],
-    } == told.output(STATUS)["status"]
+    } == told.output(FILE)["status"]
 
 
 def test_a_work_names_the_quota_that_it_is_of() -> None:

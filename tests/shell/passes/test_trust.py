@@ -601,76 +601,70 @@ def test_what_another_daemon_accepts_meanwhile_is_no_branch_set_back(shared: Sha
     assert newer[0] in shared.accepted()
 
 
-@pytest.fixture
-def guarded_pass(tmp_path: Path) -> Guarded:
-    """The example, trusted as it is, and one pass."""
-    return new_guarded(tmp_path)
-
-
-def test_a_branch_that_was_set_back_goes_on_from_a_newer_commit(guarded_pass: Guarded) -> None:
+def test_a_branch_that_was_set_back_goes_on_from_a_newer_commit(guarded: Guarded) -> None:
     """Naming the old one does not help, or any old anchor would let the branch be set back."""
-    old = guarded_pass.fleet.head()
-    guarded_pass.scale(4, by=guarded_pass.ada)
-    guarded_pass.run()
-    guarded_pass.run()
-    guarded_pass.fleet.git("reset", "--quiet", "--hard", old)
+    old = guarded.fleet.head()
+    guarded.scale(4, by=guarded.ada)
+    guarded.run()
+    guarded.run()
+    guarded.fleet.git("reset", "--quiet", "--hard", old)
 
-    named = guarded_pass.run(old)
-    newer = guarded_pass.fleet.commit({"notes.txt": "n"})
-    then = guarded_pass.run(newer)
+    named = guarded.run(old)
+    newer = guarded.fleet.commit({"notes.txt": "n"})
+    then = guarded.run(newer)
 
     helps = "push that again, or name a newer commit of the branch with --trust-from"
     assert [helps] == [one.expected for one in named.refused]
     assert ((), newer) == (then.refused, then.heads.inputs)
 
 
-def test_a_branch_that_was_rewritten_goes_on_from_its_named_head(guarded_pass: Guarded) -> None:
+def test_a_branch_that_was_rewritten_goes_on_from_its_named_head(guarded: Guarded) -> None:
     """It has nothing of what was accepted, but for the start."""
-    guarded_pass.scale(4, by=guarded_pass.ada)
-    guarded_pass.run()
-    guarded_pass.run()
-    guarded_pass.fleet.git("reset", "--quiet", "--hard", guarded_pass.anchor)
-    head = guarded_pass.scale(3, by=None)
+    guarded.scale(4, by=guarded.ada)
+    guarded.run()
+    guarded.run()
+    guarded.fleet.git("reset", "--quiet", "--hard", guarded.anchor)
+    head = guarded.scale(3, by=None)
 
-    waits = guarded_pass.run()
-    report = guarded_pass.run(guarded_pass.fleet.head())
+    waits = guarded.run()
+    report = guarded.run(guarded.fleet.head())
 
     assert [1, 0] == [len(waits.refused), len(report.refused)]
-    assert head in guarded_pass.fleet.git("rev-list", report.heads.inputs)
+    assert head in guarded.fleet.git("rev-list", report.heads.inputs)
 
 
-def test_a_commit_that_is_signed_afterwards_counts(guarded_pass: Guarded) -> None:
+def test_a_commit_that_is_signed_afterwards_counts(guarded: Guarded) -> None:
     """Amended, it takes the place of the one that waits."""
-    guarded_pass.run()
-    guarded_pass.scale(4, by=None)
-    waits = guarded_pass.run()
-    guarded_pass.fleet.git(
-        "-c", "gpg.format=ssh", "-c", f"user.signingkey={guarded_pass.ada.file}",
+    guarded.run()
+    guarded.scale(4, by=None)
+    waits = guarded.run()
+    guarded.fleet.git(
+        "-c", "gpg.format=ssh", "-c", f"user.signingkey={guarded.ada.file}",
         "commit", "--quiet", "--amend", "--no-edit", "-S",
     )  # fmt: skip
 
-    report = guarded_pass.run()
+    report = guarded.run()
 
     assert [1, 0] == [len(waits.refused), len(report.refused)]
-    assert 4 == guarded_pass.replicas()
+    assert 4 == guarded.replicas()
 
 
 def test_an_unsigned_merge_does_not_set_the_branch_back_to_a_signed_commit(
-    guarded_pass: Guarded,
+    guarded: Guarded,
 ) -> None:
     """Its first parent is an old branch of Ada's, its second one is what was accepted last."""
-    guarded_pass.fleet.git("branch", "topic")
-    guarded_pass.scale(4, by=guarded_pass.ada)
-    guarded_pass.run()
-    guarded_pass.run()
-    accepted = guarded_pass.fleet.head()
-    guarded_pass.fleet.git("switch", "--quiet", "topic")
-    guarded_pass.scale(3, by=guarded_pass.ada)
-    guarded_pass.fleet.git("merge", "--quiet", "--no-ff", "-m", "Merge", "-s", "ours", "main")
-    guarded_pass.fleet.git("branch", "--force", "main", "topic")
-    guarded_pass.fleet.git("switch", "--quiet", "main")
+    guarded.fleet.git("branch", "topic")
+    guarded.scale(4, by=guarded.ada)
+    guarded.run()
+    guarded.run()
+    accepted = guarded.fleet.head()
+    guarded.fleet.git("switch", "--quiet", "topic")
+    guarded.scale(3, by=guarded.ada)
+    guarded.fleet.git("merge", "--quiet", "--no-ff", "-m", "Merge", "-s", "ours", "main")
+    guarded.fleet.git("branch", "--force", "main", "topic")
+    guarded.fleet.git("switch", "--quiet", "main")
 
-    report = guarded_pass.run()
+    report = guarded.run()
 
     assert (1, accepted, 4) == (
         len(report.refused),

@@ -19,7 +19,7 @@ from tests.shell.repositories import NOW, git, new_checkout
 from tests.shell.work.test_executors import FILES
 from tests.soak.checks import replay
 
-MANY_PASSES = pytest.mark.cpu_seconds(30)  # a scheduler, a daemon, two or three workers each
+SEVERAL_WORKERS = pytest.mark.cpu_seconds(30)  # a scheduler, a daemon, two or three workers each
 
 WORKER = re.compile(r"<td>(tcp://127\.0\.0\.1:\d+)</td>")
 
@@ -33,7 +33,7 @@ def held_by_workers(served: Served) -> int:
         workers.close()
 
 
-@MANY_PASSES
+@SEVERAL_WORKERS
 def test_workers_decide_as_one_process_does(tmp_path: Path) -> None:
     """To the letter, each through its own mirror; when the daemon ends, they forget the roots."""
     with served_in(tmp_path) as served:
@@ -57,7 +57,7 @@ def test_workers_decide_as_one_process_does(tmp_path: Path) -> None:
     assert [*ROOTS, ROOTS[0]] == [*sorted(committed[:2]), *committed[2:]]
 
 
-@MANY_PASSES
+@SEVERAL_WORKERS
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_worker_killed_in_a_pass_loses_nothing(tmp_path: Path, when: str) -> None:
     """The other one loads the root and goes on; nothing is done twice."""
@@ -75,7 +75,7 @@ def test_a_worker_killed_in_a_pass_loses_nothing(tmp_path: Path, when: str) -> N
     assert "had this root is gone; another one takes it" in served.log.read_text()
 
 
-@MANY_PASSES
+@SEVERAL_WORKERS
 def test_an_idle_worker_that_dies_gives_its_roots_to_another(tmp_path: Path) -> None:
     """At once, not when something is to be decided."""
     with served_in(tmp_path) as served:
@@ -95,7 +95,7 @@ def test_an_idle_worker_that_dies_gives_its_roots_to_another(tmp_path: Path) -> 
     assert [] == replay(served.remote, tmp_path, ROOTS)
 
 
-@MANY_PASSES
+@SEVERAL_WORKERS
 def test_without_a_worker_the_daemon_waits(tmp_path: Path) -> None:
     """It says so, is not ready, and goes on as soon as there is one."""
     with served_in(tmp_path) as served, served.running():
@@ -113,7 +113,7 @@ def test_without_a_worker_the_daemon_waits(tmp_path: Path) -> None:
     assert [] == replay(served.remote, tmp_path, ROOTS)
 
 
-@MANY_PASSES
+@SEVERAL_WORKERS
 def test_a_scheduler_that_is_started_again_is_found(tmp_path: Path) -> None:
     """Meanwhile the daemon says that it is gone; the workers of the new one load the roots."""
     with served_in(tmp_path) as served:
@@ -133,7 +133,7 @@ def test_a_scheduler_that_is_started_again_is_found(tmp_path: Path) -> None:
     assert [] == replay(served.remote, tmp_path, ROOTS)
 
 
-@MANY_PASSES
+@SEVERAL_WORKERS
 def test_a_pass_that_fails_there_is_told_as_one_here(tmp_path: Path) -> None:
     """Its clock is behind its last pass; the other root goes on."""
     with served_in(tmp_path) as served:
@@ -147,7 +147,7 @@ def test_a_pass_that_fails_there_is_told_as_one_here(tmp_path: Path) -> None:
             eventually(lambda: bool(said.fullmatch(served.reason())), "the failure of one alone")
 
 
-@MANY_PASSES
+@SEVERAL_WORKERS
 def test_a_mistake_of_ours_there_is_told_with_its_trace(tmp_path: Path) -> None:
     """The log of the daemon has where it came from."""
     wrong = """
@@ -165,7 +165,7 @@ one_pass.reconcile = reconcile
     assert traces[0].endswith("KeyError")  # what it says may hold what it worked on
 
 
-@MANY_PASSES
+@SEVERAL_WORKERS
 def test_a_worker_of_another_version_gets_no_root(tmp_path: Path) -> None:
     """It might decide otherwise; another one does, and without one that is told."""
     other = "import reconciler.version; reconciler.version.__version__ = '0.0.9'"
@@ -179,7 +179,7 @@ def test_a_worker_of_another_version_gets_no_root(tmp_path: Path) -> None:
             served.wait_until_ready()
 
 
-@MANY_PASSES
+@SEVERAL_WORKERS
 def test_a_signal_ends_the_daemon_after_the_pass_that_has_begun(tmp_path: Path) -> None:
     """What the worker has not begun by then is dropped."""
     with served_in(tmp_path) as served:
@@ -200,7 +200,7 @@ def _quarantines(remote: Path) -> str:
     return " ".join(path.name for path in (remote / "objects").glob("*incoming*"))
 
 
-@MANY_PASSES
+@SEVERAL_WORKERS
 def test_a_root_that_comes_later_is_served(tmp_path: Path) -> None:
     """As soon as it is on the branch; the others stay where they are."""
     with served_in(tmp_path, quiet_fleets(ROOTS[0])) as served:
@@ -216,14 +216,14 @@ def test_a_root_that_comes_later_is_served(tmp_path: Path) -> None:
     assert 2 == git(served.remote, "log", "--format=%an", "main").count("reconciler")
 
 
-@MANY_PASSES
+@SEVERAL_WORKERS
 def test_workers_need_a_remote(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """They have mirrors of their own, and no checkout of ours."""
     assert 2 == run(["-C", str(tmp_path), "run", "--executor", "dask://127.0.0.1:9"])
     assert "--executor goes with --remote" in capsys.readouterr().err
 
 
-MANY_EXAMPLES = pytest.mark.cpu_seconds(60)  # a scheduler, a daemon, two workers each
+DIVIDED_PASS = pytest.mark.cpu_seconds(60)  # a scheduler, a daemon, two workers each
 
 ROOT = ROOTS[0]
 DIVIDES = """
@@ -264,7 +264,7 @@ def wait_for_pass(served: Served) -> None:
     eventually(lambda: served.ready() and bool(served.passes_of(ROOT)), "the first pass")
 
 
-@MANY_EXAMPLES
+@DIVIDED_PASS
 def test_all_workers_take_pieces_of_a_root(tmp_path: Path) -> None:
     """And bring about the files of one process, in one commit that can be proven."""
     with served_in(tmp_path, files()) as served:
@@ -283,7 +283,7 @@ def test_all_workers_take_pieces_of_a_root(tmp_path: Path) -> None:
     assert [] == replay(served.remote, tmp_path, [ROOT])
 
 
-@MANY_EXAMPLES
+@DIVIDED_PASS
 def test_a_worker_that_does_not_fit_takes_no_piece(tmp_path: Path) -> None:
     """Though it could: it is there for another repository."""
     with served_in(tmp_path, files()) as served:
@@ -300,7 +300,7 @@ def test_a_worker_that_does_not_fit_takes_no_piece(tmp_path: Path) -> None:
     assert [] == replay(served.remote, tmp_path, [ROOT])
 
 
-@MANY_EXAMPLES
+@DIVIDED_PASS
 def test_a_worker_killed_in_a_piece_loses_nothing(tmp_path: Path) -> None:
     """The piece goes to another one, or the root does, whichever had died."""
     with served_in(tmp_path, files()) as served:

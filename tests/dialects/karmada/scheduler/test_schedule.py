@@ -451,11 +451,10 @@ def test_replicas_leave_a_cluster_that_only_overflow_names_when_its_file_goes() 
     assert {"a": 5} == told.placed()
 
 
-WEB = ObjectKey("work.karmada.io", "ResourceBinding", "default", "web-deployment")
 WEIGHED: Body = {"replicaScheduling": DYNAMIC}
 
 
-def explained_binding(told: Story, key: ObjectKey = WEB) -> Explanation:
+def explained_binding(told: Story, key: ObjectKey = BINDING) -> Explanation:
     """What the next pass says of a binding."""
     outcome = reconcile(told.world(), after(60), asked=frozenset({key}))
     return outcome.explanations[key]()
@@ -560,7 +559,7 @@ def test_what_has_no_replicas_says_so() -> None:
 def test_the_outcome_never_depends_on_who_asks() -> None:
     """Changes, decisions, faults and timers are the same."""
     world = tainted_fleet().world()
-    told, asked = reconcile(world, after(1)), reconcile(world, after(1), asked=frozenset({WEB}))
+    told, asked = reconcile(world, after(1)), reconcile(world, after(1), asked=frozenset({BINDING}))
 
     assert (told.changes, told.decisions, told.faults, told.recheck_at) == (
         asked.changes,

@@ -23,7 +23,7 @@ from tests.shell.fleet import eventually, patiently, running
 from tests.shell.git.checkout.test_worktree import commit, photograph
 from tests.shell.repositories import ENVIRONMENT, Checkout, git, new_checkout
 
-MANY_EXAMPLES = pytest.mark.cpu_seconds(60)  # many git commands
+MANY_COMMANDS = pytest.mark.cpu_seconds(60)  # many git commands
 PATIENT = pytest.mark.timeout(120)
 
 OURS = {"status/a.yaml": "a: 2\n", "status/new.yaml": "n: 1\n"}
@@ -98,7 +98,7 @@ def named_by_people(checkout: Checkout) -> set[str]:
     return found
 
 
-@MANY_EXAMPLES
+@MANY_COMMANDS
 @PATIENT
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("name", COMMANDS)
@@ -138,7 +138,7 @@ def test_a_command_at_any_step_commits_what_it_names(
     assert (name == "switch") or "a: 2" == whole
 
 
-@MANY_EXAMPLES
+@MANY_COMMANDS
 @PATIENT
 @pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not there")
 @pytest.mark.parametrize("style", ["index", "path", "all"])
@@ -173,7 +173,7 @@ def test_a_commit_that_began_before_the_pass_never_takes_it_back(
     assert () == again
 
 
-@MANY_EXAMPLES
+@MANY_COMMANDS
 @PATIENT
 def test_an_index_that_was_put_back_is_mended_and_told_once(tmp_path: Path) -> None:
     """What a person staged besides stays staged; their own edit of an output is left alone."""
@@ -193,7 +193,7 @@ def test_an_index_that_was_put_back_is_mended_and_told_once(tmp_path: Path) -> N
     assert "note.txt\nwork.yaml" == checkout.git("diff", "--cached", "--name-only").strip()
 
 
-@MANY_EXAMPLES
+@MANY_COMMANDS
 @PATIENT
 def test_a_person_who_stages_an_edit_of_an_output_keeps_it(tmp_path: Path) -> None:
     """What is neither as before the step, nor on disk as after it, is theirs."""
@@ -206,7 +206,7 @@ def test_a_person_who_stages_an_edit_of_an_output_keeps_it(tmp_path: Path) -> No
     assert "status/a.yaml" == checkout.git("diff", "--cached", "--name-only").strip()
 
 
-@MANY_EXAMPLES
+@MANY_COMMANDS
 @PATIENT
 def test_a_branch_that_does_not_move_leaves_the_index_as_it_was(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -231,7 +231,7 @@ def names_of(folder: Path) -> Iterator[str]:
     return (path.name for path in folder.iterdir() if path.is_file())
 
 
-@MANY_EXAMPLES
+@MANY_COMMANDS
 @PATIENT
 def test_a_branch_that_is_another_name_moves_with_its_checkout(tmp_path: Path) -> None:
     """`git symbolic-ref refs/heads/main refs/heads/real`, checked out as main."""
