@@ -70,3 +70,8 @@ def _hash() -> str:
     for _ in range(BLOCKS):
         digest.update(BLOCK)
     return digest.hexdigest()
+
+
+def slowness() -> float:
+    """Return how many times as long as on that machine the same work takes now, at least once."""
+    return max(1.0, measure_loops().python / OF_THE_GOALS.python)

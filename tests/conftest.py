@@ -20,6 +20,7 @@ import pytest
 import structlog
 from hypothesis import HealthCheck, settings
 
+from benchmarks.calibration import slowness
 from reconciler.dialects import object_pass
 from reconciler.dialects.ocm.cel.values import FRAMES
 from tests import bounded, left_out, quick, strict

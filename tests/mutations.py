@@ -37,7 +37,7 @@ SECONDS = 300.0
 DANGEROUS = frozenset({"kill", "killpg", "pthread_kill", "rmtree", "send_signal", "terminate"})
 NOTHING_COLLECTED = 5  # of pytest
 NOT_COPIED = (".git", ".venv", "__pycache__", ".*_cache", ".hypothesis", "build", "dist")
-FAILED = re.compile(r"^(?:FAILED|ERROR) ([^ \[]+)", re.MULTILINE)
+FAILED = re.compile(r"^(?:FAILED|ERROR) ([^\s\[]+)", re.MULTILINE)
 COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.Eq: "!=",
     ast.NotEq: "==",

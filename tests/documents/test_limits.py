@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.calibration import slowness
 from benchmarks.worst.fields import measure, worst_fields, write_fleet
 from benchmarks.worst.files import files
 from reconciler.audit import reports
