@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from benchmarks.calibration import measure_loops
 from tests.left_out import is_left_out
 
 BOUNDED = "BOUNDED"
@@ -84,12 +83,3 @@ def share_of(items: Sequence[pytest.Item]) -> tuple[list[pytest.Item], list[pyte
 def summary() -> str:
     """Return in a sentence what is not taken."""
     return f"left to make test-all: most cases of slow tests, {ONE_IN - 1} of {ONE_IN} drawn worlds"
-
-
-QUIET_MS = 33.0
-"""What a loop of Python takes on the machine on which bounds were set, while it rests."""
-
-
-def slowness() -> float:
-    """Return how many times as long as there the same work takes here and now, at least once."""
-    return max(1.0, measure_loops().python / QUIET_MS)

@@ -24,7 +24,6 @@ from benchmarks.calibration import slowness
 from reconciler.dialects import object_pass
 from reconciler.dialects.ocm.cel.values import FRAMES
 from tests import bounded, left_out, quick, strict
-from tests.bounded import slowness
 from tests.left_out import is_left_out
 
 NOT_WHOLE = f"not {left_out.MARK}"

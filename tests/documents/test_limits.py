@@ -17,7 +17,6 @@ from benchmarks.worst.files import files
 from reconciler.audit import reports
 from reconciler.manifests.text import raw
 from reconciler.shell.resources import package_digest
-from tests.bounded import slowness
 from tests.shell.fleet import ROOT, process_environment
 
 ROW = re.compile(r"^\| `([A-Z_]+)` \| (\d+) \|", re.MULTILINE)
