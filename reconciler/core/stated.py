@@ -7,14 +7,21 @@ concerns it, too. Objects that read nothing of each other's can be decided apart
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from reconciler.core.dialects import DIALECTS, dialect_of
-from reconciler.dialects.contract import WORKLOADS, Answers, DependsOnOthers, Dialect, Statement
+from reconciler.dialects.contract import (
+    WORKLOADS,
+    Answers,
+    DependsOnOthers,
+    Dialect,
+    Documents,
+    Statement,
+)
 from reconciler.dialects.reads import FollowedIndex, Question, about
 from reconciler.model.identity import ObjectKey
 from reconciler.model.kinds import Kind
@@ -54,12 +61,21 @@ class StatedDocuments:
     statement: Statement
     world: World
     _indexes: dict[tuple[str, str], FollowedIndex[Question, Manifest]] = field(default_factory=dict)
+    _drawn: dict[object, object] = field(default_factory=dict)
 
     def follow(self, world: World) -> None:
         """Go on to another world."""
         if self.world.known != world.known:  # which kinds are workloads
             self._indexes.clear()
+        if self.world is not world:
+            self._drawn.clear()
         self.world = world
+
+    def once(self, draw: Callable[[Documents], T]) -> T:
+        """Return what is drawn of all documents, drawn once a world."""
+        if draw not in self._drawn:
+            self._drawn[draw] = draw(self)
+        return cast(T, self._drawn[draw])
 
     def inputs(self, question: Question, /) -> AbstractSet[ObjectKey]:
         """Return the inputs that answer a question; of an object those that are part of it."""

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from reconciler.dialects.importer import Importer, no_importer
 from reconciler.dialects.reads import Question
@@ -51,6 +51,9 @@ class OutputPlace(NamedTuple):
     stem: str = ""
 
 
+T = TypeVar("T")
+
+
 class Documents(Protocol):
     """The documents of a world, as objects ask for them."""
 
@@ -63,6 +66,9 @@ class Documents(Protocol):
 
     def outputs(self, question: Question, /) -> AbstractSet[ObjectKey]:
         """Return the outputs that answer a question; of an object those that are part of it."""
+
+    def once(self, draw: Callable[["Documents"], T]) -> T:
+        """Return what is drawn of all documents, drawn once a world."""
 
 
 Answers = Callable[[Manifest], Iterable[Question]]

@@ -52,11 +52,19 @@ def _owners(workload: Manifest) -> tuple[ObjectKey]:
 
 def _leads(workload: Manifest, documents: Documents) -> Iterator[Question]:
     """Yield what may need a workload, and what a quota counts with it."""
-    key = workload.key
-    if _follow_others(documents):
+    key, (follow, counted) = workload.key, documents.once(_leading)
+    if follow:
         yield _needed(key)
-    if is_counted(documents.world, key.namespace):
+    if key.namespace in counted:
         yield within(key.namespace)
+
+
+def _leading(documents: Documents) -> tuple[bool, frozenset[str]]:
+    """Return whether objects follow others in a world, and the namespaces that quotas count."""
+    world = documents.world
+    namespaces = {quota.key.namespace for quota in world.of_kind(*QUOTA)}
+    counted = (namespace for namespace in namespaces if is_counted(world, namespace))
+    return _follow_others(documents), frozenset(counted)
 
 
 def _may_claim(workload: Manifest, _documents: Documents) -> Iterator[Question]:
