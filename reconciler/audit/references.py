@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from reconciler.audit.findings import Finding, finding_of
+from reconciler.audit.fleet.placed import decision_on
 from reconciler.audit.named_object import spelled
 from reconciler.core.dialects import CLUSTERS, DIALECTS, KINDS, PLACED, READ
 from reconciler.delivery.carriage import NOT_CARRIED, TABLE
@@ -139,15 +140,18 @@ def is_complete(world: World) -> bool:
     return all(fault.subject for fault in world.faults)
 
 
-def check_references(world: World, texts: Mapping[str, bytes]) -> tuple[Finding, ...]:
+def check_references(
+    world: World, texts: Mapping[str, bytes], known: Known | None = None
+) -> tuple[Finding, ...]:
     """Return what leads nowhere among all that manifests say of one another, sorted.
 
     Args:
         world: All manifests of a repository; `outputs` may hold the records of rebalancers, whose
             finished targets need not be there any longer.
         texts: Path to content, for line and column; without it a finding has its path only.
+        known: What may be referred to, if that was gathered already.
     """
-    known = known_in(world, PLACED - KINDS.owned)
+    known = known or referable_in(world)
     checks = (
         *(dialect.view().references for dialect in DIALECTS),
         dangling_in_rebalances,
@@ -162,6 +166,30 @@ def check_references(world: World, texts: Mapping[str, bytes]) -> tuple[Finding,
     found = (one for check in checks for one in check(known))
     manifests = {**world.inputs, **world.feedback}
     return tuple(sorted(map(finding_of, _placed(found, manifests, texts))))
+
+
+def referable_in(world: World) -> Known:
+    """Return what may be referred to in a world."""
+    return known_in(world, PLACED - KINDS.owned)
+
+
+def not_selected_in(known: Known) -> tuple[ObjectKey, ...]:
+    """Return what people wrote, and no policy, placement or object beside it puts onto clusters.
+
+    Namespaces and definitions of kinds are left out: they are there for what is in them.
+    """
+    world = known.world
+    selected = {one.object for dialect in DIALECTS for one in dialect.view().brought(known)}
+    return tuple(
+        key
+        for key in sorted(world.inputs.keys() - selected)
+        if key.group not in world.known.groups
+        and key[:2] not in ALONGSIDE
+        and decision_on(key) not in world.outputs
+    )
+
+
+ALONGSIDE = frozenset({("", "Namespace"), CRD, CONFIGURATION})
 
 
 def check_kinds(

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import click
 
-from reconciler.audit.fleet.placed import named, not_selected_in
+from reconciler.audit.fleet.placed import named
 from reconciler.audit.fleet.problems import (
     Problem,
     ProblemKind,
@@ -31,7 +31,12 @@ from reconciler.audit.fleet.usage import by_name, usage_of
 from reconciler.audit.history.revisions import Commit, is_by_hand
 from reconciler.audit.json_shapes import coming_json, commit_json, fault_json, object_json
 from reconciler.audit.named_object import spelled
-from reconciler.audit.references import check_references, is_complete
+from reconciler.audit.references import (
+    check_references,
+    is_complete,
+    not_selected_in,
+    referable_in,
+)
 from reconciler.cli.description import Line, aligned
 from reconciler.cli.options import EXIT_FORBIDDEN
 from reconciler.cli.printing import (
@@ -44,6 +49,7 @@ from reconciler.cli.progress import doing
 from reconciler.cli.tables import Layout, print_tables
 from reconciler.cli.world import note_if_empty
 from reconciler.core.asked import AskedAlone
+from reconciler.core.dialects import CLUSTERS
 from reconciler.core.reconcile import Memo
 from reconciler.core.record import last_pass, next_moment
 from reconciler.dialects.contract import DependsOnOthers
@@ -52,6 +58,7 @@ from reconciler.library.fleet import FleetRepository
 from reconciler.manifests.columns import duration
 from reconciler.manifests.paths import plural_of
 from reconciler.model.decision import Explanation
+from reconciler.model.fields import mapping
 from reconciler.model.identity import ObjectKey
 from reconciler.model.kinds import Kind
 from reconciler.model.moments import format_moment
@@ -165,19 +172,28 @@ def _problems(
         explain = None if isinstance(outcome, DependsOnOthers) else outcome.explanations.get(key)
         return None if explain is None else explain()
 
-    placements = PlacementTrouble(world)
-    usages = by_name(usage_of(world))
+    placements, known = PlacementTrouble(world), referable_in(world)
+    usages = by_name(usage_of(world)) if _tells_of_clusters(world) else ()
     sources = ProblemSources(
         world=world,
         trouble=trouble_of(usages, placements, now, faults=status.faults),
-        warnings=check_references(world, {}) if is_complete(world) else (),
+        warnings=check_references(world, {}, known) if is_complete(world) else (),
         unaccepted=[named_commit(commit) for commit in unaccepted],
-        not_selected=not_selected_in(world),
+        not_selected=not_selected_in(known),
         called=lambda key: spelled(named(world, key)),
         explained=explained,
         most=SHOWN,
     )
     return problems_of(sources)
+
+
+def _tells_of_clusters(world: World) -> bool:
+    """Return whether any cluster says how it is; nothing is wrong with those that say nothing."""
+    return any(
+        one.body.get("status") or mapping(one.body, "metadata").get("deletionTimestamp")
+        for kind in CLUSTERS
+        for one in world.of_kind(*kind)
+    )
 
 
 def _wrong(problems: Sequence[Problem]) -> Iterator[Line]:

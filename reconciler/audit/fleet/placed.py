@@ -1,18 +1,15 @@
 """Where an object is, as the outputs of a world say it; the same question for each API."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from reconciler.audit.history.revisions import Commit, FileChange, Revisions, UnreadableRevision
-from reconciler.core.dialects import CLUSTERS, DIALECTS, KINDS, PLACED, dialect_of
+from reconciler.core.dialects import CLUSTERS, DIALECTS, PLACED, dialect_of
 from reconciler.core.own_outputs import own_outputs
-from reconciler.manifests.identity import CRD
 from reconciler.manifests.paths import output_path
-from reconciler.manifests.references import Brought, known_in
 from reconciler.model.body import Body
 from reconciler.model.decision import Placed
 from reconciler.model.identity import ClusterName, ObjectKey, RepositoryLayout
-from reconciler.model.settings import CONFIGURATION
 from reconciler.model.world import Manifest, World
 from reconciler.rebalance.target import Reference
 
@@ -184,32 +181,6 @@ def _side(key: ObjectKey, world: World, paths: frozenset[str]) -> Side:
     followed = () if output is None or dialect is None else dialect.view().follows(output.body)
     placed = None if any(path in world.frozen for path in paths) else placed_on(world, key)
     return Side(files, placed, followed)
-
-
-def not_selected_in(world: World) -> tuple[ObjectKey, ...]:
-    """Return what people wrote, and no policy, placement or object beside it puts onto clusters.
-
-    Namespaces and definitions of kinds are left out: they are there for what is in them.
-    """
-    selected = {one.object for one in brought_in(world)}
-    return tuple(
-        key
-        for key in sorted(world.inputs)
-        if key.group not in world.known.groups
-        and key[:2] not in ALONGSIDE
-        and key not in selected
-        and decision_on(key) not in world.outputs
-    )
-
-
-ALONGSIDE = frozenset({("", "Namespace"), CRD, CONFIGURATION})
-
-
-def brought_in(world: World) -> Iterator[Brought]:
-    """Yield what policies and placements select, of all APIs."""
-    known = known_in(world, PLACED - KINDS.owned)
-    for dialect in DIALECTS:
-        yield from dialect.view().brought(known)
 
 
 def carriers_of(world: World, key: ObjectKey) -> tuple[ObjectKey, ...]:

@@ -5,14 +5,19 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from reconciler.audit.fleet.placed import named, not_selected_in
+from reconciler.audit.fleet.placed import named
 from reconciler.audit.fleet.problems import Problem, ProblemSources, problems_of
 from reconciler.audit.fleet.trouble import PlacementTrouble, Trouble, faults_of, trouble_of
 from reconciler.audit.fleet.usage import FleetLoads, Usage, usage_of
 from reconciler.audit.history.revisions import is_by_hand
 from reconciler.audit.named_object import spelled
 from reconciler.audit.previews.wording import later_text
-from reconciler.audit.references import check_references, is_complete
+from reconciler.audit.references import (
+    check_references,
+    is_complete,
+    not_selected_in,
+    referable_in,
+)
 from reconciler.cli.page.passes import HistoryIndex, PassLine
 from reconciler.cli.printing import coming_in
 from reconciler.core.asked import AskedAlone
@@ -20,7 +25,7 @@ from reconciler.core.record import last_pass, next_moment
 from reconciler.dialects.contract import DependsOnOthers
 from reconciler.errors import UsageError
 from reconciler.model.moments import span
-from reconciler.model.remembered import AnswerCache
+from reconciler.model.remembered import AnswerCache, differing
 from reconciler.page.fleet import (
     ClusterListView,
     ClusterQuery,
@@ -47,7 +52,7 @@ if TYPE_CHECKING:
     from reconciler.audit.replay import Replay
     from reconciler.model.decision import Explanation, Placed
     from reconciler.model.identity import ObjectKey
-    from reconciler.model.world import Fault, HeldFile, World
+    from reconciler.model.world import Fault, HeldFile, Manifest, World
     from reconciler.page.timeline import PassStep
     from reconciler.shell.reading.revisions import GitRevisions
 
@@ -68,6 +73,14 @@ class FaultsView(NamedTuple):
     held: "Sequence[HeldFile]"
     suspended: "Sequence[tuple[Suspender, Anchor]]"
     not_selected: "Sequence[Anchor]"
+
+
+class CheckedInputs(NamedTuple):
+    """Inputs, with what is to be said of them."""
+
+    inputs: "Mapping[ObjectKey, Manifest]"
+    warnings: "Sequence[Finding]"
+    not_selected: "Sequence[ObjectKey]"
 
 
 class ComingView(NamedTuple):
@@ -100,6 +113,7 @@ class PageMemory:
     usages: AnswerCache["ObjectKey", Usage] = field(default_factory=AnswerCache)
     trouble: PlacementTrouble | None = None
     head: str = ""
+    checked: "CheckedInputs | None" = None
     most: int | None = None
     few: int = FEW_PLACED
 
@@ -293,23 +307,41 @@ class PageViews:
             ],
         )
 
-    @cached_property
+    @property
     def warnings(self) -> "Sequence[Finding]":
         """What is legal, but has another effect than it seems."""
-        return check_references(self.world, {}) if is_complete(self.world) else ()
+        return self._checked.warnings
 
-    @cached_property
+    @property
     def not_selected(self) -> "Sequence[ObjectKey]":
         """What people wrote, and nothing puts onto clusters."""
-        return not_selected_in(self.world)
+        return self._checked.not_selected
+
+    @property
+    def _is_checked(self) -> bool:
+        """Whether the files of people were checked as they are."""
+        known = self.memory.checked
+        return known is not None and differing(self.world.inputs, known.inputs) == frozenset()
+
+    @cached_property
+    def _checked(self) -> "CheckedInputs":
+        """What the files of people say of one another; a pass leaves them as they are."""
+        world, known = self.world, self.memory.checked
+        if known is None or not self._is_checked:
+            referable = referable_in(world)
+            warnings = check_references(world, {}, referable) if is_complete(world) else ()
+            known = CheckedInputs(world.inputs, warnings, not_selected_in(referable))
+            self.memory.checked = known
+        return known
 
     def problems(self, trouble: Trouble) -> "Sequence[Problem]":
         """Return what is wrong, the worst first, as `status` says it."""
+        at_once = self.is_few or self._is_checked  # else the view of faults has them
         sources = ProblemSources(
             world=self.world,
             trouble=trouble,
-            warnings=self.warnings,
-            not_selected=self.not_selected,
+            warnings=self.warnings if at_once else (),
+            not_selected=self.not_selected if at_once else (),
             called=lambda key: spelled(named(self.world, key)),
             explained=self._explained,
         )

@@ -581,5 +581,5 @@ def test_a_refused_edit_is_told_before_the_merge(tmp_path: Path, capsys: Capture
     run(["-C", str(fleet.folder), "plan", "--head", "given-away"])
     told = capsys.readouterr().out
 
-    assert "Nothing moves" in told
+    assert "; nothing moves" in told
     assert "`schedulerName` must stay" in told
