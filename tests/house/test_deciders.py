@@ -206,6 +206,10 @@ RULES = (
         "dialects.ocm.manifestworkreplicaset.replica_set:SetRecord",
     ),
     Rule(
+        "how are the works of a set counted?",
+        "dialects.ocm.manifestworkreplicaset.sync:_Sync._counted",
+    ),
+    Rule(
         "which clusters go when PickN wants fewer?",
         "dialects.kubefleet.scheduler.picks:_worst_first",
         Otherwise(
@@ -226,6 +230,10 @@ RULES = (
                 "expected": f"blocked {COUNTS}: 2, totalPlacements: 2",
             },
         ),
+    ),
+    Rule(
+        "what does a placement's condition say of its schedule?",
+        "dialects.kubefleet.snapshots.policy_snapshots:_condition",
     ),
     Rule("how fast a KubeFleet rollout may go?", "dialects.kubefleet.rollout.rollout:_roll"),
     Rule(

@@ -260,7 +260,7 @@ def lacking_text(explanation: Explanation) -> str:
     groups = sorted(alike.items(), key=lambda group: (-len(group[1]), group[1]))
     said = [f"{enumerated(names, NAMED)} would have to {what}" for what, names in groups[:GROUPS]]
     if len(groups) > GROUPS:
-        said.append(f"and {len(groups) - GROUPS} more reasons")
+        said.append("others lack something else; why OBJECT has it")
     return "; ".join(said)
 
 
