@@ -22,17 +22,17 @@ demo: $(RUNTIME)
 	@echo 'The command is $(CURDIR)/$(BIN)/reconciler. To have it in this shell by its name:'
 	@echo '  export PATH="$(CURDIR)/$(BIN):$$PATH"'
 
-# Most of it; it says what it leaves out.
+# Most of it; it says what it leaves out. A file's tests stay on one worker, but for what others take over at the end: what they share is made once.
 test: $(INSTALLED)
-	BOUNDED=1 $(MEMORY) $(BIN)/python -m pytest -n $(WORKERS) -q -m "not whole"
+	BOUNDED=1 $(MEMORY) $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q -m "not whole"
 
 # Everything: laws at full length, a browser, releases, a share of the fuzz and of the crashes.
 test-all: $(INSTALLED)
-	$(MEMORY) $(BIN)/python -m pytest -n $(WORKERS) -q
+	$(MEMORY) $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q
 
 # What `make test` leaves out, with a share of its cases (tests/bounded.py): both are what CI runs.
 test-rest: $(INSTALLED)
-	BOUNDED=1 $(MEMORY) $(BIN)/python -m pytest -n $(WORKERS) -q -m whole
+	BOUNDED=1 $(MEMORY) $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q -m whole
 
 # What starts no process: a minute and a half of processor time at most.
 quick: $(INSTALLED)

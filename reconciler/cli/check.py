@@ -1,6 +1,7 @@
 """What the daemon needs, tried one by one."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -8,10 +9,11 @@ import click
 from reconciler.cli.operation import Operation, read_secrets
 from reconciler.cli.options import Service, parse_author
 from reconciler.cli.printing import print_json
-from reconciler.cli.serving import open_branch
+from reconciler.cli.serving import LOOKING, default_mirror, open_branch
 from reconciler.cli.trust import Keys, open_trust, signing_key
 from reconciler.cli.world import fleet_of
 from reconciler.model.text import printable
+from reconciler.shell.git.command import MirrorBusy
 from reconciler.shell.daemon.checkup import Check, attempt, check_branches, check_git, check_private
 from reconciler.shell.passes.branches import Branch
 from reconciler.shell.passes.trust import Trust
@@ -46,8 +48,9 @@ def _checks(directory: Path, service: Service, keys: Keys, operation: Operation)
     opened: list[Branch] = []
 
     def opens() -> str:
-        opened.append(open_branch(directory, service))
-        return str(opened[0].repository.common_dir)
+        branch, beside = _open(directory, service)
+        opened.append(branch)
+        return f"{branch.repository.common_dir}{beside}"
 
     yield attempt("repository", opens, "give a checkout, or a remote and a folder for its mirror")
     if not opened:
@@ -68,6 +71,21 @@ def _checks(directory: Path, service: Service, keys: Keys, operation: Operation)
     yield attempt("keys", signs, "see docs/security.md, Signed commits")
     trust = next(iter(trusts), None)
     yield from check_branches(passes.branches, passes.loader, passes.clock, trust)
+
+
+def _open(directory: Path, service: Service) -> tuple[Branch, str]:
+    """Return the branch, and what is to be said of where it is read.
+
+    A daemon that runs holds its mirror; beside it the remote is fetched into another one.
+    """
+    try:
+        return open_branch(directory, service), ""
+    except MirrorBusy:
+        if service.remote is None:
+            raise
+        mirror = service.mirror or default_mirror(service.remote)
+        beside = replace(service, mirror=mirror.with_suffix(LOOKING))
+        return open_branch(directory, beside), f" (a running daemon holds {mirror})"
 
 
 def _private(service: Service, keys: Keys, operation: Operation) -> Iterator[Check]:

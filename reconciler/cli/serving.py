@@ -182,6 +182,10 @@ def remote_secrets(service: Service) -> tuple[str, ...]:
     return service.access.read().applied(parse_remote(service.remote)).secrets
 
 
+LOOKING = ".look.git"
+"""How the mirror of those who only look ends: a daemon may hold the other one."""
+
+
 def default_mirror(remote: str) -> Path:
     """Return the folder of a remote's mirror below the user's cache; credentials change nothing."""
     from reconciler.cli.options import user_cache

@@ -131,12 +131,12 @@ def open_remote(
         UsageError: The remote has no such branch.
         ShellError: It does not answer, or does not let us in.
     """
-    from reconciler.cli.serving import default_mirror
+    from reconciler.cli.serving import LOOKING, default_mirror
     from reconciler.model.text import shown
     from reconciler.shell.git.remotes.mirror import Mirror
 
     name = branch or BRANCH
-    own = default_mirror(remote).with_suffix(".look.git")  # a daemon may have the other one
+    own = default_mirror(remote).with_suffix(LOOKING)
     seconds = access.remote_timeout_seconds
     with Mirror.open(remote, own, access=access.read(), timeout_seconds=seconds) as mirror:
         mirror.recover()

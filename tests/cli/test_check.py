@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.cli.main import run
+from reconciler.shell.git.remotes.mirror import Mirror
 from tests.shell.fleet import new_fleet
 from tests.shell.keys import allowing, new_ssh_key
 from tests.shell.repositories import Checkout, git, new_bare
@@ -49,6 +50,20 @@ def test_a_remote_is_asked_for_both_ways(
 
     assert (0, "ok", "ok") == (code, states["read"], states["write"])
     assert "refs/heads/main" == git(bare, "for-each-ref", "--format=%(refname)")
+
+
+def test_a_running_daemon_is_no_obstacle(
+    fleet: Checkout, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It holds its mirror, and is not to be stopped to be checked: another one is fetched."""
+    bare = new_bare(tmp_path / "remote.git")
+    fleet.git("push", "--quiet", str(bare), "main")
+    url, mirror = f"file://{bare}", tmp_path / "mirror"
+
+    with Mirror.open(url, mirror):
+        code, states, _ = check(fleet, capsys, "--remote", url, "--mirror", str(mirror))
+
+    assert (0, "ok", "ok") == (code, states["repository"], states["write"])
 
 
 def test_a_remote_that_is_not_there_fails(

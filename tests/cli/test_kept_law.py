@@ -18,7 +18,7 @@ from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import format_moment
 from reconciler.shell.reading import settled_commits
 from reconciler.shell.reading import settled_commits as counted_commits
-from reconciler.shell.reading.tables import DocumentCache, FileIndex
+from reconciler.shell.reading.tables import DocumentCache
 from tests.bounded import examples
 from tests.builders import Body, after
 from tests.core.inputs.test_loader_law import SEVERAL, break_one, checkout_of, replace_files
@@ -50,10 +50,9 @@ Printed = pytest.CaptureFixture[str]
 @pytest.fixture(autouse=True)
 def asked_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep what is known of small repositories, too."""
-    for sort in (DocumentCache, FileIndex):
-        kept = sort.__init__.__kwdefaults__
-        assert kept is not None
-        monkeypatch.setitem(kept, "few", 0)
+    kept = DocumentCache.__init__.__kwdefaults__
+    assert kept is not None
+    monkeypatch.setitem(kept, "few", 0)
     for module in (counted_commits, settled_commits):
         monkeypatch.setattr(module, "FEW", 0)
 
