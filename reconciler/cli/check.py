@@ -13,8 +13,8 @@ from reconciler.cli.serving import LOOKING, default_mirror, open_branch
 from reconciler.cli.trust import Keys, open_trust, signing_key
 from reconciler.cli.world import fleet_of
 from reconciler.model.text import printable
-from reconciler.shell.git.command import MirrorBusy
 from reconciler.shell.daemon.checkup import Check, attempt, check_branches, check_git, check_private
+from reconciler.shell.git.command import MirrorBusy
 from reconciler.shell.passes.branches import Branch
 from reconciler.shell.passes.trust import Trust
 
