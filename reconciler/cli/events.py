@@ -28,7 +28,7 @@ from reconciler.library.subject import Subject, subject_at
 from reconciler.manifests.columns import duration
 from reconciler.manifests.identity import DEFAULT_NAMESPACE
 from reconciler.model.identity import ObjectKey, RepositoryLayout
-from reconciler.model.moments import add, format_moment, span
+from reconciler.model.moments import format_moment
 from reconciler.model.text import short_id, shown
 from reconciler.shell.daemon.watch import Wakeups
 from reconciler.shell.git.history import resolve_revision
@@ -88,7 +88,8 @@ def run(
     subject = None if word is None else subject_at(revisions, head, word, space, also=also)
     key = None if subject is None else subject.key
     asked = None if key is not None else choice.namespace
-    reader = EventReader(revisions, key, types=choice.types, namespace=asked, since=_begin(since))
+    begin = None if since is None else since.begin(SystemClock().now())
+    reader = EventReader(revisions, key, types=choice.types, namespace=asked, since=begin)
     with doing(HISTORY):
         found, older = reader.read(head, after, limit)
     if older:
@@ -114,13 +115,6 @@ def run(
         print_new = partial(_print, lines=lines, wide=wide)
         _follow(reader, name, head, print_new, poll_seconds=poll_seconds, headers=not found)
     return 0
-
-
-def _begin(since: Since | None) -> datetime | None:
-    """Return the moment from which on events are asked for, `None` for any."""
-    if since is None or since.seconds is None:
-        return None
-    return add(SystemClock().now(), -span(seconds=int(since.seconds)))
 
 
 def _coming(revisions: GitRevisions, head: str, key: ObjectKey | None) -> tuple[Coming, ...]:

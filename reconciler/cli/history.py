@@ -15,7 +15,7 @@ from reconciler.cli.selection import SEVERAL, AskedObject, open_subject
 from reconciler.cli.tables import print_table
 from reconciler.cli.world import by_whom, nothing_said, placed_text
 from reconciler.library.subject import Subject
-from reconciler.model.moments import add, format_moment, span
+from reconciler.model.moments import format_moment
 from reconciler.model.text import printable, short_id
 from reconciler.shell.git.history import resolve_revision
 from reconciler.shell.resources import SystemClock
@@ -44,8 +44,8 @@ def run(directory: Path, asked: AskedObject, *, limit: int, since: Since | None 
 
 def _is_since(subject: Subject, since: Since) -> Callable[[Event], bool]:
     """Return what says whether a decision, of those newest first, is not too old."""
-    if since.seconds is not None:
-        begin = add(SystemClock().now(), -span(seconds=int(since.seconds)))
+    begin = since.begin(SystemClock().now())
+    if begin is not None:
         return lambda event: event.at >= begin
     after = resolve_revision(subject.revisions.repository, since.revision or "HEAD")
     return lambda event: not subject.revisions.leads_to(event.commit.revision, after)

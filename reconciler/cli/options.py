@@ -475,6 +475,12 @@ class Since:
     revision: str | None = None
     seconds: float | None = None
 
+    def begin(self, now: datetime) -> datetime | None:
+        """Return the moment from which on something is told, `None` where a revision says it."""
+        from reconciler.model.moments import add, span
+
+        return None if self.seconds is None else add(now, -span(seconds=int(self.seconds)))
+
 
 class SinceType(click.ParamType[Since]):
     """A span such as 1h or 2d12h, or a revision; a branch named like a span is refs/heads/1h."""

@@ -10,9 +10,9 @@ import click
 from reconciler.audit.fleet.placed import named
 from reconciler.audit.named_object import decided_key, find_object
 from reconciler.audit.previews.preview import Preview, look_ahead, manifest_changes, narrowed
-from reconciler.audit.previews.wording import Heading
+from reconciler.audit.previews.wording import Heading, preview_json
 from reconciler.cli.options import EXIT_FORBIDDEN, Forbidden, report_forbidden
-from reconciler.cli.previews import preview_facts, print_manifest_changes, print_preview
+from reconciler.cli.previews import print_manifest_changes, print_preview
 from reconciler.cli.printing import print_json
 from reconciler.cli.progress import PASSES, doing
 from reconciler.cli.world import fleet_of, note_if_empty, open_fleet
@@ -139,7 +139,7 @@ def _plan(
         },
     }
     if listed and output == "json":
-        return found, preview_facts(found, heading, facts)
+        return found, preview_json(found, heading, **facts)
     print_preview(found, heading, output, **facts)
     if listed:
         click.echo()

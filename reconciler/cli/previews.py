@@ -141,19 +141,11 @@ def _svg(preview: Preview) -> str:
     return plan_svg(preview)
 
 
-def preview_facts(
-    preview: Preview, heading: Heading, facts: dict[str, object]
-) -> dict[str, object]:
-    """Return a preview as JSON has it."""
-    from reconciler.audit.previews.wording import preview_json
-
-    return preview_json(preview, heading, **facts)
-
-
 def _json(preview: Preview, heading: Heading, facts: dict[str, object]) -> str:
+    from reconciler.audit.previews.wording import preview_json
     from reconciler.cli.printing import json_text
 
-    return json_text(preview_facts(preview, heading, facts))
+    return json_text(preview_json(preview, heading, **facts))
 
 
 LINE_COLOURS = {"+": "green", "-": "red", "@": "cyan"}

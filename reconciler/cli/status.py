@@ -52,12 +52,10 @@ from reconciler.core.asked import AskedAlone
 from reconciler.core.dialects import CLUSTERS
 from reconciler.core.reconcile import Memo
 from reconciler.core.record import last_pass, next_moment
-from reconciler.dialects.contract import DependsOnOthers
 from reconciler.errors import UsageError
 from reconciler.library.fleet import FleetRepository
 from reconciler.manifests.columns import duration
 from reconciler.manifests.paths import plural_of
-from reconciler.model.decision import Explanation
 from reconciler.model.fields import mapping
 from reconciler.model.identity import ObjectKey
 from reconciler.model.kinds import Kind
@@ -166,12 +164,6 @@ def _problems(
 ) -> tuple[Problem, ...]:
     """Return what is wrong; of objects without clusters, those that are shown are asked alone."""
     alone, at = AskedAlone(), next_moment(world, now)
-
-    def explained(key: ObjectKey) -> Explanation | None:
-        outcome = alone.ask(world, key, at)
-        explain = None if isinstance(outcome, DependsOnOthers) else outcome.explanations.get(key)
-        return None if explain is None else explain()
-
     placements, known = PlacementTrouble(world), referable_in(world)
     usages = by_name(usage_of(world)) if _tells_of_clusters(world) else ()
     sources = ProblemSources(
@@ -181,7 +173,7 @@ def _problems(
         unaccepted=[named_commit(commit) for commit in unaccepted],
         not_selected=not_selected_in(known),
         called=lambda key: spelled(named(world, key)),
-        explained=explained,
+        explained=lambda key: alone.explain(world, key, at),
         most=SHOWN,
     )
     return problems_of(sources)
@@ -297,8 +289,7 @@ def _kept(edits: Sequence[KeptEdit]) -> Iterator[Line]:
 def _suspended(world: World, memo: Memo) -> Iterator[Line]:
     """Yield what is suspended, and what would happen on resume."""
     suspensions = Suspensions(world)
-    whole = suspensions.everything
-    found = [whole] if whole is not None else sorted(suspensions.suspenders.values())
+    found = suspensions.foremost
     told = suspender_sentences(world, found[:SHOWN], SystemClock().now(), memo)
     told += [printable(one.words) for one in found[SHOWN:]]
     yield from _listed("Suspended:", told, "see status -o json")

@@ -36,7 +36,7 @@ from reconciler.dialects.reads import FollowedIndex
 from reconciler.manifests.admission import admit
 from reconciler.manifests.paths import ALONE, FAULTS, RECORD, SAFETY
 from reconciler.model.body import Body
-from reconciler.model.decision import Decision
+from reconciler.model.decision import Decision, Explanation
 from reconciler.model.fields import at, mapping, mappings_of, without
 from reconciler.model.identity import ObjectKey
 from reconciler.model.kinds import Kind
@@ -225,6 +225,18 @@ class AskedAlone:
         """
         part = self.part(world, key)
         return part if isinstance(part, DependsOnOthers) else self.ask_of(part, now, key)
+
+    def explain(self, world: World, key: ObjectKey, now: datetime) -> Explanation | None:
+        """Return what scheduling says of one object, `None` where others have a say, or nothing.
+
+        Args:
+            world: All there is.
+            key: What decisions about the object bear.
+            now: Moment of the pass.
+        """
+        outcome = self.ask(world, key, now)
+        explain = None if isinstance(outcome, DependsOnOthers) else outcome.explanations.get(key)
+        return None if explain is None else explain()
 
     def ask_of(
         self, part: World, now: datetime, explained: ObjectKey | None = None

@@ -13,7 +13,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from reconciler.audit.fleet.placed_objects import DecidedObjects
 from reconciler.audit.fleet.trouble import SILENT, Trouble, is_well
-from reconciler.audit.fleet.usage import DECLARED, Usage
+from reconciler.audit.fleet.usage import AMOUNTS, DECLARED, Usage, amount_text
 from reconciler.manifests.selectors import parse_selector
 from reconciler.model.decision import Placed
 from reconciler.model.identity import ObjectKey
@@ -21,9 +21,6 @@ from reconciler.model.labels import labels_of, selecting
 from reconciler.model.quantity import (
     Quantity,
     Resources,
-    canonical_binary,
-    canonical_cpu,
-    ceil_units,
 )
 from reconciler.model.world import World
 from reconciler.page.links import Anchor, Links
@@ -368,9 +365,6 @@ def list_view(
     )
 
 
-AMOUNTS = {"cpu": canonical_cpu, "memory": canonical_binary}
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Amount:
     """How much of a resource is taken.
@@ -433,4 +427,4 @@ def _shown(resources: Resources | Mapping[str, Quantity], name: str) -> str:
     found = resources.get(name)
     if found is None:
         return ""
-    return AMOUNTS[name](found) if name in AMOUNTS else str(ceil_units(found))
+    return amount_text(name, found)

@@ -11,21 +11,23 @@ from typing import NamedTuple
 
 from reconciler.audit.findings import Finding, Severity, fault_line
 from reconciler.audit.fleet.trouble import PlacementTrouble, Trouble, health_of
-from reconciler.audit.fleet.usage import FleetLoads, Usage, by_name, clusters_down, usage_of
+from reconciler.audit.fleet.usage import (
+    FleetLoads,
+    Usage,
+    amount_text,
+    by_name,
+    clusters_down,
+    usage_of,
+)
 from reconciler.audit.named_object import spelled
 from reconciler.model.decision import Explanation
 from reconciler.model.identity import ClusterName, ObjectKey
-from reconciler.model.quantity import Quantity, canonical_binary, canonical_cpu, ceil_units
 from reconciler.model.remembered import AnswerCache
 from reconciler.model.text import enumerated
 from reconciler.model.world import World
 
 NAMED = 3
 GROUPS = 2  # of clusters that lack the same
-AMOUNTS: Mapping[str, Callable[[Quantity], str]] = {
-    "cpu": canonical_cpu,
-    "memory": canonical_binary,
-}
 
 
 class ProblemKind(StrEnum):
@@ -197,17 +199,14 @@ class ProblemCounts:
         placements = PlacementTrouble(world) if known is None else known.follow(world)
         loads = FleetLoads(world) if loads is None else loads.follow(world)
         self._placements, self._loads = placements, loads
-        usages = by_name(usage_of(world, loads, self._usages))
-        health = health_of(usages)
-        whole = placements.suspensions.everything
-        suspended = 1 if whole is not None else len(placements.suspensions.suspenders)
+        health = health_of(by_name(usage_of(world, loads, self._usages)))
         return {
             ProblemKind.NOT_READY: len(health.not_ready),
             ProblemKind.SILENT: len(health.silent),
             ProblemKind.OVER: len(health.over),
             ProblemKind.NOT_PLACED: len(placements.unplaced),
             ProblemKind.FAULT: faults,
-            ProblemKind.SUSPENDED: suspended,
+            ProblemKind.SUSPENDED: len(placements.suspensions.foremost),
         }
 
 
@@ -233,13 +232,10 @@ def _down(sources: ProblemSources, usages: Sequence[Usage]) -> Iterator[ProblemD
 def over(usage: Usage) -> str:
     """Return how much is placed on a cluster of how much it has, where that is more."""
     return ", ".join(
-        f"{name} {_shown(name, usage.used[name])} of {_shown(name, (usage.capacity or {})[name])}"
+        f"{name} {amount_text(name, usage.used[name])} of "
+        f"{amount_text(name, (usage.capacity or {})[name])}"
         for name in usage.over
     )
-
-
-def _shown(name: str, amount: Quantity) -> str:
-    return AMOUNTS[name](amount) if name in AMOUNTS else str(ceil_units(amount))
 
 
 def _not_placed(sources: ProblemSources) -> Iterator[ProblemDetail]:

@@ -67,6 +67,12 @@ class Suspensions:
         object.__setattr__(self, "suspenders", found)
         object.__setattr__(self, "everything", _suspender_of_all(self.world))
 
+    @property
+    def foremost(self) -> tuple[Suspender, ...]:
+        """What suspends everything, else all that suspends anything, sorted."""
+        whole = self.everything
+        return tuple(sorted(self.suspenders.values())) if whole is None else (whole,)
+
     def followed(self, world: World) -> "Suspensions":
         """Return those of another world."""
         return Suspensions(world, self)

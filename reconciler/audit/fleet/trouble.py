@@ -140,15 +140,13 @@ def trouble_of(
         faults: What is wrong with the files.
     """
     world, health = placements.world, health_of(list(usages))
-    suspensions = placements.suspensions
-    whole = suspensions.everything
     return Trouble(
         not_ready=health.not_ready,
         silent=health.silent,
         over=health.over,
         unplaced=dict(sorted(placements.unplaced.items())),
         waiting=dict(_waiting(placements, now)),
-        suspended=(whole,) if whole is not None else tuple(sorted(suspensions.suspenders.values())),
+        suspended=placements.suspensions.foremost,
         faults=faults,
         held=world.held,
     )

@@ -7,7 +7,7 @@ scores between -100 and 100, so that a Placement can weigh them.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Self
@@ -21,7 +21,14 @@ from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.kinds import Kind
-from reconciler.model.quantity import Quantity, Resources, less
+from reconciler.model.quantity import (
+    Quantity,
+    Resources,
+    canonical_binary,
+    canonical_cpu,
+    ceil_units,
+    less,
+)
 from reconciler.model.remembered import AnswerCache
 from reconciler.model.settings import CONFIGURATION, Settings, settings_in
 from reconciler.model.world import World
@@ -313,6 +320,18 @@ def _joined(same: Sequence[Usage]) -> Usage:
 def _beyond(capacity: Resources, used: Resources) -> Resources:
     over = less(used, capacity).items()
     return {name: beyond for name, beyond in over if beyond and name in capacity}
+
+
+AMOUNTS: Mapping[str, Callable[[Quantity], str]] = {
+    "cpu": canonical_cpu,
+    "memory": canonical_binary,
+}
+"""How amounts of these resources are written; those of others are whole numbers."""
+
+
+def amount_text(name: str, amount: Quantity) -> str:
+    """Return an amount of a resource as people write it."""
+    return AMOUNTS[name](amount) if name in AMOUNTS else str(ceil_units(amount))
 
 
 Down = Mapping[ClusterName, str]

@@ -225,9 +225,7 @@ def compared(
         if decision is None and other is not None:
             entries.append(_kept(other))
         elif decision is not None and not _same(decision, other):
-            by_merge = decision.cause is BY_MERGE
-            found = _entry(decision, other, ill)
-            entries.append(replace(found, cause=BROUGHT) if by_merge else found)
+            entries.append(_entry(decision, other, ill))
     ill = _down_in(base, without.values())
     return Preview(
         now=now,
@@ -346,7 +344,7 @@ def _entry(decision: Decision, other: Decision | None, ill: Mapping[str, Down]) 
         key=decision.key,
         subject=decision.subject,
         kind=kind,
-        cause=str(decision.cause),
+        cause=BROUGHT if decision.cause is BY_MERGE else str(decision.cause),
         moves=moves_of(decision.before, decision.after),
         problem=decision.problem,
         rejected={

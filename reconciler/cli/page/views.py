@@ -22,7 +22,6 @@ from reconciler.cli.page.passes import HistoryIndex, PassLine
 from reconciler.cli.printing import coming_in
 from reconciler.core.asked import AskedAlone
 from reconciler.core.record import last_pass, next_moment
-from reconciler.dialects.contract import DependsOnOthers
 from reconciler.errors import UsageError
 from reconciler.model.moments import span
 from reconciler.model.remembered import AnswerCache, differing
@@ -354,9 +353,7 @@ class PageViews:
         if not self.is_few:
             return None
         at = next_moment(self.world, SystemClock().now())
-        outcome = self.alone.ask(self.world, key, at)
-        explain = None if isinstance(outcome, DependsOnOthers) else outcome.explanations.get(key)
-        return None if explain is None else explain()
+        return self.alone.explain(self.world, key, at)
 
     @cached_property
     def alone(self) -> AskedAlone:
