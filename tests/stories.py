@@ -13,8 +13,9 @@ from reconciler.core.dialects import KINDS
 from reconciler.core.inputs.admissions import ADMISSIONS, UPDATES
 from reconciler.core.inputs.index import InputIndex, index_inputs
 from reconciler.core.inputs.last_known_good import (
+    InputsBefore,
     LastKnownGood,
-    earlier_inputs,
+    inputs_before,
     last_known_good,
     with_past,
 )
@@ -30,7 +31,7 @@ from reconciler.model.identity import ObjectKey, RepositoryLayout
 from reconciler.model.kinds import Kind
 from reconciler.model.remembered import patched
 from reconciler.model.settings import decode_settings
-from reconciler.model.world import Manifest, World
+from reconciler.model.world import World
 from reconciler.shell.resources import load_schemas
 from tests.builders import NOW, Body, after, path_of, text
 
@@ -112,20 +113,21 @@ class Story:
             edited=edited,
         )
         if last is not None:
-            earlier = self._earlier(found, inputs, last, index)
-            found = with_earlier_projected(replace(found, earlier=earlier))
+            before = self._before(found, inputs, last, index)
+            found = replace(found, earlier=before.earlier, former=before.former)
+            found = with_earlier_projected(found)
         return with_past(found, index.scopes, self._version)
 
-    def _earlier(
+    def _before(
         self, found: World, inputs: Sequence[FileValidation], last: LastPass, index: InputIndex
-    ) -> Mapping[ObjectKey, Manifest | None]:
+    ) -> InputsBefore:
         """What differs from the last pass, as it was."""
         tree = self._tree(self.trees.get(last.revision, {})).files
         pairs = {(path, tree[path]) for path in found.edited if path in tree}
-        pairs |= {(one.path, one.blob) for one in last.held}
+        pairs |= {(one.path, one.blob) for one in (*last.held, *last.kept) if one.blob}
         then = [self._version(*pair) for pair in sorted(pairs)]
         now = [one for one in inputs if one.path in {*found.edited, *(p for p, _ in pairs)}]
-        return earlier_inputs(found.inputs, now, filter(None, then), last, index.scopes)
+        return inputs_before(found.inputs, now, tuple(filter(None, then)), last, index.scopes)
 
     def _edited(
         self, last: LastPass, inputs: Sequence[FileValidation]
@@ -196,7 +198,7 @@ class Story:
             frozenset(self.links),
         )
 
-    def _allow(self, index: InputIndex) -> str | None:
+    def _allow(self, index: InputIndex) -> frozenset[str]:
         configuration = configuration_of(index, LastKnownGood())
         return decode_settings(configuration).safety.allow
 

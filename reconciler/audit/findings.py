@@ -105,6 +105,7 @@ ERRORS: Mapping[str, str] = {
     "inventory-switch-braked": "An API must not lose the clusters of others by its first own one",
     "list-items": "The items of a List must be objects",
     "list-key": "An item of a list must be told from the others by its keys",
+    "loss-braked": "An edit must not take most of what runs, unless that is allowed",
     "oscillates": "Decisions must come to rest",
     "output-unreadable": "A file below the output root must be as a pass wrote it",
     "override-annotation": "An override must set annotations that an object can have",

@@ -21,9 +21,10 @@ from functools import partial
 from reconciler.core.changes import Outcome
 from reconciler.core.dialects import DIALECTS, PLACED, dialect_of
 from reconciler.core.ledger import shares_room
+from reconciler.core.losses import LOSS_BRAKED, is_losing
 from reconciler.core.reconcile import Memo, reconcile
 from reconciler.core.rounds import next_world
-from reconciler.core.safety import REBALANCED, is_removed
+from reconciler.core.safety import REBALANCED, REMOVAL_BRAKED, is_removed
 from reconciler.core.stated import (
     StatedObjects,
     links_in,
@@ -253,8 +254,10 @@ class AskedAlone:
             return DependsOnOthers(f"{moving.kind} {moving.name} moves its targets in batches")
         asked = frozenset() if explained is None else frozenset({explained})
         outcome = reconcile(part, now, asked=asked, memo=self.memo)
-        if outcome.allow or any(is_removed(one, part) for one in outcome.decisions):
+        if _is_braked(outcome) or any(is_removed(one, part) for one in outcome.decisions):
             return DependsOnOthers("removals are counted together")
+        if part.former and any(map(is_losing, outcome.decisions)):
+            return DependsOnOthers("what an edit takes is counted together")
         if _is_capped(part) and any(map(_is_counted, outcome.decisions)):
             return DependsOnOthers("all that is rebalanced within an hour is counted together")
         return outcome
@@ -297,11 +300,16 @@ def is_settled_after(outcome: Outcome) -> bool:
     return not (
         outcome.recheck_at
         or outcome.waits
-        or outcome.allow
+        or _is_braked(outcome)
         or outcome.removals
         or outcome.waiting
         or outcome.overrides
     )
+
+
+def _is_braked(outcome: Outcome) -> bool:
+    """Return whether a brake holds something, which it counted over all objects."""
+    return any(fault.rule in (REMOVAL_BRAKED, LOSS_BRAKED) for fault in outcome.faults)
 
 
 def affected_since(before: World, world: World) -> frozenset[ObjectKey] | DependsOnOthers:

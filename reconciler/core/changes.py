@@ -105,7 +105,7 @@ class Outcome:
         removals: The rebalancers and triggers whose manifest goes, sorted.
         edited: Outputs whose decision a person edited since the last pass, sorted.
         faults: What a person must edit, sorted.
-        allow: The digest that lets removals go that are held, `""` if none are.
+        allow: The digests that let go what is held back, sorted.
         waiting: The targets that rebalancers and triggers newly wait for, sorted.
         overrides: The limits of rebalancers that do not hold, since others demand more, sorted.
         warnings: What a person should know of what is delivered, one sentence each.
@@ -123,7 +123,7 @@ class Outcome:
     removals: tuple[Removal, ...] = ()
     edited: tuple[ObjectKey, ...] = ()
     faults: tuple[Fault, ...] = ()
-    allow: str = ""
+    allow: tuple[str, ...] = ()
     waiting: tuple[WaitingTarget, ...] = ()
     overrides: tuple[LimitOverride, ...] = ()
     warnings: tuple[str, ...] = ()

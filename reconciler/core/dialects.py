@@ -38,6 +38,12 @@ SURROUNDINGS = (
 TAKEN_BACK = SURROUNDINGS | PLACED
 """Kinds of inputs that are read as they were at the last pass, to tell what caused a move."""
 
+PLACES_BY = {kind: paths for one in DIALECTS for kind, paths in one.places_by.items()}
+"""Kinds of inputs by which people place, and the fields that say where."""
+
+READ_AS_BEFORE = TAKEN_BACK | PLACES_BY.keys()
+"""Kinds of inputs that are read as they were at the last pass."""
+
 _BY_GROUP = {group: dialect for dialect in DIALECTS for group in dialect.groups}
 
 

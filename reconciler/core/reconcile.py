@@ -17,6 +17,7 @@ from reconciler.core.dialects import DIALECTS, wraps
 from reconciler.core.inputs.world import apis_on_projected, with_projected
 from reconciler.core.ledger import LedgerMemory
 from reconciler.core.ledger_file import but_of
+from reconciler.core.losses import KeptPlacements, keep_placements
 from reconciler.core.rebalances import Holds, remove_documents
 from reconciler.core.record import faults_body, record_body
 from reconciler.core.rounds import Round, converge, run_round, world_after
@@ -52,7 +53,7 @@ from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import earliest
 from reconciler.model.remembered import AnswerCache, UnchangedUntil
 from reconciler.model.settings import CONFIGURATION, Settings, decode_settings
-from reconciler.model.world import Fault, Manifest, World
+from reconciler.model.world import Manifest, World
 from reconciler.rebalance.rebalancer_files import waits_in
 from reconciler.rebalance.schedule_trigger import decode_trigger_status
 from reconciler.rebalance.target import REBALANCER, TRIGGER, Reference
@@ -79,18 +80,20 @@ class Memo:
         settings: The configuration decoded, under one name.
         delivery: Which files of clusters there should be.
         ledger: What is reserved of clusters.
+        former: The same of the world in which people place as before, `None` while no edit is held.
     """
 
     dialects: dict[Dialect, DialectMemory] = field(default_factory=_begun)
     settings: AnswerCache[None, Settings] = field(default_factory=AnswerCache)
     delivery: DeliveryMemory = field(default_factory=undelivered)
     ledger: LedgerMemory = field(default_factory=LedgerMemory)
+    former: "Memo | None" = None
     _last: tuple[World, UnchangedUntil, Outcome] | None = None
 
     def clear(self) -> None:
         """Forget everything, as after a pass that was not brought to its end."""
         self.dialects, self.settings, self._last = _begun(), AnswerCache(), None
-        self.delivery, self.ledger = undelivered(), LedgerMemory()
+        self.delivery, self.ledger, self.former = undelivered(), LedgerMemory(), None
 
     def idle(self, world: World, now: datetime) -> Outcome | None:
         """Return the outcome of the last pass if it had the same world and nothing to do."""
@@ -109,6 +112,8 @@ class Memo:
         """
         still = idle and not (outcome.changes or outcome.decisions or outcome.edited)
         self._last = (world, UnchangedUntil(now, outcome.recheck_at), outcome) if still else None
+        if self.former is not None:
+            self.former.close(world, now, outcome, idle=False)
         self.settings.forget()
         self.ledger.forget()
         for memory in self.dialects.values():
@@ -166,7 +171,8 @@ def _pass(
         # Without the record the last good version of a faulty file is not known: what it holds
         # would be unscheduled.
         return Outcome(faults=world.faults, traces=world.traces)
-    result, braked, paced = _decide(world, settings, now, memo, asked, Holds(files=busy))
+    kept, braked, paced = _decide_braked(world, settings, now, memo, asked, Holds(files=busy))
+    result = kept.result
     found, held = result.results, {*braked.held, *paced.decisions}
     written, gone = _but_held(world, result, held)
     after = world_after(world, written, gone, result.removed)
@@ -174,10 +180,12 @@ def _pass(
     safety = next_record(
         safety_record(world.outputs), paced.waiting, paced.moved, apis_on_projected(after), now
     )
-    faults = tuple(sorted({*world.faults, *found.faults, *braked.faults, *delivered.faults}))
+    braking = (*braked.faults, *kept.faults)
+    faults = tuple(sorted({*world.faults, *found.faults, *braking, *delivered.faults}))
     files = _delivered(world, delivered)
+    report = faults_body(faults, world.held, kept.versions) if faults or world.held else None
     outcome = Outcome(
-        changes=_changes(world, now, result, (written, gone), delivered, faults, safety),
+        changes=_changes(world, now, result, (written, gone), delivered, report, safety),
         delivered=files,
         decisions=tuple(
             d for d in found.decisions if d.key not in held and not is_frozen(world, d.key)
@@ -185,7 +193,7 @@ def _pass(
         removals=tuple(result.removed[key] for key in sorted(result.removed)),
         edited=found.edited,
         faults=faults,
-        allow=braked.allow,
+        allow=tuple(sorted({fault.allow for fault in faults if fault.allow})),
         waiting=waiting_since(result.written, world.outputs),
         overrides=result.overrides,
         warnings=delivered.warnings,
@@ -196,6 +204,31 @@ def _pass(
     )
     memo.close(world, now, outcome, idle=not busy)
     return outcome
+
+
+def _decide_braked(
+    world: World,
+    settings: Settings,
+    now: datetime,
+    memo: Memo,
+    asked: frozenset[ObjectKey],
+    holds: Holds,
+) -> tuple[KeptPlacements, Brake, Pacing]:
+    """Decide, and keep the placements that an edit would take; a rebalance of these waits."""
+    former = memo.former or Memo()
+    memo.former = None
+
+    def decide_as_before(before: World) -> Round:
+        memo.former = former
+        return _decide(before, settings, now, former, asked, holds)[0]
+
+    result, braked, paced = _decide(world, settings, now, memo, asked, holds)
+    kept = keep_placements(world, result, settings.safety, decide_as_before)
+    lost = result.results.rescheduled.keys() & kept.held - holds.targets.keys()
+    if not lost:
+        return kept, braked, paced
+    targets = {**holds.targets, **dict.fromkeys(lost, "its placement is kept (loss-braked)")}
+    return _decide_braked(world, settings, now, memo, asked, replace(holds, targets=targets))
 
 
 def _decide(
@@ -265,7 +298,7 @@ def _changes(
     result: Round,
     desired: tuple[dict[ObjectKey, Body], AbstractSet[ObjectKey]],
     delivered: Delivered,
-    faults: tuple[Fault, ...],
+    report: Body | None,
     safety: SafetyRecord,
 ) -> tuple[Change, ...]:
     """Return what the files lack; the record is written with anything else.
@@ -276,7 +309,7 @@ def _changes(
         result: Of its rounds.
         desired: The outputs that are written, and those that go.
         delivered: What delivery wants.
-        faults: Everything that is wrong.
+        report: Of everything that is wrong, `None` if nothing is.
         safety: What the pass leaves to the next ones.
     """
     written, gone = desired
@@ -289,8 +322,8 @@ def _changes(
         written[DELIVERY] = delivered.record
     elif DELIVERY in world.outputs:
         gone |= {DELIVERY}
-    if faults or world.held:
-        written[FAULTS] = faults_body(faults, world.held)
+    if report is not None:
+        written[FAULTS] = report
     elif FAULTS in world.outputs:
         gone |= {FAULTS}
     changes = [*_diff(world, written, gone), *remove_documents(world, result.removed)]

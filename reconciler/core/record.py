@@ -5,7 +5,7 @@ misread what an older one wrote, or the reverse.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -33,6 +33,8 @@ class LastPass:
         written_twice: Path to the objects, as `str(ObjectKey)`, that stood there and elsewhere, so
             that neither was in force.
         held: The files whose earlier versions were in force.
+        kept: The documents by whose earlier versions placements were kept; where one was not there
+            before, its blob is `""`.
     """
 
     revision: str
@@ -40,6 +42,7 @@ class LastPass:
     written_twice: Mapping[str, frozenset[str]]
     held: tuple[HeldFile, ...]
     reported_at: str = ""
+    kept: tuple[HeldFile, ...] = ()
 
 
 def last_pass(outputs: Mapping[ObjectKey, Manifest]) -> LastPass | None:
@@ -60,6 +63,7 @@ def last_pass(outputs: Mapping[ObjectKey, Manifest]) -> LastPass | None:
         written_twice={path: frozenset(objects) for path, objects in twice.items()},
         held=tuple(_decode_held(entry) for entry in bodies(body, "held")),
         reported_at=text(status, "feedbackRevision"),
+        kept=tuple(_decode_held(entry) for entry in bodies(body, "kept")),
     )
 
 
@@ -86,8 +90,12 @@ def record_body(world: World, now: datetime, version: str) -> Body:
     }
 
 
-def faults_body(faults: Iterable[Fault], held: Iterable[HeldFile]) -> Body:
+def faults_body(
+    faults: Iterable[Fault], held: Iterable[HeldFile], kept: Collection[HeldFile] = ()
+) -> Body:
     """Return the body of `faults.yaml`: what to edit, and what is in force until then.
+
+    `kept` are the documents by whose earlier versions placements are kept.
 
     The next pass reads it with the limits of every file, so faults beyond a size are only counted;
     those that tell which objects are written twice all stay.
@@ -102,6 +110,7 @@ def faults_body(faults: Iterable[Fault], held: Iterable[HeldFile]) -> Body:
         "faults": [_encode_fault(fault) for fault in told],
         **omitted,
         "held": [_encode_held(entry) for entry in held],
+        **({"kept": [_encode_held(entry) for entry in kept]} if kept else {}),
     }
 
 
@@ -132,6 +141,7 @@ def _decode_fault(body: Body) -> Fault:
         message=text(body, "message"),
         expected=text(body, "expected"),
         subject=text(body, "object"),
+        allow=text(body, "allow"),
     )
 
 
@@ -147,16 +157,16 @@ def _encode_fault(fault: Fault) -> Body:
     body |= {"rule": fault.rule, "message": fault.message}
     if fault.expected:
         body["expected"] = fault.expected
+    if fault.allow:
+        body["allow"] = fault.allow
     return body
 
 
 def _encode_held(entry: HeldFile) -> Body:
     """Return a held file: where its last good version is, and the objects that it holds."""
-    body: Body = {
-        "path": entry.path,
-        "blob": entry.blob,
-        "objects": [_encode_key(key) for key in entry.keys],
-    }
+    body: dict[str, object] = {"path": entry.path} if entry.path else {}
+    body |= {"blob": entry.blob} if entry.blob else {}
+    body |= {"objects": [_encode_key(key) for key in entry.keys]}
     return {**body, "beside": list(entry.beside)} if entry.beside else body
 
 
@@ -179,11 +189,11 @@ def _decode_held(body: Body) -> HeldFile:
         for entry in bodies(body, "objects")
     )
     return HeldFile(
-        str(body["path"]), str(body["blob"]), keys, strings_or_none(body, "beside") or ()
+        text(body, "path"), text(body, "blob"), keys, strings_or_none(body, "beside") or ()
     )
 
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 API_VERSION = "reconciler.dev/v1alpha1"
 
 

@@ -36,13 +36,9 @@ REMOVAL_BRAKED = "removal-braked"
 
 @dataclass(frozen=True, slots=True)
 class Brake:
-    """What is held back: the objects, whose outputs stay as they are, and what to tell.
-
-    `allow` is the digest that lets them go, `""` if there are none.
-    """
+    """What is held back: the objects, whose outputs stay as they are, and what to tell."""
 
     held: frozenset[ObjectKey] = frozenset()
-    allow: str = ""
     faults: tuple[Fault, ...] = ()
 
 
@@ -58,10 +54,10 @@ def brake(world: World, decisions: Iterable[Decision], safety: Safety) -> Brake:
     if not removed:
         return Brake()
     allowed = digest(sorted([str(d.key), str(name)] for d in removed for name, _ in d.before))
-    if safety.allow == allowed:
+    if allowed in safety.allow:
         return Brake()
     held = frozenset(decision.key for decision in removed)
-    return Brake(held=held, allow=allowed, faults=(_fault(removed, placed, allowed),))
+    return Brake(held=held, faults=(_fault(removed, placed, allowed),))
 
 
 def is_of(key: ObjectKey, body: Body, held: Container[ObjectKey]) -> bool:
@@ -109,6 +105,7 @@ def _fault(removed: list[Decision], placed: int, allowed: str) -> Fault:
             f"`allow: {allowed}` below `spec.safety` in {CONFIGURATION_PATH} to remove exactly "
             "these, or the files that are gone"
         ),
+        allow=allowed,
     )
 
 

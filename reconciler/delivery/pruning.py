@@ -125,7 +125,7 @@ def prune(leftovers: Leftovers, safety: Safety) -> Pruning:
     else:
         why |= _too_many(lost, leftovers.sizes, safety)
     allowed = digest(sorted(why)) if why else ""
-    if not why or safety.allow == allowed:
+    if not why or allowed in safety.allow:
         return Pruning(gone=leftovers.left - kept)
     return Pruning(
         gone=leftovers.left - kept - why.keys(),
@@ -168,6 +168,7 @@ def _fault(why: Mapping[str, str], allowed: str) -> Fault:
             f"`allow: {allowed}` below `spec.safety` in {CONFIGURATION_PATH} to let exactly these "
             "go, or the configuration as it was"
         ),
+        allow=allowed,
     )
 
 

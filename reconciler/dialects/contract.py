@@ -71,6 +71,8 @@ class Documents(Protocol):
         """Return what is drawn of all documents, drawn once a world."""
 
 
+Path = tuple[str, ...]
+"""The names that lead to a field."""
 Answers = Callable[[Manifest], Iterable[Question]]
 """Yields the questions that a document answers."""
 Owners = Callable[[Manifest], Iterable[ObjectKey]]
@@ -266,6 +268,8 @@ class Dialect:
         parts: Of these the kinds whose decisions are written in another kind, and that kind.
         noun: What a decision of its is called.
         roots: Kinds beside `placed` that placements hang on, such as policies.
+        places_by: Kind to the fields by which people say where something goes, of clusters those by
+            which they are chosen.
         concerning: Kinds beside these of which a tree tells what they concern.
         domains: Ends of the names of its groups, of those that are not known here, too.
         crds: Returns group to kinds of all that upstream defines.
@@ -296,6 +300,7 @@ class Dialect:
     parts: Mapping[Kind, Kind] = field(default_factory=dict)
     noun: str = "decision"
     roots: frozenset[Kind] = frozenset()
+    places_by: Mapping[Kind, tuple[Path, ...]] = field(default_factory=dict)
     concerning: frozenset[Kind] = frozenset()
     domains: tuple[str, ...] = ()
     crds: Callable[[], Mapping[str, tuple[str, ...]]] = dict

@@ -11,6 +11,7 @@ CONFIGURATION = ("reconciler.dev", "ReconcilerConfiguration")
 CONFIGURATION_PATH = "reconciler.yaml"
 DEFAULT_ASSUME_AFTER_SECONDS = 60
 DEFAULT_MAX_REMOVED_PERCENT = 50
+DEFAULT_MAX_LOST_PERCENT = 50
 SCORES_EXTEND = "scores.extend"
 """Where the configuration lets scores count in all APIs."""
 
@@ -21,12 +22,15 @@ class Safety:
 
     Attributes:
         max_removed_percent: Share of all placements, from 0 to 100.
-        allow: Digest of removals that are let through whatever their share, `""` for none.
+        max_lost_percent: Share of all replicas that edits may take without placing as many
+            elsewhere, from 0 to 100.
+        allow: Digests of what is let through whatever its share.
         max_rebalanced_replicas_per_hour: How many replicas rebalances may move, `None` for any.
     """
 
     max_removed_percent: int = DEFAULT_MAX_REMOVED_PERCENT
-    allow: str = ""
+    max_lost_percent: int = DEFAULT_MAX_LOST_PERCENT
+    allow: frozenset[str] = frozenset()
     max_rebalanced_replicas_per_hour: int | None = None
 
 
@@ -79,7 +83,9 @@ def decode_settings(body: Body | None) -> Settings:
     feedback = mapping(spec, "feedback")
     assume = feedback.get("assumeAfterSeconds", DEFAULT_ASSUME_AFTER_SECONDS)
     safety = mapping(spec, "safety")
-    percent = number_or_none(safety, "maxRemovedPercent")
+    removed = number_or_none(safety, "maxRemovedPercent")
+    lost = number_or_none(safety, "maxLostPercent")
+    allow = safety.get("allow")
     return Settings(
         include=strings(spec, "include"),
         exclude=strings(spec, "exclude"),
@@ -91,8 +97,9 @@ def decode_settings(body: Body | None) -> Settings:
         feedback_branch=text(feedback, "branch"),
         extends_scores=mapping(spec, "scores").get("extend") is True,
         safety=Safety(
-            max_removed_percent=DEFAULT_MAX_REMOVED_PERCENT if percent is None else percent,
-            allow=text(safety, "allow"),
+            max_removed_percent=DEFAULT_MAX_REMOVED_PERCENT if removed is None else removed,
+            max_lost_percent=DEFAULT_MAX_LOST_PERCENT if lost is None else lost,
+            allow=frozenset([allow] if isinstance(allow, str) else strings(safety, "allow")),
             max_rebalanced_replicas_per_hour=number_or_none(safety, "maxRebalancedReplicasPerHour"),
         ),
         options={name: part for name, part in spec.items() if isinstance(part, Mapping)},

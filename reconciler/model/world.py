@@ -51,7 +51,7 @@ def is_at_or_below(path: str, folder: str) -> bool:
 
 FEW = 16  # one in so many is put in its place; of more all are sorted
 
-RULES = 3
+RULES = 4
 """By which rules a pass decides and writes.
 
 The number goes up where a release would write something else from the same world at the same
@@ -84,7 +84,8 @@ class Fault:
     `path` is root-relative, `line` and `column` count from 1 and are 0 where nothing can be
     pointed at. `field` is a JSON pointer, `""` for a whole document. `rule` is a stable id.
     `expected` says what would be valid. `subject` is the object's key as text, `""` if unknown.
-    Both sentences have at most a kilobyte.
+    Both sentences have at most a kilobyte. `allow` is the digest that lets go what is held back,
+    `""` where nothing is.
     """
 
     path: str
@@ -95,6 +96,7 @@ class Fault:
     message: str
     expected: str = ""
     subject: str = ""
+    allow: str = ""
 
     @classmethod
     def of_file(
@@ -106,9 +108,10 @@ class Fault:
         field: str = "",
         expected: str = "",
         subject: str = "",
+        allow: str = "",
     ) -> "Fault":
         """Return a fault of which no line is known."""
-        return cls(path, 0, 0, field, rule, message, expected, subject)
+        return cls(path, 0, 0, field, rule, message, expected, subject, allow)
 
     def __post_init__(self) -> None:
         """Bound what is said: no message holds an object."""
@@ -139,6 +142,21 @@ class HeldFile:
     blob: str
     keys: tuple[ObjectKey, ...]
     beside: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FormerVersion:
+    """A document by which people place, as it was before an edit.
+
+    `blob` is the full hex id of the git blob that has it, at `path`; both are `""`, and `manifest`
+    is `None`, where the document was not there. `is_kept` says that the last pass kept placements
+    by it.
+    """
+
+    path: str
+    blob: str
+    manifest: Manifest | None
+    is_kept: bool = False
 
 
 @dataclass(slots=True)
@@ -240,6 +258,9 @@ class World:
         earlier: Of those objects on which decisions depend beside workloads, policies and who asks,
             the ones that differ from the last pass, as they were in force then, `None` for one that
             was not. No decision looks at it, either.
+        former: Of the documents by which people place, those that place otherwise than at the last
+            pass, as they were then; where that pass kept placements against an edit, as they were
+            before that edit.
         kinds: Index of the inputs, filled when first asked.
         output_kinds: Index of the outputs, filled when first asked.
         projections: What was projected, for the worlds that follow.
@@ -267,6 +288,7 @@ class World:
     apart: bool = False
     edited: Mapping[str, frozenset[Kind] | None] = field(default_factory=dict, compare=False)
     earlier: Mapping[ObjectKey, Manifest | None] = field(default_factory=dict, compare=False)
+    former: Mapping[ObjectKey, FormerVersion] = field(default_factory=dict)
     kinds: Kinds = field(default_factory=Kinds, repr=False, compare=False)
     output_kinds: Kinds = field(default_factory=Kinds, repr=False, compare=False)
     projections: Projections = field(default_factory=Projections, repr=False, compare=False)

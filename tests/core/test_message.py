@@ -125,7 +125,7 @@ def test_body_and_trailers() -> None:
         "- default/web: b(2) -> a(2): evicted (b: spot)\n\n"
         f"Reconciled-From: {'ab' * 20}\n"
         "Reconciled-At: 2026-11-20T12:00:00Z\n"
-        "Reconciled-Rules: 3\n"
+        "Reconciled-Rules: 4\n"
         "Reconciler-Version: 1.2.3\n"
     ) == text
 

@@ -102,6 +102,7 @@ NO_EXAMPLE = {
     "placement-immutable": "a change, not a state",
     "placement-unreadable": "a guard: the schema refuses such a document first",
     "policy-immutable": "a change, not a state",
+    "loss-braked": "a change, not a state",
     "removal-braked": "a change, not a state",
     "score-unreadable": "a guard: the schema refuses such a document first",
     "set-unreadable": "a guard: the schema refuses such a document first",

@@ -418,13 +418,13 @@ def _safe(text: str) -> str:
     return line if len(line) <= LONGEST_TEXT else f"{line[: LONGEST_TEXT - 1]}…"
 
 
-def permitted_file(world: World, content: bytes, allowed: str) -> bytes:
-    """Return the configuration's file with the line that lets removals go.
+def permitted_file(world: World, content: bytes, allowed: Sequence[str]) -> bytes:
+    """Return the configuration's file with what lets go what is held back.
 
     Args:
         world: As the pass found it.
         content: Of the file, `b""` if there is none.
-        allowed: The digest.
+        allowed: The digests.
 
     Raises:
         ValueError: The file is written in a way that cannot be edited without touching the rest.
@@ -433,24 +433,24 @@ def permitted_file(world: World, content: bytes, allowed: str) -> bytes:
     if not content or found is None:
         return encode(_with(None, allowed)).encode()
     place = (found.origin.index, found.origin.pointer)
-    wanted = {"spec": {"safety": {"allow": allowed}}}
+    wanted = {"spec": {"safety": {"allow": _written(allowed)}}}
     return update_document(content, CONFIGURATION_PATH, place, {}, wanted)
 
 
-def permission_text(world: World, allowed: str, now: datetime) -> str:
-    """Return in Markdown what letting removals go would move, as a plan has it.
+def permission_text(world: World, allowed: Sequence[str], now: datetime) -> str:
+    """Return in Markdown what letting go what is held back would move, as a plan has it.
 
     Args:
         world: As the pass found it.
-        allowed: The digest.
+        allowed: The digests.
         now: Moment at which a pass would run.
     """
     found = preview(world, _permitting(world, allowed), now)
-    return preview_markdown(found, Heading("plan", f"letting {allowed} go"))
+    return preview_markdown(found, Heading("plan", f"letting {', '.join(allowed)} go"))
 
 
-def _permitting(world: World, allowed: str) -> World:
-    """Return the world after the line was merged."""
+def _permitting(world: World, allowed: Sequence[str]) -> World:
+    """Return the world after that was merged."""
     found = _configuration(world)
     key = ObjectKey(*CONFIGURATION, "", "main") if found is None else found.key
     origin = Origin(CONFIGURATION_PATH) if found is None else found.origin
@@ -468,8 +468,8 @@ def _configuration(world: World) -> Manifest | None:
     return found[0] if found else None
 
 
-def _with(body: Body | None, allowed: str) -> Body:
-    """Return a configuration with the line."""
+def _with(body: Body | None, allowed: Sequence[str]) -> Body:
+    """Return a configuration that allows something."""
     group, kind = CONFIGURATION
     known: Mapping[str, object] = body or {
         "apiVersion": f"{group}/v1alpha1",
@@ -477,4 +477,12 @@ def _with(body: Body | None, allowed: str) -> Body:
         "metadata": {"name": "main"},
     }
     spec = mapping(known, "spec")
-    return {**known, "spec": {**spec, "safety": {**mapping(spec, "safety"), "allow": allowed}}}
+    return {
+        **known,
+        "spec": {**spec, "safety": {**mapping(spec, "safety"), "allow": _written(allowed)}},
+    }
+
+
+def _written(allowed: Sequence[str]) -> object:
+    """Return digests as people write them: one alone needs no list."""
+    return allowed[0] if len(allowed) == 1 else list(allowed)

@@ -14,28 +14,32 @@ version that pass did not read is new.
 
 Source: ours; upstream's webhooks are given the old object beside the new one.
 
-Two more readers look back: one for the causes of decisions, at what clusters, scores, placements
-and the like were at the last pass (what cannot be had is left out), and one for the versions of
-objects that clusters still have although their files changed.
+Two more readers look back: one at what policies, clusters, scores, placements and the like were at
+the last pass, for the causes of decisions and for the brake (what cannot be had is left out), and
+one for the versions of objects that clusters still have although their files changed.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
+from typing import NamedTuple
 
-from reconciler.core.dialects import DIALECTS, TAKEN_BACK
+from reconciler.core.dialects import DIALECTS, PLACES_BY, READ_AS_BEFORE, TAKEN_BACK
 from reconciler.core.inputs.index import InputIndex, key_of, origin_of
 from reconciler.core.inputs.validation import FileValidation
 from reconciler.core.record import LastPass
 from reconciler.core.step import EarlierVersion, Step
 from reconciler.manifests.admission import digest
 from reconciler.manifests.schemas.violations import Violation
+from reconciler.model.body import Body
+from reconciler.model.fields import at, with_value, without
 from reconciler.model.identity import ObjectKey
 from reconciler.model.kinds import Kind
 from reconciler.model.remembered import patched
 from reconciler.model.settings import CONFIGURATION_PATH
 from reconciler.model.text import enumerated
-from reconciler.model.world import Fault, HeldFile, Manifest, World
+from reconciler.model.world import Fault, FormerVersion, HeldFile, Manifest, World
 
 FILE_LINK = "file-link"
 FILE_UNRECOGNIZED = "file-unrecognized"
@@ -76,7 +80,7 @@ class _Kept:
 
 
 def last_known_good(
-    index: InputIndex, step: Step | None, *, allow: str | None = None
+    index: InputIndex, step: Step | None, *, allow: Container[str] = ()
 ) -> LastKnownGood:
     """Put the last good documents in the place of what cannot be understood.
 
@@ -84,7 +88,7 @@ def last_known_good(
         index: What the input tree holds now.
         step: From the last committing pass to now, with its versions; `None` before the first
             pass, and where nothing is in doubt.
-        allow: Digest by which a person lets go of the objects whose files vanished.
+        allow: Digests; one of them may let go of the objects whose files vanished.
     """
     if step is None:
         return LastKnownGood(faults=tuple(_told(index.broken, index.foreign)))
@@ -95,7 +99,7 @@ def last_known_good(
     gone = list(_gone(step, broken, unheard, {key for one in kept for key in one.keys}))
     unnamed = [one for one in gone if not one.named]
     let_go = digest(sorted(str(key) for one in unnamed for key in one.keys))
-    if allow == let_go:
+    if let_go in allow:
         gone = [one for one in gone if one.named]
         unnamed = []
     kept += gone
@@ -252,6 +256,7 @@ def _vanished(kept: _Kept, let_go: str) -> Fault:
             f"{CONFIGURATION_PATH} to let go of what vanished"
         ),
         subject=str(kept.keys[0]) if one else "",
+        allow=let_go,
     )
 
 
@@ -353,26 +358,82 @@ def _fault(manifest: Manifest, violation: Violation) -> Fault:
     )
 
 
-def earlier_inputs(
+class InputsBefore(NamedTuple):
+    """What differs from the last pass, as it was.
+
+    Attributes:
+        earlier: See `World.earlier`.
+        former: See `World.former`.
+    """
+
+    earlier: Mapping[ObjectKey, Manifest | None]
+    former: Mapping[ObjectKey, FormerVersion]
+
+
+def inputs_before(
     inputs: Mapping[ObjectKey, Manifest],
-    now: Iterable[FileValidation],
-    then: Iterable[FileValidation],
+    now: Collection[FileValidation],
+    then: Collection[FileValidation],
     last: LastPass,
     scopes: Mapping[Kind, bool],
-) -> dict[ObjectKey, Manifest | None]:
-    """Return the objects that differ from the last pass, as they were; `None` for a new one.
+) -> InputsBefore:
+    """Return the objects that differ from the last pass, as they were.
 
     Args:
         inputs: What is in force now.
         now: The files that differ, as they are.
-        then: The same as they were, and the versions that stood in for them if they were faulty.
+        then: The same as they were, the versions that stood in for them if they were faulty, and
+            those by which placements were kept.
         last: What the last pass recorded.
         scopes: Whether kinds are namespaced.
     """
-    known = {manifest.key: manifest for manifest in _in_force(then, last, scopes)}
+    known = {one.key: (one, blob) for one, blob in _in_force(then, last, scopes)}
     keys = {one.key for file in now for one in _manifests(file, scopes)} | known.keys()
-    pairs = ((key, known.get(key), inputs.get(key)) for key in sorted(keys))
-    return {key: before for key, before, after in pairs if not _is_same(before, after)}
+    earlier: dict[ObjectKey, Manifest | None] = {}
+    former = _kept(then, last, scopes)
+    for key in sorted(keys):
+        before, blob = known.get(key, (None, ""))
+        after = inputs.get(key)
+        if key[:2] in TAKEN_BACK and not _is_same(before, after):
+            earlier[key] = before
+        if key[:2] in PLACES_BY:
+            path = "" if before is None else before.origin.path
+            former.setdefault(key, FormerVersion(path, blob, before))
+    return InputsBefore(
+        earlier,
+        {
+            key: version
+            for key, version in sorted(former.items(), key=itemgetter(0))
+            if key in inputs and _places_otherwise(inputs[key], version.manifest)
+        },
+    )
+
+
+def _places_otherwise(now: Manifest, before: Manifest | None) -> bool:
+    """Return whether a document places otherwise than before.
+
+    One that is new does if others may have been placed without it: a policy.
+    """
+    if before is None:
+        return any(now.key[:2] in dialect.roots for dialect in DIALECTS)
+    return any(
+        _value_at(now.body, path) != _value_at(before.body, path) for path in PLACES_BY[now.key[:2]]
+    )
+
+
+def placing_as(now: Manifest, before: Manifest) -> Manifest:
+    """Return a document that places as it did before, and says what it says now of all else."""
+    body = now.body
+    for path in PLACES_BY[now.key[:2]]:
+        value = _value_at(before.body, path)
+        body = without(body, path) if value is None else with_value(body, path, value)
+    return replace(now, held=body)
+
+
+def _value_at(body: Body, path: Sequence[str]) -> object:
+    """Return what stands at a path, `None` for nothing."""
+    *above, name = path
+    return at(body, *above).get(name)
 
 
 def _is_same(before: Manifest | None, after: Manifest | None) -> bool:
@@ -384,20 +445,38 @@ def _is_same(before: Manifest | None, after: Manifest | None) -> bool:
 
 def _in_force(
     files: Iterable[FileValidation], last: LastPass, scopes: Mapping[Kind, bool]
-) -> Iterator[Manifest]:
-    """Yield what was in force at the last pass: of a held version what was taken from it."""
+) -> Iterator[tuple[Manifest, str]]:
+    """Yield what was in force at the last pass, and its blob: of a held version what it gave."""
     held = {(entry.path, entry.blob): entry.keys for entry in last.held}
+    kept = {(entry.path, entry.blob) for entry in last.kept} - held.keys()
     for file in files:
+        if (file.path, file.blob) in kept:
+            continue
         taken, twice = held.get((file.path, file.blob)), last.written_twice.get(file.path, ())
         for manifest in _manifests(file, scopes):
             if (taken is None or manifest.key in taken) and str(manifest.key) not in twice:
-                yield manifest
+                yield manifest, file.blob
+
+
+def _kept(
+    files: Iterable[FileValidation], last: LastPass, scopes: Mapping[Kind, bool]
+) -> dict[ObjectKey, FormerVersion]:
+    """Return the versions by which the last pass kept placements."""
+    by_version = {(file.path, file.blob): file for file in files} if last.kept else {}
+    found: dict[ObjectKey, FormerVersion] = {}
+    for entry in last.kept:
+        file = by_version.get((entry.path, entry.blob))
+        manifests = {} if file is None else {one.key: one for one in _manifests(file, scopes)}
+        for key in entry.keys:
+            if not entry.blob or key in manifests:
+                found[key] = FormerVersion(entry.path, entry.blob, manifests.get(key), is_kept=True)
+    return found
 
 
 def _manifests(file: FileValidation, scopes: Mapping[Kind, bool]) -> Iterator[Manifest]:
-    """Yield what a file holds that decisions depend on beside workloads and policies."""
+    """Yield what a file holds that is looked at as it was."""
     for one in file.documents:
-        if (one.identity.group, one.identity.kind) in TAKEN_BACK:
+        if (one.identity.group, one.identity.kind) in READ_AS_BEFORE:
             yield Manifest(key_of(file.path, one, scopes), origin_of(file.path, one), one.held)
 
 

@@ -7,7 +7,7 @@ the others at once: where something is placed on a cluster that it would lose, t
 is allowed.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import replace
 from functools import cache, partial
 
@@ -252,7 +252,7 @@ def _switch(
     dialect: Dialect,
     own: tuple[Manifest, ...],
     seen: tuple[Manifest, ...],
-    allow: str,
+    allow: Container[str],
 ) -> Fault | None:
     """Return what is told where an API would lose clusters that it has something on, else `None`.
 
@@ -261,12 +261,12 @@ def _switch(
         dialect: An API that saw clusters of others.
         own: The clusters that it has itself by now.
         seen: Those that it saw, as they are.
-        allow: The digest that the configuration allows, `""` for none.
+        allow: The digests that the configuration allows.
     """
     lost = {one.key.name for one in seen} - {one.key.name for one in own}
     used = sorted(lost & _placed_on(world, dialect)) if lost else []
     allowed = digest([dialect.name, *used])
-    if not used or allow == allowed:
+    if not used or allowed in allow:
         return None
     first, api = own[0], dialect.title or dialect.name
     there = "cluster" if len(own) == 1 else "clusters"
@@ -285,6 +285,7 @@ def _switch(
             f"`allow: {allowed}` below `spec.safety` in {CONFIGURATION_PATH} to switch, or a "
             f"{first.key.kind} for each of them"
         ),
+        allow=allowed,
     )
 
 

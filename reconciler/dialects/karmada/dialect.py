@@ -10,6 +10,7 @@ from reconciler.dialects.karmada.api.names import (
     CLUSTER_GROUP,
     CONFIG_GROUP,
     MULTICLUSTER_GROUP,
+    PLACES_BY,
     POLICY_GROUP,
     WORK_GROUP,
 )
@@ -144,6 +145,7 @@ KARMADA = Dialect(
     roots=frozenset(
         {(POLICY_GROUP, "ClusterPropagationPolicy"), (POLICY_GROUP, "PropagationPolicy")}
     ),
+    places_by=PLACES_BY,
     concerning=frozenset({(POLICY_GROUP, "ClusterTaintPolicy")}),
     domains=("karmada.io",),
     crds=_crds,

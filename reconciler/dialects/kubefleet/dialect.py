@@ -9,6 +9,7 @@ from reconciler.dialects.kubefleet.api.names import (
     CLUSTER,
     CLUSTER_GROUP,
     PLACEMENT_GROUP,
+    PLACES_BY,
     RUNS,
     STRATEGIES,
 )
@@ -209,6 +210,7 @@ KUBEFLEET = Dialect(
         (PLACEMENT_GROUP, "ClusterResourcePlacement"): (PLACEMENT_GROUP, "ClusterResourceBinding"),
         (PLACEMENT_GROUP, "ResourcePlacement"): (PLACEMENT_GROUP, "ResourceBinding"),
     },
+    places_by=PLACES_BY,
     concerning=STRATEGIES,
     noun="binding",
     domains=("kubernetes-fleet.io", "kubefleet.dev"),

@@ -136,6 +136,12 @@ OCM = Dialect(
     cluster=CLUSTER,
     placed=frozenset({(CLUSTER_GROUP, "Placement"), (WORK_GROUP, "ManifestWorkReplicaSet")}),
     parts={(CLUSTER_GROUP, "Placement"): (CLUSTER_GROUP, "PlacementDecision")},
+    places_by={
+        CLUSTER: (("metadata", "labels"), ("spec", "hubAcceptsClient")),
+        (CLUSTER_GROUP, "ManagedClusterSet"): (("spec",),),
+        (CLUSTER_GROUP, "Placement"): (("spec",),),
+        (WORK_GROUP, "ManifestWorkReplicaSet"): (("spec", "placementRefs"),),
+    },
     domains=("open-cluster-management.io",),
     crds=_crds,
     admissions=_admissions,

@@ -288,7 +288,7 @@ class PassSummary(BranchPass):
         faults: What a person must edit, sorted.
         traces: Of the unforeseen exceptions among them.
         warnings: What a person should know, one sentence each.
-        allow: The digest that lets removals go that are held, `""` if none are.
+        allow: The digests that let go what is held back, sorted.
         recheck_at: The next moment at which time alone could change the answer.
         rebalancers: How many rebalancers and triggers are in each state after it.
         suspended: Whether the configuration suspends everything.
@@ -303,7 +303,7 @@ class PassSummary(BranchPass):
     faults: tuple[Fault, ...]
     traces: tuple[Trace, ...]
     warnings: tuple[str, ...]
-    allow: str
+    allow: tuple[str, ...]
     recheck_at: datetime | None
     rebalancers: Mapping[str, int]
     suspended: bool

@@ -1,17 +1,22 @@
 """What stands in for files that cannot be understood: their last good versions, out of history.
 
 Which input files differ from those of the last pass is followed from commit to commit. Of earlier
-versions those are parsed that may matter to causes.
+versions those are parsed that may matter to causes, or to the brake on what edits take.
 """
 
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from reconciler.core.dialects import KINDS, TAKEN_BACK
+from reconciler.core.dialects import KINDS, READ_AS_BEFORE
 from reconciler.core.inputs.admissions import UPDATES
 from reconciler.core.inputs.index import InputIndex, index_inputs
-from reconciler.core.inputs.last_known_good import LastKnownGood, earlier_inputs, last_known_good
+from reconciler.core.inputs.last_known_good import (
+    InputsBefore,
+    LastKnownGood,
+    inputs_before,
+    last_known_good,
+)
 from reconciler.core.inputs.validation import FileValidation
 from reconciler.core.record import LastPass
 from reconciler.core.step import Step
@@ -51,7 +56,7 @@ class GoodVersions:
         covers: Callable[[str], bool],
         recorded: Container[ObjectKey],
         used: set[tuple[str, str]],
-        allow: str | None = None,
+        allow: Container[str] = (),
         edited: Mapping[str, frozenset[Kind] | None] = MappingProxyType({}),
         unread: Callable[[Mapping[Kind, bool]], frozenset[ObjectKey]] | None = None,
     ) -> LastKnownGood:
@@ -64,7 +69,7 @@ class GoodVersions:
             covers: Tells of a path whether its file is read.
             recorded: The outputs.
             used: Gets the path and blob of each version that is read.
-            allow: The digest of removals that a person lets through, `""` for none.
+            allow: The digests of what a person lets through.
             edited: The files that differ since the last pass, with the kinds of what they hold.
             unread: Returns the keys that stand in files beside those of the index, by scopes;
                 `None` if there are none.
@@ -178,7 +183,8 @@ def _read(found: Before, covers: Covers) -> Before:
 Version = tuple[str, str]
 """Path and blob id."""
 
-GROUPS = tuple(sorted({group.encode() for group, _ in TAKEN_BACK}))
+GROUPS = tuple(sorted({group.encode() for group, _ in READ_AS_BEFORE}))
+_NOTHING_BEFORE = InputsBefore({}, {})
 
 
 class EarlierFiles:
@@ -196,8 +202,8 @@ class EarlierFiles:
         edited: Before,
         last: LastPass | None,
         scopes: Mapping[Kind, bool],
-    ) -> Mapping[ObjectKey, Manifest | None]:
-        """Return what differs from the last pass as it was then, of what may matter to causes.
+    ) -> InputsBefore:
+        """Return what differs from the last pass as it was then, of what is looked at as it was.
 
         Args:
             inputs: What is in force now.
@@ -206,21 +212,31 @@ class EarlierFiles:
             scopes: Whether kinds are namespaced.
 
         Returns:
-            Nothing where a version is not in this repository: then less is known of causes.
+            Nothing where a version is not in this repository: then less is known of causes, and
+            no edit is braked.
+
+        Raises:
+            ShellError: It lacks a version by which placements are kept.
         """
-        if last is None or not (edited or last.held):
+        if last is None or not (edited or last.held or last.kept):
             self._known = {}
-            return {}
+            return _NOTHING_BEFORE
         wanted = {(path, entry.blob) for path, entry in edited.items() if entry and entry.is_file}
         wanted |= {(held.path, held.blob) for held in last.held}
+        wanted |= {(kept.path, kept.blob) for kept in last.kept if kept.blob}
         try:
             self._known = self._read(sorted(wanted))
-        except GitError:
+        except GitError as error:
             self._known = {}
-            return {}
+            if last.kept:
+                raise ShellError(
+                    f"placements are kept by {last.kept[0].path} as it was before an edit, and "
+                    "that version is not in this repository; fetch the history"
+                ) from error
+            return _NOTHING_BEFORE
         now = map(self._files.at, {*edited, *(held.path for held in last.held)})
-        then = filter(None, self._known.values())
-        return earlier_inputs(inputs, filter(None, now), then, last, scopes)
+        then = tuple(filter(None, self._known.values()))
+        return inputs_before(inputs, tuple(filter(None, now)), then, last, scopes)
 
     def _read(self, wanted: Collection[Version]) -> dict[Version, FileValidation | None]:
         """Return what versions hold, `None` for one that holds nothing of the sort."""
@@ -229,7 +245,7 @@ class EarlierFiles:
         unknown = [pair for pair, file in parsed.items() if file is None]
         parsed |= {pair: self._version(*pair) for pair in self._promising(unknown)}
         matters = {
-            pair: file if file is not None and file.kinds & TAKEN_BACK else None
+            pair: file if file is not None and file.kinds & READ_AS_BEFORE else None
             for pair, file in parsed.items()
         }
         return {**remembered, **matters}

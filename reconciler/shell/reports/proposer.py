@@ -1,4 +1,4 @@
-"""Proposes to let held removals go: a pull request with the one line that does, and its plan.
+"""Proposes to let go what is held back: a pull request with the line that does, and its plan.
 
 In a thread of its own, so no pass waits. A request whose digest is out of date is closed; nothing
 is ever merged from here.
@@ -6,7 +6,7 @@ is ever merged from here.
 
 import json
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -14,6 +14,7 @@ import structlog
 
 from reconciler.audit.previews.wording import permission_text, permitted_file
 from reconciler.errors import ReconcilerError, ShellError
+from reconciler.manifests.admission import digest
 from reconciler.manifests.paths import blob_id
 from reconciler.model.settings import CONFIGURATION_PATH
 from reconciler.model.text import printable
@@ -37,12 +38,12 @@ LONGEST_NAME = 100
 
 @dataclass(frozen=True, slots=True)
 class _Held:
-    """What a pass holds: the digest that lets it go, `""` for nothing, and where it was seen.
+    """What a pass holds: the digests that let it go, sorted, and where it was seen.
 
     `world` returns the world of that pass.
     """
 
-    allow: str
+    allow: tuple[str, ...]
     world: Callable[[], World]
     now: datetime
 
@@ -74,7 +75,7 @@ class Proposer(Background):
         self._mask = mask
         self._first_delay_seconds = first_delay_seconds
         self._prefix = prefix_of(repository.prefix)
-        self._known: str | None = None
+        self._known: tuple[str, ...] | None = None
         self._others: set[int] = set()
         self._wanted: _Held | None = None
         self._changed = threading.Condition()
@@ -133,8 +134,7 @@ class Proposer(Background):
 
     def _once(self, held: _Held) -> None:
         """Open what is missing and close what is out of date."""
-        digest = held.allow.rpartition(":")[2][:SHORT_DIGEST]
-        branch = f"{self._prefix}{digest}" if held.allow else ""
+        branch = f"{self._prefix}{_short(held.allow)}" if held.allow else ""
         requests = self._requests.open_requests(self._prefix)
         ours = {request.branch: request for request in requests if request.is_ours}
         self._leave_alone(request for request in requests if not request.is_ours)
@@ -162,7 +162,7 @@ class Proposer(Background):
                     f'the forge opens no request from the branch "{branch}", and none of this '
                     "account is open: close what another account opened from it, or delete it"
                 )
-        structlog.get_logger().info("removals are proposed", branch=branch)
+        structlog.get_logger().info("a proposal is open", branch=branch)
 
     def _leave_alone(self, found: Iterable[MergeRequest]) -> None:
         """Log once each request that has the name of one of ours, and is none."""
@@ -178,7 +178,7 @@ class Proposer(Background):
             )
 
     def _proposal(self, held: _Held, branch: str) -> Proposal:
-        """Return the request that lets removals go."""
+        """Return the request that lets go what is held back."""
         world, path = held.world(), self._repository.from_top(CONFIGURATION_PATH)
         content = read_file(self._repository, world.revision, path)
         return Proposal(
@@ -188,7 +188,7 @@ class Proposer(Background):
             path=path,
             content=permitted_file(world, content or b"", held.allow),
             blob=None if content is None else blob_id(content, like=world.revision),
-            title=f"Allow the removals of {held.allow[:24]}",
+            title=f"Let go what is held back by {held.allow[0][:24]}",
             text=permission_text(world, held.allow, held.now),
         )
 
@@ -200,6 +200,12 @@ def prefix_of(root: str) -> str:
         root: Its folder from the top of the repository, `""` for the top.
     """
     return f"{PREFIX}{blob_id(root.encode(), like='')[:ROOT_DIGEST]}-" if root else PREFIX
+
+
+def _short(allow: Sequence[str]) -> str:
+    """Return what stands for digests in the name of a branch."""
+    whole = allow[0] if len(allow) == 1 else digest(allow)
+    return whole.rpartition(":")[2][:SHORT_DIGEST]
 
 
 def quoted(name: str) -> str:

@@ -362,7 +362,7 @@ def test_a_file_that_is_named_is_checked_all_the_same(
 
 RECORD = "status/reconciler.yaml"
 CONFIGURATION = "reconciler.yaml"
-KNOWN, NEWER = "formatVersion: 1", "formatVersion: 2"
+KNOWN, NEWER = "formatVersion: 2", "formatVersion: 3"
 HEAD = "apiVersion: reconciler.dev/v1alpha1\nkind: ReconcilerConfiguration\n"
 
 
@@ -380,7 +380,7 @@ def newer(fleet: Checkout) -> None:
     fleet.commit({RECORD: text.replace(KNOWN, NEWER)})
 
 
-@pytest.mark.parametrize("name", ["1", "older"])
+@pytest.mark.parametrize("name", ["2", "1", "older"])
 def test_a_repository_of_a_known_format_is_not_rewritten(tmp_path: Path, name: str) -> None:
     """There is nothing to do, so nothing is written, not even the number of the format."""
     fleet = golden(tmp_path / "fleet", name)
@@ -405,11 +405,11 @@ def test_the_next_pass_over_an_older_format_writes_its_number(tmp_path: Path) ->
 
 def test_a_record_of_a_newer_format_holds_the_pass(tmp_path: Path) -> None:
     """What it means is not known, so nothing is decided from it, and nothing written over it."""
-    fleet = golden(tmp_path / "fleet", "1")
+    fleet = golden(tmp_path / "fleet", "2")
     newer(fleet)
     before = fleet.head()
 
-    with pytest.raises(NewerFormat, match=r"status/reconciler.yaml has formatVersion 2, and this"):
+    with pytest.raises(NewerFormat, match=r"status/reconciler.yaml has formatVersion 3, and this"):
         run_pass(fleet.folder, 3600)
 
     assert before == fleet.head()
@@ -417,7 +417,7 @@ def test_a_record_of_a_newer_format_holds_the_pass(tmp_path: Path) -> None:
 
 def test_a_record_of_another_api_holds_the_pass(tmp_path: Path) -> None:
     """Its fields may have other names."""
-    fleet = golden(tmp_path / "fleet", "1")
+    fleet = golden(tmp_path / "fleet", "2")
     text = (fleet.folder / RECORD).read_text()
     fleet.commit({RECORD: text.replace("reconciler.dev/v1alpha1", "reconciler.dev/v9")})
 
@@ -431,7 +431,7 @@ def test_a_configuration_of_a_newer_format_holds_the_pass(tmp_path: Path) -> Non
         tmp_path / "fleet", {CONFIGURATION: f"{HEAD}{NEWER}\nmetadata: {{name: x}}\n"}
     )
 
-    with pytest.raises(NewerFormat, match=r"reconciler.yaml has formatVersion 2"):
+    with pytest.raises(NewerFormat, match=r"reconciler.yaml has formatVersion 3"):
         load_world(fleet.folder)
 
 
@@ -452,7 +452,7 @@ def test_what_is_wrong_otherwise_is_a_fault_as_ever(tmp_path: Path, text: str) -
 
 def test_a_daemon_holds_before_a_newer_format(tmp_path: Path) -> None:
     """It stays up, tells why, and goes on when the format is one that it knows."""
-    fleet = golden(tmp_path / "fleet", "1")
+    fleet = golden(tmp_path / "fleet", "2")
     clock = Clock(NOW + timedelta(hours=1))
     newer(fleet)
     shop = (fleet.folder / "workloads/shop.yaml").read_text()

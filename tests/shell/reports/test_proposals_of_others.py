@@ -22,7 +22,7 @@ def test_a_fork_with_the_name_of_a_proposal_stops_none(
 ) -> None:
     """Anybody may name a branch of a fork by the digest, which stands in the log."""
     fleet, report = held(tmp_path)
-    name = f"reconciler-allow-{report.outcome.allow.rpartition(':')[2][:12]}"
+    name = f"reconciler-allow-{report.outcome.allow[0].rpartition(':')[2][:12]}"
     with forge_server() as forge, capture_logs() as logged:
         forge.strange(name, repository=repository)
         with proposing(forge, kind, fleet) as proposer:
@@ -95,7 +95,7 @@ def test_a_proposal_is_found_behind_many_requests(tmp_path: Path) -> None:
 def test_a_branch_that_a_colleague_proposes_from_is_told(tmp_path: Path) -> None:
     """The forge opens no second request from a branch; nothing is claimed to be proposed."""
     fleet, report = held(tmp_path)
-    name = f"reconciler-allow-{report.outcome.allow.rpartition(':')[2][:12]}"
+    name = f"reconciler-allow-{report.outcome.allow[0].rpartition(':')[2][:12]}"
     with forge_server() as forge, capture_logs() as logged:
         forge.strange(name, author="ada", repository=OURS)
         with proposing(forge, "github", fleet) as proposer:
@@ -104,7 +104,7 @@ def test_a_branch_that_a_colleague_proposes_from_is_told(tmp_path: Path) -> None
 
     told = next(one["reason"] for one in logged if "waits" in one["event"])
     assert f'the forge opens no request from the branch "{name}"' in told
-    assert not [one for one in logged if one["event"] == "removals are proposed"]
+    assert not [one for one in logged if one["event"] == "a proposal is open"]
 
 
 def test_words_of_strangers_are_quoted(tmp_path: Path) -> None:

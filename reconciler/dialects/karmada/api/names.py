@@ -7,6 +7,7 @@ reported in Go's words.
 """
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from reconciler.model.fields import mapping, text
@@ -152,3 +153,23 @@ def _explain_literal(text: str, literal: str) -> str:
         if found != expected:
             return f"invalid character '{found}' in literal {literal} (expecting '{expected}')"
     return _END
+
+
+_PLACES_BY = (
+    ("spec", "placement"),
+    ("spec", "resourceSelectors"),
+    ("spec", "priority"),
+    ("spec", "preemption"),
+)
+PLACES_BY: Mapping[Kind, tuple[tuple[str, ...], ...]] = {
+    CLUSTER: (
+        ("metadata", "labels"),
+        ("spec", "provider"),
+        ("spec", "region"),
+        ("spec", "zone"),
+        ("spec", "zones"),
+    ),
+    (POLICY_GROUP, "ClusterPropagationPolicy"): _PLACES_BY,
+    (POLICY_GROUP, "PropagationPolicy"): _PLACES_BY,
+}
+"""Kind to the fields by which people say where something goes, and by which clusters are chosen."""

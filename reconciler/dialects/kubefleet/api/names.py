@@ -238,3 +238,11 @@ def as_integer(text: str) -> int | None:
         return None
     number = int(text)
     return number if -(2**63) <= number < 2**63 else None
+
+
+PLACES_BY: Mapping[Kind, tuple[tuple[str, ...], ...]] = {
+    CLUSTER: (("metadata", "labels"),),
+    (PLACEMENT_GROUP, "ClusterResourcePlacement"): (("spec", "policy"),),
+    (PLACEMENT_GROUP, "ResourcePlacement"): (("spec", "policy"),),
+}
+"""Kind to the fields by which people say where something goes, and by which clusters are chosen."""
