@@ -10,7 +10,7 @@ count; it can only stop one.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -33,6 +33,7 @@ from reconciler.manifests.text.reader import read
 from reconciler.model.decision import Cause, CauseKind, Decision, OutputChange, Placed, total_of
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import format_moment
+from reconciler.model.text import enumerated
 from reconciler.model.world import RULES, Fault, World
 from reconciler.rebalance.target import TRIGGER, Reference
 
@@ -154,6 +155,8 @@ def _progress(world: World, written: WriteFile) -> Iterator[RunProgress]:
         yield RunProgress(about, event.message[:1].lower() + event.message[1:])
 
 
+FAILURES = {"/not-ready": "not ready", "/unreachable": "unreachable"}
+"""What of the taints of a failure people call it."""
 LONGEST_SUBJECT = 72  # what git log --oneline shows on a terminal
 MOST_LINES = 500  # a commit message is read by people
 MOST_SCORES = 10  # the best of a large choice
@@ -253,12 +256,7 @@ def _subject(
     if len(moved) == 1:
         return _subject_of_one(moved[0])
     if moved:
-        counts = Counter(_verb(decision) for decision in moved)
-        parts = [f"{verb} {counts[verb]}" for verb in ("Place", "Rebalance", "Evict", "Remove")]
-        parts = [part for part in parts if not part.endswith(" 0")]
-        first, *rest = parts
-        plural = "s" if int(first.split()[1]) > 1 else ""
-        return ", ".join((f"{first} workload{plural}", *(part.lower() for part in rest)))
+        return _subject_of_many(moved)
     if progress:
         return plain(subject_of_runs(progress))
     if removed:
@@ -270,6 +268,46 @@ def _subject(
         plural = "s" if len(outcome.faults) > 1 else ""
         return f"Report {len(outcome.faults)} fault{plural}"
     return _subject_of_files(outcome, _written(outcome, world))
+
+
+def _subject_of_many(moved: Sequence[Decision]) -> str:
+    """Count what happened to several objects; a failure comes first, with its clusters."""
+    counts = Counter(_verb(decision) for decision in moved)
+    verbs = [verb for verb in ("Evict", "Place", "Rebalance", "Remove") if counts[verb]]
+    parts = [f"{verb} {counts[verb]}" for verb in verbs]
+    parts[0] += " workloads" if counts[verbs[0]] > 1 else " workload"
+    if counts["Evict"]:
+        parts[0] += _from_clusters(one for one in moved if _verb(one) == "Evict")
+    first, *rest = parts
+    return ", ".join((first, *(part.lower() for part in rest)))
+
+
+def _from_clusters(evicted: Iterable[Decision]) -> str:
+    """Return which clusters objects leave, those that most leave first, and why."""
+    clusters, reasons = Counter[str](), Counter[str]()
+    for decision in evicted:
+        after = dict(decision.after)
+        left = [name for name, count in decision.before if after.get(name, -1) < count]
+        clusters.update(left)
+        reasons.update({_reason(decision.cause, name) for name in left})
+    if not clusters:
+        return ""
+    listed = sorted(clusters, key=lambda name: (-clusters[name], name))
+    why = sorted(filter(None, reasons), key=lambda reason: (-reasons[reason], reason))
+    return f" from {plain(enumerated(listed, 1))}" + (f" ({plain(why[0])})" if why else "")
+
+
+def _reason(cause: Cause, cluster: str) -> str:
+    """Return in few words why a cluster is left, `""` where the cause does not say.
+
+    >>> _reason(Cause(CauseKind.EVICTED, "a: cluster.karmada.io/not-ready:NoExecute, b: x:y"), "a")
+    'not ready'
+    """
+    if cause.kind is CauseKind.CLUSTER_GONE:
+        return "gone"
+    _, found, rest = f", {cause.detail}".partition(f", {cluster}: ")
+    reason = rest.partition(", ")[0].partition("; ")[0] if found else ""
+    return next((words for mark, words in FAILURES.items() if mark in reason), reason)
 
 
 def _subject_of_files(outcome: Outcome, written: Sequence[str]) -> str:
@@ -296,6 +334,8 @@ def _statuses(written: Sequence[str]) -> str:
 def _subject_of_one(decision: Decision) -> str:
     """Name the one object that moved, and where it is now."""
     verb = _verb(decision)
+    if verb == "Evict":
+        return f"{verb} {_name(decision)}{_from_clusters([decision])}"
     if not decision.after:
         verb = verb if verb == "Remove" else "Take"
         return f"{verb} {_name(decision)} off {_all(decision.before)}"
@@ -307,8 +347,8 @@ def _verb(decision: Decision) -> str:
     match decision.cause.kind:
         case CauseKind.REBALANCED | CauseKind.RETRIED:
             return "Rebalance"
-        case CauseKind.EVICTED:
-            return "Evict" if not decision.after else "Place"
+        case CauseKind.EVICTED | CauseKind.CLUSTER_GONE:
+            return "Evict"
         case CauseKind.REMOVED | CauseKind.NEVER_PROPAGATED:
             return "Remove"
         case _:

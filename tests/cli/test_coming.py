@@ -255,7 +255,7 @@ def test_simulate_after_by_itself_shows_what_time_moves(fleet: Checkout, capsys:
     assert 0 == code
     assert "Simulation: 2 bindings change; 4 replicas move" == out.splitlines()[0]
     assert ": 300 seconds later" in out.splitlines()[1]
-    assert "~ default/frontend (changed): evicted (member1: toleration ended)" in out
+    assert "~ default/frontend (changed): evicted (member1: toleration of cluster.karmada.io" in out
     assert "Simulation: Nothing moves" == early.splitlines()[0]
 
 

@@ -98,7 +98,7 @@ def test_a_decision_is_told_with_whose_commit_it_was(fleet: Checkout, capsys: Ca
     decision = described(fleet, capsys, "deployment", "shop").partition("Decision:\n")[2]
     commits = [fleet.git("rev-parse", "--short=12", name) for name in ("HEAD", "HEAD~1")]
 
-    evicted = "evicted (member1: toleration ended)"
+    evicted = "evicted (member1: toleration of cluster.karmada.io/not-ready:NoExecute ended)"
     assert [
         "  Object:    ResourceBinding/shop-deployment",
         "  Clusters:  backup1(5)",

@@ -105,6 +105,20 @@ def message(*decisions: Decision, faults: tuple[Fault, ...] = (), removed: str =
             id="several",
         ),
         pytest.param(
+            [
+                decision(
+                    before=placed(c=2),
+                    after=placed(a=2),
+                    kind=CauseKind.EVICTED,
+                    detail="c: cluster.karmada.io/not-ready:NoExecute",
+                ),
+                decision(before=placed(c=1, d=1), after=(), kind=CauseKind.CLUSTER_GONE),
+                decision(),
+            ],
+            "Evict 2 workloads from c and 1 more (gone), place 1",
+            id="a-failure-by-its-cause",
+        ),
+        pytest.param(
             [decision(before=placed(a=2), problem="no room")],
             "Report default/web as unschedulable",
             id="stuck",
@@ -121,7 +135,7 @@ def test_body_and_trailers() -> None:
     text = message(decision(before=placed(b=2), kind=CauseKind.EVICTED, detail="b: spot"))
 
     assert (
-        "Place default/web on a(2)\n\n"
+        "Evict default/web from b (spot)\n\n"
         "- default/web: b(2) -> a(2): evicted (b: spot)\n\n"
         f"Reconciled-From: {'ab' * 20}\n"
         "Reconciled-At: 2026-11-20T12:00:00Z\n"

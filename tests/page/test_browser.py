@@ -56,7 +56,7 @@ def test_why_it_left_a_cluster_is_two_clicks_away(page: ServedPage, person: Brow
     person.click("link", "deployment/shop")
 
     row = person.find("row", "member1(5)").text
-    assert "backup1(5) evicted (member1: toleration ended)" in row
+    assert "backup1(5) evicted (member1: toleration of cluster.karmada.io" in row
     assert "Ada: Report that member1 is down" in row
 
 

@@ -110,7 +110,7 @@ def test_why_a_workload_left_a_cluster_is_told_with_the_commit(page: ServedPage)
     text = page.get("/object?group=apps&kind=Deployment&namespace=default&name=shop").text
 
     [row] = re.findall(r">member1\(5\)</td><td[^>]*>backup1\(5\)</td>(.*)</tr>", text)
-    assert "evicted (member1: toleration ended)" in row
+    assert "evicted (member1: toleration of cluster.karmada.io" in row
     assert "Ada: Report that member1 is down" in row
 
 

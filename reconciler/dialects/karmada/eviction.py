@@ -341,8 +341,9 @@ class Action(StrEnum):
 class Leaving:
     """The decision on one cluster.
 
-    `until` is the moment at which it must be left, and `tolerated` its taints until then, for
-    `after` only. `untolerated` is the taint that forces it out at once, `None` when none does.
+    `until` is the moment at which it must be left, for `after` only, and `tolerated` are its taints
+    until then, or until now. `untolerated` is the taint that forces it out at once, `None` when
+    none does.
     `error` says why nothing could be decided, and `unpreserved` why the cluster is not left though
     it must be: what the workload should take along is not there. `labels` are what it takes.
     """
@@ -440,7 +441,7 @@ def _decide(
     if until is None:
         return Leaving(cluster=name, action=Action.NONE)
     if now >= until:
-        return Leaving(cluster=name, action=Action.EVICT)
+        return Leaving(cluster=name, action=Action.EVICT, tolerated=tuple(taints))
     return Leaving(cluster=name, action=Action.AFTER, until=until, tolerated=tuple(taints))
 
 

@@ -149,7 +149,7 @@ def _cause(draft: Draft, happened: Happened) -> Cause:
         return Cause(CauseKind.REBALANCED, f"{demand.by}{recorded}{note}", sources=demand.askers)
     left = _left(happened)
     if left or failing.leaving:
-        reasons = {d.cluster: str(d.untolerated or "toleration ended") for d in left}
+        reasons = {d.cluster: _why_left(d) for d in left}
         reasons |= dict.fromkeys(failing.leaving, "the workload is unhealthy there")
         tainted = tuple(ObjectKey(*CLUSTER, "", d.cluster) for d in left if d.untolerated)
         return Cause(CauseKind.EVICTED, eviction_text(reasons, happened.spec), sources=tainted)
@@ -191,6 +191,13 @@ def _left(happened: Happened) -> list[Leaving]:
     """Return the clusters whose taints have the binding leave now."""
     decisions = () if happened.eviction is None else happened.eviction.decisions
     return [decision for decision in decisions if decision.action is Action.EVICT]
+
+
+def _why_left(leaving: Leaving) -> str:
+    """Return the taint that forces a copy out, or that was tolerated until now."""
+    if leaving.untolerated is not None:
+        return str(leaving.untolerated)
+    return f"toleration of {leaving.tolerated[0]} ended"
 
 
 def _is_retry(draft: Draft, trigger: ScheduleReason) -> bool:
