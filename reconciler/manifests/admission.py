@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from reconciler.model.body import Body
-from reconciler.model.fields import at, mapping, text
+from reconciler.model.fields import at, mapping, text, with_value, without
 from reconciler.model.identity import ObjectKey, uid_of
 from reconciler.model.kinds import Kind, KnownKinds
 from reconciler.model.moments import format_moment, is_moment, parse_moment, stamp
@@ -107,7 +107,29 @@ def _known(record: Body | None) -> tuple[Admitted, str] | None:
     return admitted, str(fingerprint)
 
 
-SUSPEND = "reconciler.dev/suspend"
+OURS = "reconciler.dev/"
+SUSPEND = f"{OURS}suspend"
+
+
+def without_ours(body: Body) -> Body:
+    """Return a manifest without the annotations that are for us; the same one if it has none.
+
+    They say what passes do with an object, so they are no part of what clusters get.
+
+    >>> without_ours({"metadata": {"name": "web", "annotations": {SUSPEND: "true"}}})
+    {'metadata': {'name': 'web'}}
+    """
+    metadata = body.get("metadata")
+    annotations = metadata.get("annotations") if isinstance(metadata, Mapping) else None
+    if not isinstance(annotations, Mapping) or not any(map(_is_ours, annotations)):
+        return body
+    kept = {name: value for name, value in annotations.items() if not _is_ours(name)}
+    path = ("metadata", "annotations")
+    return with_value(body, path, kept) if kept else without(body, path)
+
+
+def _is_ours(name: object) -> bool:
+    return isinstance(name, str) and name.startswith(OURS)
 
 
 def is_suspended(body: Body) -> bool:

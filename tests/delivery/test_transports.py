@@ -12,6 +12,7 @@ from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import WORKS
 from reconciler.dialects.ocm.workstatus.work_status import FINALIZER, status_of_work
 from reconciler.dialects.renderer import ClusterWork, Rendered
 from reconciler.errors import UserError
+from reconciler.manifests.admission import SUSPEND
 from reconciler.manifests.secrets import LAST_APPLIED
 from reconciler.manifests.text.reader import read
 from reconciler.model.fields import without
@@ -130,6 +131,21 @@ def test_a_namespace_that_is_not_written_is_filled_in() -> None:
     told = delivered({**bare, "metadata": metadata_of})
 
     assert "  namespace: default\n" in told.files[f"delivery/a/{WEB}"]
+
+
+def test_annotations_for_us_are_not_delivered() -> None:
+    """To suspend a workload changes no file of its clusters."""
+    web = deployment()
+    marks = {"reconciler.dev/note": "x", "example.com/kept": "y"}
+    told = delivered({**web, "metadata": {**cast(Body, web["metadata"]), "annotations": marks}})
+
+    assert 'example.com/kept: "y"' in told.files[f"delivery/a/{WEB}"]
+    assert "reconciler.dev" not in told.files[f"delivery/a/{WEB}"]
+
+    marks |= {SUSPEND: "true"}
+    told.put({**web, "metadata": {**cast(Body, web["metadata"]), "annotations": marks}})
+
+    assert () == told.run(1).delivered
 
 
 def test_a_changed_workload_rewrites_only_its_files() -> None:

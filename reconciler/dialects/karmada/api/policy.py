@@ -11,7 +11,7 @@ from typing import NamedTuple
 from reconciler.dialects.karmada.api.binding_spec import BindingSpec, decode_policy_fields
 from reconciler.dialects.karmada.api.names import POLICY_GROUP
 from reconciler.dialects.karmada.api.placement import Placement, decode_placement
-from reconciler.manifests.admission import digest, is_suspended
+from reconciler.manifests.admission import digest, is_suspended, without_ours
 from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, mapping_or_none, number, strings, text
 from reconciler.model.identity import ObjectKey
@@ -91,7 +91,17 @@ class Template(NamedTuple):
 
         Source: karmada@f8fdd02 pkg/util/eventfilter/eventfilter.go `SpecificationChanged`.
         """
+        body = without_ours(self.body)
+        return digest({name: value for name, value in body.items() if name != "status"})
+
+    @property
+    def older_digest(self) -> str:
+        """The digest by rules before 4, in which the annotations for us counted, too."""
         return digest({name: value for name, value in self.body.items() if name != "status"})
+
+    def is_at(self, recorded: str) -> bool:
+        """Return whether a recorded digest is of this workload."""
+        return recorded in (self.digest, self.older_digest)
 
     @property
     def suspended(self) -> bool:

@@ -288,7 +288,7 @@ def _generation(template: Manifest, marks: HubMarks) -> int:
 
     Unlike upstream: no API server counts on, so that what changed since has none.
     """
-    if not marks.generation or template_of(template).digest != marks.digest:
+    if not marks.generation or not template_of(template).is_at(marks.digest):
         return 0
     return marks.generation
 

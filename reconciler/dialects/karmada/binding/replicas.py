@@ -13,6 +13,7 @@ from reconciler.dialects.karmada.api.placement import is_divided
 from reconciler.dialects.karmada.api.workload import CustomKinds
 from reconciler.dialects.karmada.overridemanager.overriders import string_map
 from reconciler.errors import UserError
+from reconciler.manifests.admission import without_ours
 from reconciler.model.body import Body
 from reconciler.model.fields import at, text, with_value, without
 from reconciler.model.identity import ClusterName
@@ -268,6 +269,7 @@ def pruned(manifest: Body) -> Body:
     """
     for path in EVERYWHERE:
         manifest = without(manifest, path)
+    manifest = without_ours(manifest)
     prune = BY_KIND.get(text(manifest, "kind"))
     return manifest if prune is None else prune(manifest)
 

@@ -146,7 +146,8 @@ def draft_binding(
     annotations, reference = claim_annotations(policy), reference_to(template, stood)
     metadata = UNNAMED if present is None else decode_metadata(present)
     if policy is not None and policy.lazy:
-        annotations[TEMPLATE_DIGEST] = template.digest
+        known = metadata.note(TEMPLATE_DIGEST)
+        annotations[TEMPLATE_DIGEST] = known if template.is_at(known) else template.digest
     if policy is not None and not (policy.lazy and _is_unchanged(template, stood, metadata)):
         demand = demand_of(template.api_version, template.key.kind, template.body, custom_kinds)
         spec = claimed_spec(reference, demand, policy, spec, priority_classes)
@@ -176,7 +177,8 @@ def _is_unchanged(template: Template, stood: BindingSpec, metadata: BindingMetad
     """
     if stood.placement is None:
         return False
-    return metadata.note(TEMPLATE_DIGEST) in ("", template.digest)
+    known = metadata.note(TEMPLATE_DIGEST)
+    return not known or template.is_at(known)
 
 
 def binding_key(template: ObjectKey) -> ObjectKey:

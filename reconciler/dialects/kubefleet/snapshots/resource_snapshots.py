@@ -36,6 +36,7 @@ from reconciler.dialects.kubefleet.api.snapshots import (
     owned,
     relabelled,
 )
+from reconciler.manifests.admission import without_ours
 from reconciler.model import fields
 from reconciler.model.body import Body
 from reconciler.model.fields import mapping, text
@@ -46,10 +47,14 @@ SIZE_LIMIT = 819_200  # resource_snapshot_resolver.go resourceSnapshotResourceSi
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """A selected resource: what a snapshot says of it, and its JSON, which only counts."""
+    """A selected resource: what a snapshot says of it, and its JSON, which only counts.
+
+    `older` is the JSON by rules before 4, `""` where that is the same.
+    """
 
     entry: Body
     content: str
+    older: str = ""
 
 
 def split(resources: Sequence[Resource]) -> list[list[Resource]]:
@@ -116,7 +121,7 @@ def snapshot_resources(
     chunks = split(resources or ())
     try:
         name, index = _latest(present)
-        if name and _same(present.snapshots[name], digest):
+        if name and _same(present.snapshots[name], digest, resources):
             return _complete(present, name, owner, chunks, index)
     except UnexpectedBehavior as error:
         return replace(present, error=error)
@@ -188,13 +193,19 @@ def _subindex(body: Body) -> float:
     return number
 
 
-def _same(body: Body, digest: str) -> bool:
-    """Return whether a master is of the same resources; it must say how many its group has."""
+def _same(body: Body, digest: str, resources: Sequence[Resource] | None) -> bool:
+    """Return whether a master is of the same resources; it must say how many its group has.
+
+    One that rules before 4 made is, too, where annotations for us are all that differs.
+    """
     known = annotations_of(body).get(RESOURCE_HASH)
     if known is None:
         raise UnexpectedBehavior(f"cannot find annotation {RESOURCE_HASH}")
     as_count(annotations_of(body).get(NUMBER_OF_SNAPSHOTS), NUMBER_OF_SNAPSHOTS)
-    return known == digest
+    if known == digest or resources is None or not any(one.older for one in resources):
+        return known == digest
+    older = [replace(one, content=one.older or one.content) for one in resources]
+    return known == resources_hash(older)
 
 
 def _complete(
@@ -325,12 +336,16 @@ _CONTROLLER_LABELS = ("controller-uid", "batch.kubernetes.io/controller-uid")
 _HEADLESS = "None"
 
 
-def strip(body: Body) -> Body:
+def strip(body: Body, *, ours: bool = False) -> Body:
     """Return a resource without what only its own cluster knows.
+
+    Unlike upstream: annotations for us are left out as well, or suspending an object would begin a
+    rollout. With `ours` they stay, as rules before 4 had it.
 
     Source: kubefleet@e160c1c pkg/utils/controller/resource_selector_resolver.go
     `generateRawContent`.
     """
+    body = body if ours else without_ours(body)
     metadata = without(fields.mapping(body, "metadata"), *_METADATA)
     annotations = fields.mapping_or_none(metadata, "annotations")
     if annotations is not None:

@@ -22,6 +22,7 @@ from reconciler.dialects.kubefleet.api.snapshots import encode_entry
 from reconciler.dialects.kubefleet.snapshots.resource_snapshots import Resource, strip
 from reconciler.dialects.reads import Followed, FollowedIndex, Question, ReadTable, RecordedMapping
 from reconciler.errors import UserError
+from reconciler.manifests.admission import without_ours
 from reconciler.model import fields
 from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey
@@ -323,9 +324,17 @@ def _place(manifest: Manifest) -> tuple[int, str, str, str]:
     return rank, version, kind, f"{key.namespace}/{key.name}"
 
 
-def content_of(body: Body) -> str:
-    """Return what of an object goes to clusters, as the JSON of which snapshots hold the hash."""
-    return go_json(sorted_keys(strip(body)))
+def content_of(body: Body, *, ours: bool = False) -> str:
+    """Return what of an object goes to clusters, as the JSON of which snapshots hold the hash.
+
+    With `ours` as rules before 4 had it, with annotations for us.
+    """
+    return go_json(sorted_keys(strip(body, ours=ours)))
+
+
+def older_content_of(body: Body) -> str:
+    """Return what rules before 4 would have sent, `""` where that is the same."""
+    return "" if without_ours(body) is body else content_of(body, ours=True)
 
 
 def _resource(manifest: Manifest, blobs: Mapping[str, str]) -> Resource:
@@ -339,7 +348,7 @@ def _resource(manifest: Manifest, blobs: Mapping[str, str]) -> Resource:
         document=manifest.origin.index,
         pointer=manifest.origin.pointer,
     )
-    return Resource(entry, content)
+    return Resource(entry, content, older_content_of(manifest.body))
 
 
 ENVELOPES: Mapping[Kind, bool] = {

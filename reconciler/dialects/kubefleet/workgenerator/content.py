@@ -64,7 +64,11 @@ from reconciler.dialects.kubefleet.rollout.availability import ROLLED_OUT
 from reconciler.dialects.kubefleet.rollout.works import MEMBER_NAMESPACE
 from reconciler.dialects.kubefleet.snapshots.resource_snapshots import group_index as index_of
 from reconciler.dialects.kubefleet.snapshots.resource_snapshots import snapshot_group, strip
-from reconciler.dialects.kubefleet.snapshots.selection import ENVELOPES, content_of
+from reconciler.dialects.kubefleet.snapshots.selection import (
+    ENVELOPES,
+    content_of,
+    older_content_of,
+)
 from reconciler.dialects.reads import Question
 from reconciler.dialects.renderer import Instruction
 from reconciler.errors import UserError
@@ -264,19 +268,21 @@ def content_at(world: World, entry: SnapshotEntry) -> Body:
             f"{entry.key} is held on an earlier version{_blob_named(entry)}, "
             "which is not in this repository"
         )
-    return stored(found)
+    older = older_content_of(found.body)
+    return stored(found, ours=bool(older) and hash_of(older) == entry.hash)
 
 
 def _blob_named(entry: SnapshotEntry) -> str:
     return f" (git blob {entry.blob[:SHOWN]})" if entry.blob else ""
 
 
-def stored(manifest: Manifest) -> Body:
+def stored(manifest: Manifest, *, ours: bool = False) -> Body:
     """Return what of an object goes to clusters, with its namespace.
 
-    Its keys are sorted, since a snapshot stays the same in whatever order a person writes them.
+    With `ours` as a snapshot by rules before 4 holds it. Its keys are sorted, since a snapshot
+    stays the same in whatever order a person writes them.
     """
-    body, key = strip(manifest.body), manifest.key
+    body, key = strip(manifest.body, ours=ours), manifest.key
     identity = named_in(key.namespace, key.name)
     return mapping_of(sorted_keys({**body, "metadata": {**at(body, "metadata"), **identity}}))
 
@@ -290,7 +296,8 @@ def _present(world: World, entry: SnapshotEntry) -> Manifest | None:
     place = found.origin.index, found.origin.pointer
     if same and place == (entry.document, entry.pointer):
         return found
-    return found if hash_of(content_of(found.body)) == entry.hash else None
+    contents = (content_of(found.body), older_content_of(found.body))
+    return found if entry.hash in map(hash_of, filter(None, contents)) else None
 
 
 def _past(world: World, entry: SnapshotEntry) -> Manifest | None:

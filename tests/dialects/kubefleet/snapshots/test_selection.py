@@ -8,6 +8,7 @@ from typing import cast
 import pytest
 
 from reconciler.core.dialects import KINDS
+from reconciler.dialects.kubefleet.snapshots import resource_snapshots, selection
 from reconciler.dialects.kubefleet.snapshots.resource_snapshots import (
     SIZE_LIMIT,
     Resource,
@@ -20,6 +21,7 @@ from reconciler.dialects.kubefleet.snapshots.selection import (
     select_resources,
 )
 from reconciler.errors import UserError
+from reconciler.manifests.admission import SUSPEND
 from reconciler.model.fields import bodies, mapping
 from reconciler.model.remembered import patched
 from reconciler.model.world import World
@@ -27,6 +29,7 @@ from tests.builders import Body, configmap, deployment, manifest, metadata
 from tests.dialects.kubefleet.fleet import (
     GROUP,
     PLACEMENT,
+    RESOURCES,
     fixed,
     member,
     namespaced_placement,
@@ -648,3 +651,34 @@ def test_a_smaller_selection_is_a_group_of_its_own(wanted: Body, plural: str, sc
         "web-0-snapshot": ["one"],
         "web-1-snapshot": ["one"],
     } == snapshots(told, plural, scope)
+
+
+def noted(body: Body) -> Body:
+    """An object with annotations for us."""
+    found = cast(Body, body["metadata"])
+    return {**body, "metadata": {**found, "annotations": {SUSPEND: "true"}}}
+
+
+def test_suspending_what_is_selected_begins_no_rollout() -> None:
+    """The annotation is for us: no snapshot has it, and no hash counts it."""
+    told = story(member("a"), deployment(), placement(pick(1)))
+    told.run(0)
+    told.put(noted(deployment()))
+
+    assert () == told.run(10).changes
+
+
+def test_what_older_rules_counted_stays_until_something_else_changes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A hash with an annotation for us is that of the same content."""
+    told = story(member("a"), configmap(), noted(deployment()), placement(pick(1)))
+    with monkeypatch.context() as older:
+        for module in (resource_snapshots, selection):
+            older.setattr(module, "without_ours", lambda body: body)
+        told.run(0)
+
+    assert () == told.run(10).changes
+
+    told.put(noted(deployment(replicas=5))).run(20)
+    assert 2 == sum(path.startswith(RESOURCES) for path in told.files)
