@@ -160,6 +160,7 @@ class ProofState(StrEnum):
     OTHER_RULES = "other rules"
     DIFFERENT = "different"
     FORGED = "forged"
+    REVERTED = "reverted"
     TAMPERED = "tampered"
     UNKNOWN = "unknown"
 
@@ -394,6 +395,42 @@ def held_to_adoptions(proofs: Sequence[Proof], revisions: Revisions) -> Iterator
                 yield Proof(commit=proof.commit, state=ProofState.ADOPTED)
                 continue
         yield proof
+
+
+MOST_ANCESTORS = 1000  # whose outputs a commit is held against
+
+
+def held_to_reverts(proofs: Sequence[Proof], revisions: Revisions) -> Iterator[Proof]:
+    """Yield proofs; who brings outputs back as an ancestor had them, all of them, reverts.
+
+    That is how a decision is taken back, so it is no tampering: what stands there was decided, and
+    is proven where it was. One file that is otherwise makes it tampering.
+    """
+    for proof in proofs:
+        earlier = ""
+        if proof.state is ProofState.TAMPERED:
+            edited = edited_outputs(revisions.changes(proof.commit), revisions.layout)
+            if all(one.plain for one in edited):
+                paths = frozenset(one.path for one in edited)
+                earlier = _ancestor_with(proof.commit, paths, revisions)
+        if not earlier:
+            yield proof
+            continue
+        said = f"reverted by {proof.commit.author}: outputs as they were in {short_id(earlier)}"
+        yield _proof(proof.commit, ProofState.REVERTED, [ProofFinding("", said)])
+
+
+def _ancestor_with(commit: Commit, paths: frozenset[str], revisions: Revisions) -> str:
+    """Return the newest ancestor that has some files as a commit has them, `""` if none has."""
+    revision = commit.parent
+    for _ in range(MOST_ANCESTORS):
+        if revision is None:
+            return ""
+        differing = {one.path for one in revisions.differences(revision, commit.revision)}
+        if paths.isdisjoint(differing):
+            return revision
+        revision = revisions.commit_at(revision).parent
+    return ""
 
 
 def _rules_before(revision: str | None, revisions: Revisions) -> int:

@@ -8,7 +8,13 @@ import click
 
 from reconciler.audit.history.revisions import UnreadableRevision
 from reconciler.audit.json_shapes import commit_json
-from reconciler.audit.proof import Proof, held_to_adoptions, held_to_places, held_to_rules
+from reconciler.audit.proof import (
+    Proof,
+    held_to_adoptions,
+    held_to_places,
+    held_to_reverts,
+    held_to_rules,
+)
 from reconciler.cli.options import cache_folder
 from reconciler.cli.printing import print_json
 from reconciler.cli.progress import tracked
@@ -29,14 +35,15 @@ from reconciler.shell.work.proofs import (
 )
 
 FEW = 50  # so many commits are proven sooner than a record of them is read
-GLYPHS = {"proven": "✔", "adopted": "✔", "other version": "?", "other rules": "?"}
+GLYPHS = {"proven": "✔", "adopted": "✔", "reverted": "↶", "other version": "?", "other rules": "?"}
 COLOURS = {
     "proven": "green",
     "adopted": "yellow",
+    "reverted": "yellow",
     "other version": "yellow",
     "other rules": "yellow",
 }
-BY_PEOPLE = ("adopted", "input", "tampered")
+BY_PEOPLE = ("adopted", "input", "reverted", "tampered")
 """States of commits that are no pass's."""
 
 
@@ -68,7 +75,8 @@ def run(
         proven = list(tracked(proving, len(commits), what="Verifying commits"))
     keys = {one.revision: one.key for one in signatures or () if not one.problem}
     placed = list(held_to_places(proven, branch=branch, keys=keys))
-    proofs = list(held_to_adoptions(list(held_to_rules(placed, revisions)), revisions))
+    adopted = list(held_to_adoptions(list(held_to_rules(placed, revisions)), revisions))
+    proofs = list(held_to_reverts(adopted, revisions))
     delivered = _delivered(revisions)
     if output == "json":
         signed = signatures_json(signatures or ())
@@ -128,7 +136,7 @@ def _print_all(
 def _print(proofs: Sequence[Proof], *, verbose: bool) -> None:
     """Print what is wrong, then what was proven."""
     for proof in proofs:
-        told = proof.state.is_finding or proof.state in ("other version", "other rules")
+        told = proof.state.is_finding or proof.state in ("other version", "other rules", "reverted")
         if not told and not (verbose and proof.state in ("proven", "adopted")):
             continue
         glyph = GLYPHS.get(proof.state, "✘")
@@ -151,7 +159,7 @@ def _summary(proofs: Sequence[Proof]) -> str:
     proven = counts.pop("proven", 0)
     parts = [f"{proven} of {passes} decision commit{'s' if passes != 1 else ''} verified"]
     parts += [f"{number} {state}" for state, number in sorted(counts.items()) if number]
-    people = inputs + counts["tampered"] + counts["adopted"]
+    people = inputs + sum(counts[state] for state in BY_PEOPLE)
     parts.append(f"{people} human commit{'s' if people != 1 else ''}")
     return ", ".join(parts)
 

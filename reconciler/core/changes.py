@@ -76,6 +76,23 @@ class CausingCommit:
     moved: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class RevertedOutputs:
+    """Outputs that a person brought back as they were before a pass.
+
+    Attributes:
+        author: Their name.
+        revision: Full hex id of their commit.
+        again: The objects that this pass decides again, sorted.
+        kept: How many of the outputs stay as they brought them back.
+    """
+
+    author: str
+    revision: str
+    again: tuple[str, ...]
+    kept: int
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class WaitingTarget:
     """A target that a rebalancer or trigger waits for since this pass, and why, with the place."""

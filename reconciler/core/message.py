@@ -23,6 +23,7 @@ from reconciler.core.changes import (
     DeleteFile,
     Outcome,
     Removal,
+    RevertedOutputs,
     WaitingTarget,
     WriteFile,
 )
@@ -33,7 +34,7 @@ from reconciler.manifests.text.reader import read
 from reconciler.model.decision import Cause, CauseKind, Decision, OutputChange, Placed, total_of
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import format_moment
-from reconciler.model.text import enumerated
+from reconciler.model.text import enumerated, short_id
 from reconciler.model.world import RULES, Fault, World
 from reconciler.rebalance.target import TRIGGER, Reference
 
@@ -157,6 +158,7 @@ def _progress(world: World, written: WriteFile) -> Iterator[RunProgress]:
 
 FAILURES = {"/not-ready": "not ready", "/unreachable": "unreachable"}
 """What of the taints of a failure people call it."""
+MOST_NAMED = 3
 LONGEST_SUBJECT = 72  # what git log --oneline shows on a terminal
 MOST_LINES = 500  # a commit message is read by people
 MOST_SCORES = 10  # the best of a large choice
@@ -176,6 +178,7 @@ def commit_message(
     over: str = "",
     outputs: str = "",
     caused: Sequence[CausingCommit] = (),
+    reverted: Sequence[RevertedOutputs] = (),
 ) -> str:
     """Return subject, body and trailers.
 
@@ -190,6 +193,7 @@ def commit_message(
             if none does.
         outputs: Full hex id of the commit that outputs were taken from, `""` for the one before.
         caused: Which of several commits of people caused which move.
+        reverted: What people took back of earlier passes.
     """
     told = [decision for decision in outcome.decisions if is_told(decision)]
     stuck = [decision for decision in outcome.decisions if decision.problem]
@@ -199,6 +203,7 @@ def commit_message(
     lines += [
         f"- {plain(key)} runs again: {plain(author)} removed its record" for key, author in reruns
     ]
+    lines += [f"- {_reverted(one)}" for one in reverted]
     progress = progress_in(world, outcome)
     lines += [f"- {plain(str(one))}" for one in progress]
     lines += [f"- {_place(fault)}: {plain(fault.message)}" for fault in outcome.faults]
@@ -223,6 +228,19 @@ def commit_message(
     )
     body = "\n".join(lines)
     return f"{subject}\n\n{body}\n\n{trailers}" if body else f"{subject}\n\n{trailers}"
+
+
+def _reverted(one: RevertedOutputs) -> str:
+    """Return what becomes of outputs that a person brought back."""
+    parts = []
+    if one.again:
+        named = enumerated(map(plain, one.again), MOST_NAMED)
+        verb = "is" if len(one.again) == 1 else "are"
+        parts.append(f"{named} {verb} decided again, since what caused it is still there")
+    if one.kept:
+        parts.append(f"{one.kept} output{'s are' if one.kept > 1 else ' is'} kept as reverted")
+    who = plain(one.author)[:LONGEST_SUBJECT]
+    return f"{who} reverted outputs in {short_id(one.revision)}: {'; '.join(parts)}"
 
 
 def _caused(caused: Sequence[CausingCommit]) -> Iterator[str]:

@@ -120,6 +120,32 @@ def test_a_person_who_edits_an_output_is_named(fleet: Checkout, capsys: Capsys) 
     assert ["tampered", "proven"] == states(fleet, capsys)[-2:]
 
 
+def test_a_decision_that_is_reverted_is_no_tampering(fleet: Checkout, capsys: Capsys) -> None:
+    """All outputs are as they were before it, and the next pass says what it does about that."""
+    decided = fleet.head()
+    fleet.git("revert", "--no-edit", decided)
+    reverted = fleet.head()
+    run_pass(fleet.folder, 180)
+
+    code, out, _ = answer(fleet, capsys, "verify")
+
+    assert (0, ["proven", "reverted", "proven"]) == (code, states(fleet, capsys)[-3:])
+    assert "↶ reverted" in out
+    assert "reverted by Ada <ada@example.com>: outputs as they were in" in out
+    said = f"- Ada reverted outputs in {reverted[:12]}: default/shop is decided again, since what"
+    assert said in fleet.git("log", "-1", "--format=%b")
+
+
+def test_one_file_besides_makes_a_revert_tampering(fleet: Checkout, capsys: Capsys) -> None:
+    """What stands there was never decided."""
+    fleet.git("revert", "--no-edit", "HEAD")
+    amend(fleet, {SHOP: read(fleet, SHOP).replace("member1", "member2")})
+
+    answer(fleet, capsys, "verify")
+
+    assert "tampered" == states(fleet, capsys)[-1]
+
+
 def forged(source: str, at: str) -> str:
     """Return a message with our trailers."""
     trailers = (

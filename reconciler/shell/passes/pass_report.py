@@ -22,7 +22,7 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timedelta
 
 from reconciler.audit.fleet.problems import ProblemCounts, ProblemKind
-from reconciler.core.changes import CausingCommit, Outcome, WriteFile
+from reconciler.core.changes import CausingCommit, Outcome, RevertedOutputs, WriteFile
 from reconciler.core.message import MOST_COMMITS, commit_message, files_behind, is_told
 from reconciler.core.record import last_pass
 from reconciler.core.rounds import next_world
@@ -124,6 +124,33 @@ def _edited(repository: Repository, commit: CommitRecord) -> frozenset[str]:
 
 
 OUR_TRAILER = "Reconciled-From"
+
+
+def _reverted_outputs(
+    repository: Repository, head: str, world: World, outcome: Outcome
+) -> Iterator[RevertedOutputs]:
+    """Yield what people took back of passes, of which the record went with the rest.
+
+    The record that stands names the inputs of an older pass then, so that more than one pass leads
+    from there to the head. Outputs on a branch of their own are no part of what people commit.
+    """
+    last = last_pass(world.outputs)
+    try:
+        line = None if last is None or world.apart else _line(repository, last.revision, head)
+    except GitError:  # a clone without that much history
+        return
+    ours = [i for i, one in enumerate(line or ()) if OUR_TRAILER in dict(one.trailers)]
+    if line is None or len(ours) < 2:  # the last one, and those that were reverted
+        return
+    root, record = f"{world.output_root}/", output_path(world.output_root, RECORD)
+    subjects = {output_path(world.output_root, d.key): d.subject for d in outcome.decisions}
+    written = {change.path for change in outcome.changes}
+    for commit in reversed(line[: ours[0]]):
+        edited = {path for path in _edited(repository, commit) if path.startswith(root)} - {record}
+        if edited:
+            again = sorted(subjects[path] for path in edited & subjects.keys())
+            kept = len(edited - written)
+            yield RevertedOutputs(commit.author.name, commit.revision, tuple(again), kept)
 
 
 def find_reruns(
@@ -393,6 +420,7 @@ def commit_pass(
         reruns=find_reruns(repository, report.outputs, world, outcome),
         over="" if world.apart else heads.tip or "",
         outputs=heads.outputs or "" if heads.tip else "",
+        reverted=tuple(_reverted_outputs(repository, heads.inputs, world, outcome)),
         caused=causing_commits(repository, heads.inputs, world, outcome.decisions),
     )
     return write_commit(
