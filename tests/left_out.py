@@ -61,7 +61,6 @@ LEFT_OUT: Mapping[str, tuple[str, ...]] = {
         "tests/shell/passes/test_exactly_once.py",
         "tests/shell/passes/test_trust_purpose.py",
         "tests/shell/reading/test_last_good.py",
-        "tests/shell/reports/test_proposals_of_others.py",
         "tests/shell/work",
     ),
 }

@@ -338,7 +338,26 @@ def _proof(commit: Commit, state: ProofState, findings: Sequence[ProofFinding]) 
     return Proof(commit=commit, state=state, findings=told)
 
 
-def held_to_places(
+def held_to_history(
+    proofs: Sequence[Proof], revisions: Revisions, *, branch: str | None, keys: Mapping[str, str]
+) -> list[Proof]:
+    """Return proofs with what only the commits around each tell.
+
+    Whether it stands where it says, and by rules no older than those before it; and of a person's
+    commit whether it merges what was adopted, or brings back what stood there before.
+
+    Args:
+        proofs: Of the commits of a history, the oldest first.
+        revisions: Where they are.
+        branch: Whose history it is, `None` if that is not known: then any branch will do.
+        keys: Commit to the key that signed it; a key that has signed decisions is the daemon's.
+    """
+    placed = list(_held_to_places(proofs, branch=branch, keys=keys))
+    adopted = list(_held_to_adoptions(list(_held_to_rules(placed, revisions)), revisions))
+    return list(_held_to_reverts(adopted, revisions))
+
+
+def _held_to_places(
     proofs: Sequence[Proof], *, branch: str | None, keys: Mapping[str, str]
 ) -> Iterator[Proof]:
     """Yield proofs, with a finding for each commit that says that it belongs elsewhere.
@@ -361,7 +380,7 @@ def held_to_places(
         yield proof if not why else _finding(proof, why)
 
 
-def held_to_rules(proofs: Sequence[Proof], revisions: Revisions) -> Iterator[Proof]:
+def _held_to_rules(proofs: Sequence[Proof], revisions: Revisions) -> Iterator[Proof]:
     """Yield proofs, with a finding for each pass by older rules than those of a pass before it.
 
     What other rules made is not recomputed, so whoever forges a pass would name such rules. Rules
@@ -385,7 +404,7 @@ def held_to_rules(proofs: Sequence[Proof], revisions: Revisions) -> Iterator[Pro
         yield proof
 
 
-def held_to_adoptions(proofs: Sequence[Proof], revisions: Revisions) -> Iterator[Proof]:
+def _held_to_adoptions(proofs: Sequence[Proof], revisions: Revisions) -> Iterator[Proof]:
     """Yield proofs; a merge of a commit that adopts brings the outputs that it adopted."""
     for proof in proofs:
         if proof.state is ProofState.TAMPERED and len(proof.commit.parents) > 1:
@@ -400,7 +419,7 @@ def held_to_adoptions(proofs: Sequence[Proof], revisions: Revisions) -> Iterator
 MOST_ANCESTORS = 1000  # whose outputs a commit is held against
 
 
-def held_to_reverts(proofs: Sequence[Proof], revisions: Revisions) -> Iterator[Proof]:
+def _held_to_reverts(proofs: Sequence[Proof], revisions: Revisions) -> Iterator[Proof]:
     """Yield proofs; who brings outputs back as an ancestor had them, all of them, reverts.
 
     That is how a decision is taken back, so it is no tampering: what stands there was decided, and

@@ -292,6 +292,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     "Make changes (as files to commit)": {
         "rebalance": "Write a WorkloadRebalancer, and show what it would move.",
         "approve": "Approve a stage of a staged update run.",
+        "undo": "Take a decision or an edit back: its causes, and the objects it moved.",
         "suspend": "Stop scheduling an object, or everything; placements stay as they are.",
         "resume": "Resume scheduling of what was suspended.",
         "scale": "Set the replicas of workloads, and show what it would move.",

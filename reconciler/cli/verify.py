@@ -8,13 +8,7 @@ import click
 
 from reconciler.audit.history.revisions import UnreadableRevision
 from reconciler.audit.json_shapes import commit_json
-from reconciler.audit.proof import (
-    Proof,
-    held_to_adoptions,
-    held_to_places,
-    held_to_reverts,
-    held_to_rules,
-)
+from reconciler.audit.proof import Proof, held_to_history
 from reconciler.cli.options import cache_folder
 from reconciler.cli.printing import print_json
 from reconciler.cli.progress import tracked
@@ -74,9 +68,7 @@ def run(
         proving = prove_rest(revisions, commits, workers=opened, record=record)
         proven = list(tracked(proving, len(commits), what="Verifying commits"))
     keys = {one.revision: one.key for one in signatures or () if not one.problem}
-    placed = list(held_to_places(proven, branch=branch, keys=keys))
-    adopted = list(held_to_adoptions(list(held_to_rules(placed, revisions)), revisions))
-    proofs = list(held_to_reverts(adopted, revisions))
+    proofs = held_to_history(proven, revisions, branch=branch, keys=keys)
     delivered = _delivered(revisions)
     if output == "json":
         signed = signatures_json(signatures or ())

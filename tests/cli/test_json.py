@@ -84,6 +84,7 @@ ASKED = {
     "top clusters": ["top clusters"],
     "top quotas": ["top quotas"],
     "tree": ["tree deployment/shop", "tree pp/shop", "tree crp/tools", "tree ns/tools"],
+    "undo": ["undo HEAD~2 --dry-run", "undo HEAD~2 --also --dry-run"],
     "validate": ["validate", "validate policies/shop.yaml"],
     "verify": [
         "verify",

@@ -3,7 +3,7 @@
 `rebalance` writes a WorkloadRebalancer and says what it would move; `approve` writes what approves
 a stage of a staged update run; `scale` sets replicas, `label` labels, `taint` the taints of
 clusters, and `scores` the numbers of clusters as AddOnPlacementScores. `resume` takes a `suspend`
-back, and `uncordon` a `cordon`. `drain` empties clusters, and says what is left on them.
+back, `uncordon` a `cordon`, and `undo` any commit. `drain` empties clusters, and says what is left.
 """
 
 from pathlib import Path
@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import click
 
 from reconciler.cli import complete
-from reconciler.cli.delivery import manifest_options
+from reconciler.cli.delivery import delivery_options, manifest_options
 from reconciler.cli.edits import EditOptions, edit_options
-from reconciler.cli.options import namespace_option
+from reconciler.cli.options import layout_options, namespace_option, output_option
 from reconciler.cli.selection import all_objects, chosen_options, cluster_selector_option
 from reconciler.cli.suspend import hold, holding_options
 from reconciler.rebalance.target import TargetState
@@ -181,6 +181,59 @@ def approve_command(
         author=author,
         dry_run=dry_run,
         output=output,
+        layout=layout,
+    )
+
+
+@click.command(name="undo")
+@click.argument("commit", metavar="COMMIT", shell_complete=complete.revisions)
+@click.option("--also", is_flag=True, help="Also take back what was changed again later.")
+@click.option("--dry-run", is_flag=True, help="Print what would be undone without writing.")
+@output_option("text", "json", says="Output format of what is undone.")
+@delivery_options
+@layout_options
+@click.pass_obj
+def undo_command(
+    directory: Path,
+    /,
+    *,
+    commit: str,
+    also: bool,
+    dry_run: bool,
+    output: str,
+    branch: str | None,
+    author: str | None,
+    layout: "RepositoryLayout",
+) -> int:
+    r"""Take a decision or an edit back: its causes, and where the objects were.
+
+    COMMIT is a commit of a pass, or one of a person with what passes made of it. The files that
+    caused the moves get the version that they had before, and the outputs of the objects that moved
+    go back with them, so that the next pass finds nothing to move. Files are written uncommitted,
+    or with --branch on a new branch.
+
+    Objects that were decided again later, and files that were edited again, are named and stay.
+    What a failure or a score has caused stays, too, with what to do instead. With outputs on a
+    branch of their own only the causes are undone; the next pass decides where objects go.
+
+    \b
+    Examples:
+      reconciler undo HEAD
+      reconciler undo 1a2b3c4 --branch undo-the-typo
+      reconciler undo 1a2b3c4 --also --dry-run
+    \b
+    Exit codes: 0 success, 1 cannot write, 2 no such commit, or nothing in it can be undone.
+    """
+    from reconciler.cli.undo import run
+
+    return run(
+        directory,
+        commit=commit,
+        also=also,
+        dry_run=dry_run,
+        output=output,
+        branch=branch,
+        author=author,
         layout=layout,
     )
 

@@ -332,11 +332,6 @@ def content_of(body: Body, *, ours: bool = False) -> str:
     return go_json(sorted_keys(strip(body, ours=ours)))
 
 
-def older_content_of(body: Body) -> str:
-    """Return what rules before 4 would have sent, `""` where that is the same."""
-    return "" if without_ours(body) is body else content_of(body, ours=True)
-
-
 def _resource(manifest: Manifest, blobs: Mapping[str, str]) -> Resource:
     content = content_of(manifest.body)
     key = manifest.key
@@ -348,7 +343,8 @@ def _resource(manifest: Manifest, blobs: Mapping[str, str]) -> Resource:
         document=manifest.origin.index,
         pointer=manifest.origin.pointer,
     )
-    return Resource(entry, content, older_content_of(manifest.body))
+    noted = without_ours(manifest.body) is not manifest.body
+    return Resource(entry, content, content_of(manifest.body, ours=True) if noted else "")
 
 
 ENVELOPES: Mapping[Kind, bool] = {

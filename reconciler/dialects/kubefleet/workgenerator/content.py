@@ -67,11 +67,11 @@ from reconciler.dialects.kubefleet.snapshots.resource_snapshots import snapshot_
 from reconciler.dialects.kubefleet.snapshots.selection import (
     ENVELOPES,
     content_of,
-    older_content_of,
 )
 from reconciler.dialects.reads import Question
 from reconciler.dialects.renderer import Instruction
 from reconciler.errors import UserError
+from reconciler.manifests.admission import without_ours
 from reconciler.model.body import Body
 from reconciler.model.fields import at, mapping_of, text
 from reconciler.model.identity import ClusterName, ObjectKey, group_of
@@ -268,8 +268,14 @@ def content_at(world: World, entry: SnapshotEntry) -> Body:
             f"{entry.key} is held on an earlier version{_blob_named(entry)}, "
             "which is not in this repository"
         )
-    older = older_content_of(found.body)
-    return stored(found, ours=bool(older) and hash_of(older) == entry.hash)
+    return stored(found, ours=_is_older(found, entry))
+
+
+def _is_older(manifest: Manifest, entry: SnapshotEntry) -> bool:
+    """Return whether a snapshot by rules before 4 holds an object with annotations for us."""
+    if without_ours(manifest.body) is manifest.body:
+        return False
+    return hash_of(content_of(manifest.body, ours=True)) == entry.hash
 
 
 def _blob_named(entry: SnapshotEntry) -> str:
@@ -296,8 +302,9 @@ def _present(world: World, entry: SnapshotEntry) -> Manifest | None:
     place = found.origin.index, found.origin.pointer
     if same and place == (entry.document, entry.pointer):
         return found
-    contents = (content_of(found.body), older_content_of(found.body))
-    return found if entry.hash in map(hash_of, filter(None, contents)) else None
+    if hash_of(content_of(found.body)) == entry.hash or _is_older(found, entry):
+        return found
+    return None
 
 
 def _past(world: World, entry: SnapshotEntry) -> Manifest | None:

@@ -1,0 +1,229 @@
+"""Undo: what takes a decision back, as files that get an earlier version again.
+
+What a pass decides follows from its inputs, so that a decision that is reverted alone is decided
+again. Undone are therefore its causes: the edits of people behind it, as they were before, and with
+them the outputs of the objects that it moved, so that these are where they were. What a failure, a
+score or time has caused cannot be undone by files, and says what to do instead. What was changed
+again later is somebody's, and stays unless it is asked for.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from reconciler.audit.fleet.placed import placed_on
+from reconciler.audit.history.revisions import (
+    Commit,
+    FileChange,
+    Revisions,
+    UnreadableRevision,
+    claim_of,
+)
+from reconciler.audit.proof import edited_outputs
+from reconciler.audit.replay import Replay, Run
+from reconciler.core.message import files_behind
+from reconciler.core.record import last_pass
+from reconciler.core.rounds import next_world
+from reconciler.core.safety import is_of
+from reconciler.delivery.settings import folders_of_passes
+from reconciler.errors import UsageError
+from reconciler.manifests.paths import ALONE, output_path
+from reconciler.model.decision import CauseKind, Decision, Placed, placed_text
+from reconciler.model.text import short_id
+
+_INSTEAD: Mapping[CauseKind, str] = {
+    CauseKind.EVICTED: "bring the cluster back, or uncordon it, then rebalance the object",
+    CauseKind.CLUSTER_GONE: "bring the cluster back, then rebalance the object",
+    CauseKind.SCORES_CHANGED: "scores decide it; edit the placement, or suspend the object",
+    CauseKind.CLUSTERS_CHANGED: "the clusters decide it; edit the placement, or suspend the object",
+}
+_NOBODY = "no edit of a file caused it; rebalance or suspend the object"
+
+
+class UndoneObject(NamedTuple):
+    """An object that goes back, and where it is then."""
+
+    subject: str
+    placed: Placed
+
+    def __str__(self) -> str:
+        return f"{self.subject}: back to {placed_text(self.placed)}"
+
+
+class NotUndone(NamedTuple):
+    """What stays: an object or a file, and why."""
+
+    subject: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.subject} stays: {self.why}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Undo:
+    """What takes a commit back.
+
+    Attributes:
+        commit: Which.
+        files: Path to the id of the blob that it has again, `None` for a file that goes; sorted.
+        objects: The objects that go back, sorted.
+        stays: What is not taken back, and why.
+    """
+
+    commit: Commit
+    files: Mapping[str, str | None]
+    objects: tuple[UndoneObject, ...] = ()
+    stays: tuple[NotUndone, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Pass:
+    """A pass computed again: its commit, its inputs, and the edits that it took."""
+
+    commit: Commit
+    inputs: str
+    run: Run
+    edits: Mapping[str, FileChange]
+
+
+def undo_of(commit: Commit, head: str, replay: Replay, *, also: bool = False) -> Undo:
+    """Return what takes a commit back: one of a pass, or one of a person with what came of it.
+
+    Args:
+        commit: Which, on the branch that passes move.
+        head: Full hex id of the newest commit there.
+        replay: Computes its pass again.
+        also: Whether what was changed again later is taken back as well.
+
+    Raises:
+        UsageError: There is nothing that could be taken back, or its pass cannot be computed.
+    """
+    revisions = replay.revisions
+    if claim_of(commit) is not None:
+        return _undo_of_pass(_computed(commit, replay), commit, head, replay, also=also)
+    own = {one.path: one for one in revisions.changes(commit)}
+    if edited_outputs(own.values(), revisions.layout):
+        record = {output_path(revisions.layout.output_root, key) for key in ALONE}
+        own = {path: change for path, change in own.items() if path not in record}
+        files, stays = _restored(own, commit.revision, head, revisions, also=also)
+        return Undo(commit=commit, files=files, stays=tuple(stays))
+    later = reversed(revisions.between(commit.revision, head))
+    took = next((one for one in later if _took(one, commit, revisions)), None)
+    if took is None:
+        files, stays = _restored(own, commit.revision, head, revisions, also=also)
+        return Undo(commit=commit, files=files, stays=tuple(stays))
+    computed = replace(_computed(took, replay), edits=own)
+    return _undo_of_pass(computed, commit, head, replay, also=also)
+
+
+def _took(one: Commit, commit: Commit, revisions: Revisions) -> bool:
+    """Return whether a commit is the one of a pass that read another commit."""
+    claim = claim_of(one)
+    inputs = None if claim is None else claim.inputs
+    return inputs is not None and revisions.leads_to(commit.revision, inputs)
+
+
+def _computed(commit: Commit, replay: Replay) -> _Pass:
+    """Return the pass that made a commit, computed again."""
+    revisions, claim = replay.revisions, claim_of(commit)
+    run = replay.run_again(commit)
+    if claim is None or claim.inputs is None or isinstance(run, UnreadableRevision):
+        why = run.reason if isinstance(run, UnreadableRevision) else "its trailers are not ours"
+        raise UsageError(f"{short_id(commit.revision)} cannot be undone: {why}")
+    last = last_pass(run.world.outputs)
+    if last is None:
+        first = f"{short_id(commit.revision)} is the first pass"
+        raise UsageError(f"{first}; nothing was placed before it")
+    edits = revisions.differences(last.revision, claim.inputs)
+    own = {one.path: one for one in edits if not revisions.layout.is_output(one.path)}
+    return _Pass(commit, claim.inputs, run, own)
+
+
+def _undo_of_pass(
+    computed: _Pass, commit: Commit, head: str, replay: Replay, *, also: bool
+) -> Undo:
+    """Return what takes a pass back, as far as the edits are concerned that it is said to take."""
+    revisions, world = replay.revisions, computed.run.world
+    now = replay.revisions.world_at(head)
+    if isinstance(now, UnreadableRevision):
+        raise UsageError(f"{short_id(head)} cannot be read: {now.reason}")
+    causes: dict[str, FileChange] = {}
+    refused = set[str]()
+    undone: list[Decision] = []
+    stays: list[NotUndone] = []
+    for decision in computed.run.outcome.decisions:
+        behind = files_behind(decision, world) & computed.edits.keys()
+        if decision.before == decision.after or (commit is not computed.commit and not behind):
+            continue
+        if decision.cause.kind is CauseKind.EVICTED or not behind:
+            instead = _INSTEAD.get(decision.cause.kind, _NOBODY)
+            stays.append(NotUndone(decision.subject, f"{decision.cause}; {instead}"))
+            refused |= behind
+            continue
+        causes |= {path: computed.edits[path] for path in behind}
+        if not also and placed_on(now, decision.key) != decision.after:
+            stays.append(NotUndone(decision.subject, "it was decided again later (--also)"))
+            continue
+        undone.append(decision)
+    if commit is not computed.commit:  # all that the person edited, but for what failed
+        others = computed.edits.keys() - refused
+        causes |= {path: computed.edits[path] for path in others}
+    files, later = _restored(causes, computed.inputs, head, revisions, also=also)
+    apart = revisions.layout.apart
+    outputs = () if apart else _outputs_of(computed, undone, revisions, whole=not stays)
+    files |= {change.path: change.before for change in outputs}
+    objects = tuple(UndoneObject(one.subject, one.before) for one in undone)
+    if not files:
+        raise UsageError(
+            "; ".join(map(str, (*stays, *later)))
+            or f"{short_id(commit.revision)} moved nothing, so there is nothing to undo"
+        )
+    return Undo(
+        commit=commit,
+        files=dict(sorted(files.items())),
+        objects=() if apart else objects,
+        stays=(*stays, *later),
+    )
+
+
+def _restored(
+    changes: Mapping[str, FileChange], at: str, head: str, revisions: Revisions, *, also: bool
+) -> tuple[dict[str, str | None], list[NotUndone]]:
+    """Return files as they were before some changes, and those that were changed again later.
+
+    Args:
+        changes: By path.
+        at: Full hex id of the commit in which they are made.
+        head: That of the newest commit.
+        revisions: Where both are.
+        also: Whether what was changed again is taken back as well.
+    """
+    since = {one.path: one.after for one in revisions.differences(at, head)}
+    files: dict[str, str | None] = {}
+    later: list[NotUndone] = []
+    for path, change in changes.items():
+        present = since.get(path, change.after)
+        if present == change.before:
+            continue
+        if present == change.after or also:
+            files[path] = change.before
+        else:
+            later.append(NotUndone(path, "it was edited again later (--also)"))
+    return files, later
+
+
+def _outputs_of(
+    computed: _Pass, undone: Iterable[Decision], revisions: Revisions, *, whole: bool
+) -> Iterator[FileChange]:
+    """Yield the changes of a pass to the files of some objects; of delivery if all go back."""
+    world = computed.run.world
+    after = next_world(world, computed.run.outcome)
+    keys = {decision.key for decision in undone}
+    folders = tuple(f"{root}/" for root in folders_of_passes(after)[1:]) if whole else ()
+    written = {one.origin.path: one for side in (world, after) for one in side.outputs.values()}
+    for change in revisions.changes(computed.commit):
+        output = written.get(change.path)
+        mine = output is not None and is_of(output.key, output.body, keys)
+        if mine or change.path.startswith(folders):
+            yield change

@@ -1,0 +1,103 @@
+"""Undoing a commit: the files that take it back, written or committed on a new branch."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import click
+
+from reconciler.audit.history.undo import Undo, undo_of
+from reconciler.audit.replay import Replay
+from reconciler.cli.delivery import Delivery, commit_subject
+from reconciler.cli.printing import print_json
+from reconciler.cli.world import open_fleet
+from reconciler.errors import UsageError
+from reconciler.model.identity import RepositoryLayout
+from reconciler.model.text import printable, short_id
+from reconciler.shell.git.history import resolve_revision
+from reconciler.shell.git.objects import read_blobs, read_file
+from reconciler.shell.git.repository import Repository
+from reconciler.shell.reading.checked import read_file as read_from_disk
+
+
+def run(
+    directory: Path,
+    *,
+    commit: str,
+    also: bool,
+    dry_run: bool,
+    output: str,
+    branch: str | None,
+    author: str | None,
+    layout: RepositoryLayout,
+) -> int:
+    """Write what takes a commit back, and say what it takes back and what stays."""
+    fleet = open_fleet(directory, layout)
+    revisions = fleet.revisions
+    repository = revisions.repository
+    head = resolve_revision(repository, "HEAD")
+    undone = revisions.commit_at(resolve_revision(repository, commit))
+    delivery = Delivery(
+        directory=directory, repository=repository, base=head, branch=branch, author=author
+    )
+    delivery.check()
+    undo = undo_of(undone, head, Replay(revisions), also=also)
+    contents = _contents(repository, undo)
+    if branch is None:
+        _check_clean(directory, repository, head, contents)
+    said = "nothing is written (--dry-run)"
+    if not dry_run:
+        subject = commit_subject(f"Undo {short_id(undone.revision)}: {undone.subject}")
+        said = delivery.deliver(contents, subject)
+    if output == "json":
+        print_json(_as_json(undo))
+    else:
+        _print(undo)
+    click.echo(printable(said), err=True)
+    return 0
+
+
+def _contents(repository: Repository, undo: Undo) -> dict[str, bytes | None]:
+    """Return what the files have again, `None` for one that goes."""
+    blobs = {blob for blob in undo.files.values() if blob is not None}
+    found = dict(read_blobs(repository, blobs))
+    contents: dict[str, bytes | None] = {}
+    for path, blob in undo.files.items():
+        content = None if blob is None else found[blob]
+        if content is not None and not isinstance(content, bytes):
+            raise UsageError(f"{path} was too large to be read before; undo it with git")
+        contents[path] = content
+    return contents
+
+
+def _check_clean(
+    directory: Path, repository: Repository, head: str, files: Mapping[str, bytes | None]
+) -> None:
+    """Refuse files of the checkout that are not as they are committed: somebody edits them."""
+    for path in files:
+        committed = read_file(repository, head, repository.from_top(path))
+        present = read_from_disk(directory, path) if (directory / path).exists() else None
+        if committed != present:
+            raise UsageError(
+                f"{path} has changes that are not committed; commit or discard them first, or "
+                "give a new branch with --branch"
+            )
+
+
+def _print(undo: Undo) -> None:
+    """Print what is taken back, and what stays."""
+    commit = undo.commit
+    click.echo(printable(f"Undo {short_id(commit.revision)}: {commit.subject}"))
+    for path, blob in undo.files.items():
+        click.echo(f"  {printable(path)}: {'removed' if blob is None else 'as before'}")
+    for line in (*undo.objects, *undo.stays):
+        click.echo(f"  {printable(str(line))}")
+
+
+def _as_json(undo: Undo) -> dict[str, object]:
+    """Return the same for machines."""
+    return {
+        "commit": undo.commit.revision,
+        "files": [{"path": path, "removed": blob is None} for path, blob in undo.files.items()],
+        "objects": [{"subject": one.subject, "clusters": dict(one.placed)} for one in undo.objects],
+        "stays": [{"subject": one.subject, "why": one.why} for one in undo.stays],
+    }

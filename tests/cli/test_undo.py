@@ -1,0 +1,233 @@
+"""`reconciler undo`: a commit is taken back, and the objects that it moved are where they were."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from reconciler.audit.fleet.placed import placed_on
+from reconciler.cli.main import run
+from reconciler.core.dialects import PLACED
+from reconciler.model.decision import Placed
+from reconciler.model.identity import ObjectKey
+from tests.bounded import examples
+from tests.builders import (
+    Body,
+    cluster,
+    configuration,
+    deployment,
+    divided,
+    policy,
+    rebalancer,
+    taint,
+    target,
+    text,
+)
+from tests.dialects.kubefleet.fleet import fixed, member
+from tests.dialects.kubefleet.fleet import placement as fleet_placement
+from tests.dialects.ocm.worlds import binding, cluster_set
+from tests.dialects.ocm.worlds import cluster as hub_cluster
+from tests.dialects.ocm.worlds import placement as hub_placement
+from tests.shell.fleet import load_world, run_pass
+from tests.shell.repositories import Checkout, new_checkout
+
+Capsys = pytest.CaptureFixture[str]
+Files = Mapping[str, str | None]
+
+
+def on(*names: str) -> Body:
+    """A policy that divides over clusters by name."""
+    return policy(
+        placement={
+            "clusterAffinity": {"clusterNames": list(names)},
+            "replicaScheduling": divided(),
+        }
+    )
+
+
+START: Mapping[str, str] = {
+    "reconciler.yaml": text(
+        configuration(delivery={"folders": {}}, feedback={"assumeAfterSeconds": None})
+    ),
+    **{f"clusters/{name}.yaml": text(cluster(name)) for name in "ac"},
+    **{f"members/{name}.yaml": text(member(name)) for name in "de"},
+    **{f"hub/{name}.yaml": text(hub_cluster(name)) for name in "fgh"},
+    "hub/set.yaml": text(cluster_set(), binding()),
+    "policy.yaml": text(on("a", "b")),
+    "api.yaml": text(deployment("api")),
+    "web.yaml": text(deployment("web", replicas=4)),
+    "crp.yaml": text(fleet_placement(fixed("d"))),
+    "placement.yaml": text(hub_placement(numberOfClusters=1)),
+}
+EDITS: Mapping[str, Files] = {
+    "policy": {"policy.yaml": text(on("c"))},
+    "scale": {"web.yaml": text(deployment("web", replicas=1))},
+    "removed": {"api.yaml": None},
+    "added": {"new.yaml": text(deployment("new"))},
+    "crp": {"crp.yaml": text(fleet_placement(fixed("e")))},
+    "placement": {"placement.yaml": text(hub_placement(numberOfClusters=3))},
+    "rebalancer": {"demo.yaml": text(rebalancer("demo", target(name="web"), target(name="api")))},
+}
+
+
+def commit(fleet: Checkout, files: Files, message: str) -> str:
+    """Commit files, and files that go."""
+    for path, content in files.items():
+        if content is None:
+            (fleet.folder / path).unlink()
+    fleet.write({path: content for path, content in files.items() if content is not None})
+    fleet.git("add", "--all")
+    fleet.git("commit", "--quiet", "--allow-empty", "--message", message)
+    return fleet.head()
+
+
+def placed(fleet: Checkout) -> dict[ObjectKey, Placed]:
+    """Where each object is."""
+    world = load_world(fleet.folder)
+    keys = [key for key in world.outputs if key[:2] in PLACED]
+    return {key: found for key in keys if (found := placed_on(world, key))}
+
+
+class Fleet:
+    """A repository with three APIs, a pass after each commit."""
+
+    def __init__(self, folder: Path) -> None:
+        self.checkout = new_checkout(folder, dict(START))
+        self.seconds = 0
+        self.decide()
+        commit(self.checkout, {"clusters/b.yaml": text(cluster("b"))}, "Add b, which gets nothing")
+        self.decide()
+
+    def decide(self) -> str:
+        """Run two passes; return the commit of the first, or the head if it changes nothing."""
+        commits = []
+        for _ in range(2):
+            self.seconds += 600
+            commits.append(run_pass(self.checkout.folder, self.seconds).commit)
+        return commits[0] or self.checkout.head()
+
+    def edit(self, name: str) -> tuple[str, str]:
+        """Commit an edit and decide; return both commits."""
+        return commit(self.checkout, EDITS[name], f"Edit {name}"), self.decide()
+
+    def undo(self, revision: str, *options: str) -> str:
+        """Undo a commit, commit that, and decide; return the commit of the person."""
+        assert 0 == run(["-C", str(self.checkout.folder), "undo", revision, *options])
+        undone = commit(self.checkout, {}, "Undo")
+        self.decide()
+        return undone
+
+
+@pytest.mark.parametrize("whose", ["decision", "edit"])
+@pytest.mark.parametrize("name", EDITS)
+def test_undo_and_its_undo_bring_assignments_back(tmp_path: Path, name: str, whose: str) -> None:
+    """Named by the commit of the pass or that of the person; within two passes, for each API."""
+    fleet = Fleet(tmp_path / "fleet")
+    before = placed(fleet.checkout)
+    edit, decision = fleet.edit(name)
+    after = placed(fleet.checkout)
+    assert before != after
+
+    undone = fleet.undo(decision if whose == "decision" else edit)
+    assert before == placed(fleet.checkout)
+
+    fleet.undo(undone)
+    assert after == placed(fleet.checkout)
+
+
+@settings(
+    max_examples=examples(6),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(st.permutations(sorted(EDITS)), st.integers(1, 4))
+def test_undone_in_reverse_order_every_history_ends_where_it_began(
+    tmp_path_factory: pytest.TempPathFactory, names: Sequence[str], count: int
+) -> None:
+    """The last edit first; what stands between is as it was each time."""
+    fleet = Fleet(tmp_path_factory.mktemp("fleet") / "fleet")
+    states = [placed(fleet.checkout)]
+    edits = []
+    for name in names[:count]:
+        edits.append(fleet.edit(name)[0])
+        states.append(placed(fleet.checkout))
+    for edit, before in zip(reversed(edits), reversed(states[:-1]), strict=True):
+        fleet.undo(edit)
+
+        assert before == placed(fleet.checkout)
+
+
+def test_what_was_decided_again_later_stays(tmp_path: Path, capsys: Capsys) -> None:
+    """It is named, and taken along when that is asked for."""
+    fleet = Fleet(tmp_path / "fleet")
+    before = placed(fleet.checkout)
+    _, decision = fleet.edit("policy")
+    fleet.edit("scale")
+    asked = ["-C", str(fleet.checkout.folder), "undo", decision, "--dry-run"]
+
+    assert 0 == run(asked)
+    out = capsys.readouterr().out
+    assert "  policy.yaml: as before\n" in out
+    assert "  default/api: back to a(2)\n" in out
+    assert "  default/web stays: it was decided again later (--also)\n" in out
+    assert "" == fleet.checkout.git("status", "--porcelain")
+
+    fleet.undo(decision, "--also")
+    key = next(key for key in before if key.name == "api-deployment")
+    assert before[key] == placed(fleet.checkout)[key]
+
+
+def test_a_file_that_was_edited_again_stays(tmp_path: Path, capsys: Capsys) -> None:
+    """Or somebody's later edit would be lost with it."""
+    fleet = Fleet(tmp_path / "fleet")
+    _, decision = fleet.edit("policy")
+    commit(fleet.checkout, {"policy.yaml": f"# ours\n{text(on('c'))}"}, "Comment")
+
+    assert 0 == run(["-C", str(fleet.checkout.folder), "undo", decision])
+    assert "policy.yaml stays: it was edited again later (--also)" in capsys.readouterr().out
+
+
+def test_a_failure_is_not_undone(tmp_path: Path, capsys: Capsys) -> None:
+    """It is refused, with what to do instead."""
+    fleet = Fleet(tmp_path / "fleet")
+    failed = cluster("a", taints=[taint(effect="NoExecute")])
+    commit(fleet.checkout, {"clusters/a.yaml": text(failed)}, "Report that a is down")
+    decision = fleet.decide()
+
+    for whose in (decision, f"{decision}~1"):
+        assert 2 == run(["-C", str(fleet.checkout.folder), "undo", whose])
+        err = capsys.readouterr().err
+        assert "default/web stays: evicted (a: spot:NoExecute); bring the cluster back, or" in err
+
+
+def test_uncommitted_changes_are_never_overwritten(tmp_path: Path, capsys: Capsys) -> None:
+    """Somebody edits that file."""
+    fleet = Fleet(tmp_path / "fleet")
+    _, decision = fleet.edit("policy")
+    fleet.checkout.write({"policy.yaml": "# draft\n"})
+
+    assert 2 == run(["-C", str(fleet.checkout.folder), "undo", decision])
+    assert "policy.yaml has changes that are not committed" in capsys.readouterr().err
+
+
+def test_it_may_go_to_a_branch_and_says_the_same_to_machines(
+    tmp_path: Path, capsys: Capsys
+) -> None:
+    """The checkout stays as it is; `verify` knows the outputs as those of an ancestor."""
+    fleet = Fleet(tmp_path / "fleet")
+    _, decision = fleet.edit("policy")
+    at = ["-C", str(fleet.checkout.folder)]
+    author = ["--author", "Ada <ada@example.com>"]
+
+    assert 0 == run([*at, "undo", decision, "--branch", "back", *author, "-o", "json"])
+    told = json.loads(capsys.readouterr().out)
+    assert [] == told["stays"]
+    assert {"subject": "default/web", "clusters": {"a": 4}} in told["objects"]
+
+    fleet.checkout.git("merge", "--quiet", "back")
+    assert 0 == run([*at, "verify"])
+    assert "1 reverted" in capsys.readouterr().out
+    assert "" == fleet.checkout.git("diff", "--name-only", "HEAD~2", "--", "delivery")
