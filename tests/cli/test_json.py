@@ -196,6 +196,7 @@ def places(
         **dict.fromkeys(ASKED, (json_fleet, troubled)),
         "advise": (troubled, recovered),
         "top clusters": (json_fleet, troubled, reserving),
+        "undo": (json_fleet,),
     }
 
 
