@@ -547,4 +547,4 @@ def _weighed(
 def _group(key: ObjectKey, body: Body | None) -> AffinityPlace | None:
     """Return the affinity group by which an output is placed."""
     dialect = dialect_of(key.group)
-    return None if body is None or dialect is None else dialect.view().affinity_of(body)
+    return None if body is None or dialect is None else dialect.view().outputs.affinity_of(body)

@@ -416,7 +416,7 @@ class Weighing:
 
 def weighing_in(world: World, now: datetime, request: AdviceRequest) -> Weighing:
     """Return what counts in a world at a moment."""
-    spread = {dialect.name: dialect.view().spread(world) for dialect in DIALECTS}
+    spread = {dialect.name: dialect.view().world.spread(world) for dialect in DIALECTS}
     family = request.family
     return Weighing(
         request=request,

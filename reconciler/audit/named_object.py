@@ -146,7 +146,7 @@ def placing_kinds(present: Container[Kind]) -> tuple[Kind, ...]:
 
 def kinds_in_category(word: str) -> tuple[Kind, ...]:
     """Return the kinds that a category means, sorted; none if the word is no category."""
-    tables = [ALL, *(dialect.view().categories for dialect in DIALECTS)]
+    tables = [ALL, *(dialect.view().world.categories for dialect in DIALECTS)]
     return tuple(sorted({kind for table in tables for kind in table.get(word.lower(), ())}))
 
 

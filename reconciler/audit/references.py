@@ -102,7 +102,7 @@ def _bringers(known: Known) -> Mapping[ObjectKey, Bringers]:
     found: dict[ObjectKey, Bringers] = {}
     for dialect in placing if len(placing) > 1 else ():
         first: dict[ObjectKey, Brought] = {}
-        for one in sorted(dialect.view().brought(known)):
+        for one in sorted(dialect.view().written.brought(known)):
             first.setdefault(one.object, one)
         for key, one in first.items():
             found[key] = (*found.get(key, ()), one)
@@ -153,7 +153,7 @@ def check_references(
     """
     known = known or referable_in(world)
     checks = (
-        *(dialect.view().references for dialect in DIALECTS),
+        *(dialect.view().written.references for dialect in DIALECTS),
         dangling_in_rebalances,
         dangling_in_feedback,
         declared_twice,
@@ -179,7 +179,7 @@ def not_selected_in(known: Known) -> tuple[ObjectKey, ...]:
     Namespaces and definitions of kinds are left out: they are there for what is in them.
     """
     world = known.world
-    selected = {one.object for dialect in DIALECTS for one in dialect.view().brought(known)}
+    selected = {one.object for dialect in DIALECTS for one in dialect.view().written.brought(known)}
     return tuple(
         key
         for key in sorted(world.inputs.keys() - selected)
@@ -437,7 +437,7 @@ def not_carried_by_delivery(known: Known) -> Iterator[Dangling]:
         return
     transports = sorted({one.transport for one in destinations})
     for dialect in DIALECTS:
-        for one in dialect.view().instructed(known):
+        for one in dialect.view().written.instructed(known):
             for transport in transports:
                 if not TABLE[one.instruction][transport].carried:
                     text = not_carried_text(one.instruction, transport)

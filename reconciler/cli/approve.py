@@ -103,7 +103,7 @@ def _chosen(world: World, asking: ObjectKey, stage: str | None) -> Approval | No
         UsageError: Nothing is asked, or there is no such stage.
     """
     view = next(one for one in DIALECTS if asking[:2] in one.approvable).view()
-    found: Sequence[Approval] = view.approvals(world, asking)
+    found: Sequence[Approval] = view.world.approvals(world, asking)
     if asking not in world.outputs:
         raise UsageError(f"no pass has processed {spelled(asking)} yet, so it cannot be approved")
     if stage is not None:

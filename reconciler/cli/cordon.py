@@ -67,7 +67,9 @@ def cordon(
         return [
             ObjectEdit(
                 key=key,
-                steps=cordon_steps(world.inputs[key].body, views[key.group, key.kind].cordon),
+                steps=cordon_steps(
+                    world.inputs[key].body, views[key.group, key.kind].clusters.cordon
+                ),
                 becomes="cordoned",
                 is_already="is cordoned already",
             )
@@ -87,7 +89,7 @@ def uncordon(
         edits: list[Edit] = []
         for key in asked(world):
             view = views[key.group, key.kind]
-            taints = (view.cordon, view.draining().taint)
+            taints = (view.clusters.cordon, view.clusters.draining.taint)
             edits.append(
                 ObjectEdit(
                     key=key,
@@ -96,7 +98,7 @@ def uncordon(
                     is_already="is not cordoned",
                 )
             )
-            drainings = (views[face[:2]].draining() for face in faces_of(world, key))
+            drainings = (views[face[:2]].clusters.draining for face in faces_of(world, key))
             edits += (
                 RemovedObject(key=one) for way in drainings for one in drained_by(world, key, way)
             )
@@ -131,7 +133,7 @@ def taint(
                 steps=taint_steps(
                     world.inputs[key].body,
                     changes,
-                    views[key.group, key.kind].taint_effects,
+                    views[key.group, key.kind].clusters.taint_effects,
                     overwrite=overwrite,
                 ),
                 becomes=f"tainted {said}",

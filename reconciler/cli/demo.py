@@ -285,7 +285,9 @@ def _placements_in(world: World) -> Iterator[tuple[str, str]]:
 def _name_of(world: World, key: ObjectKey) -> str:
     """Return the name of what is placed: of a workload that, not that of its binding."""
     dialect = dialect_of(key.group)
-    workload = None if dialect is None else dialect.view().workload_of(world.outputs[key].body)
+    workload = (
+        None if dialect is None else dialect.view().outputs.workload_of(world.outputs[key].body)
+    )
     return key.name if workload is None else workload.name
 
 
@@ -342,5 +344,5 @@ def copies_in(world: World, now: datetime) -> Iterator[CopyStatus]:
         view = dialect.view()
         for key, manifest in world.outputs.items():
             is_decision = (key.group, key.kind) in dialect.placed
-            if is_decision and view.workload_of(manifest.body) is not None:
+            if is_decision and view.outputs.workload_of(manifest.body) is not None:
                 yield from copies.statuses(key)

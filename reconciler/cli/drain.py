@@ -36,7 +36,7 @@ def drain(
     def wanted(world: "World") -> list[Edit]:
         edits: list[Edit] = []
         for key in chosen(world):
-            draining = views[key.group, key.kind].draining()
+            draining = views[key.group, key.kind].clusters.draining
             found.append(key)
             edits.append(
                 ObjectEdit(
@@ -47,8 +47,8 @@ def drain(
                 )
             )
             for face in faces_of(world, key):
-                asked = (
-                    views[face.group, face.kind].draining().requests(world, ClusterName(key.name))
+                asked = views[face.group, face.kind].clusters.draining.requests(
+                    world, ClusterName(key.name)
                 )
                 edits += (
                     NewObject(key=name, path=f"{FOLDER}/{name.name}.yaml", body=body)

@@ -275,7 +275,7 @@ def target_of(world: "World", word: str, namespace: str) -> "Body":
     decided_key(world, key)
     dialect = dialect_of(key.group)
     if dialect is not None and key in world.outputs:
-        workload = dialect.view().workload_of(world.outputs[key].body)
+        workload = dialect.view().outputs.workload_of(world.outputs[key].body)
         if workload is not None:
             return encode_reference(workload)
     key = _present(world, word, namespace)

@@ -134,7 +134,7 @@ def _scored(world: "World") -> "tuple[tuple[Kind, ...], Scoring]":
     from reconciler.model.settings import settings_in
 
     views = cluster_views()
-    found = ((kind, view.scoring()) for kind, view in views.items())
+    found = ((kind, view.clusters.scoring) for kind, view in views.items())
     own, scoring = next((kind, scoring) for kind, scoring in found if scoring is not None)
     return tuple(views) if settings_in(world).extends_scores else (own,), scoring
 

@@ -188,7 +188,7 @@ def _labels(row: Row) -> str:
 def columns_of(group: str, kind: str, *, wide: bool) -> Sequence[Column]:
     """Return the columns after NAMESPACE and NAME."""
     dialect = dialect_of(group)
-    ours = {} if dialect is None else dialect.view().columns
+    ours = {} if dialect is None else dialect.view().world.columns
     unknown: Columns = ((), (FILE,))
     narrow, more = {**WORKLOADS, **OURS, **REBALANCE_COLUMNS, **ours}.get((group, kind), unknown)
     return (*narrow, *more) if wide else narrow
@@ -333,7 +333,7 @@ def may_have_copies(kind: "Kind") -> bool:
     dialect = dialect_of(kind[0])
     if dialect is None:
         return kind[0] not in KINDS.groups
-    return kind in PLACED and dialect.view().copies is not no_copies
+    return kind in PLACED and dialect.view().world.copies is not no_copies
 
 
 def copies_cells(

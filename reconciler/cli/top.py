@@ -163,7 +163,7 @@ def run_quotas(
 
 def quotas_of(world: World) -> list[QuotaUsage]:
     """Return the quotas of all APIs, by key."""
-    found = (one for dialect in DIALECTS for one in dialect.view().quotas(world))
+    found = (one for dialect in DIALECTS for one in dialect.view().world.quotas(world))
     return sorted(found, key=lambda one: one.key)
 
 

@@ -367,7 +367,7 @@ def owners_of(world: World, outputs: Iterable[ObjectKey]) -> Iterator[ObjectKey]
         output = world.outputs.get(key)
         dialect = dialect_of(key.group)
         if output is not None and dialect is not None:
-            owner = None if key[:2] in PLACED else dialect.view().owner_of(key, output.body)
+            owner = None if key[:2] in PLACED else dialect.view().outputs.owner_of(key, output.body)
             yield key if owner is None else owner
 
 

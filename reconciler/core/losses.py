@@ -134,7 +134,7 @@ def _with_kept(world: World, edited: Round, before: Round, held: Collection[Obje
 
     def is_held(key: ObjectKey, body: Body) -> bool:
         dialect = dialect_of(key.group)
-        follows = () if dialect is None else dialect.view().follows(body)
+        follows = () if dialect is None else dialect.view().outputs.follows(body)
         return is_of(key, body, held) or any(one in held for one in follows)
 
     outputs = world.outputs
@@ -210,9 +210,9 @@ def _placed_in(world: World) -> tuple[int, int]:
     for dialect in DIALECTS:
         view = dialect.view()
         for kind in sorted(dialect.placed):
-            placements += sum(map(view.is_placed, world.outputs_of_kind(kind)))
+            placements += sum(map(view.outputs.is_placed, world.outputs_of_kind(kind)))
             parts = world.outputs_of_kind(dialect.parts.get(kind, kind))
-            replicas += sum(_count(view.clusters_in(part.body)) for part in parts)
+            replicas += sum(_count(view.outputs.clusters_in(part.body)) for part in parts)
     return placements, replicas
 
 
@@ -228,7 +228,7 @@ def _behind(world: World, edited: Round, losing: Collection[Decision]) -> Iterat
         dialect, present = dialect_of(decision.key.group), world.outputs.get(decision.key)
         if dialect is not None:
             bodies = (edited.written.get(decision.key), present and present.body)
-            policies |= {dialect.view().policy_of(body) for body in bodies if body}
+            policies |= {dialect.view().outputs.policy_of(body) for body in bodies if body}
     roots = {kind for dialect in DIALECTS for kind in dialect.roots}
     placed = {kind for dialect in DIALECTS for kind in dialect.placed}
     keys = {decision.key for decision in losing}

@@ -152,7 +152,7 @@ def _progress(world: World, written: WriteFile) -> Iterator[RunProgress]:
     key = ObjectKey(found.group, found.kind, found.namespace, found.name)
     present = world.outputs.get(key)
     change = OutputChange(key=key, before={} if present is None else present.body, after=body)
-    for about, event in dialect.view().events(change):
+    for about, event in dialect.view().changes.events(change):
         yield RunProgress(about, event.message[:1].lower() + event.message[1:])
 
 

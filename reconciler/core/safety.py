@@ -65,7 +65,7 @@ def is_of(key: ObjectKey, body: Body, held: Container[ObjectKey]) -> bool:
     if key in held:
         return True
     dialect = dialect_of(key.group)
-    return dialect is not None and dialect.view().owner_of(key, body) in held
+    return dialect is not None and dialect.view().outputs.owner_of(key, body) in held
 
 
 def is_removed(decision: Decision, world: World) -> bool:
@@ -85,7 +85,7 @@ def _is_placed(manifest: Manifest) -> bool:
     """Return whether an output is a decision that names a cluster."""
     key = manifest.key
     dialect = dialect_of(key.group) if (key.group, key.kind) in PLACED else None
-    return dialect is not None and dialect.view().is_placed(manifest)
+    return dialect is not None and dialect.view().outputs.is_placed(manifest)
 
 
 def _fault(removed: list[Decision], placed: int, allowed: str) -> Fault:

@@ -154,7 +154,7 @@ class _Unexplained:
         """Yield what a fault may be of that keeps the object from being scheduled."""
         yield self.key
         output = self.world.outputs[self.key].body
-        policy, reference = view.policy_of(output), view.workload_of(output)
+        policy, reference = view.outputs.policy_of(output), view.outputs.workload_of(output)
         if policy is not None:
             yield policy
         if reference is not None:

@@ -95,8 +95,8 @@ def test_the_effects_of_each_api_are_those_of_its_schema(dialect: Dialect) -> No
         found = found[name]
 
     assert isinstance(found, Mapping)
-    assert sorted(view.taint_effects) == sorted(found["enum"])
-    assert view.cordon["effect"] in view.taint_effects
+    assert sorted(view.clusters.taint_effects) == sorted(found["enum"])
+    assert view.clusters.cordon["effect"] in view.clusters.taint_effects
 
 
 def test_several_clusters_of_several_apis_on_a_branch(fleet: Checkout, capsys: Capsys) -> None:

@@ -34,7 +34,7 @@ def test_columns_and_admissions_are_of_its_own_kinds(dialect: Dialect) -> None:
     listed = {kind.id for kind in dialect.kinds}
     admitted = {kind for kind in dialect.admissions(KINDS) if kind[0] in KINDS.groups}
 
-    assert dialect.view().columns.keys() <= listed
+    assert dialect.view().world.columns.keys() <= listed
     assert admitted <= listed
 
 

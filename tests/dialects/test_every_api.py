@@ -72,7 +72,7 @@ def test_each_api_says_why_clusters_are_lacking(group: str, kind: str) -> None:
     """By its own condition where that is False, and by no other."""
     dialect = dialect_of(group)
     assert dialect is not None
-    problem_of = dialect.view().problem_of
+    problem_of = dialect.view().outputs.problem_of
     found = [
         problem_of(condition(*one)) for one in ((kind, "False"), (kind, "True"), ("X", "False"))
     ]
@@ -246,7 +246,7 @@ def test_karmada_spreads_by_fields_and_labels_of_clusters() -> None:
         SpreadWish(name="region", domain_of={"a": "east", "b": "west"}, least=2, most=3),
         SpreadWish(name="zone", domain_of={"a": "e1", "b": "w1"}, least=1),
         SpreadWish(name="cluster", domain_of={"a": "a", "b": "b", "c": "c"}, least=2),
-    ) == VIEWS["karmada"].spread(told.world())(key)
+    ) == VIEWS["karmada"].world.spread(told.world())(key)
 
 
 def test_kubefleet_spreads_by_labels() -> None:
@@ -261,7 +261,7 @@ def test_kubefleet_spreads_by_labels() -> None:
     assert (
         SpreadWish(name="zone", domain_of={"a": "x"}, skew=2),
         SpreadWish(name="rack", domain_of={}, skew=1),
-    ) == VIEWS["kubefleet"].spread(told.world())(ObjectKey(GROUP, PLACEMENT, "", "web"))
+    ) == VIEWS["kubefleet"].world.spread(told.world())(ObjectKey(GROUP, PLACEMENT, "", "web"))
 
 
 CRP = placement(pick(1))

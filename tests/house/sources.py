@@ -20,6 +20,19 @@ def tree_of(source: str) -> ast.Module:
     return ast.parse(text_of(source))
 
 
+def late_imports(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """Yield module and name of what is imported by its name when it is first asked for."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(
+                func=ast.Name(id="late" | "late_value"),
+                args=[ast.Constant(value=str(module)), ast.Constant(value=str(name))],
+            ):
+                yield module, name
+            case _:
+                pass
+
+
 def trees_with(pattern: str, sources: Iterable[str] = SOURCES) -> Iterator[tuple[str, ast.Module]]:
     """Yield each file in whose text a pattern occurs, with its tree; all others need no look."""
     occurs = re.compile(pattern)

@@ -17,7 +17,7 @@ from reconciler.model.world import World
 from tests import builders, stories
 from tests.dialects.kubefleet import fleet
 from tests.dialects.ocm import worlds
-from tests.house.sources import PACKAGE, ROOT, SOURCES, text_of, trees_with
+from tests.house.sources import PACKAGE, ROOT, SOURCES, late_imports, text_of, trees_with
 
 NOW = datetime(2026, 11, 26, 12, tzinfo=UTC)
 DEEP = 150  # lines of code from which on a file may have a single user in its room
@@ -117,6 +117,7 @@ def read(text: str, tree: ast.Module) -> Read:
                 names += [(node.module or "", alias.name) for alias in node.names]
             case _:
                 pass
+    names += late_imports(tree)
     code = {
         number
         for number, line in enumerate(text.splitlines(), 1)

@@ -8,7 +8,7 @@ from graphlib import CycleError, TopologicalSorter
 
 import pytest
 
-from tests.house.sources import PACKAGE, ROOT, SOURCES, text_of, trees_with
+from tests.house.sources import PACKAGE, ROOT, SOURCES, late_imports, text_of, trees_with
 
 MOST_LINES = 800
 
@@ -46,6 +46,8 @@ def imports_in(tree: ast.Module, *, late: bool = True) -> Iterator[str]:
         else:
             continue
         yield from (name for name in names if name.split(".")[0] == "reconciler")
+    if late:
+        yield from map(".".join, late_imports(tree))
 
 
 SHARED = frozenset(

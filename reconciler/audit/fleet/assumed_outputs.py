@@ -53,7 +53,7 @@ def needs_others(kind: Kind) -> bool:
     """Return whether other objects tell how one of a kind is by now, so that `as_of` takes all."""
     dialect = dialect_of(kind[0])
     written = dialect is not None and kind in dialect.written
-    return dialect is not None and written and kind in dialect.view().assumed_beside
+    return dialect is not None and written and kind in dialect.view().world.assumed_beside
 
 
 def _assumed(
@@ -63,7 +63,7 @@ def _assumed(
     for dialect in DIALECTS:
         if not any(map(world.outputs_of_kind, dialect.written)):
             continue  # its answers need not be loaded
-        for kind, assumed in dialect.view().assumed.items():
+        for kind, assumed in dialect.view().world.assumed.items():
             of = assumed(world, now)
             for one in _of_kind(world, kind, only):
                 yield one.key, replace(one, held=LateBody(partial(of, one)))

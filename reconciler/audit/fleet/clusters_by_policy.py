@@ -19,8 +19,8 @@ def clusters_by_policy(world: World) -> Mapping[ObjectKey, AbstractSet[str]]:
         view = dialect.view()
         for kind in sorted(dialect.placed):
             for one in world.outputs_of_kind(dialect.parts.get(kind, kind)):
-                owner = view.policy_of(one.body) or view.owner_of(one.key, one.body)
-                names = {name for name, _ in view.clusters_in(one.body)}
+                owner = view.outputs.policy_of(one.body) or view.outputs.owner_of(one.key, one.body)
+                names = {name for name, _ in view.outputs.clusters_in(one.body)}
                 if names:
                     found[one.key if owner is None else owner] |= names
     return found

@@ -106,7 +106,7 @@ class CopiesOf:
             shown = self._shown or as_of(self.world, self.now, self.only)
             self._shown = shown
             moment = shown_at(shown, self.now)
-            self._known[dialect.name] = dialect.view().copies(shown, moment)
+            self._known[dialect.name] = dialect.view().world.copies(shown, moment)
         found = attempt(partial(self._known[dialect.name], key), lambda: _place(key))
         return () if isinstance(found, Failed) else found
 

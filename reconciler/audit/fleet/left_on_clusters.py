@@ -118,7 +118,7 @@ def _left_on(
     passes: Sequence[_Passed],
 ) -> LeftOnCluster:
     """Return what one cluster has."""
-    draining = cluster_views()[cluster.group, cluster.kind].draining()
+    draining = cluster_views()[cluster.group, cluster.kind].clusters.draining
     drained = is_drained(present.world.inputs[cluster].body, draining)
     later = [_present(one.left, cluster, began) for one in passes]
     left = []
@@ -168,7 +168,7 @@ def _present(
             found[key] = _Present(placed[name], None)
             continue
         if key.group not in copies:
-            copies[key.group] = _view_of(key).copies(moment.world, moment.at)
+            copies[key.group] = _view_of(key).world.copies(moment.world, moment.at)
         for copy in copies[key.group](key) if key in moment.placed else ():
             if copy.leaving and copy.cluster == name:
                 found[key] = _Present(copy.replicas, copy.waits_for)
@@ -198,7 +198,7 @@ def _stays(
         return _waits(began.waits_for)
     if not drained:
         return UNASKED
-    return _view_of(key).draining().stays(world, key, ClusterName(cluster.name)) or KEPT
+    return _view_of(key).clusters.draining.stays(world, key, ClusterName(cluster.name)) or KEPT
 
 
 def _waits(what: str) -> str:

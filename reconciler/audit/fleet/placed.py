@@ -39,7 +39,7 @@ def decided_on(target: Reference) -> ObjectKey:
 
 def decision_on(workload: ObjectKey) -> ObjectKey | None:
     """Return what decisions about a workload bear, `None` if no API decides on workloads."""
-    found = (dialect.view().decision_on(workload) for dialect in DIALECTS)
+    found = (dialect.view().outputs.decision_on(workload) for dialect in DIALECTS)
     return next((key for key in found if key is not None), None)
 
 
@@ -48,7 +48,7 @@ def workload_on(world: World, decision: ObjectKey) -> ObjectKey | None:
     manifest, dialect = world.outputs.get(decision), dialect_of(decision.group)
     found = None
     if manifest is not None and dialect is not None:
-        found = dialect.view().workload_of(manifest.body)
+        found = dialect.view().outputs.workload_of(manifest.body)
     return None if found is None else found.key
 
 
@@ -68,7 +68,9 @@ def placed_on(world: World, key: ObjectKey) -> Placed:
     if dialect is None:
         return ()
     view = dialect.view()
-    found = dict(one for part in parts_of(world, key) for one in view.clusters_in(part.body))
+    found = dict(
+        one for part in parts_of(world, key) for one in view.outputs.clusters_in(part.body)
+    )
     return tuple((ClusterName(name), found[name]) for name in sorted(found))
 
 
@@ -86,7 +88,7 @@ def parts_of(world: World, key: ObjectKey) -> tuple[Manifest, ...]:
         manifest
         for manifest in world.outputs_of_kind(kind)
         if manifest.key.namespace == key.namespace
-        and view.owner_of(manifest.key, manifest.body) == key
+        and view.outputs.owner_of(manifest.key, manifest.body) == key
     )
 
 
@@ -135,13 +137,13 @@ def may_concern(
 def placement_of(world: World, key: ObjectKey) -> ObjectKey | None:
     """Return the placement that an object is about, as a rollout is, `None` if about none."""
     dialect = dialect_of(key.group)
-    return None if dialect is None else dialect.view().placement_of(world, key)
+    return None if dialect is None else dialect.view().world.placement_of(world, key)
 
 
 def owner_of(key: ObjectKey, body: Body) -> ObjectKey | None:
     """Return the placement that an output is a part of, `None` if it is of none."""
     dialect = dialect_of(key.group)
-    return None if dialect is None else dialect.view().owner_of(key, body)
+    return None if dialect is None else dialect.view().outputs.owner_of(key, body)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,12 +180,16 @@ def _side(key: ObjectKey, world: World, paths: frozenset[str]) -> Side:
     """Return one side of a commit."""
     files = {path: world.present[path] for path in paths if path in world.present}
     output, dialect = world.outputs.get(key), dialect_of(key.group)
-    followed = () if output is None or dialect is None else dialect.view().follows(output.body)
+    followed = (
+        () if output is None or dialect is None else dialect.view().outputs.follows(output.body)
+    )
     placed = None if any(path in world.frozen for path in paths) else placed_on(world, key)
     return Side(files, placed, followed)
 
 
 def carriers_of(world: World, key: ObjectKey) -> tuple[ObjectKey, ...]:
     """Return the placements that carry an object along, sorted."""
-    found = (carrier for dialect in DIALECTS for carrier in dialect.view().carriers(world, key))
+    found = (
+        carrier for dialect in DIALECTS for carrier in dialect.view().world.carriers(world, key)
+    )
     return tuple(sorted(found))

@@ -60,7 +60,7 @@ class PlacedObjects(Mapping[ObjectKey, Placed]):
         view = dialect.view()
         found: dict[str, int] = {}
         for one in outputs:
-            found.update(view.clusters_in(one.body))
+            found.update(view.outputs.clusters_in(one.body))
         share = self._pairs.setdefault
         return tuple(
             [share(pair, (ClusterName(pair[0]), pair[1])) for pair in sorted(found.items())]
@@ -91,7 +91,7 @@ def _written_in(world: World) -> dict[ObjectKey, list[Manifest]]:
             for manifest in world.outputs_of_kind(kind):
                 found.setdefault(manifest.key, [] if part else [manifest])
             for manifest in () if part is None else world.outputs_of_kind(part):
-                owner = view.owner_of(manifest.key, manifest.body)
+                owner = view.outputs.owner_of(manifest.key, manifest.body)
                 if owner is not None:
                     found.setdefault(owner, []).append(manifest)
     return {key: found[key] for key in sorted(found)}
@@ -132,5 +132,5 @@ def _read(world: World, key: ObjectKey) -> DecidedObject:
     dialect, output = dialect_of(key.group), world.outputs.get(key)
     policy = None
     if dialect is not None and output is not None:
-        policy = dialect.view().policy_of(output.body)
+        policy = dialect.view().outputs.policy_of(output.body)
     return DecidedObject(named(world, key), policy)

@@ -138,9 +138,9 @@ def _related(world: World, key: ObjectKey) -> Sequence[ObjectKey]:
     if output is not None and dialect is not None:
         view = dialect.view()
         found.append(decided)
-        if (workload := view.workload_of(output.body)) is not None:
+        if (workload := view.outputs.workload_of(output.body)) is not None:
             found.append(workload.key)
-        related = (view.owner_of(decided, output.body), view.policy_of(output.body))
+        related = (view.outputs.owner_of(decided, output.body), view.outputs.policy_of(output.body))
         found += (one for one in related if one is not None)
     return list(dict.fromkeys(found))
 

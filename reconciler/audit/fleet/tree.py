@@ -51,7 +51,7 @@ def tree_of(world: World, key: ObjectKey, elsewhere: Elsewhere, now: datetime) -
         now: Moment of the question, aware UTC.
     """
     dialect = dialect_of(key.group)
-    root = node_of(key) if dialect is None else dialect.view().tree(as_of(world, now), key)
+    root = node_of(key) if dialect is None else dialect.view().world.tree(as_of(world, now), key)
     return _with_copies(root, CopiesOf(world, now, elsewhere), {})
 
 

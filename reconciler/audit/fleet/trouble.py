@@ -101,9 +101,9 @@ class PlacementTrouble:
         if dialect is None:
             return
         view = dialect.view()
-        if problem := view.problem_of(manifest.body):
+        if problem := view.outputs.problem_of(manifest.body):
             self.unplaced[manifest.key] = problem
-        if view.may_wait(manifest.body):
+        if view.outputs.may_wait(manifest.body):
             self.may_wait.add(manifest.key)
 
 
@@ -230,7 +230,7 @@ def status_of(
         rebalancers=tuple(sorted(k for k in world.inputs if k[:2] in world.known.removable)),
         delivered=tuple(_delivered(world)),
         copies=count_copies(world, now, counted),
-        waiting=tuple(sorted(one for api in DIALECTS for one in api.view().waiting(world))),
+        waiting=tuple(sorted(one for api in DIALECTS for one in api.view().world.waiting(world))),
     )
 
 

@@ -117,7 +117,7 @@ class FleetLoads:
         self.objects += sign * bool(placed)
         if not placed or output is None or dialect is None:
             return
-        number = self._number(tuple(dialect.view().requested_by(output.body).items()))
+        number = self._number(tuple(dialect.view().outputs.requested_by(output.body).items()))
         for name, replicas in placed:
             load = self._loads.get(name) or self._loads.setdefault(name, ClusterLoad())
             share = load.shares.get(number) or load.shares.setdefault(number, [0, 0])
@@ -230,7 +230,7 @@ def _usage(
     load = loads.on(key.name)
     taints = bodies(mapping(tainted, "spec"), "taints")
     status = mapping(body, "status")
-    report, place = view.report_of(status), view.place_of(body)
+    report, place = view.clusters.report_of(status), view.clusters.place_of(body)
     requested = loads.requested_by(load)
     capacity, reported = report.capacity or {}, report.free or {}
     used = _used(requested, capacity, reported, reserved)
@@ -352,7 +352,9 @@ def with_taints(world: World, settings: Settings, kind: Kind, body: Body) -> Bod
         return body
     key = ObjectKey(*kind, "", text(mapping(body, "metadata"), "name"))
     record = world.outputs.get(key)
-    taints = dialect.view().taints_of(body, settings, None if record is None else record.body)
+    taints = dialect.view().clusters.taints_of(
+        body, settings, None if record is None else record.body
+    )
     return {**body, "spec": {**mapping(body, "spec"), "taints": list(taints)}}
 
 
@@ -373,7 +375,7 @@ def _down(world: World, group: str) -> Down:
         return {}
     view = dialect.view()
     reports = {
-        ClusterName(cluster.key.name): view.report_of(mapping(cluster.body, "status")).down
+        ClusterName(cluster.key.name): view.clusters.report_of(mapping(cluster.body, "status")).down
         for cluster in world.of_kind(*dialect.cluster)
     }
     return {name: down for name, down in reports.items() if down}

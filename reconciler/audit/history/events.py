@@ -66,13 +66,13 @@ def happened(
     if (key.group, key.kind) in (REBALANCER, TRIGGER):
         yield from rebalance_events.events_of(change)
     elif (dialect := dialect_of(key.group)) is not None:
-        yield from dialect.view().events(change)
+        yield from dialect.view().changes.events(change)
 
 
 def is_edited(key: ObjectKey, body: Body) -> bool:
     """Return whether the decision in an output is another one than a pass wrote there."""
     dialect = dialect_of(key.group)
-    return dialect is not None and dialect.view().is_edited(body)
+    return dialect is not None and dialect.view().changes.is_edited(body)
 
 
 def edited(key: ObjectKey, body: Body, commit: Commit, *, gone: bool, ours: bool) -> ObjectEvent:
@@ -168,7 +168,7 @@ def asks_beside(changes: Sequence[FileChange], texts: Texts, layout: RepositoryL
     """Return whether the events of some outputs are told from the others of a commit, too."""
     for key, before, after in changed_outputs(changes, texts, layout):
         dialect = dialect_of(key.group)
-        if dialect is not None and dialect.view().asks_beside(before or {}, after or {}):
+        if dialect is not None and dialect.view().changes.asks_beside(before or {}, after or {}):
             return True
     return False
 
@@ -219,7 +219,7 @@ def _of_pass(
 def _may_hide_eviction(key: ObjectKey, before: Body, after: Body) -> bool:
     """Return whether an eviction may have begun and ended between two states of an output."""
     dialect = dialect_of(key.group) if (key.group, key.kind) in PLACED else None
-    return dialect is not None and dialect.view().may_hide_eviction(before, after)
+    return dialect is not None and dialect.view().changes.may_hide_eviction(before, after)
 
 
 def _cut(changes: Sequence[FileChange], layout: RepositoryLayout) -> frozenset[str]:

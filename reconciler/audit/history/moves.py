@@ -106,7 +106,7 @@ def differences(
 def _clusters(body: Body | None, key: ObjectKey) -> Iterable[tuple[str, int]]:
     """Return the clusters that stand in an output, none of one that is not there."""
     dialect = dialect_of(key.group)
-    return () if body is None or dialect is None else dialect.view().clusters_in(body)
+    return () if body is None or dialect is None else dialect.view().outputs.clusters_in(body)
 
 
 def _placed(found: Mapping[str, int]) -> Placed:

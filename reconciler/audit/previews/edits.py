@@ -73,7 +73,7 @@ def fail(keys: Sequence[ObjectKey], at: datetime) -> Edit:
     views, moment = cluster_views(), format_moment(at)
 
     def failed(key: ObjectKey, body: Body) -> Body:
-        return views[key.group, key.kind].unreachable(body, moment)
+        return views[key.group, key.kind].clusters.unreachable(body, moment)
 
     return lambda world: _edited(world, keys, failed)
 
@@ -84,7 +84,7 @@ def cordon(keys: Sequence[ObjectKey]) -> Edit:
 
     def tainted(key: ObjectKey, body: Body) -> Body:
         spec = mapping(body, "spec")
-        taints = [*bodies(spec, "taints"), views[key.group, key.kind].cordon]
+        taints = [*bodies(spec, "taints"), views[key.group, key.kind].clusters.cordon]
         return {**body, "spec": {**spec, "taints": taints}}
 
     return lambda world: _edited(world, keys, tainted)

@@ -122,11 +122,11 @@ def warn_by_dialect(question: Question) -> Iterator[Warned]:
         written=_written(question.outcome),
         caused=_caused(question),
         is_carried=lambda namespace: any(
-            view.may_carry(question.merged, namespace) for view in views
+            view.world.may_carry(question.merged, namespace) for view in views
         ),
     )
     for view in views:
-        yield from view.warnings(effects)
+        yield from view.written.warnings(effects)
 
 
 def _written(outcome: Outcome) -> dict[str, str]:

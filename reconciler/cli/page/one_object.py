@@ -173,7 +173,7 @@ def _around(
     person, output, dialect = named(world, key), world.outputs.get(key), dialect_of(key.group)
     policy = None
     if output is not None and dialect is not None:
-        policy = dialect.view().policy_of(output.body)
+        policy = dialect.view().outputs.policy_of(output.body)
     placed = placed_on(world, key)
     found = states.of(key, person, placed)
     steps = [

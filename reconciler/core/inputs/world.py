@@ -174,7 +174,7 @@ def apis_on_projected(world: World) -> tuple[str, ...]:
             dialect.name
             for dialect in DIALECTS
             if dialect.cluster in world.projected
-            and any(map(dialect.view().is_placed, world.outputs_of(dialect.placed)))
+            and any(map(dialect.view().outputs.is_placed, world.outputs_of(dialect.placed)))
         )
     )
 
@@ -292,6 +292,6 @@ def _switch(
 def _placed_on(world: World, dialect: Dialect) -> frozenset[str]:
     """Return the clusters that an API has something on."""
     kinds = {dialect.parts.get(kind, kind) for kind in dialect.placed & PLACED}
-    clusters_in = dialect.view().clusters_in
+    clusters_in = dialect.view().outputs.clusters_in
     outputs = world.outputs_of(sorted(kinds))
     return frozenset(name for one in outputs for name, _ in clusters_in(one.body))

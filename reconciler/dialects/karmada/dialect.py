@@ -1,10 +1,8 @@
 """Karmada as the contract has it: its kinds, and where its answers are."""
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
-from reconciler.dialects.contract import CapacityRules, Dialect, DialectMemory
-from reconciler.dialects.importer import Importer
+from reconciler.dialects.contract import Dialect, late, late_value
 from reconciler.dialects.karmada.api.names import (
     CLUSTER,
     CLUSTER_GROUP,
@@ -14,17 +12,8 @@ from reconciler.dialects.karmada.api.names import (
     POLICY_GROUP,
     WORK_GROUP,
 )
-from reconciler.dialects.renderer import Renderers
-from reconciler.manifests.schemas.violations import Admission, UpdateAdmission
-from reconciler.model.body import Body
-from reconciler.model.identity import ObjectKey
+from reconciler.manifests.schemas.violations import Admission
 from reconciler.model.kinds import ApiKind, Kind, KnownKinds, Writer
-from reconciler.projection.project import Language
-
-if TYPE_CHECKING:
-    from reconciler.dialects.contract import Statement
-    from reconciler.dialects.view import View
-    from reconciler.model.kinds import CopyReport
 
 
 def _admissions(known: KnownKinds) -> Mapping[Kind, Admission]:
@@ -32,66 +21,6 @@ def _admissions(known: KnownKinds) -> Mapping[Kind, Admission]:
 
     del known
     return {**KARMADA_ADMISSIONS, **WORKLOAD_ADMISSIONS}
-
-
-def _updates() -> Mapping[Kind, UpdateAdmission]:
-    from reconciler.dialects.karmada.api.admission import KARMADA_UPDATES
-
-    return KARMADA_UPDATES
-
-
-def _view() -> "View":
-    from reconciler.dialects.karmada.view.answers import VIEW
-
-    return VIEW
-
-
-def _begin() -> DialectMemory:
-    from reconciler.dialects.karmada.plan import Karmada
-
-    return Karmada()
-
-
-def _statement() -> "Statement":
-    from reconciler.dialects.karmada.reads import STATEMENT
-
-    return STATEMENT
-
-
-def _carried(work: Body) -> Iterable[tuple[ObjectKey, "CopyReport"]]:
-    from reconciler.dialects.karmada.api.work import reports_in
-
-    return reports_in(work)
-
-
-def _renderers() -> Renderers:
-    from reconciler.dialects.karmada.binding.renderer import KarmadaRenderers
-
-    return KarmadaRenderers()
-
-
-def _importer() -> Importer:
-    from reconciler.dialects.karmada.hub_import import IMPORTER
-
-    return IMPORTER
-
-
-def _capacity() -> CapacityRules | None:
-    from reconciler.dialects.karmada.plan import BindingCapacity
-
-    return BindingCapacity()
-
-
-def _crds() -> Mapping[str, tuple[str, ...]]:
-    from reconciler.dialects.karmada.crd_kinds import CRD_KINDS
-
-    return CRD_KINDS
-
-
-def _clusters() -> Language:
-    from reconciler.dialects.karmada.projection import CLUSTERS
-
-    return CLUSTERS
 
 
 KARMADA = Dialect(
@@ -136,7 +65,7 @@ KARMADA = Dialect(
             short=("wk",),
             read=False,
             reported_in="karmada-es-{}",
-            carries=_carried,
+            carries=late("reconciler.dialects.karmada.api.work", "reports_in"),
         ),
     ),
     cluster=CLUSTER,
@@ -148,7 +77,7 @@ KARMADA = Dialect(
     places_by=PLACES_BY,
     concerning=frozenset({(POLICY_GROUP, "ClusterTaintPolicy")}),
     domains=("karmada.io",),
-    crds=_crds,
+    crds=late_value("reconciler.dialects.karmada.crd_kinds", "CRD_KINDS"),
     content=frozenset(
         {
             (CONFIG_GROUP, "ResourceInterpreterCustomization"),
@@ -157,12 +86,12 @@ KARMADA = Dialect(
         }
     ),
     admissions=_admissions,
-    updates=_updates,
-    view=_view,
-    begin=_begin,
-    statement=_statement,
-    renderers=_renderers,
-    importer=_importer,
-    clusters=_clusters,
-    capacity=_capacity,
+    updates=late_value("reconciler.dialects.karmada.api.admission", "KARMADA_UPDATES"),
+    view=late_value("reconciler.dialects.karmada.view.answers", "VIEW"),
+    begin=late("reconciler.dialects.karmada.plan", "Karmada"),
+    statement=late_value("reconciler.dialects.karmada.reads", "STATEMENT"),
+    renderers=late("reconciler.dialects.karmada.binding.renderer", "KarmadaRenderers"),
+    importer=late_value("reconciler.dialects.karmada.hub_import", "IMPORTER"),
+    clusters=late_value("reconciler.dialects.karmada.projection", "CLUSTERS"),
+    capacity=late("reconciler.dialects.karmada.plan", "BindingCapacity"),
 )

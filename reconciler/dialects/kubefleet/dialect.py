@@ -1,10 +1,6 @@
 """KubeFleet as the contract has it: its kinds, and where its answers are."""
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
-
-from reconciler.dialects.contract import CapacityRules, Dialect, DialectMemory
-from reconciler.dialects.importer import Importer
+from reconciler.dialects.contract import Dialect, late, late_value
 from reconciler.dialects.kubefleet.api.names import (
     CLUSTER,
     CLUSTER_GROUP,
@@ -13,82 +9,7 @@ from reconciler.dialects.kubefleet.api.names import (
     RUNS,
     STRATEGIES,
 )
-from reconciler.dialects.renderer import Renderers
-from reconciler.manifests.schemas.violations import Admission, UpdateAdmission
-from reconciler.model.kinds import ApiKind, Kind, KnownKinds, Writer
-from reconciler.model.world import World
-from reconciler.projection.project import Language
-
-if TYPE_CHECKING:
-    from reconciler.dialects.contract import Statement
-    from reconciler.dialects.view import View
-
-
-def _admissions(known: KnownKinds) -> Mapping[Kind, Admission]:
-    from reconciler.dialects.kubefleet.api.admission import kubefleet_admissions
-
-    return kubefleet_admissions(known)
-
-
-def _view() -> "View":
-    from reconciler.dialects.kubefleet.view.answers import VIEW
-
-    return VIEW
-
-
-def _begin() -> DialectMemory:
-    from reconciler.dialects.kubefleet.plan import KubeFleet
-
-    return KubeFleet()
-
-
-def _statement() -> "Statement":
-    from reconciler.dialects.kubefleet.reads import STATEMENT
-
-    return STATEMENT
-
-
-def _importer() -> Importer:
-    from reconciler.dialects.kubefleet.hub_import import IMPORTER
-
-    return IMPORTER
-
-
-def _capacity() -> CapacityRules | None:
-    from reconciler.dialects.kubefleet.plan import PlacementCapacity
-
-    return PlacementCapacity()
-
-
-def _renderers() -> Renderers:
-    from reconciler.dialects.kubefleet.workgenerator.renderer import KubeFleetRenderers
-
-    return KubeFleetRenderers()
-
-
-def _past_blobs(world: World) -> Iterable[tuple[str, str]]:
-    from reconciler.dialects.kubefleet.workgenerator.content import past_blobs
-
-    return past_blobs(world)
-
-
-def _crds() -> Mapping[str, tuple[str, ...]]:
-    from reconciler.dialects.kubefleet.crd_kinds import CRD_KINDS
-
-    return CRD_KINDS
-
-
-def _clusters() -> Language:
-    from reconciler.dialects.kubefleet.projection import CLUSTERS
-
-    return CLUSTERS
-
-
-def _updates() -> Mapping[Kind, UpdateAdmission]:
-    from reconciler.dialects.kubefleet.api.admission import RUN_UPDATES
-
-    return RUN_UPDATES
-
+from reconciler.model.kinds import ApiKind, Writer
 
 _STAGED_UPDATES = (
     ApiKind(
@@ -214,19 +135,19 @@ KUBEFLEET = Dialect(
     concerning=STRATEGIES,
     noun="binding",
     domains=("kubernetes-fleet.io", "kubefleet.dev"),
-    crds=_crds,
+    crds=late_value("reconciler.dialects.kubefleet.crd_kinds", "CRD_KINDS"),
     content=frozenset(
         {(PLACEMENT_GROUP, "ClusterResourceEnvelope"), (PLACEMENT_GROUP, "ResourceEnvelope")}
     ),
     approvable=RUNS,
-    admissions=_admissions,
-    updates=_updates,
-    view=_view,
-    begin=_begin,
-    statement=_statement,
-    importer=_importer,
-    renderers=_renderers,
-    past_blobs=_past_blobs,
-    clusters=_clusters,
-    capacity=_capacity,
+    admissions=late("reconciler.dialects.kubefleet.api.admission", "kubefleet_admissions"),
+    updates=late_value("reconciler.dialects.kubefleet.api.admission", "RUN_UPDATES"),
+    view=late_value("reconciler.dialects.kubefleet.view.answers", "VIEW"),
+    begin=late("reconciler.dialects.kubefleet.plan", "KubeFleet"),
+    statement=late_value("reconciler.dialects.kubefleet.reads", "STATEMENT"),
+    importer=late_value("reconciler.dialects.kubefleet.hub_import", "IMPORTER"),
+    renderers=late("reconciler.dialects.kubefleet.workgenerator.renderer", "KubeFleetRenderers"),
+    past_blobs=late("reconciler.dialects.kubefleet.workgenerator.content", "past_blobs"),
+    clusters=late_value("reconciler.dialects.kubefleet.projection", "CLUSTERS"),
+    capacity=late("reconciler.dialects.kubefleet.plan", "PlacementCapacity"),
 )

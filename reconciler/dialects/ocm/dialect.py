@@ -1,23 +1,11 @@
 """Open Cluster Management as the contract has it: its kinds, and where its answers are."""
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
-from reconciler.dialects.contract import CapacityRules, Dialect, DialectMemory
-from reconciler.dialects.importer import Importer
+from reconciler.dialects.contract import Dialect, late, late_value
 from reconciler.dialects.ocm.api.placement import CLUSTER, CLUSTER_GROUP, WORK_GROUP
 from reconciler.manifests.schemas.violations import Admission
-from reconciler.model.body import Body
-from reconciler.model.identity import ObjectKey
 from reconciler.model.kinds import ApiKind, Kind, KnownKinds, Writer
-from reconciler.projection.project import Language
-
-if TYPE_CHECKING:
-    from reconciler.dialects.contract import Statement
-    from reconciler.dialects.renderer import Renderers, Wraps
-    from reconciler.dialects.view import View
-    from reconciler.model.kinds import CopyReport
-    from reconciler.model.world import World
 
 
 def _admissions(known: KnownKinds) -> Mapping[Kind, Admission]:
@@ -25,72 +13,6 @@ def _admissions(known: KnownKinds) -> Mapping[Kind, Admission]:
 
     del known
     return OCM_ADMISSIONS
-
-
-def _view() -> "View":
-    from reconciler.dialects.ocm.view.answers import VIEW
-
-    return VIEW
-
-
-def _begin() -> DialectMemory:
-    from reconciler.dialects.ocm.plan import Ocm
-
-    return Ocm()
-
-
-def _statement() -> "Statement":
-    from reconciler.dialects.ocm.reads import STATEMENT
-
-    return STATEMENT
-
-
-def _importer() -> Importer:
-    from reconciler.dialects.ocm.hub_import import IMPORTER
-
-    return IMPORTER
-
-
-def _carried(work: Body) -> Iterable[tuple[ObjectKey, "CopyReport"]]:
-    from reconciler.dialects.ocm.workstatus.work_status import reports_in
-
-    return reports_in(work)
-
-
-def _capacity() -> CapacityRules | None:
-    from reconciler.dialects.ocm.plan import SetCapacity
-
-    return SetCapacity()
-
-
-def _past_blobs(world: "World") -> Iterable[tuple[str, str]]:
-    from reconciler.dialects.ocm.manifestworkreplicaset.renderer import past_blobs
-
-    return past_blobs(world)
-
-
-def _renderers() -> "Renderers":
-    from reconciler.dialects.ocm.manifestworkreplicaset.renderer import OcmRenderers
-
-    return OcmRenderers()
-
-
-def _wraps() -> "Wraps":
-    from reconciler.dialects.ocm.manifestworkreplicaset.renderer import as_manifest_work
-
-    return {"manifestworks": as_manifest_work}
-
-
-def _crds() -> Mapping[str, tuple[str, ...]]:
-    from reconciler.dialects.ocm.crd_kinds import CRD_KINDS
-
-    return CRD_KINDS
-
-
-def _clusters() -> Language:
-    from reconciler.dialects.ocm.projection import CLUSTERS
-
-    return CLUSTERS
 
 
 OCM = Dialect(
@@ -122,7 +44,7 @@ OCM = Dialect(
             namespaced=True,
             read=False,
             reported_in="{}",
-            carries=_carried,
+            carries=late("reconciler.dialects.ocm.workstatus.work_status", "reports_in"),
         ),
         ApiKind(
             group=WORK_GROUP,
@@ -143,15 +65,15 @@ OCM = Dialect(
         (WORK_GROUP, "ManifestWorkReplicaSet"): (("spec", "placementRefs"),),
     },
     domains=("open-cluster-management.io",),
-    crds=_crds,
+    crds=late_value("reconciler.dialects.ocm.crd_kinds", "CRD_KINDS"),
     admissions=_admissions,
-    view=_view,
-    begin=_begin,
-    statement=_statement,
-    importer=_importer,
-    renderers=_renderers,
-    past_blobs=_past_blobs,
-    wraps=_wraps,
-    clusters=_clusters,
-    capacity=_capacity,
+    view=late_value("reconciler.dialects.ocm.view.answers", "VIEW"),
+    begin=late("reconciler.dialects.ocm.plan", "Ocm"),
+    statement=late_value("reconciler.dialects.ocm.reads", "STATEMENT"),
+    importer=late_value("reconciler.dialects.ocm.hub_import", "IMPORTER"),
+    renderers=late("reconciler.dialects.ocm.manifestworkreplicaset.renderer", "OcmRenderers"),
+    past_blobs=late("reconciler.dialects.ocm.manifestworkreplicaset.renderer", "past_blobs"),
+    wraps=late_value("reconciler.dialects.ocm.manifestworkreplicaset.renderer", "WRAPS"),
+    clusters=late_value("reconciler.dialects.ocm.projection", "CLUSTERS"),
+    capacity=late("reconciler.dialects.ocm.plan", "SetCapacity"),
 )

@@ -611,8 +611,10 @@ def test_it_carries_what_it_selects(namespace: str, expected: bool) -> None:  # 
     told = placed(namespaced_placement())
     workload = ObjectKey("apps", "Deployment", namespace, "web")
 
-    assert (placement_key("default", "web"),) * expected == VIEW.carriers(told.world(), workload)
-    assert expected == VIEW.may_carry(told.world(), namespace)
+    assert (placement_key("default", "web"),) * expected == VIEW.world.carriers(
+        told.world(), workload
+    )
+    assert expected == VIEW.world.may_carry(told.world(), namespace)
 
 
 CLUSTERS = ("alpha", "beta", "a-name-that-is-longer-than-the-room-it-has")

@@ -2,7 +2,18 @@
 
 from collections.abc import Iterator
 
-from reconciler.dialects.view import ClusterReport, Draining, TreeNode, View, node_of, status_in
+from reconciler.dialects.view import (
+    ChangeAnswers,
+    ClusterAnswers,
+    ClusterReport,
+    Draining,
+    OutputAnswers,
+    TreeNode,
+    View,
+    WorldAnswers,
+    node_of,
+    status_in,
+)
 from reconciler.manifests.columns import NONE, ColumnTable, Row, status_of, taints
 from reconciler.model.body import Body
 from reconciler.model.decision import NORMAL, ObjectEvent, OutputChange, UpstreamEvent
@@ -50,16 +61,24 @@ def _unreachable(site: Body, _moment: str) -> Body:
 
 
 VIEW = View(
-    is_placed=lambda output: bool(on(output.body)),
-    clusters_in=on,
-    tree=_tree,
-    report_of=lambda _: ClusterReport(ready="Unknown", capacity=None),
-    cordon={"key": "closed", "effect": "NoSchedule"},
-    draining=lambda: Draining(
-        taint={"key": "closed", "effect": "NoExecute"}, stays=lambda _world, _key, _cluster: ""
+    outputs=OutputAnswers(
+        is_placed=lambda output: bool(on(output.body)),
+        clusters_in=on,
     ),
-    taint_effects=("NoSchedule", "NoExecute"),
-    unreachable=_unreachable,
-    columns=COLUMNS,
-    events=_events,
+    changes=ChangeAnswers(
+        events=_events,
+    ),
+    clusters=ClusterAnswers(
+        report_of=lambda _: ClusterReport(ready="Unknown", capacity=None),
+        cordon={"key": "closed", "effect": "NoSchedule"},
+        draining=Draining(
+            taint={"key": "closed", "effect": "NoExecute"}, stays=lambda _world, _key, _cluster: ""
+        ),
+        taint_effects=("NoSchedule", "NoExecute"),
+        unreachable=_unreachable,
+    ),
+    world=WorldAnswers(
+        tree=_tree,
+        columns=COLUMNS,
+    ),
 )

@@ -7,10 +7,10 @@ like cordoned and unreachable; the columns of clusters, policies and bindings; k
 emptied by a taint with NoExecute, and by graceful eviction.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from datetime import datetime
+from collections.abc import Iterable, Iterator, Mapping
 from operator import attrgetter
 
+from reconciler.dialects.contract import late
 from reconciler.dialects.karmada.api import cluster_taints
 from reconciler.dialects.karmada.api.binding import (
     BINDING,
@@ -60,19 +60,17 @@ from reconciler.dialects.karmada.detector.binding_draft import (
     binding_key,
     claimant,
 )
-from reconciler.dialects.renderer import Instructed
 from reconciler.dialects.view import (
     DRAINED,
+    ChangeAnswers,
+    ClusterAnswers,
     ClusterPlace,
     ClusterReport,
-    Copies,
     Draining,
-    MergeEffects,
-    QuotaUsage,
-    SpreadWishes,
-    TreeNode,
+    OutputAnswers,
     View,
-    Warned,
+    WorldAnswers,
+    WrittenAnswers,
     labelled_place,
     reported_status,
     reported_trouble,
@@ -94,7 +92,6 @@ from reconciler.manifests.columns import (
     spec_of,
     taints,
 )
-from reconciler.manifests.references import Brought, Dangling, Known
 from reconciler.model import fields
 from reconciler.model.body import Body
 from reconciler.model.decision import (
@@ -109,7 +106,7 @@ from reconciler.model.fields import bodies, mapping, number, strings, text
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.kinds import Kind
 from reconciler.model.quantity import Resources, less, readable_resources
-from reconciler.model.settings import Settings, settings_in
+from reconciler.model.settings import settings_in
 from reconciler.model.world import Manifest, World
 from reconciler.rebalance.target import TRIGGER, AffinityPlace, Reference
 
@@ -485,48 +482,6 @@ def _scheduled(binding: Body, spec: BindingSpec) -> tuple[object, ...]:
     )
 
 
-def _taints(cluster: Body, settings: Settings, record: Body | None) -> tuple[Body, ...]:
-    from reconciler.dialects.karmada.api.cluster_taints import taints_of
-
-    return taints_of(cluster, settings, record)
-
-
-def _tree(world: World, key: ObjectKey) -> TreeNode:
-    from reconciler.dialects.karmada.view.tree import tree_of
-
-    return tree_of(world, key)
-
-
-def _references(known: Known) -> Iterable[Dangling]:
-    from reconciler.dialects.karmada.view.references import dangling_in_karmada
-
-    return dangling_in_karmada(known)
-
-
-def _warnings(effects: MergeEffects) -> Iterable[Warned]:
-    from reconciler.dialects.karmada.view.warnings import warnings_of  # asks the scheduler
-
-    return warnings_of(effects)
-
-
-def _quotas(world: World) -> Iterable[QuotaUsage]:
-    from reconciler.dialects.karmada.view.references import quotas_in
-
-    return quotas_in(world)
-
-
-def _copies(world: World, now: datetime) -> Copies:
-    from reconciler.dialects.karmada.view.tree import copies_in
-
-    return copies_in(world, now)
-
-
-def _assumed(world: World, now: datetime) -> Callable[[Manifest], Body]:
-    from reconciler.dialects.karmada.view.aggregated_status import assumed_in
-
-    return assumed_in(world, now)
-
-
 def _problem_of(body: Body) -> str:
     from reconciler.dialects.karmada.scheduler.reschedule import known_problem
 
@@ -535,12 +490,6 @@ def _problem_of(body: Body) -> str:
 
 def _affinity_of(body: Body) -> AffinityPlace | None:
     return affinity_place(decode_spec(body).placement, decode_status(body).observed_affinity)
-
-
-def _spread(world: World) -> SpreadWishes:
-    from reconciler.dialects.karmada.scheduler.select import spread_wishes
-
-    return spread_wishes(world)
 
 
 def _may_wait(body: Body) -> bool:
@@ -552,60 +501,6 @@ def _is_edited(body: Body) -> bool:
 
     spec = decode_spec(body)
     return is_edited(decode_metadata(body), spec.placed, spec.resource)
-
-
-def _draining() -> Draining:
-
-    return DRAINING
-
-
-def _instructed(known: Known) -> Iterable[Instructed]:
-    from reconciler.dialects.karmada.view.references import instructed_by_karmada
-
-    return instructed_by_karmada(known)
-
-
-def _brought(known: Known) -> Iterable[Brought]:
-    from reconciler.dialects.karmada.view.references import brought_by_policies
-
-    return brought_by_policies(known)
-
-
-VIEW = View(
-    brought=_brought,
-    instructed=_instructed,
-    categories=CATEGORIES,
-    columns=COLUMNS,
-    is_placed=is_placed,
-    owner_of=owner_of,
-    clusters_in=held_in,
-    follows=follows,
-    requested_by=requested_by,
-    decision_on=binding_key,
-    workload_of=workload_of,
-    problem_of=_problem_of,
-    affinity_of=_affinity_of,
-    spread=_spread,
-    may_wait=_may_wait,
-    policy_of=claimant,
-    tree=_tree,
-    copies=_copies,
-    assumed=dict.fromkeys(BINDINGS, _assumed),
-    report_of=report_of,
-    place_of=place_of,
-    taints_of=_taints,
-    cordon=CORDON,
-    draining=_draining,
-    taint_effects=TAINT_EFFECTS,
-    unreachable=unreachable,
-    quotas=_quotas,
-    warnings=_warnings,
-    references=_references,
-    events=events_of,
-    is_edited=_is_edited,
-    may_hide_eviction=may_hide_eviction,
-    asks_beside=asks_beside,
-)
 
 
 TAINT: Body = {"key": DRAINED, "effect": "NoExecute"}
@@ -633,3 +528,53 @@ def stays(world: World, key: ObjectKey, _: ClusterName) -> str:
 
 
 DRAINING = Draining(taint=TAINT, stays=stays)
+
+
+VIEW = View(
+    outputs=OutputAnswers(
+        is_placed=is_placed,
+        owner_of=owner_of,
+        clusters_in=held_in,
+        follows=follows,
+        requested_by=requested_by,
+        decision_on=binding_key,
+        workload_of=workload_of,
+        policy_of=claimant,
+        problem_of=_problem_of,
+        affinity_of=_affinity_of,
+        may_wait=_may_wait,
+    ),
+    changes=ChangeAnswers(
+        events=events_of,
+        is_edited=_is_edited,
+        may_hide_eviction=may_hide_eviction,
+        asks_beside=asks_beside,
+    ),
+    clusters=ClusterAnswers(
+        report_of=report_of,
+        place_of=place_of,
+        taints_of=cluster_taints.taints_of,
+        cordon=CORDON,
+        draining=DRAINING,
+        taint_effects=TAINT_EFFECTS,
+        unreachable=unreachable,
+    ),
+    world=WorldAnswers(
+        tree=late("reconciler.dialects.karmada.view.tree", "tree_of"),
+        spread=late("reconciler.dialects.karmada.scheduler.select", "spread_wishes"),
+        copies=late("reconciler.dialects.karmada.view.tree", "copies_in"),
+        assumed=dict.fromkeys(
+            BINDINGS, late("reconciler.dialects.karmada.view.aggregated_status", "assumed_in")
+        ),
+        quotas=late("reconciler.dialects.karmada.view.references", "quotas_in"),
+        categories=CATEGORIES,
+        columns=COLUMNS,
+    ),
+    written=WrittenAnswers(
+        references=late("reconciler.dialects.karmada.view.references", "dangling_in_karmada"),
+        brought=late("reconciler.dialects.karmada.view.references", "brought_by_policies"),
+        instructed=late("reconciler.dialects.karmada.view.references", "instructed_by_karmada"),
+        # Late as the others, and it asks the scheduler, too.
+        warnings=late("reconciler.dialects.karmada.view.warnings", "warnings_of"),
+    ),
+)

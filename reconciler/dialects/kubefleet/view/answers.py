@@ -4,10 +4,10 @@ Events of placements are the stages that they reach; those of staged update runs
 begin, ask for an approval or end, and how the run ends.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from datetime import datetime
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
+from reconciler.dialects.contract import late
 from reconciler.dialects.kubefleet.api.binding import (
     decode_binding,
     decode_placement_status,
@@ -28,6 +28,7 @@ from reconciler.dialects.kubefleet.api.placement import PICK_ALL, asked_by_place
 from reconciler.dialects.kubefleet.api.updates import RunStatus, StageStatus, readable_run_status
 from reconciler.dialects.kubefleet.eviction import EVICTION
 from reconciler.dialects.kubefleet.rollout.rollout import ROLLOUT_STARTED
+from reconciler.dialects.kubefleet.scheduler.schedule import spread_wishes
 from reconciler.dialects.kubefleet.updaterun.runs import (
     INITIALIZED,
     PROGRESSING,
@@ -57,11 +58,31 @@ from reconciler.dialects.kubefleet.view.placed import (
     report_of,
     unreachable,
 )
-from reconciler.dialects.kubefleet.view.record import room_waited_for
-from reconciler.dialects.kubefleet.view.references import dangling_in_kubefleet
-from reconciler.dialects.kubefleet.view.tree import tree_of
+from reconciler.dialects.kubefleet.view.record import (
+    known_problem,
+    room_waited_for,
+    waiting_for_room,
+)
+from reconciler.dialects.kubefleet.view.references import (
+    brought_by_placements,
+    dangling_in_kubefleet,
+)
+from reconciler.dialects.kubefleet.view.tree import (
+    DRAINING,
+    approvals_of,
+    copies_in,
+    tree_of,
+    waiting_in,
+)
 from reconciler.dialects.renderer import Instructed
-from reconciler.dialects.view import Approval, Copies, Draining, SpreadWishes, View
+from reconciler.dialects.view import (
+    ChangeAnswers,
+    ClusterAnswers,
+    OutputAnswers,
+    View,
+    WorldAnswers,
+    WrittenAnswers,
+)
 from reconciler.manifests.columns import (
     FILE,
     NONE,
@@ -79,7 +100,7 @@ from reconciler.manifests.columns import (
     status_of,
     taints,
 )
-from reconciler.manifests.references import Brought, Known
+from reconciler.manifests.references import Known
 from reconciler.model.body import Body
 from reconciler.model.decision import (
     NORMAL,
@@ -92,9 +113,7 @@ from reconciler.model.decision import (
 )
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.health import ASSUMED
-from reconciler.model.identity import ObjectKey
 from reconciler.model.kinds import Kind
-from reconciler.model.world import Manifest, World
 
 USAGE = ".status.resourceUsage"
 
@@ -303,106 +322,6 @@ def _complete(kind: str, placement: Body) -> bool:
     return len(reached) == len(conditions) and not reached.isdisjoint(last)
 
 
-def _copies(world: World, now: datetime) -> Copies:
-    from reconciler.dialects.kubefleet.view.tree import copies_in
-
-    return copies_in(world, now)
-
-
-def _bindings(world: World, now: datetime) -> Callable[[Manifest], Body]:
-    from reconciler.dialects.kubefleet.view.files import assumed_bindings
-
-    return assumed_bindings(world, now)
-
-
-def _placements(world: World, now: datetime) -> Callable[[Manifest], Body]:
-    from reconciler.dialects.kubefleet.view.files import assumed_placements
-
-    return assumed_placements(world, now)
-
-
-def _approvals(world: World, key: ObjectKey) -> tuple[Approval, ...]:
-    from reconciler.dialects.kubefleet.view.tree import approvals_of
-
-    return approvals_of(world, key)
-
-
-def _waiting(world: World) -> Iterable[tuple[ObjectKey, str]]:
-    from reconciler.dialects.kubefleet.view.record import waiting_for_room
-    from reconciler.dialects.kubefleet.view.tree import waiting_in
-
-    return *waiting_in(world), *waiting_for_room(world)
-
-
-def _problem_of(body: Body) -> str:
-    from reconciler.dialects.kubefleet.api.binding import decode_placement_status
-    from reconciler.dialects.kubefleet.view.record import known_problem
-
-    return known_problem(decode_placement_status(body))
-
-
-def _spread(world: World) -> SpreadWishes:
-    from reconciler.dialects.kubefleet.scheduler.schedule import spread_wishes
-
-    return spread_wishes(world)
-
-
-def _is_edited(body: Body) -> bool:
-    from reconciler.dialects.kubefleet.view.files import is_edited
-
-    return is_edited(body)
-
-
-def _draining() -> Draining:
-    from reconciler.dialects.kubefleet.view.tree import DRAINING
-
-    return DRAINING
-
-
-def _instructed(known: Known) -> Iterable[Instructed]:
-
-    return instructed_by_kubefleet(known)
-
-
-def _brought(known: Known) -> Iterable[Brought]:
-    from reconciler.dialects.kubefleet.view.references import brought_by_placements
-
-    return brought_by_placements(known)
-
-
-VIEW = View(
-    brought=_brought,
-    instructed=_instructed,
-    categories=CATEGORIES,
-    columns=COLUMNS,
-    is_placed=is_placed,
-    owner_of=owner_of,
-    placement_of=placement_of,
-    clusters_in=clusters_in,
-    problem_of=_problem_of,
-    spread=_spread,
-    carriers=carriers,
-    may_carry=may_carry,
-    tree=tree_of,
-    copies=_copies,
-    assumed={
-        **{(GROUP, kinds.binding): _bindings for kinds in SCOPES},
-        **{(GROUP, kinds.placement): _placements for kinds in SCOPES},
-    },
-    assumed_beside=frozenset((GROUP, kinds.placement) for kinds in SCOPES),
-    report_of=report_of,
-    cordon=CORDON,
-    draining=_draining,
-    taint_effects=TAINT_EFFECTS,
-    unreachable=unreachable,
-    approvals=_approvals,
-    waiting=_waiting,
-    references=dangling_in_kubefleet,
-    events=events_of,
-    is_edited=_is_edited,
-)
-
-
 UNBEGUN = StageStatus("")
 STOPPED = "UpdateRunStopped"
 
@@ -502,3 +421,56 @@ def instructed_by_kubefleet(known: Known) -> Iterator[Instructed]:
         for manifest in known.of_kind(GROUP, kind):
             for pointer, instruction in asked_by_placement(manifest.body):
                 yield Instructed(manifest.key, pointer, instruction)
+
+
+VIEW = View(
+    outputs=OutputAnswers(
+        is_placed=is_placed,
+        owner_of=owner_of,
+        clusters_in=clusters_in,
+        problem_of=lambda body: known_problem(decode_placement_status(body)),
+    ),
+    changes=ChangeAnswers(
+        events=events_of,
+        is_edited=late("reconciler.dialects.kubefleet.view.files", "is_edited"),
+    ),
+    clusters=ClusterAnswers(
+        report_of=report_of,
+        cordon=CORDON,
+        draining=DRAINING,
+        taint_effects=TAINT_EFFECTS,
+        unreachable=unreachable,
+    ),
+    world=WorldAnswers(
+        tree=tree_of,
+        placement_of=placement_of,
+        carriers=carriers,
+        may_carry=may_carry,
+        spread=spread_wishes,
+        copies=copies_in,
+        assumed={
+            **{
+                (GROUP, kinds.binding): late(
+                    "reconciler.dialects.kubefleet.view.files", "assumed_bindings"
+                )
+                for kinds in SCOPES
+            },
+            **{
+                (GROUP, kinds.placement): late(
+                    "reconciler.dialects.kubefleet.view.files", "assumed_placements"
+                )
+                for kinds in SCOPES
+            },
+        },
+        assumed_beside=frozenset((GROUP, kinds.placement) for kinds in SCOPES),
+        approvals=approvals_of,
+        waiting=lambda world: (*waiting_in(world), *waiting_for_room(world)),
+        categories=CATEGORIES,
+        columns=COLUMNS,
+    ),
+    written=WrittenAnswers(
+        references=dangling_in_kubefleet,
+        brought=brought_by_placements,
+        instructed=instructed_by_kubefleet,
+    ),
+)

@@ -38,6 +38,7 @@ from reconciler.dialects.renderer import (
     NotRendered,
     Reach,
     Rendered,
+    Wraps,
     fill_work,
 )
 from reconciler.manifests.admission import digest
@@ -253,6 +254,10 @@ TOKEN = 12  # hexadecimal digits of a digest
 def as_manifest_work(owner: ObjectKey, work: ClusterWork) -> Body:
     """Return the ManifestWork that carries a work: its own carrier, if that is one."""
     return work.carried if work.carrier.get("kind") == WORK else _wrapped(owner, work)
+
+
+WRAPS: Wraps = {"manifestworks": as_manifest_work}
+"""By the name of the transport."""
 
 
 def _wrapped(owner: ObjectKey, work: ClusterWork) -> Body:

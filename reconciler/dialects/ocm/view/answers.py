@@ -7,9 +7,9 @@ to happen to objects on clusters, as it is written. A ManagedCluster is emptied 
 NoSelect.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from datetime import datetime
+from collections.abc import Iterator
 
+from reconciler.dialects.contract import late
 from reconciler.dialects.ocm.api.admission import TEMPLATE
 from reconciler.dialects.ocm.api.cluster import AVAILABLE, SET_LABEL, taints_of
 from reconciler.dialects.ocm.api.placement import (
@@ -17,6 +17,7 @@ from reconciler.dialects.ocm.api.placement import (
     GROUP_NAME_LABEL,
     PLACEMENT_LABEL,
     PLACEMENTS,
+    SCORING,
     decode_decision,
     decode_placement,
     decode_status,
@@ -42,11 +43,14 @@ from reconciler.dialects.ocm.view.references import dangling_in_ocm
 from reconciler.dialects.renderer import Instructed
 from reconciler.dialects.view import (
     DRAINED,
-    Copies,
+    ChangeAnswers,
+    ClusterAnswers,
     Draining,
-    Scoring,
+    OutputAnswers,
     TreeNode,
     View,
+    WorldAnswers,
+    WrittenAnswers,
     condition_facts,
     node_of,
     status_in,
@@ -259,80 +263,45 @@ def _decision_node(manifest: Manifest) -> TreeNode:
     return node_of(manifest.key, facts, clusters)
 
 
-def _copies(world: World, now: datetime) -> Copies:
-    from reconciler.dialects.ocm.view.copies import copies_in
-
-    return copies_in(world, now)
-
-
-def _assumed(world: World, now: datetime) -> Callable[[Manifest], Body]:
-    from reconciler.dialects.ocm.view.copies import assumed_sets
-
-    return assumed_sets(world, now)
-
-
-def _problem_of(body: Body) -> str:
-    from reconciler.dialects.ocm.view.record import known_problem
-
-    return known_problem(body)
-
-
-def _is_edited(body: Body) -> bool:
-    from reconciler.dialects.ocm.placement_files import is_edited
-
-    return is_edited(body)
-
-
-def _draining() -> Draining:
-
-    return DRAINING
-
-
-def _scoring() -> Scoring:
-    from reconciler.dialects.ocm.api.placement import SCORING
-
-    return SCORING
-
-
-def _instructed(known: Known) -> Iterable[Instructed]:
-
-    return instructed_by_sets(known)
-
-
-def _brought(known: Known) -> Iterable[Brought]:
-
-    return brought_by_sets(known)
-
-
-VIEW = View(
-    brought=_brought,
-    instructed=_instructed,
-    columns=COLUMNS,
-    is_placed=is_placed,
-    owner_of=owner_of,
-    clusters_in=clusters_in,
-    carriers=carriers,
-    problem_of=_problem_of,
-    tree=tree_of,
-    copies=_copies,
-    assumed={(GROUP, KIND): _assumed},
-    assumed_beside=frozenset({(GROUP, KIND)}),
-    report_of=report_of,
-    taints_of=taints_of,
-    cordon=CORDON,
-    draining=_draining,
-    taint_effects=TAINT_EFFECTS,
-    scoring=_scoring,
-    unreachable=unreachable,
-    references=dangling_in_ocm,
-    events=events_of,
-    is_edited=_is_edited,
-)
-
-
 def instructed_by_sets(known: Known) -> Iterator[Instructed]:
     """Yield what the templates of sets ask."""
     for manifest in known.of_kind(GROUP, KIND):
         template = mapping(mapping(manifest.body, "spec"), "manifestWorkTemplate")
         for pointer, instruction in asked_by_template(template):
             yield Instructed(manifest.key, f"{TEMPLATE}{pointer}", instruction)
+
+
+VIEW = View(
+    outputs=OutputAnswers(
+        is_placed=is_placed,
+        owner_of=owner_of,
+        clusters_in=clusters_in,
+        problem_of=late("reconciler.dialects.ocm.view.record", "known_problem"),
+    ),
+    changes=ChangeAnswers(
+        events=events_of,
+        is_edited=late("reconciler.dialects.ocm.placement_files", "is_edited"),
+    ),
+    clusters=ClusterAnswers(
+        report_of=report_of,
+        taints_of=taints_of,
+        cordon=CORDON,
+        draining=DRAINING,
+        taint_effects=TAINT_EFFECTS,
+        scoring=SCORING,
+        unreachable=unreachable,
+    ),
+    world=WorldAnswers(
+        tree=tree_of,
+        carriers=carriers,
+        copies=late("reconciler.dialects.ocm.view.copies", "copies_in"),
+        assumed={(GROUP, KIND): late("reconciler.dialects.ocm.view.copies", "assumed_sets")},
+        assumed_beside=frozenset({(GROUP, KIND)}),
+        columns=COLUMNS,
+    ),
+    written=WrittenAnswers(
+        references=dangling_in_ocm,
+        brought=brought_by_sets,
+        instructed=instructed_by_sets,
+    ),
+)
