@@ -17,8 +17,6 @@ from reconciler.dialects.kubefleet.api.admission import (
 )
 from reconciler.dialects.kubefleet.api.override_admission import (
     refuse_budget,
-    refuse_other_eviction,
-    refuse_other_placement,
     refuse_override,
 )
 from reconciler.dialects.kubefleet.api.placement import Placement, decode_placement, mutated
@@ -27,6 +25,7 @@ from reconciler.dialects.kubefleet.drift_repair import (
     refuse_departure,
     with_kept_fields,
 )
+from reconciler.errors import Misconfigured
 from reconciler.manifests.schemas.violations import Violation
 from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, mapping_or_none, text
@@ -239,6 +238,43 @@ def _edit(check: Callable[[Body, Body], None], *path: str) -> Refuses:
     )
 
 
+def refuse_other_placement(before: Body, after: Body) -> None:
+    """Compare the placement of an override with the one it was made for.
+
+    Args:
+        before: The spec as it was.
+        after: The spec as it is to be.
+
+    Raises:
+        Misconfigured: It is for another placement, or for all, or no longer for all.
+
+    Source: kubefleet@e160c1c apis/placement/v1beta1/override_types.go, the CEL rules of
+    `ClusterResourceOverrideSpec` and `ResourceOverrideSpec`.
+    """
+    one, other = (mapping_or_none(spec, "placement") for spec in (before, after))
+    filled = [None if found is None else _named(found) for found in (one, other)]
+    if filled[0] != filled[1]:
+        raise Misconfigured("`placement` must stay what it was", field="/spec")
+
+
+def _named(placement: Body) -> tuple[str, str]:
+    return text(placement, "name"), text(placement, "scope") or "Cluster"
+
+
+def refuse_other_eviction(before: Body, after: Body) -> None:
+    """Compare the spec of an eviction with the one that it was made with.
+
+    Raises:
+        Misconfigured: It is of another placement, or for another cluster.
+
+    Source: kubefleet@e160c1c apis/placement/v1beta1/eviction_types.go `PlacementEvictionSpec`, its
+    CEL rules.
+    """
+    for name in ("placementName", "clusterName"):
+        if text(before, name) != text(after, name):
+            raise Misconfigured(f"`{name}` must stay what it was", field=f"/spec/{name}")
+
+
 def _moves(before: str, after: str) -> str:
     """Return the expression that forbids a state after another."""
     return f"!(has(oldSelf.state) && oldSelf.state == '{before}' && self.state == '{after}')"
@@ -256,7 +292,7 @@ JUDGED: Sequence[Answer] = (
         OVERRIDES,
         "spec",
         (SAME_PLACEMENT,),
-        "kubefleet.api.override_admission.refuse_other_placement",
+        "tests.crds.kubefleet_rules.refuse_other_placement",
         _edit(refuse_other_placement, "spec"),
     ),
     Answer(
@@ -281,7 +317,7 @@ JUDGED: Sequence[Answer] = (
             EVICTIONS,
             f"spec.{name}",
             (STAYS,),
-            "kubefleet.api.override_admission.refuse_other_eviction",
+            "tests.crds.kubefleet_rules.refuse_other_eviction",
             _edit(refuse_other_eviction, "spec", name),
         )
         for name in ("placementName", "clusterName")

@@ -73,7 +73,8 @@ class Answer(NamedTuple):
         kinds: As in `cluster.kubernetes-fleet.io/v1 MemberCluster`; `*` stands for any text.
         field: Where the rules stand, `""` for the object.
         expressions: All hold where the function refuses nothing.
-        by: The function, as `package.module.name` below `reconciler.dialects`.
+        by: The function, as `package.module.name` below `reconciler.dialects`, or of these tests
+            where nothing that a pass reads asks it.
         refuses: Calls it.
         spares: Whether we let through on purpose what upstream refuses.
         reason: Why; `""` if nothing is spared.

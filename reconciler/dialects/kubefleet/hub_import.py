@@ -282,7 +282,7 @@ def _resources(
     """Return the resource snapshots of what the repository holds, under a live index."""
     selection = fleets.selection(key)
     made = snapshot_resources(
-        owner, selection.resources, (), now, limit=2, envelopes=selection.envelopes
+        owner, selection.resources, (), limit=2, envelopes=selection.envelopes
     )
     outputs: dict[ObjectKey, Body] = {}
     for name, body in made.snapshots.items():

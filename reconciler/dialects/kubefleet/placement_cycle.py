@@ -140,7 +140,6 @@ def converge(
         owner,
         selection.resources,
         present.resources,
-        now,
         limit=placement.history,
         envelopes=selection.envelopes,
     )

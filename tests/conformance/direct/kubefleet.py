@@ -11,6 +11,8 @@ from reconciler.core.dialects import KINDS
 from reconciler.dialects.kubefleet.api.binding import Binding, decode_binding
 from reconciler.dialects.kubefleet.api.member import Members, decode_member, members_of
 from reconciler.dialects.kubefleet.api.names import (
+    CANDIDATE_SEEN_AT,
+    RESOURCE_HASH,
     PlacementKinds,
     UnexpectedBehavior,
     UpstreamCrash,
@@ -26,6 +28,8 @@ from reconciler.dialects.kubefleet.api.snapshots import (
     encode_policy_status,
     is_latest,
     marked,
+    owned,
+    relabelled,
 )
 from reconciler.dialects.kubefleet.eviction import Judgement, is_over, judge
 from reconciler.dialects.kubefleet.scheduler.schedule import Scheduled, _begin, _cycle, schedule
@@ -35,16 +39,15 @@ from reconciler.dialects.kubefleet.snapshots.policy_snapshots import (
     snapshot_policy,
 )
 from reconciler.dialects.kubefleet.snapshots.resource_snapshots import (
-    Pace,
     Resource,
     snapshot_resources,
 )
 from reconciler.dialects.kubefleet.snapshots.selection import SelectedResources, select_resources
 from reconciler.errors import UserError
 from reconciler.model.cluster import set_condition
-from reconciler.model.fields import bodies, mapping, number
+from reconciler.model.fields import bodies, mapping, number, text
 from reconciler.model.kinds import KnownKinds
-from reconciler.model.moments import parse_moment
+from reconciler.model.moments import format_moment, is_moment, parse_moment
 from tests.builders import Body
 from tests.conformance.door.door import LeftOut, field, items
 from tests.conformance.judgements import NOT_COMPARED, first_difference
@@ -263,7 +266,6 @@ def _check_snapshots(case: Body) -> str | None:
         owner,
         whole,
         [body for body in before if body["kind"] == owner.kinds.resource_snapshot],
-        parse_moment(str(given["now"])),
         limit=placement.history,
         envelopes=found.envelopes,
     )
@@ -343,22 +345,53 @@ def check_resourcesnapshot(case: Body) -> str | None:
     given = cast(Body, case["input"])
     now = parse_moment(str(given["now"]))
     selected = cast(Sequence[Body] | None, given.get("selectedResources"))
+    resources = None if selected is None else [Resource(body, go_json(body)) for body in selected]
+    owner, before = _owner(cast(Body, given["placement"])), items(given, "snapshots")
     found = snapshot_resources(
-        _owner(cast(Body, given["placement"])),
-        None if selected is None else [Resource(body, go_json(body)) for body in selected],
-        cast(Sequence[Body], given["snapshots"]),
-        now,
+        owner,
+        resources,
+        before,
         limit=int(str(given["revisionHistoryLimit"])),
-        pace=Pace(
-            collection=timedelta(seconds=int(str(given["collectionSeconds"]))),
-            minimum=timedelta(seconds=int(str(given["minIntervalSeconds"]))),
-        ),
         envelopes=int(str(given["envelopeObjCount"])),
     )
-    actual = _snapshots_described(
-        cast(Sequence[Body], given["snapshots"]), found, "ClusterResourceSnapshot", counted=True
+    found, until = _held_back(owned(before, owner), found, given, now)
+    actual = _snapshots_described(before, found, "ClusterResourceSnapshot", counted=True)
+    wait = 0 if until is None else int((until - now).total_seconds())
+    return first_difference(_expected(case), {**actual, "requeueAfterSeconds": wait})
+
+
+def _held_back(
+    before: Mapping[str, Body], found: SnapshotRevisions, given: Body, now: datetime
+) -> tuple[SnapshotRevisions, datetime | None]:
+    """A new group waits until changes were collected, and the latest has had its time.
+
+    A pass takes all changes of a commit at once, so nothing waits there.
+
+    Source: kubefleet@e160c1c pkg/utils/controller/resource_snapshot_resolver.go
+    `shouldCreateNewResourceSnapshotNow`.
+    """
+    collection, minimum = (
+        timedelta(seconds=int(str(given[name])))
+        for name in ("collectionSeconds", "minIntervalSeconds")
     )
-    return first_difference(_expected(case), {**actual, "requeueAfterSeconds": _wait(found, now)})
+    retired = [name for name, body in before.items() if is_latest(body)]
+    replaced = [name for name in retired if not is_latest(found.snapshots.get(name, {}))]
+    masters = [name for name in replaced if RESOURCE_HASH in annotations_of(before[name])]
+    if not masters or max(collection, minimum) <= timedelta():
+        return found, None
+    (name,) = masters
+    seen = annotations_of(before[name]).get(CANDIDATE_SEEN_AT, "")
+    seen = seen if is_moment(seen) else format_moment(now)
+    dated = relabelled(before[name], annotations={CANDIDATE_SEEN_AT: seen})
+    created = text(mapping(dated, "metadata"), "creationTimestamp")
+    collected_at = parse_moment(seen) + collection
+    until = max(collected_at, parse_moment(created) + minimum if created else collected_at)
+    if now < until:
+        return SnapshotRevisions(snapshots={**before, name: dated}, latest=name), until
+    if name not in found.snapshots:
+        return found, None
+    snapshots = {**found.snapshots, name: marked(dated, latest=False)}
+    return replace(found, snapshots=snapshots), None
 
 
 def _owner(placement: Body) -> Owner:
@@ -376,10 +409,6 @@ def _expected(case: Body) -> Body:
 
 def _sorted(ops: Sequence[Body]) -> list[Body]:
     return sorted(ops, key=lambda op: json.dumps(op, sort_keys=True))
-
-
-def _wait(found: SnapshotRevisions, now: datetime) -> int:
-    return 0 if found.until is None else int((found.until - now).total_seconds())
 
 
 def _snapshots_described(

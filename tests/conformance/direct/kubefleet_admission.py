@@ -14,8 +14,6 @@ from reconciler.dialects.kubefleet.api.override_admission import (
     refuse_budget_for,
     refuse_eviction,
     refuse_many,
-    refuse_other_eviction,
-    refuse_other_placement,
     refuse_taken,
 )
 from reconciler.dialects.kubefleet.api.placement import decode_placement, mutated, with_defaults
@@ -54,6 +52,7 @@ from tests.builders import Body, text
 from tests.conformance.direct.kubefleet import HUB
 from tests.conformance.door.door import LeftOut, field, items
 from tests.conformance.judgements import first_difference
+from tests.crds.kubefleet_rules import refuse_other_eviction, refuse_other_placement
 
 Refused = Sequence[tuple[str, str]]
 """Field and rule of what is wrong with a manifest."""

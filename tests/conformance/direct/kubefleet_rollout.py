@@ -269,12 +269,12 @@ class Hub:
                 for one in self.of("MemberCluster")
             },
             strategy=None if strategy is None else mapping(strategy, "spec"),
-            select=lambda: self._selected(cast(Body, placement), namespace, now, resources),
+            select=lambda: self._selected(cast(Body, placement), namespace, resources),
             overrides=lambda group: self._overrides(run.placement, group),
         )
 
     def _selected(
-        self, placement: Body, namespace: str, now: str, resources: Mapping[str, Body]
+        self, placement: Body, namespace: str, resources: Mapping[str, Body]
     ) -> SnapshotRevisions:
         decoded = decode_placement(placement, namespace)
         inputs = world(*bodies(self.given, "hubObjects")).inputs
@@ -285,7 +285,6 @@ class Hub:
             Owner(decoded.name, uid, generation, namespace),
             [Resource(json.loads(one.content), one.content) for one in found.resources],
             resources.values(),
-            parse_moment(now),
             limit=decoded.history,
             envelopes=found.envelopes,
         )

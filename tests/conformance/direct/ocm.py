@@ -1,9 +1,9 @@
 """The family ocm/placement: one sync of a placement, inside the scheduler."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import cast
+from typing import NamedTuple, cast
 
 from reconciler.core.reconcile import Memo, reconcile
 from reconciler.dialects.ocm.api.cluster import (
@@ -22,19 +22,21 @@ from reconciler.dialects.ocm.api.placement import (
 )
 from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
     SET_LABEL,
+    ManifestWork,
     ReplicaSet,
     decode_replica_set,
     decode_work,
 )
 from reconciler.dialects.ocm.manifestworkreplicaset.sync import (
     CreateWork,
+    DecidedPlacement,
     DeleteWork,
     ReplaceWork,
-    SetFinalizers,
     SetOutcome,
+    WorkAction,
     decided_placement,
-    look_at,
     status_after,
+    sync,
 )
 from reconciler.dialects.ocm.memory import OcmMemory
 from reconciler.dialects.ocm.plan import Ocm
@@ -64,8 +66,9 @@ from reconciler.errors import UserError
 from reconciler.manifests.durations import UNITS
 from reconciler.manifests.paths import output_path
 from reconciler.manifests.text.emitter import encode
-from reconciler.model.fields import at, text
+from reconciler.model.fields import at, strings, text
 from reconciler.model.identity import ClusterName, ObjectKey, group_of
+from reconciler.model.labels import is_label_value
 from reconciler.model.moments import format_moment, parse_instant, parse_moment
 from reconciler.model.world import Manifest, World
 from reconciler.schedule.columns import Numbers, listed
@@ -461,6 +464,52 @@ def _compared(expected: Body) -> Body:
     return {name: one for name, one in expected.items() if name != "crdErrors"}
 
 
+FINALIZER = "work.open-cluster-management.io/manifest-work-cleanup"
+
+
+class SetFinalizers(NamedTuple):
+    """The set itself gets these finalizers instead of those that it has; a file has none."""
+
+    finalizers: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Look:
+    """What a look at a set does to it, and what it finds of its works."""
+
+    actions: tuple[WorkAction | SetFinalizers, ...]
+    outcome: SetOutcome
+
+
+def look_at(
+    body: Body,
+    placements: Mapping[str, DecidedPlacement],
+    works: Sequence[ManifestWork],
+    now: datetime,
+) -> Look:
+    """What becomes of a set of an API server, whether it is new, stands or is deleted.
+
+    One that is deleted deletes all works, again each time, and then lets the set go; Foreground
+    waits until no work is left. In a repository a set stands, or its file is gone.
+
+    Source: ocm@00f84c3 pkg/work/hub/controllers/manifestworkreplicasetcontroller
+    `manifestworkreplicaset_controller.go` `sync`, `manifestworkreplicaset_finalize_reconcile.go`.
+    """
+    wanted, metadata = decode_replica_set(body), at(body, "metadata")
+    finalizers = strings(metadata, "finalizers")
+    deleted = metadata.get("deletionTimestamp") is not None
+    if not deleted and FINALIZER not in finalizers:
+        return Look((SetFinalizers((*finalizers, FINALIZER)),), SetOutcome())
+    if not deleted or not is_label_value(wanted.label):
+        outcome = sync(wanted, placements, works, now)
+        return Look(outcome.actions, outcome)
+    actions: list[WorkAction | SetFinalizers] = [*map(DeleteWork, works)]
+    waits = at(body, "spec").get("cascadeDeletionPolicy") == "Foreground" and bool(works)
+    if not waits and FINALIZER in finalizers:
+        actions.append(SetFinalizers(tuple(one for one in finalizers if one != FINALIZER)))
+    return Look(tuple(actions), SetOutcome())
+
+
 def _set_answer(given: Body, body: Body) -> Body:
     wanted, now = decode_replica_set(body), str(given["now"])
     works = sorted(
@@ -474,7 +523,8 @@ def _set_answer(given: Body, body: Body) -> Body:
         if at(one, "metadata")["namespace"] == wanted.namespace
     }
     moment = parse_moment(now)
-    outcome = look_at(wanted, placements, [decode_work(one) for one in works], moment)
+    look = look_at(body, placements, [decode_work(one) for one in works], moment)
+    outcome = look.outcome
     known = at(body, "status")
     status = status_after(known, outcome, at="now")
     status = {name: one for name, one in status.items() if name != "conditions" or one}
@@ -483,7 +533,7 @@ def _set_answer(given: Body, body: Body) -> Body:
     late = seconds is None or seconds >= INFORMER_RESYNC_SECONDS or outcome.errors
     errors = outcome.errors
     return {
-        **_changes(wanted, outcome, changed=looked and status != known),
+        **_changes(body, look, changed=looked and status != known),
         "status": {**status, "placementSummary": status.get("placementSummary") or None},
         "requeueAfterSeconds": None if late else seconds,
         "syncError": None if not errors else errors[0] if len(errors) == 1 else list(errors),
@@ -504,12 +554,12 @@ def _decisions_of(placement: Body, decisions: Sequence[Body]) -> list[Body]:
     ]
 
 
-def _changes(wanted: ReplicaSet, outcome: SetOutcome, *, changed: bool) -> Body:
+def _changes(body: Body, look: Look, *, changed: bool) -> Body:
     """Return the calls in the words of the vectors."""
     actions, creates, updates, deletes = [], [], [], []
-    finalizers = wanted.finalizers
+    wanted, finalizers = decode_replica_set(body), strings(at(body, "metadata"), "finalizers")
     itself = f"{wanted.namespace}/{wanted.name}"
-    for action in outcome.actions:
+    for action in look.actions:
         match action:
             case CreateWork():
                 actions.append(f"create manifestworks {action.cluster}")

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from reconciler.dialects.kubefleet.api.placement import PICK_ALL, PICK_FIXED
-from reconciler.errors import Misconfigured
 from reconciler.manifests.schemas.violations import Violation
 from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, mapping_or_none, text
@@ -215,29 +214,6 @@ def refuse_many(others: int) -> Iterator[Violation]:
         yield Violation("", "override-many", message, "several resources in one override")
 
 
-def refuse_other_placement(before: Body, after: Body) -> None:
-    """Compare the placement of an override with the one it was made for.
-
-    Args:
-        before: The spec as it was.
-        after: The spec as it is to be.
-
-    Raises:
-        Misconfigured: It is for another placement, or for all, or no longer for all.
-
-    Source: kubefleet@e160c1c apis/placement/v1beta1/override_types.go, the CEL rules of
-    `ClusterResourceOverrideSpec` and `ResourceOverrideSpec`.
-    """
-    one, other = (mapping_or_none(spec, "placement") for spec in (before, after))
-    filled = [None if found is None else _placement(found) for found in (one, other)]
-    if filled[0] != filled[1]:
-        raise Misconfigured("`placement` must stay what it was", field="/spec")
-
-
-def _placement(placement: Body) -> tuple[str, str]:
-    return text(placement, "name"), text(placement, "scope") or PLACEMENT_SCOPE
-
-
 LIMITS = ("maxUnavailable", "minAvailable")
 _SHARE = re.compile(r"(100|[0-9]{1,2})%")
 
@@ -321,20 +297,6 @@ def refuse_eviction(body: Body, placement: Body) -> Iterator[Violation]:
 def _type_of(placement: Body) -> str:
     policy = mapping(mapping(placement, "spec"), "policy")
     return text(policy, "placementType") or PICK_ALL
-
-
-def refuse_other_eviction(before: Body, after: Body) -> None:
-    """Compare the spec of an eviction with the one that it was made with.
-
-    Raises:
-        Misconfigured: It is of another placement, or for another cluster.
-
-    Source: kubefleet@e160c1c apis/placement/v1beta1/eviction_types.go `PlacementEvictionSpec`, its
-    CEL rules.
-    """
-    for name in ("placementName", "clusterName"):
-        if text(before, name) != text(after, name):
-            raise Misconfigured(f"`{name}` must stay what it was", field=f"/spec/{name}")
 
 
 class EvictionRequest(NamedTuple):

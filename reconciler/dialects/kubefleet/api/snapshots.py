@@ -7,7 +7,6 @@ and its git blob. Both kinds have an owner, revisions, and a latest of them.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from functools import partial
 from typing import NamedTuple
 
@@ -332,13 +331,11 @@ class SnapshotRevisions:
     Attributes:
         snapshots: By name.
         latest: Name of the one in force, `""` after an error.
-        until: When a change that is held back may be taken, `None` if none is.
         error: Why it stopped, `None` if it did not; what was done before stands.
     """
 
     snapshots: Mapping[str, Body]
     latest: str = ""
-    until: datetime | None = None
     error: UnexpectedBehavior | None = None
 
 

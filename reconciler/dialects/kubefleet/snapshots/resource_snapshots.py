@@ -7,11 +7,9 @@ room for all.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
 
 from reconciler.dialects.kubefleet.api.names import (
     API_VERSION,
-    CANDIDATE_SEEN_AT,
     IS_LATEST,
     NUMBER_OF_ENVELOPES,
     NUMBER_OF_SNAPSHOTS,
@@ -34,13 +32,11 @@ from reconciler.dialects.kubefleet.api.snapshots import (
     labels_of,
     marked,
     owned,
-    relabelled,
 )
 from reconciler.manifests.admission import without_ours
 from reconciler.model import fields
 from reconciler.model.body import Body
 from reconciler.model.fields import mapping, text
-from reconciler.model.moments import add, format_moment, is_moment, parse_moment
 
 SIZE_LIMIT = 819_200  # resource_snapshot_resolver.go resourceSnapshotResourceSizeLimit, in bytes
 
@@ -78,25 +74,12 @@ def split(resources: Sequence[Resource]) -> list[list[Resource]]:
 FIRST = -1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pace:
-    """How long changes are collected, and how long at least a snapshot stays the latest."""
-
-    collection: timedelta = timedelta()
-    minimum: timedelta = timedelta()
-
-
-AT_ONCE = Pace()
-
-
 def snapshot_resources(
     owner: Owner,
     resources: Sequence[Resource] | None,
     snapshots: Iterable[Body],
-    now: datetime,
     *,
     limit: int,
-    pace: Pace = AT_ONCE,
     envelopes: int = 0,
 ) -> SnapshotRevisions:
     """Return the resource snapshots of a placement as its resources want them.
@@ -108,9 +91,7 @@ def snapshot_resources(
         owner: The placement; its generation has no influence.
         resources: In order of application, `None` if the list is absent.
         snapshots: All resource snapshots, in whatever order.
-        now: Aware UTC.
         limit: How many groups may exist, one or more.
-        pace: Whether a change is held back for a while.
         envelopes: How many of the resources are envelopes.
 
     Source: kubefleet@e160c1c pkg/utils/controller/resource_snapshot_resolver.go
@@ -126,14 +107,8 @@ def snapshot_resources(
     except UnexpectedBehavior as error:
         return replace(present, error=error)
     if name and is_latest(present.snapshots[name]):
-        held = _hold_back(present, name, now, pace)
-        if held.until is not None:
-            return held
-        retired = marked(held.snapshots[name], latest=False)
-        present = replace(
-            held,
-            snapshots={**held.snapshots, name: retired},
-        )
+        retired = marked(present.snapshots[name], latest=False)
+        present = replace(present, snapshots={**present.snapshots, name: retired})
     try:
         pruned = _prune(present, limit)
     except UnexpectedBehavior as error:
@@ -236,33 +211,6 @@ def _create(present: SnapshotRevisions, bodies: Iterable[Body]) -> SnapshotRevis
     return replace(
         present,
         snapshots={**present.snapshots, **fresh},
-    )
-
-
-def _hold_back(
-    present: SnapshotRevisions, name: str, now: datetime, pace: Pace
-) -> SnapshotRevisions:
-    """Wait until changes were collected for long enough and the latest has had its time.
-
-    Source: kubefleet@e160c1c pkg/utils/controller/resource_snapshot_resolver.go
-    `shouldCreateNewResourceSnapshotNow`.
-    """
-    if pace.minimum <= timedelta() and pace.collection <= timedelta():
-        return present
-    body = present.snapshots[name]
-    seen = annotations_of(body).get(CANDIDATE_SEEN_AT, "")
-    if not is_moment(seen):
-        seen = format_moment(now)
-        body = relabelled(body, annotations={CANDIDATE_SEEN_AT: seen})
-    collected_at = add(parse_moment(seen), pace.collection)
-    created = fields.text(fields.mapping(body, "metadata"), "creationTimestamp")
-    ripe_at = add(parse_moment(created), pace.minimum) if created else collected_at
-    until = max(collected_at, ripe_at)
-    return replace(
-        present,
-        snapshots={**present.snapshots, name: body},
-        latest=name,
-        until=until if now < until else None,
     )
 
 

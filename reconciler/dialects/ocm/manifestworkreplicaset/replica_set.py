@@ -35,7 +35,6 @@ from reconciler.model.fields import (
     mapping_or_none,
     number,
     pairs_or_none,
-    strings,
     text,
 )
 from reconciler.model.identity import ClusterName, ObjectKey, group_of
@@ -68,9 +67,6 @@ class ReplicaSet:
         labels: Its own, which its works get.
         references: The placements, in file order.
         template: Of its works, defaults applied.
-        finalizers: In order.
-        deleting: Whether it has a deletionTimestamp.
-        cascade: Its cascadeDeletionPolicy.
     """
 
     namespace: str
@@ -78,9 +74,6 @@ class ReplicaSet:
     labels: Mapping[str, str]
     references: tuple[PlacementReference, ...]
     template: Body
-    finalizers: tuple[str, ...] = ()
-    deleting: bool = False
-    cascade: str = "Background"
 
     @property
     def label(self) -> str:
@@ -114,9 +107,6 @@ def decode_replica_set(body: Body) -> ReplicaSet:
             for one in bodies(spec, "placementRefs")
         ),
         template=defaulted_spec(mapping(spec, "manifestWorkTemplate")),
-        finalizers=tuple(strings(metadata, "finalizers")),
-        deleting=metadata.get("deletionTimestamp") is not None,
-        cascade=text(spec, "cascadeDeletionPolicy") or "Background",
     )
 
 

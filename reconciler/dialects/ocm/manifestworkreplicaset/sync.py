@@ -32,7 +32,6 @@ from reconciler.dialects.ocm.api.replica_set_status import (
     encode_status,
     known_counts,
 )
-from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import WORKS as GROUP
 from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
     ManifestWork,
     PlacementReference,
@@ -116,14 +115,7 @@ class DeleteWork:
     work: ManifestWork
 
 
-@dataclass(frozen=True, slots=True)
-class SetFinalizers:
-    """The set itself gets these finalizers instead of those that it has."""
-
-    finalizers: tuple[str, ...]
-
-
-WorkAction = CreateWork | ReplaceWork | DeleteWork | SetFinalizers
+WorkAction = CreateWork | ReplaceWork | DeleteWork
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -327,59 +319,14 @@ def _applied(summaries: Sequence[PlacementSummary]) -> Condition:
     return Condition(APPLIED, "False", NOT_AS_EXPECTED, "")
 
 
-FINALIZER = f"{GROUP}/manifest-work-cleanup"
-FOREGROUND = "Foreground"
-
-
 def standing_set(manifest: Manifest) -> ReplicaSet:
-    """Return a set that stands: what an API server would write of that, no file has.
+    """Return a set of a file, which stands: an API server would write finalizers, no file has.
 
     Raises:
         UserError: It cannot be decoded.
     """
     metadata = {**mapping(manifest.body, "metadata"), "namespace": manifest.key.namespace}
-    metadata |= {"finalizers": [FINALIZER], "deletionTimestamp": None}
     return decode_replica_set({**manifest.body, "metadata": metadata})
-
-
-def look_at(
-    wanted: ReplicaSet,
-    placements: Mapping[str, DecidedPlacement],
-    works: Sequence[ManifestWork],
-    now: datetime,
-) -> SetOutcome:
-    """Return what becomes of a set in one look, whether it is new, stands or is deleted.
-
-    Args:
-        wanted: The set.
-        placements: The placements of its namespace that are there, by name.
-        works: Its works, by cluster and name.
-        now: Aware UTC.
-
-    Source: ocm@00f84c3 pkg/work/hub/controllers/manifestworkreplicasetcontroller
-    `manifestworkreplicaset_controller.go` `sync`.
-    """
-    if wanted.deleting and is_label_value(wanted.label):
-        return _finalize(wanted, works)
-    if FINALIZER not in wanted.finalizers and not wanted.deleting:
-        return SetOutcome(actions=(SetFinalizers((*wanted.finalizers, FINALIZER)),))
-    return sync(wanted, placements, works, now)
-
-
-def _finalize(wanted: ReplicaSet, works: Sequence[ManifestWork]) -> SetOutcome:
-    """Delete all works, again each time, then let the set go.
-
-    Foreground waits until no work is left; nothing is said in the status.
-
-    Source: ocm@00f84c3 pkg/work/hub/controllers/manifestworkreplicasetcontroller
-    `manifestworkreplicaset_finalize_reconcile.go`.
-    """
-    deletes = tuple(map(DeleteWork, works))
-    waits = wanted.cascade == FOREGROUND and bool(works)
-    if waits or FINALIZER not in wanted.finalizers:
-        return SetOutcome(actions=deletes)
-    others = tuple(one for one in wanted.finalizers if one != FINALIZER)
-    return SetOutcome(actions=(*deletes, SetFinalizers(others)))
 
 
 def decided_placement(placement: Body, decisions: Iterable[Body]) -> DecidedPlacement:
@@ -492,7 +439,7 @@ def decide_set(
             for key in sorted(records)
         ]
         records = {key: one.record for key, one in zip(sorted(records), reported, strict=True)}
-        outcome = look_at(wanted, placements, [one.work for one in reported], around.now)
+        outcome = sync(wanted, placements, [one.work for one in reported], around.now)
         moved = dict(records)
         for action in outcome.actions:
             match action:
@@ -502,8 +449,6 @@ def decide_set(
                     _give(moved, work.cluster, placement, present, objects, around)
                 case DeleteWork(work):
                     moved.pop((work.cluster, work.placement), None)
-                case SetFinalizers():
-                    pass  # a file has none
         if moved == records:
             break
         records = moved
@@ -539,7 +484,7 @@ def _without_assumed(
     if not any(one.assumed for one in works):
         return WrittenOutcome(outcome)
     bare = [replace(one.work, conditions={}) if one.assumed else one.work for one in works]
-    return WrittenOutcome(look_at(wanted, placements, bare, now))
+    return WrittenOutcome(sync(wanted, placements, bare, now))
 
 
 def _awaits(

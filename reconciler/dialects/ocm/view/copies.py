@@ -26,10 +26,10 @@ from reconciler.dialects.ocm.manifestworkreplicaset.reports import reported_work
 from reconciler.dialects.ocm.manifestworkreplicaset.sync import (
     DecidedPlacement,
     decided_placement,
-    look_at,
     says_assumed,
     set_status,
     standing_set,
+    sync,
     with_assumed,
 )
 from reconciler.dialects.ocm.memory import placement_key
@@ -179,7 +179,7 @@ class _Hub:
             for one in wanted.references
             if (decided := self._placement(placement_key((key.namespace, one.name)))) is not None
         }
-        outcome = look_at(wanted, placements, [one.work for one in works], self.now)
+        outcome = sync(wanted, placements, [one.work for one in works], self.now)
         at = format_moment(add(max(since), span(seconds=self.seconds)))
         status = set_status(output.body, with_assumed(outcome, works), at=at)
         return {**output.body, "status": status}

@@ -10,21 +10,18 @@ from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
     SET_PLACEMENT_LABEL,
     WorkRecord,
     decode_record,
-    decode_replica_set,
     decode_work,
     work_name,
 )
 from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import WORKS as GROUP
 from reconciler.dialects.ocm.manifestworkreplicaset.sync import (
-    FINALIZER,
     DeleteWork,
-    SetFinalizers,
-    look_at,
 )
 from reconciler.model.decision import CauseKind
 from reconciler.model.fields import mapping
 from reconciler.model.identity import ClusterName
 from tests.builders import Body, configuration, deployment, metadata, text
+from tests.conformance.direct.ocm import FINALIZER, SetFinalizers, look_at
 from tests.dialects.ocm.worlds import (
     SHOP,
     STATUS,
@@ -281,12 +278,11 @@ def looked(finalizers: Sequence[str], policy: str, *, deleted: bool, works: int)
     metadata: dict[str, object] = {"name": "demo", "namespace": "ns1", "finalizers": [*finalizers]}
     metadata |= {"deletionTimestamp": "2026-01-01T00:00:00Z"} if deleted else {}
     spec: Body = {"cascadeDeletionPolicy": policy} if policy else {}
-    wanted = decode_replica_set({"metadata": metadata, "spec": spec})
-    outcome = look_at(wanted, {}, WORKS[:works], at(0))
+    look = look_at({"metadata": metadata, "spec": spec}, {}, WORKS[:works], at(0))
 
-    assert () == outcome.conditions
+    assert () == look.outcome.conditions
     told: list[object] = []
-    for action in outcome.actions:
+    for action in look.actions:
         match action:
             case DeleteWork(work):
                 told.append(work.cluster)
