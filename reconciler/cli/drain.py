@@ -1,6 +1,6 @@
 """The words of `drain` as edits of clusters and new evictions, and what is left on clusters."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,11 +26,21 @@ TITLES = ("NAMESPACE", "OBJECT", "REPLICAS", "GOES", "WHY IT IS THERE")
 NEVER, NONE = "not by itself", "-"
 
 
-def drain(
-    directory: Path, /, *, words: Sequence[str], selector: str | None, to: EditOptions
+def run(
+    directory: Path,
+    *,
+    words: Sequence[str],
+    selector: str | None,
+    status: bool,
+    to: EditOptions,
 ) -> int:
-    """Write what empties clusters; return the exit code."""
-    chosen, views = clusters_asked(words, selector), cluster_views()
+    """Write what empties clusters, or print what is left on them; return the exit code."""
+    chosen = clusters_asked(words, selector)
+    return _print_left(directory, chosen, to) if status else _drain(directory, chosen, to)
+
+
+def _drain(directory: Path, chosen: "Callable[[World], list[ObjectKey]]", to: EditOptions) -> int:
+    views = cluster_views()
     found: list[ObjectKey] = []
 
     def wanted(world: "World") -> list[Edit]:
@@ -65,8 +75,8 @@ def drain(
     return edit_objects(directory, to, wanted, subject, told)
 
 
-def drain_status(
-    directory: Path, /, *, words: Sequence[str], selector: str | None, asked: EditOptions
+def _print_left(
+    directory: Path, chosen: "Callable[[World], list[ObjectKey]]", asked: EditOptions
 ) -> int:
     """Print what is left on clusters; return 0 if that is nothing."""
     from reconciler.cli.printing import print_json
@@ -74,7 +84,6 @@ def drain_status(
 
     if asked.dry_run or asked.branch is not None or asked.author is not None:
         raise UsageError("--status does not write; omit --dry-run, --branch and --author")
-    chosen = clusters_asked(words, selector)
     world = load_world(directory, "HEAD", asked.layout)
     left = _left(world, chosen(world))
     if asked.output == "json":

@@ -68,7 +68,10 @@ def run(
     directory: Path,
     *,
     word: str | None,
-    choice: EventChoice,
+    namespace: str | None,
+    all_namespaces: bool,
+    types: str | None,
+    warnings: bool,
     output: str,
     watch: bool,
     since: Since | None,
@@ -78,6 +81,9 @@ def run(
     layout: RepositoryLayout,
 ) -> int:
     """Print events, and go on with those that come if that is asked for."""
+    if all_namespaces and (namespace is not None or word is not None):
+        raise UsageError("--all-namespaces excludes -n and OBJECT")
+    choice = EventChoice.of(namespace, types, warnings=warnings)
     revisions = open_revisions(directory, layout)
     repository = revisions.repository
     name = branch or (repository.head_branch() if watch else None)

@@ -181,16 +181,16 @@ def print_result(options: ImportOptions, result: ImportResult) -> None:
         print_text(result.objects, result.adoption, result.export)
 
 
-def run(directory: Path, options: ImportOptions, /) -> int:
+def run(directory: Path, asked: ImportOptions) -> int:
     """Import what is asked for; return the exit code."""
-    options.check()
-    if options.check_switch:
+    asked.check()
+    if asked.check_switch:
         from reconciler.cli.import_report import check_here
 
-        return check_here(directory, options)
-    if options.remote is not None:
-        return import_and_push(directory, options)
-    return import_here(directory, options)
+        return check_here(directory, asked)
+    if asked.remote is not None:
+        return import_and_push(directory, asked)
+    return import_here(directory, asked)
 
 
 def import_here(directory: Path, options: ImportOptions) -> int:

@@ -16,6 +16,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,7 @@ from reconciler.cli import complete
 from reconciler.errors import UsageError
 from reconciler.manifests.identity import DEFAULT_NAMESPACE
 from reconciler.model.identity import OUTPUT_ROOT, RepositoryLayout
+from reconciler.model.late import late, late_value
 
 if TYPE_CHECKING:
     from reconciler.audit.previews.preview import Preview
@@ -48,13 +50,42 @@ def gathered(
         options: In the order in which `--help` lists them; one may be a group itself, whose object
             is then one of the values.
     """
+    return with_options(_gathering(function, name, lambda: kind), options)
 
+
+def gathers(name: str, module: str, kind: str) -> Option:
+    """Return what hands a verb those of its options as one object that are fields of a dataclass.
+
+    The class is imported when the verb is asked for.
+    """
+    return lambda function: _gathering(function, name, late_value(module, kind))
+
+
+def _gathering(
+    function: Callable[..., int], name: str, kind: Callable[[], Callable[..., object]]
+) -> Callable[..., int]:
     @functools.wraps(function)
     def verb(*arguments: object, **named: Any) -> int:
-        values = {field.name: named.pop(field.name) for field in fields(kind)}  # type: ignore[arg-type]
-        return function(*arguments, **{name: kind(**values)}, **named)
+        values = {field.name: named.pop(field.name) for field in fields(kind())}  # type: ignore[arg-type]
+        return function(*arguments, **{name: kind()(**values)}, **named)
 
-    return with_options(verb, options)
+    return verb
+
+
+def runs(
+    module: str, function: str = "run", **given: object
+) -> Callable[[Callable[[], None]], Callable[..., int]]:
+    """Return what makes a verb of its declaration: a function of a module, imported late, works.
+
+    It gets the root first, where the verb takes one, then all arguments and options by name: so its
+    signature stands once, there. `given` is what the verb itself says.
+    """
+    work: Callable[..., int] = late(module, function)
+
+    def declare(verb: Callable[[], None]) -> Callable[..., int]:
+        return functools.update_wrapper(partial(work, **given), verb)
+
+    return declare
 
 
 def with_options(function: Callable[..., int], options: Sequence[Option]) -> Callable[..., int]:

@@ -1,6 +1,7 @@
 """A rebalancer that a person asks for: its manifest, where it is put, and what it would move."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from reconciler.cli.new_manifests import (
     rebalancer_of,
 )
 from reconciler.cli.progress import PASSES, doing
+from reconciler.cli.selection import all_objects
 from reconciler.core.changes import Change, WriteFile
 from reconciler.core.reconcile import reconcile
 from reconciler.core.record import last_pass
@@ -47,6 +49,7 @@ def run(
     demand: RebalanceWords,
 ) -> int:
     """Write a rebalancer, or show it; return the exit code."""
+    demand = replace(demand, targets=all_objects(demand.targets))
     delivery, world = open_base(directory, base, branch, author, layout)
     key, body = rebalancer_of(world, demand)
     path = path_of(key)

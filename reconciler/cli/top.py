@@ -27,17 +27,27 @@ NOTHING = "-"
 UNITS = ("cpu", "memory")
 
 
-def run_clusters(
+def run(
     directory: Path,
     *,
+    what: str,
     output: str,
     sort_by: str,
     no_headers: bool,
     at: str,
     layout: RepositoryLayout,
 ) -> int:
-    """Print the usage of clusters."""
+    """Print the usage of clusters, or of quotas."""
+    of_quotas = what.startswith("quota")
+    if of_quotas and sort_by != "name":
+        raise click.UsageError("--sort-by is for clusters; quotas are sorted by namespace and name")
     world = load_world(directory, at, layout)
+    if not of_quotas:
+        return _print_clusters(world, output, sort_by, headers=not no_headers)
+    return _print_quotas(world, output, headers=not no_headers)
+
+
+def _print_clusters(world: World, output: str, sort_by: str, *, headers: bool) -> int:
     with doing("Adding up"):
         found = sorted(by_name(usage_of(world)), key=_order(sort_by))
     if output == "json":
@@ -56,7 +66,7 @@ def run_clusters(
         titles += [f"{name.upper()} {word}" for word in words]
     rows = [_row(item, reserved, over) for item in found]
     bad = {number for number, item in enumerate(found) if item.over}
-    print_table([*titles, "TAINTS"], rows, headers=not no_headers, bad=bad)
+    print_table([*titles, "TAINTS"], rows, headers=headers, bad=bad)
     return 0
 
 
@@ -144,11 +154,9 @@ def _usage_json(item: Usage) -> dict[str, object]:
 TITLES = ("NAMESPACE", "QUOTA", "RESOURCE", "USED", "FREE", "LIMIT", "REFUSES")
 
 
-def run_quotas(
-    directory: Path, *, output: str, no_headers: bool, at: str, layout: RepositoryLayout
-) -> int:
-    """Print the usage of quotas, one resource a line."""
-    found = quotas_of(load_world(directory, at, layout))
+def _print_quotas(world: World, output: str, *, headers: bool) -> int:
+    """Print one resource a line."""
+    found = quotas_of(world)
     if output == "json":
         print_json({"quotas": [_quota_json(one) for one in found]})
         return 0
@@ -157,7 +165,7 @@ def run_quotas(
         return 0
     bad = {number for number, (_, is_over) in enumerate(_lines(found)) if is_over}
     rows = [row for row, _ in _lines(found)]
-    print_table(list(TITLES), rows, headers=not no_headers, bad=bad)
+    print_table(list(TITLES), rows, headers=headers, bad=bad)
     return 0
 
 

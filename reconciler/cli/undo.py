@@ -21,6 +21,7 @@ from reconciler.shell.reading.checked import read_file as read_from_disk
 
 def run(
     directory: Path,
+    /,
     *,
     commit: str,
     also: bool,

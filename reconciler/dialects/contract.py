@@ -16,9 +16,7 @@ from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import cache, partial
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from reconciler.dialects.importer import Importer, no_importer
 from reconciler.dialects.reads import Question
@@ -36,38 +34,6 @@ from reconciler.schedule.capacity import Ledger, Order, Placed, ReportedRoom
 
 if TYPE_CHECKING:
     from reconciler.dialects.view import View
-
-
-P = ParamSpec("P")
-R = TypeVar("R")
-R_co = TypeVar("R_co", covariant=True)
-
-
-@dataclass(frozen=True, slots=True)
-class _Late(Generic[P, R_co]):
-    # A value rather than a closure: facts of an API travel to workers, pickled.
-    module: str
-    name: str
-
-    def __call__(self, *args: P.args, **options: P.kwargs) -> R_co:
-        function: Callable[P, R_co] = _load(self.module, self.name)
-        return function(*args, **options)
-
-
-def late(module: str, name: str) -> Callable[P, R]:
-    """Return a function or class of a module that is imported when it is first called."""
-    asked: _Late[P, R] = _Late(module, name)
-    return asked
-
-
-def late_value(module: str, name: str) -> Callable[[], R]:
-    """Return what returns a value of a module, which is imported when it is first asked for."""
-    return partial(_load, module, name)
-
-
-@cache
-def _load(module: str, name: str) -> Any:  # the types are those of the field that it is given to
-    return getattr(import_module(module), name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,10 +25,11 @@ def late_imports(tree: ast.Module) -> Iterator[tuple[str, str]]:
     for node in ast.walk(tree):
         match node:
             case ast.Call(
-                func=ast.Name(id="late" | "late_value"),
-                args=[ast.Constant(value=str(module)), ast.Constant(value=str(name))],
+                func=ast.Name(id="late" | "late_value" | "runs"),
+                args=[ast.Constant(value=str(module)), *names],
             ):
-                yield module, name
+                name = names[0] if names else ast.Constant("run")
+                yield module, ast.literal_eval(name)
             case _:
                 pass
 

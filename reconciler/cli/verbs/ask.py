@@ -26,15 +26,14 @@ from reconciler.cli.options import (
     output_option,
     poll_option,
     read_branch_option,
+    runs,
 )
 from reconciler.cli.selection import about_object, chosen_options, object_argument, query_options
 from reconciler.errors import UsageError
 from reconciler.model.identity import RepositoryLayout
 
 if TYPE_CHECKING:
-    from reconciler.cli.options import Since
-    from reconciler.cli.selection import AskedObject, NamedOrChosen, Query
-    from reconciler.cli.wait import AwaitedState
+    pass
 
 
 @click.command(name="get")
@@ -58,18 +57,8 @@ if TYPE_CHECKING:
 @poll_option
 @layout_options
 @click.pass_obj
-def get_command(
-    directory: Path,
-    /,
-    *,
-    query: "Query",
-    watch: bool,
-    watch_events: bool,
-    branch: str | None,
-    at: str | None,
-    poll_seconds: float,
-    layout: RepositoryLayout,
-) -> int:
+@runs("reconciler.cli.get")
+def get_command() -> None:
     r"""List or print the objects of a branch, those of people and those written by passes.
 
     KIND is singular, plural or short (rb, pp, mcl, crp, deploy, ...), KIND.GROUP, or a category
@@ -95,18 +84,6 @@ def get_command(
     Exit codes: 0 success, 1 a named object was not found, 2 no such kind or revision,
     130 interrupted.
     """
-    from reconciler.cli.get import run
-
-    return run(
-        directory,
-        query=query,
-        watch=watch,
-        watch_events=watch_events,
-        branch=branch,
-        at=at,
-        poll_seconds=poll_seconds,
-        layout=layout,
-    )
 
 
 @click.command(name="describe")
@@ -122,16 +99,8 @@ def get_command(
 )
 @layout_options
 @click.pass_obj
-def describe_command(
-    directory: Path,
-    /,
-    *,
-    word: str,
-    namespace: str,
-    at: str,
-    events: bool,
-    layout: RepositoryLayout,
-) -> int:
+@runs("reconciler.cli.describe")
+def describe_command() -> None:
     r"""Show the details of an object, like kubectl describe: fields, conditions, decision, events.
 
     OBJECT is kind/name, or kind name. A workload is shown with the decision and events of its
@@ -145,9 +114,6 @@ def describe_command(
     \b
     Exit codes: 0 success, 1 object not found, 2 no such kind or revision.
     """
-    from reconciler.cli.describe import run
-
-    return run(directory, word=word, namespace=namespace, at=at, events=events, layout=layout)
 
 
 @click.command(name="status")
@@ -212,12 +178,12 @@ def status_command(
         return run(found.fleet, asked, None, output=output, check=check)
 
 
-CLUSTERS, QUOTAS = ("clusters", "cluster"), ("quotas", "quota")
+SHOWN = ("clusters", "cluster", "quotas", "quota")
 ORDERS = ("name", "replicas", "cpu", "memory")
 
 
 @click.command(name="top")
-@click.argument("what", metavar="clusters|quotas", type=click.Choice([*CLUSTERS, *QUOTAS]))
+@click.argument("what", metavar="clusters|quotas", type=click.Choice(SHOWN))
 @output_option("text", "json")
 @click.option(
     "--sort-by",
@@ -230,17 +196,8 @@ ORDERS = ("name", "replicas", "cpu", "memory")
 @at_option
 @layout_options
 @click.pass_obj
-def top_command(
-    directory: Path,
-    /,
-    *,
-    what: str,
-    sort_by: str,
-    output: str,
-    no_headers: bool,
-    at: str,
-    layout: RepositoryLayout,
-) -> int:
+@runs("reconciler.cli.top")
+def top_command() -> None:
     r"""Show capacity, usage and free room of each cluster, or the usage of each quota.
 
     Usage is what the replicas placed on a cluster request, or what the cluster reports if that is
@@ -259,25 +216,13 @@ def top_command(
       reconciler top clusters --at HEAD~5 -o json
       reconciler top quotas
     """
-    if what in QUOTAS:
-        from reconciler.cli.top import run_quotas
-
-        if sort_by != "name":
-            raise click.UsageError(
-                "--sort-by is for clusters; quotas are sorted by namespace and name"
-            )
-        return run_quotas(directory, output=output, no_headers=no_headers, at=at, layout=layout)
-    from reconciler.cli.top import run_clusters
-
-    return run_clusters(
-        directory, sort_by=sort_by, output=output, no_headers=no_headers, at=at, layout=layout
-    )
 
 
 @click.command(name="tree")
 @about_object("text", "json", metavar="POLICY")
 @click.pass_obj
-def tree_command(directory: Path, /, *, asked: "AskedObject") -> int:
+@runs("reconciler.cli.tree")
+def tree_command() -> None:
     r"""Show everything under a policy or placement, down to what each cluster runs.
 
     POLICY is kind/name of a policy or placement; for a workload or binding the tree shows its
@@ -293,9 +238,6 @@ def tree_command(directory: Path, /, *, asked: "AskedObject") -> int:
     \b
     Exit codes: 0 success, 1 nothing is placed, 2 no such object or revision.
     """
-    from reconciler.cli.tree import run
-
-    return run(directory, asked=asked)
 
 
 @click.command(name="events")
@@ -340,23 +282,8 @@ def tree_command(directory: Path, /, *, asked: "AskedObject") -> int:
 @poll_option
 @layout_options
 @click.pass_obj
-def events_command(
-    directory: Path,
-    /,
-    *,
-    word: str | None,
-    namespace: str | None,
-    all_namespaces: bool,
-    output: str,
-    watch: bool,
-    since: "Since | None",
-    limit: int,
-    types: str | None,
-    warnings: bool,
-    branch: str | None,
-    poll_seconds: float,
-    layout: RepositoryLayout,
-) -> int:
+@runs("reconciler.cli.events")
+def events_command() -> None:
     r"""Show events as upstream's controllers record them, newest last.
 
     Events are derived from what the commits of passes changed in the outputs; manual edits of
@@ -374,22 +301,6 @@ def events_command(
     Exit codes: 0 success, 1 the history cannot be read, 2 no such object or revision, 130
     interrupted.
     """
-    from reconciler.cli.events import EventChoice, run
-
-    if all_namespaces and (namespace is not None or word is not None):
-        raise UsageError("--all-namespaces excludes -n and OBJECT")
-    return run(
-        directory,
-        word=word,
-        choice=EventChoice.of(namespace, types, warnings=warnings),
-        output=output,
-        watch=watch,
-        since=since,
-        limit=limit,
-        branch=branch,
-        poll_seconds=poll_seconds,
-        layout=layout,
-    )
 
 
 @click.command(name="wait")
@@ -416,18 +327,8 @@ def events_command(
 @poll_option
 @layout_options
 @click.pass_obj
-def wait_command(
-    directory: Path,
-    /,
-    *,
-    selection: "NamedOrChosen",
-    awaited: "AwaitedState",
-    timeout_seconds: float,
-    output: str,
-    branch: str | None,
-    poll_seconds: float,
-    layout: RepositoryLayout,
-) -> int:
+@runs("reconciler.cli.wait")
+def wait_command() -> None:
     r"""Wait for a condition, a value, creation or deletion of objects in the branch.
 
     Objects are as get -o yaml prints them. A condition or value counts only once a pass has
@@ -444,18 +345,6 @@ def wait_command(
     Exit codes: 0 success, 1 timeout, or an object was not found, 2 no such kind or state, 130
     interrupted.
     """
-    from reconciler.cli.wait import run
-
-    return run(
-        directory,
-        selection=selection,
-        awaited=awaited,
-        timeout_seconds=timeout_seconds,
-        output=output,
-        branch=branch,
-        poll_seconds=poll_seconds,
-        layout=layout,
-    )
 
 
 @click.command(name="api-resources")
@@ -470,17 +359,8 @@ def wait_command(
 @at_option
 @layout_options
 @click.pass_obj
-def api_resources_command(
-    directory: Path,
-    /,
-    *,
-    output: str,
-    api_group: str | None,
-    namespaced: bool | None,
-    no_headers: bool,
-    at: str,
-    layout: RepositoryLayout,
-) -> int:
+@runs("reconciler.cli.api_resources")
+def api_resources_command() -> None:
     r"""List all supported kinds and, in a repository, its other workload kinds.
 
     Passes write the status of some kinds that people write, and own other kinds entirely; manual
@@ -492,17 +372,6 @@ def api_resources_command(
       reconciler api-resources --api-group policy.karmada.io
       reconciler api-resources --namespaced false -o name
     """
-    from reconciler.cli.api_resources import run
-
-    return run(
-        directory,
-        output=output,
-        api_group=api_group,
-        namespaced=namespaced,
-        no_headers=no_headers,
-        at=at,
-        layout=layout,
-    )
 
 
 @click.command(name="explain")
@@ -511,7 +380,8 @@ def api_resources_command(
 @click.option(
     "--api-version", metavar="GROUP/VERSION", help="Use this version instead of the preferred one."
 )
-def explain_command(*, word: str, recursive: bool, api_version: str | None) -> int:
+@runs("reconciler.cli.explain")
+def explain_command() -> None:
     r"""Document a kind or one of its fields: type, default, values, whether it is required.
 
     The text comes from the schema that manifests are validated with. KIND may include its group:
@@ -525,6 +395,3 @@ def explain_command(*, word: str, recursive: bool, api_version: str | None) -> i
     \b
     Exit codes: 0 success, 2 no such kind, version or field.
     """
-    from reconciler.cli.explain import run
-
-    return run(word=word, recursive=recursive, api_version=api_version)

@@ -11,15 +11,13 @@ from typing import TYPE_CHECKING
 import click
 
 from reconciler.cli.fleet_choice import APIS, CI, DELIVERIES
-from reconciler.cli.import_source import ImportOptions, import_options
+from reconciler.cli.import_source import import_options
 from reconciler.cli.operation import operation_options
-from reconciler.cli.options import output_option, service_options
+from reconciler.cli.options import output_option, runs, service_options
 from reconciler.cli.trust import key_options
 
 if TYPE_CHECKING:
-    from reconciler.cli.operation import Operation
-    from reconciler.cli.options import Service
-    from reconciler.cli.trust import Keys
+    pass
 
 
 @click.command(name="demo")
@@ -69,16 +67,8 @@ def demo_command(folder: Path | None) -> int:
     help="How decisions are delivered to clusters, set in reconciler.yaml  [default: none]",
 )
 @click.pass_obj
-def init_command(
-    directory: Path | None,
-    /,
-    *,
-    folder: Path,
-    apis: tuple[str, ...],
-    examples: bool | None,
-    ci: str | None,
-    delivery: str | None,
-) -> int:
+@runs("reconciler.cli.init")
+def init_command() -> None:
     r"""Create the files of a new fleet in FOLDER (default: the current folder).
 
     FOLDER may be new or an existing checkout: existing files are reported and left unchanged. If
@@ -92,15 +82,13 @@ def init_command(
     \b
     Exit codes: 0 success, 1 cannot write, 2 FOLDER is not a folder.
     """
-    from reconciler.cli.init import run
-
-    return run(directory, folder=folder, apis=apis, examples=examples, ci=ci, delivery=delivery)
 
 
 @click.command(name="import")
 @import_options
 @click.pass_obj
-def import_command(directory: Path, /, *, asked: ImportOptions) -> int:
+@runs("reconciler.cli.import_manifests")
+def import_command() -> None:
     r"""Import objects from a live control plane, as kubectl prints them, into files.
 
     Clusters, policies, placements and scores are written to one file each, without server-generated
@@ -119,9 +107,6 @@ def import_command(directory: Path, /, *, asked: ImportOptions) -> int:
     Exit codes: 0 success, 1 something could not be imported or written, or remains to be done
     (--check), 2 usage error.
     """
-    from reconciler.cli.import_manifests import run
-
-    return run(directory, asked)
 
 
 @click.command(name="check")
@@ -130,9 +115,8 @@ def import_command(directory: Path, /, *, asked: ImportOptions) -> int:
 @operation_options
 @output_option("text", "json")
 @click.pass_obj
-def check_command(
-    directory: Path, /, *, service: "Service", keys: "Keys", operation: "Operation", output: str
-) -> int:
+@runs("reconciler.cli.check")
+def check_command() -> None:
     r"""Check the prerequisites of `reconciler run`, with the same options, and suggest fixes.
 
     No decisions are made and no branch is written; `reconciler validate` checks manifests.
@@ -144,6 +128,3 @@ def check_command(
     \b
     Exit codes: 0 success, possibly with warnings, 1 a check failed, 2 usage error.
     """
-    from reconciler.cli.check import run
-
-    return run(directory, service=service, keys=keys, operation=operation, output=output)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from reconciler.cli.options import output_option
+from reconciler.cli.options import output_option, runs
 from reconciler.cli.printing import print_json
 from reconciler.version import __version__
 
@@ -27,7 +27,8 @@ from reconciler.version import __version__
     type=click.Path(path_type=Path),
     help="Write all schemas and the catalog to a folder, ready to be served.",
 )
-def schema_command(*, kind: str | None, catalog: bool, url: str | None, write: Path | None) -> int:
+@runs("reconciler.cli.schema")
+def schema_command() -> None:
     r"""Print the schema of a KIND, or a single schema that covers all kinds.
 
     The output is self-contained JSON Schema draft-07, with descriptions for editors.
@@ -39,9 +40,6 @@ def schema_command(*, kind: str | None, catalog: bool, url: str | None, write: P
       reconciler schema placement.cluster.open-cluster-management.io
       reconciler schema --write public/schemas --url https://example.org/schemas/
     """
-    from reconciler.cli.schema import run
-
-    return run(kind=kind, catalog=catalog, url=url, write=write)
 
 
 SHELLS = ("bash", "zsh", "fish")

@@ -6,22 +6,26 @@ clusters, and `scores` the numbers of clusters as AddOnPlacementScores. `resume`
 back, `uncordon` a `cordon`, and `undo` any commit. `drain` empties clusters, and says what is left.
 """
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from reconciler.cli import complete
 from reconciler.cli.delivery import delivery_options, manifest_options
-from reconciler.cli.edits import EditOptions, edit_options
-from reconciler.cli.options import layout_options, namespace_option, output_option
-from reconciler.cli.selection import all_objects, chosen_options, cluster_selector_option
-from reconciler.cli.suspend import hold, holding_options
+from reconciler.cli.edits import edit_options
+from reconciler.cli.options import (
+    gathers,
+    layout_options,
+    namespace_option,
+    output_option,
+    runs,
+)
+from reconciler.cli.selection import chosen_options, cluster_selector_option
+from reconciler.cli.suspend import holding_options
 from reconciler.rebalance.target import TargetState
 
 if TYPE_CHECKING:
-    from reconciler.cli.selection import NamedOrChosen
-    from reconciler.model.identity import RepositoryLayout
+    pass
 
 
 @click.command(name="rebalance")
@@ -66,27 +70,9 @@ if TYPE_CHECKING:
 )
 @manifest_options
 @click.pass_obj
-def rebalance_command(
-    directory: Path,
-    /,
-    *,
-    targets: tuple[str, ...],
-    selector: str | None,
-    policy: str | None,
-    on_cluster: str | None,
-    state: str | None,
-    namespace: str | None,
-    all_namespaces: bool,
-    max_moves: int | None,
-    ttl: int | None,
-    name: str | None,
-    base: str,
-    branch: str | None,
-    author: str | None,
-    dry_run: bool,
-    output: str,
-    layout: "RepositoryLayout",
-) -> int:
+@gathers("demand", "reconciler.cli.new_manifests", "RebalanceWords")
+@runs("reconciler.cli.rebalance")
+def rebalance_command() -> None:
     r"""Write a WorkloadRebalancer to schedule workloads from scratch, and show what it would move.
 
     TARGET is kind/name of a workload, binding or placement, of any API; objects that match all of
@@ -104,31 +90,6 @@ def rebalance_command(
     \b
     Exit codes: 0 success, 1 cannot write, 2 no such workload, policy or revision.
     """
-    from reconciler.cli.new_manifests import RebalanceWords
-    from reconciler.cli.rebalance import run
-
-    demand = RebalanceWords(
-        targets=all_objects(targets),
-        selector=selector,
-        policy=policy,
-        on_cluster=on_cluster,
-        state=state,
-        namespace=namespace,
-        all_namespaces=all_namespaces,
-        max_moves=max_moves,
-        ttl=ttl,
-        name=name,
-    )
-    return run(
-        directory,
-        demand=demand,
-        base=base,
-        branch=branch,
-        author=author,
-        dry_run=dry_run,
-        output=output,
-        layout=layout,
-    )
 
 
 @click.command(name="approve")
@@ -138,21 +99,8 @@ def rebalance_command(
 @namespace_option
 @manifest_options
 @click.pass_obj
-def approve_command(
-    directory: Path,
-    /,
-    *,
-    word: str,
-    stage: str | None,
-    message: str | None,
-    namespace: str | None,
-    base: str,
-    branch: str | None,
-    author: str | None,
-    dry_run: bool,
-    output: str,
-    layout: "RepositoryLayout",
-) -> int:
+@runs("reconciler.cli.approve")
+def approve_command() -> None:
     r"""Approve a stage of a staged update run, and show what it would move.
 
     RUN is a name or kind/name. The default STAGE is the one that awaits approval; later stages may
@@ -168,21 +116,6 @@ def approve_command(
     \b
     Exit codes: 0 success or approved before, 1 cannot write, 2 the run does not await approval.
     """
-    from reconciler.cli.approve import run
-
-    return run(
-        directory,
-        word=word,
-        stage=stage,
-        message=message,
-        namespace=namespace,
-        base=base,
-        branch=branch,
-        author=author,
-        dry_run=dry_run,
-        output=output,
-        layout=layout,
-    )
 
 
 @click.command(name="undo")
@@ -193,18 +126,8 @@ def approve_command(
 @delivery_options
 @layout_options
 @click.pass_obj
-def undo_command(
-    directory: Path,
-    /,
-    *,
-    commit: str,
-    also: bool,
-    dry_run: bool,
-    output: str,
-    branch: str | None,
-    author: str | None,
-    layout: "RepositoryLayout",
-) -> int:
+@runs("reconciler.cli.undo")
+def undo_command() -> None:
     r"""Take a decision or an edit back: its causes, and where the objects were.
 
     COMMIT is a commit of a pass, or one of a person with what passes made of it. The files that
@@ -224,36 +147,13 @@ def undo_command(
     \b
     Exit codes: 0 success, 1 cannot write, 2 no such commit, or nothing in it can be undone.
     """
-    from reconciler.cli.undo import run
-
-    return run(
-        directory,
-        commit=commit,
-        also=also,
-        dry_run=dry_run,
-        output=output,
-        branch=branch,
-        author=author,
-        layout=layout,
-    )
 
 
 @click.command(name="suspend")
 @holding_options
 @click.pass_obj
-def suspend_command(
-    directory: Path,
-    /,
-    *,
-    word: str | None,
-    namespace: str,
-    everything: bool,
-    dry_run: bool,
-    output: str,
-    branch: str | None,
-    author: str | None,
-    layout: "RepositoryLayout",
-) -> int:
+@runs("reconciler.cli.suspend", "hold", suspend=True)
+def suspend_command() -> None:
     r"""Suspend scheduling of an object: what it governs stays where it is until resumed.
 
     OBJECT is kind/name of a policy, a placement, a workload, or a rebalancer with a schedule. Only
@@ -268,36 +168,13 @@ def suspend_command(
     \b
     Exit codes: 0 success, 1 cannot write, 2 no such object.
     """
-    return hold(
-        directory,
-        suspend=True,
-        word=word,
-        namespace=namespace,
-        everything=everything,
-        dry_run=dry_run,
-        output=output,
-        branch=branch,
-        author=author,
-        layout=layout,
-    )
 
 
 @click.command(name="resume")
 @holding_options
 @click.pass_obj
-def resume_command(
-    directory: Path,
-    /,
-    *,
-    word: str | None,
-    namespace: str,
-    everything: bool,
-    dry_run: bool,
-    output: str,
-    branch: str | None,
-    author: str | None,
-    layout: "RepositoryLayout",
-) -> int:
+@runs("reconciler.cli.suspend", "hold", suspend=False)
+def resume_command() -> None:
     r"""Resume scheduling of a suspended object.
 
     OBJECT is kind/name, as for suspend; the line that suspends it is removed from its file. The
@@ -311,18 +188,6 @@ def resume_command(
     \b
     Exit codes: 0 success, 1 cannot write, 2 no such object.
     """
-    return hold(
-        directory,
-        suspend=False,
-        word=word,
-        namespace=namespace,
-        everything=everything,
-        dry_run=dry_run,
-        output=output,
-        branch=branch,
-        author=author,
-        layout=layout,
-    )
 
 
 MOST = 2**31 - 1
@@ -346,15 +211,8 @@ MOST = 2**31 - 1
 )
 @edit_options
 @click.pass_obj
-def scale_command(
-    directory: Path,
-    /,
-    *,
-    selection: "NamedOrChosen",
-    replicas: int,
-    current: int | None,
-    to: EditOptions,
-) -> int:
+@runs("reconciler.cli.scale", "scale")
+def scale_command() -> None:
     r"""Set the replicas of workloads in their files, and show what it would move.
 
     OBJECT is kind/name of a workload; -l or --all select among those of a KIND. Only that line of
@@ -370,9 +228,6 @@ def scale_command(
     \b
     Exit codes: 0 success, 1 cannot write, 2 no such object, or it has no replicas.
     """
-    from reconciler.cli.scale import scale
-
-    return scale(directory, selection=selection, replicas=replicas, current=current, to=to)
 
 
 @click.command(name="label")
@@ -380,9 +235,8 @@ def scale_command(
 @click.option("--overwrite", is_flag=True, help="Allow changing the value of an existing label.")
 @edit_options
 @click.pass_obj
-def label_command(
-    directory: Path, /, *, selection: "NamedOrChosen", overwrite: bool, to: EditOptions
-) -> int:
+@runs("reconciler.cli.scale", "label")
+def label_command() -> None:
     r"""Set labels of objects, or remove them with KEY-, and show what it would move.
 
     OBJECT is kind/name of a user-written object: a workload, a cluster, a policy; -l or --all
@@ -399,9 +253,6 @@ def label_command(
     \b
     Exit codes: 0 success, 1 cannot write, 2 no such object, or the label has another value.
     """
-    from reconciler.cli.scale import label
-
-    return label(directory, selection=selection, overwrite=overwrite, to=to)
 
 
 @click.command(name="cordon")
@@ -409,9 +260,8 @@ def label_command(
 @cluster_selector_option
 @edit_options
 @click.pass_obj
-def cordon_command(
-    directory: Path, /, *, words: tuple[str, ...], selector: str | None, to: EditOptions
-) -> int:
+@runs("reconciler.cli.cordon", "cordon")
+def cordon_command() -> None:
     r"""Mark clusters as unschedulable for new workloads; existing ones stay.
 
     CLUSTER is a name, for the clusters of that name in all APIs, or kind/name; -l selects among all
@@ -427,9 +277,6 @@ def cordon_command(
     \b
     Exit codes: 0 success, 1 cannot write, 2 no such cluster.
     """
-    from reconciler.cli.cordon import cordon
-
-    return cordon(directory, words=words, selector=selector, to=to)
 
 
 @click.command(name="uncordon")
@@ -437,9 +284,8 @@ def cordon_command(
 @cluster_selector_option
 @edit_options
 @click.pass_obj
-def uncordon_command(
-    directory: Path, /, *, words: tuple[str, ...], selector: str | None, to: EditOptions
-) -> int:
+@runs("reconciler.cli.cordon", "uncordon")
+def uncordon_command() -> None:
     r"""Make cordoned or drained clusters schedulable again.
 
     CLUSTER is a name or kind/name, as for cordon. Only the taints and evictions that cordon and
@@ -453,9 +299,6 @@ def uncordon_command(
     \b
     Exit codes: 0 success, 1 cannot write, 2 no such cluster.
     """
-    from reconciler.cli.cordon import uncordon
-
-    return uncordon(directory, words=words, selector=selector, to=to)
 
 
 @click.command(name="drain")
@@ -466,15 +309,8 @@ def uncordon_command(
 )
 @edit_options
 @click.pass_obj
-def drain_command(
-    directory: Path,
-    /,
-    *,
-    words: tuple[str, ...],
-    selector: str | None,
-    status: bool,
-    to: EditOptions,
-) -> int:
+@runs("reconciler.cli.drain")
+def drain_command() -> None:
     r"""Move all workloads off clusters, and mark them as unschedulable.
 
     CLUSTER is a name, for the clusters of that name in all APIs, or kind/name; -l selects among all
@@ -498,11 +334,6 @@ def drain_command(
     Exit codes: 0 success, or nothing remains; 1 something remains, or cannot write; 2 no such
     cluster.
     """
-    from reconciler.cli.drain import drain, drain_status
-
-    if status:
-        return drain_status(directory, words=words, selector=selector, asked=to)
-    return drain(directory, words=words, selector=selector, to=to)
 
 
 @click.command(name="scores")
@@ -530,18 +361,8 @@ def drain_command(
 )
 @edit_options
 @click.pass_obj
-def scores_command(
-    directory: Path,
-    /,
-    *,
-    resource: str,
-    table: str | None,
-    free: tuple[str, ...],
-    lower_is_better: tuple[str, ...],
-    as_it_is: bool,
-    valid_for: str | None,
-    to: EditOptions,
-) -> int:
+@runs("reconciler.cli.scores")
+def scores_command() -> None:
     r"""Write cluster scores for Placements to rank by: price, carbon, latency, free capacity.
 
     NAME is the name of the AddOnPlacementScores, one for each ManagedCluster in the table; each
@@ -563,18 +384,6 @@ def scores_command(
     \b
     Exit codes: 0 success, 1 cannot write, 2 no such table, cluster or column.
     """
-    from reconciler.cli.scores import run
-
-    return run(
-        directory,
-        resource=resource,
-        table=table,
-        free=free,
-        lower_is_better=lower_is_better,
-        as_it_is=as_it_is,
-        valid_for=valid_for,
-        to=to,
-    )
 
 
 @click.command(name="taint")
@@ -590,16 +399,8 @@ def scores_command(
 @click.option("--overwrite", is_flag=True, help="Allow changing the value of an existing taint.")
 @edit_options
 @click.pass_obj
-def taint_command(
-    directory: Path,
-    /,
-    *,
-    words: tuple[str, ...],
-    selector: str | None,
-    every: bool,
-    overwrite: bool,
-    to: EditOptions,
-) -> int:
+@runs("reconciler.cli.cordon", "taint")
+def taint_command() -> None:
     r"""Set taints of clusters, or remove them with a trailing minus, and show what would move.
 
     CLUSTER is kind/name or, as in kubectl, a kind and names; -l or --all select among those of a
@@ -618,6 +419,3 @@ def taint_command(
     \b
     Exit codes: 0 success, 1 cannot write, 2 no such cluster, effect or taint.
     """
-    from reconciler.cli.cordon import taint
-
-    return taint(directory, words=words, selector=selector, every=every, overwrite=overwrite, to=to)

@@ -18,21 +18,17 @@ from reconciler.cli.options import (
     ForbiddenType,
     Moment,
     OutputOption,
+    gathers,
     layout_options,
     namespace_option,
     output_option,
+    runs,
 )
 from reconciler.cli.selection import about_object
 from reconciler.cli.workers import workers_options
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import datetime
-
-    from reconciler.cli.options import Forbidden, Output
-    from reconciler.cli.selection import AskedObject
-    from reconciler.cli.workers import AskedWorkers
-    from reconciler.model.identity import RepositoryLayout
+    pass
 
 FORMATS = ("text", "json", "junit", "sarif", "github")
 
@@ -72,20 +68,8 @@ FORMATS = ("text", "json", "junit", "sarif", "github")
 @click.option("-v", "verbose", is_flag=True, help="List what was found in each file.")
 @layout_options
 @click.pass_obj
-def validate_command(
-    directory: Path,
-    /,
-    *,
-    paths: tuple[Path, ...],
-    outputs: "tuple[Output, ...]",
-    fail_level: str,
-    strict: bool,
-    references: bool | None,
-    force_exclude: bool,
-    rev: str | None,
-    verbose: bool,
-    layout: "RepositoryLayout",
-) -> int:
+@runs("reconciler.cli.validate")
+def validate_command() -> None:
     r"""Validate manifests: YAML, schema, and references between documents.
 
     Without PATH the whole root is checked, including reconciler.yaml. PATH is a file, a folder, a
@@ -103,20 +87,6 @@ def validate_command(
     Exit codes: 0 nothing at or above --fail-level, 1 findings at that level, or no manifests, 2 a
     PATH cannot be read.
     """
-    from reconciler.cli.validate import run
-
-    return run(
-        directory,
-        paths=paths,
-        outputs=outputs,
-        fail_level=fail_level,
-        strict=strict,
-        references=references,
-        force_exclude=force_exclude,
-        rev=rev,
-        verbose=verbose,
-        layout=layout,
-    )
 
 
 @click.command(name="plan")
@@ -196,25 +166,9 @@ def validate_command(
 )
 @layout_options
 @click.pass_obj
-def plan_command(
-    directory: Path,
-    /,
-    *,
-    base: str | None,
-    branch: str | None,
-    head: str | None,
-    worktree: bool,
-    now: "datetime | None",
-    output: str,
-    detailed_exitcode: bool,
-    conditions: "tuple[Forbidden, ...]",
-    manifests: bool,
-    namespace: str | None,
-    selector: str | None,
-    only: tuple[str, ...],
-    roots: tuple[str, ...],
-    layout: "RepositoryLayout",
-) -> int:
+@gathers("question", "reconciler.cli.plan", "PlanQuestion")
+@runs("reconciler.cli.plan")
+def plan_command() -> None:
     r"""Show what merging a change would move, from where to where, and why.
 
     The base is the branch served by the daemon; merged into it are the files of this checkout,
@@ -240,28 +194,6 @@ def plan_command(
     Exit codes: 0 success, 1 the branches cannot be merged or read, 2 usage error, 3 a condition
     of --fail-on is met, which takes precedence; see --detailed-exitcode.
     """
-    from reconciler.cli.plan import PlanQuestion, run
-
-    question = PlanQuestion(
-        base=base,
-        branch=branch,
-        head=head,
-        now=now,
-        namespace=namespace,
-        selector=selector,
-        only=only,
-        manifests=manifests,
-    )
-    return run(
-        directory,
-        question,
-        roots=roots,
-        worktree=worktree,
-        output=output,
-        detailed_exitcode=detailed_exitcode,
-        conditions=conditions,
-        layout=layout,
-    )
 
 
 GOALS = ("affinity", "spread", "room", "score", "cost")
@@ -300,23 +232,8 @@ COUNT = click.IntRange(1, 2**31 - 1)
 @delivery_options
 @layout_options
 @click.pass_obj
-def advise_command(
-    directory: Path,
-    /,
-    *,
-    goals: "Sequence[str]",
-    max_moves: int | None,
-    min_gain: int,
-    score: str | None,
-    lower_is_better: bool,
-    batch: int | None,
-    name: str | None,
-    base: str,
-    output: str,
-    branch: str | None,
-    author: str | None,
-    layout: "RepositoryLayout",
-) -> int:
+@runs("reconciler.cli.advise")
+def advise_command() -> None:
     r"""Recommend worthwhile rebalances: what would move, and what is gained.
 
     Every object of all three APIs is scheduled from scratch to see where it would go. Goals:
@@ -336,23 +253,6 @@ def advise_command(
     \b
     Exit codes: 0 success, or nothing to recommend; 1 cannot write; 2 no such revision or score.
     """
-    from reconciler.cli.advise import run
-
-    return run(
-        directory,
-        goals=goals,
-        max_moves=max_moves,
-        min_gain=min_gain,
-        score=score,
-        lower_is_better=lower_is_better,
-        batch=batch,
-        name=name,
-        base=base,
-        output=output,
-        branch=branch,
-        author=author,
-        layout=layout,
-    )
 
 
 @click.command(name="simulate")
@@ -427,27 +327,9 @@ def advise_command(
 )
 @layout_options
 @click.pass_obj
-def simulate_command(
-    directory: Path,
-    /,
-    *,
-    at: str,
-    fail: tuple[str, ...],
-    cordon: tuple[str, ...],
-    remove: tuple[str, ...],
-    add: tuple[Path, ...],
-    scale: tuple[str, ...],
-    assign: tuple[str, ...],
-    rebalance: tuple[str, ...],
-    fail_each: bool,
-    workers: "AskedWorkers",
-    now: "datetime | None",
-    after: int | None,
-    namespace: str,
-    output: str,
-    detailed_exitcode: bool,
-    layout: "RepositoryLayout",
-) -> int:
+@gathers("asked", "reconciler.cli.previews", "WhatIf")
+@runs("reconciler.cli.simulate")
+def simulate_command() -> None:
     r"""Show what hypothetical events would move, without writing anything.
 
     Options may be repeated and combined, at any revision. The events happen at --now, where the
@@ -464,31 +346,6 @@ def simulate_command(
       reconciler simulate --fail-each
       reconciler simulate --fail-each --executor dask://127.0.0.1:8786
     """
-    from reconciler.cli.previews import WhatIf
-    from reconciler.cli.simulate import run
-
-    asked = WhatIf(
-        fail=fail,
-        cordon=cordon,
-        remove=remove,
-        add=add,
-        scale=scale,
-        assign=assign,
-        rebalance=rebalance,
-    )
-    return run(
-        directory,
-        asked=asked,
-        at=at,
-        fail_each=fail_each,
-        workers=workers,
-        now=now,
-        after=after,
-        namespace=namespace,
-        output=output,
-        detailed_exitcode=detailed_exitcode,
-        layout=layout,
-    )
 
 
 CARRIERS = click.option(
@@ -500,9 +357,8 @@ CARRIERS = click.option(
 @about_object("yaml", "json", behind="cluster")
 @CARRIERS
 @click.pass_obj
-def render_command(
-    directory: Path, /, *, asked: "AskedObject", cluster: str | None, carriers: bool
-) -> int:
+@runs("reconciler.cli.render")
+def render_command() -> None:
     r"""Print the manifests rendered for each cluster, with replicas and overrides applied.
 
     The output is what delivery writes, whether delivery is configured or not. The decision is that
@@ -517,6 +373,3 @@ def render_command(
     Exit codes: 0 success, 1 rendering failed, or nothing is placed, 2 no such object, cluster or
     revision.
     """
-    from reconciler.cli.render import run
-
-    return run(directory, asked=asked, cluster=cluster, carriers=carriers)

@@ -6,18 +6,12 @@ from typing import TYPE_CHECKING
 import click
 
 from reconciler.cli.operation import operation_options, page_options, root_options
-from reconciler.cli.options import Moment, layout_options, read_branch_option, service_options
+from reconciler.cli.options import Moment, layout_options, read_branch_option, runs, service_options
 from reconciler.cli.settings import ReloadingCommand, pass_renewal, take_settings
 from reconciler.cli.trust import key_options
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
-    from reconciler.cli.operation import Operation, PageOptions, RootOptions
-    from reconciler.cli.options import Service
-    from reconciler.cli.settings import Renewal
-    from reconciler.cli.trust import Keys
-    from reconciler.model.identity import RepositoryLayout
+    pass
 
 
 @click.command(name="reconcile")
@@ -34,17 +28,8 @@ if TYPE_CHECKING:
 )
 @click.option("-v", "verbose", is_flag=True, help="Print every decision and file, without a limit.")
 @click.pass_obj
-def reconcile_command(
-    directory: Path,
-    /,
-    *,
-    service: "Service",
-    keys: "Keys",
-    now: "datetime | None",
-    dry_run: bool,
-    no_push: bool,
-    verbose: bool,
-) -> int:
+@runs("reconciler.cli.reconcile")
+def reconcile_command() -> None:
     r"""Run one pass: read the branch, decide, and commit to it.
 
     \b
@@ -53,17 +38,6 @@ def reconcile_command(
       reconciler reconcile --now 2026-01-02T15:04:05Z
       reconciler reconcile --remote https://git.example.org/fleet.git
     """
-    from reconciler.cli.reconcile import run
-
-    return run(
-        directory,
-        service=service,
-        keys=keys,
-        now=now,
-        dry_run=dry_run,
-        no_push=no_push,
-        verbose=verbose,
-    )
 
 
 @click.command(name="run", cls=ReloadingCommand)
@@ -96,19 +70,8 @@ def reconcile_command(
 @operation_options
 @pass_renewal
 @click.pass_obj
-def run_command(
-    directory: Path,
-    /,
-    *,
-    settings: Path | None,
-    service: "Service",
-    keys: "Keys",
-    operation: "Operation",
-    served_roots: "RootOptions",
-    poll_seconds: float | None,
-    log_format: str,
-    renewal: "Renewal",
-) -> int:
+@runs("reconciler.cli.daemon")
+def run_command() -> None:
     r"""Run a pass whenever the branch moves or a timer expires, until SIGTERM, SIGHUP or Ctrl-C.
 
     \b
@@ -119,19 +82,6 @@ def run_command(
       reconciler run --root teams/a --root teams/b
       reconciler run --remote URL --roots 'teams/*' --executor dask://127.0.0.1:8786
     """
-    from reconciler.cli.daemon import run
-
-    return run(
-        directory,
-        settings=settings,
-        service=service,
-        keys=keys,
-        operation=operation,
-        served_roots=served_roots,
-        poll_seconds=poll_seconds,
-        log_format=log_format,
-        renewal=renewal,
-    )
 
 
 @click.command(name="serve")
@@ -147,15 +97,8 @@ def run_command(
 @read_branch_option
 @layout_options
 @click.pass_obj
-def serve_command(
-    directory: Path,
-    /,
-    *,
-    listen: str,
-    page: "PageOptions",
-    branch: str | None,
-    layout: "RepositoryLayout",
-) -> int:
+@runs("reconciler.cli.serve")
+def serve_command() -> None:
     r"""Serve a read-only page of a branch: placements, past and upcoming moves, and their reasons.
 
     It follows the branch as passes run elsewhere update it, until Ctrl-C. `reconciler run --listen`
@@ -171,6 +114,3 @@ def serve_command(
     \b
     Exit codes: 0 stopped, 1 cannot listen, 2 no such branch, or an address without token or proxy.
     """
-    from reconciler.cli.serve import run
-
-    return run(directory, listen=listen, page=page, branch=branch, layout=layout)

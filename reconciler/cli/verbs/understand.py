@@ -6,22 +6,18 @@ every decision of a history again and compares. `report` is the fleet as one pag
 nothing else, or its moves as a picture.
 """
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from reconciler.cli import complete
-from reconciler.cli.options import SinceType, layout_options, output_option
-from reconciler.cli.selection import AskedObject, about_object
+from reconciler.cli.options import SinceType, layout_options, output_option, runs
+from reconciler.cli.selection import about_object
 from reconciler.cli.trust import signature_options
 from reconciler.cli.workers import workers_options
 
 if TYPE_CHECKING:
-    from reconciler.cli.options import Since
-    from reconciler.cli.trust import AskedSignatures
-    from reconciler.cli.workers import AskedWorkers
-    from reconciler.model.identity import RepositoryLayout
+    pass
 
 
 @click.command(name="why")
@@ -32,7 +28,8 @@ if TYPE_CHECKING:
     behind="cluster",
 )
 @click.pass_obj
-def why_command(directory: Path, asked: AskedObject, *, cluster: str | None) -> int:
+@runs("reconciler.cli.why")
+def why_command() -> None:
     r"""Explain why an object runs on its clusters, and why not on the others.
 
     OBJECT is kind/name, or kind name; a workload stands for its binding. The pass that made the
@@ -47,9 +44,6 @@ def why_command(directory: Path, asked: AskedObject, *, cluster: str | None) -> 
     \b
     Exit codes: 0 success, 1 no decision found, 2 no such kind, revision or cluster.
     """
-    from reconciler.cli.why import run
-
-    return run(directory, asked, cluster)
 
 
 @click.command(name="history")
@@ -70,9 +64,8 @@ def why_command(directory: Path, asked: AskedObject, *, cluster: str | None) -> 
     help="Only decisions of the last 1h, 30m, 2d, or of commits after this revision.",
 )
 @click.pass_obj
-def history_command(
-    directory: Path, /, *, asked: AskedObject, limit: int, since: "Since | None"
-) -> int:
+@runs("reconciler.cli.history")
+def history_command() -> None:
     r"""Show the decisions on an object, newest first, and the commits that caused them.
 
     OBJECT is kind/name; a workload stands for its binding. Every decision is recomputed from its
@@ -85,15 +78,13 @@ def history_command(
       reconciler history placement/reports --at v1.4
       reconciler history deployment/shop --since 2d
     """
-    from reconciler.cli.history import run
-
-    return run(directory, asked=asked, limit=limit, since=since)
 
 
 @click.command(name="blame")
 @about_object("text", "json")
 @click.pass_obj
-def blame_command(directory: Path, /, *, asked: AskedObject) -> int:
+@runs("reconciler.cli.blame")
+def blame_command() -> None:
     r"""Show for each cluster since when an object runs there, and which commit put it there.
 
     OBJECT is kind/name; a workload stands for its binding.
@@ -103,9 +94,6 @@ def blame_command(directory: Path, /, *, asked: AskedObject) -> int:
       reconciler blame deployment/shop
       reconciler blame placement/reports -o json
     """
-    from reconciler.cli.blame import run
-
-    return run(directory, asked=asked)
 
 
 @click.command(name="verify")
@@ -122,19 +110,8 @@ def blame_command(directory: Path, /, *, asked: AskedObject) -> int:
 @workers_options
 @layout_options
 @click.pass_obj
-def verify_command(
-    directory: Path,
-    /,
-    *,
-    span: str | None,
-    output: str,
-    verbose: bool,
-    afresh: bool,
-    branch: str | None,
-    asked: "AskedSignatures",
-    workers: "AskedWorkers",
-    layout: "RepositoryLayout",
-) -> int:
+@runs("reconciler.cli.verify")
+def verify_command() -> None:
     r"""Verify a history: recompute each decision from its inputs and compare byte for byte.
 
     RANGE is a revision (its whole history) or A..B; the default is the history of HEAD. Human
@@ -151,19 +128,6 @@ def verify_command(
     \b
     Exit codes: 0 everything verified, 1 verification failed, 2 no such RANGE.
     """
-    from reconciler.cli.verify import run
-
-    return run(
-        directory,
-        span=span,
-        output=output,
-        verbose=verbose,
-        afresh=afresh,
-        branch=branch,
-        asked=asked,
-        workers=workers,
-        layout=layout,
-    )
 
 
 @click.command(name="report")
@@ -192,9 +156,8 @@ def verify_command(
 )
 @layout_options
 @click.pass_obj
-def report_command(
-    directory: Path, /, *, output: str, rev: str, branch: str | None, layout: "RepositoryLayout"
-) -> int:
+@runs("reconciler.cli.report")
+def report_command() -> None:
     r"""Write the views of `serve` to a single file, for offline reading and sharing.
 
     The file loads nothing from elsewhere, and its content security policy forbids it; its only
@@ -209,6 +172,3 @@ def report_command(
     \b
     Exit codes: 0 success, 1 the file cannot be written, 2 no such revision.
     """
-    from reconciler.cli.report import run
-
-    return run(directory, output=output, rev=rev, branch=branch, layout=layout)

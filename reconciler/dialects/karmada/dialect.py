@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from reconciler.dialects.contract import Dialect, late, late_value
+from reconciler.dialects.contract import Dialect
 from reconciler.dialects.karmada.api.names import (
     CLUSTER,
     CLUSTER_GROUP,
@@ -14,6 +14,7 @@ from reconciler.dialects.karmada.api.names import (
 )
 from reconciler.manifests.schemas.violations import Admission
 from reconciler.model.kinds import ApiKind, Kind, KnownKinds, Writer
+from reconciler.model.late import late, late_value
 
 
 def _admissions(known: KnownKinds) -> Mapping[Kind, Admission]:

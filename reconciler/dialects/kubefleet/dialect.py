@@ -1,6 +1,6 @@
 """KubeFleet as the contract has it: its kinds, and where its answers are."""
 
-from reconciler.dialects.contract import Dialect, late, late_value
+from reconciler.dialects.contract import Dialect
 from reconciler.dialects.kubefleet.api.names import (
     CLUSTER,
     CLUSTER_GROUP,
@@ -10,6 +10,7 @@ from reconciler.dialects.kubefleet.api.names import (
     STRATEGIES,
 )
 from reconciler.model.kinds import ApiKind, Writer
+from reconciler.model.late import late, late_value
 
 _STAGED_UPDATES = (
     ApiKind(

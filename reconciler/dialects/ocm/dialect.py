@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 
-from reconciler.dialects.contract import Dialect, late, late_value
+from reconciler.dialects.contract import Dialect
 from reconciler.dialects.ocm.api.placement import CLUSTER, CLUSTER_GROUP, WORK_GROUP
 from reconciler.manifests.schemas.violations import Admission
 from reconciler.model.kinds import ApiKind, Kind, KnownKinds, Writer
+from reconciler.model.late import late, late_value
 
 
 def _admissions(known: KnownKinds) -> Mapping[Kind, Admission]:

@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping
 
-from reconciler.dialects.contract import Dialect, late, late_value
+from reconciler.dialects.contract import Dialect
 from reconciler.manifests.schemas.violations import Admission
 from reconciler.model.kinds import ApiKind, Kind, KnownKinds, Writer
+from reconciler.model.late import late, late_value
 
 GROUP = "toy.example.dev"
 VERSION = f"{GROUP}/v1"

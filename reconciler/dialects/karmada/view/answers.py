@@ -10,7 +10,6 @@ emptied by a taint with NoExecute, and by graceful eviction.
 from collections.abc import Iterable, Iterator, Mapping
 from operator import attrgetter
 
-from reconciler.dialects.contract import late
 from reconciler.dialects.karmada.api import cluster_taints
 from reconciler.dialects.karmada.api.binding import (
     BINDING,
@@ -105,6 +104,7 @@ from reconciler.model.decision import (
 from reconciler.model.fields import bodies, mapping, number, strings, text
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.kinds import Kind
+from reconciler.model.late import late
 from reconciler.model.quantity import Resources, less, readable_resources
 from reconciler.model.settings import settings_in
 from reconciler.model.world import Manifest, World

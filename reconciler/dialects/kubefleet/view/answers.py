@@ -7,7 +7,6 @@ begin, ask for an approval or end, and how the run ends.
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
-from reconciler.dialects.contract import late
 from reconciler.dialects.kubefleet.api.binding import (
     decode_binding,
     decode_placement_status,
@@ -114,6 +113,7 @@ from reconciler.model.decision import (
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.health import ASSUMED
 from reconciler.model.kinds import Kind
+from reconciler.model.late import late
 
 USAGE = ".status.resourceUsage"
 

@@ -9,7 +9,6 @@ NoSelect.
 
 from collections.abc import Iterator
 
-from reconciler.dialects.contract import late
 from reconciler.dialects.ocm.api.admission import TEMPLATE
 from reconciler.dialects.ocm.api.cluster import AVAILABLE, SET_LABEL, taints_of
 from reconciler.dialects.ocm.api.placement import (
@@ -84,6 +83,7 @@ from reconciler.model.decision import (
 )
 from reconciler.model.fields import bodies, mapping, number, text
 from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.model.late import late
 from reconciler.model.world import Manifest, World
 
 TAINT: Body = {"key": DRAINED, "effect": "NoSelect"}
