@@ -14,7 +14,7 @@ from reconciler.audit.fleet.placed import decided_on, placed_on
 from reconciler.core.reconcile import reconcile
 from reconciler.dialects.karmada import decide as karmada
 from reconciler.dialects.karmada import plan as bindings
-from reconciler.dialects.karmada.detector.binding_draft import BINDINGS as WORK
+from reconciler.dialects.karmada.api.names import WORK_GROUP
 from reconciler.manifests.admission import GENERATION_SEEN_AT
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import parse_moment
@@ -154,7 +154,7 @@ def assert_in_force(reference: Reference, told: Story, heard: Answers, body: Bod
     for whoever asked later.
     """
     key = decided_on(reference)
-    assert WORK == key.group
+    assert WORK_GROUP == key.group
     if body["kind"] == "ScheduleTrigger":
         annotations = cast(Any, body)["metadata"]["annotations"]
         assert heard.reached[key] >= parse_moment(annotations[GENERATION_SEEN_AT])

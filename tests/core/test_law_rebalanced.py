@@ -21,11 +21,11 @@ from reconciler.core.changes import Outcome
 from reconciler.core.reconcile import reconcile
 from reconciler.dialects.karmada import decide as karmada
 from reconciler.dialects.karmada import plan as bindings
-from reconciler.dialects.karmada.detector.binding_draft import BINDINGS as WORK
+from reconciler.dialects.karmada.api.names import WORK_GROUP
 from reconciler.dialects.kubefleet import decide as kubefleet
 from reconciler.dialects.kubefleet.api.names import placement_key
 from reconciler.dialects.ocm import decide as ocm
-from reconciler.dialects.ocm.api.placement import PLACEMENTS as OCM
+from reconciler.dialects.ocm.api.placement import CLUSTER_GROUP
 from reconciler.manifests.admission import GENERATION_SEEN_AT
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import parse_moment
@@ -87,7 +87,7 @@ class Heard:
         verdict = real(*args, afresh=afresh)
         if verdict is not None and afresh:
             placement, now = args[0], args[3]
-            key = ObjectKey(OCM, "Placement", placement.namespace, placement.name)
+            key = ObjectKey(CLUSTER_GROUP, "Placement", placement.namespace, placement.name)
             self.moments[key].append(now)
         return verdict
 
@@ -168,7 +168,7 @@ def assert_rescheduled(reference: Reference, run_at: datetime, world: World, hea
     moments = heard.moments[key]
     assert moments
     assert max(moments) >= run_at
-    if key.group == WORK:
+    if key.group == WORK_GROUP:
         spec = cast(Mapping[str, str], world.outputs[key].body["spec"])
         triggered_at = parse_moment(spec["rescheduleTriggeredAt"])
         assert run_at <= triggered_at <= max(moments)

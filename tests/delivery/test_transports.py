@@ -8,7 +8,7 @@ import pytest
 from reconciler.audit.fleet.copies import CopiesOf
 from reconciler.delivery.memory import FileOwner, texts_of
 from reconciler.delivery.settings import Destination
-from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import WORKS
+from reconciler.dialects.ocm.api.placement import WORK_GROUP
 from reconciler.dialects.ocm.workstatus.work_status import FINALIZER, status_of_work
 from reconciler.dialects.renderer import ClusterWork, Rendered
 from reconciler.errors import UserError
@@ -428,8 +428,8 @@ def test_a_manifest_work_is_its_own_carrier() -> None:
     assert "a" == metadata["namespace"]
     assert {
         "team": "web",
-        f"{WORKS}/manifestworkreplicaset": "ns1.shop",
-        f"{WORKS}/placementname": "p",
+        f"{WORK_GROUP}/manifestworkreplicaset": "ns1.shop",
+        f"{WORK_GROUP}/placementname": "p",
     } == metadata["labels"]
 
 

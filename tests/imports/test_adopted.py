@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from reconciler.core.changes import WriteFile
 from reconciler.core.reconcile import reconcile
 from reconciler.core.rounds import next_world, world_after
+from reconciler.dialects.ocm.api.placement import WORK_GROUP
 from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
-    KIND,
-    WORKS,
+    REPLICA_SET,
     SetRecord,
     decode_record,
     record_annotations,
@@ -47,7 +47,7 @@ from tests.imports.hubs import (
 from tests.imports.imported import adopt_into, fates, import_into, propagated, texts
 from tests.stories import Story
 
-SHOP = ObjectKey(WORKS, KIND, "default", "shop")
+SHOP = ObjectKey(WORK_GROUP, REPLICA_SET, "default", "shop")
 PLACEMENT = "apps-0000"
 CHOSEN = ("member1", "member4")
 """The clusters of the hub's placement."""
@@ -59,11 +59,11 @@ def shop(*, value: str = "1", strategy: Body | None = None) -> Body:
     """Return the live set of one ConfigMap."""
     rollout = {} if strategy is None else {"rolloutStrategy": strategy}
     return live(
-        f"{WORKS}/v1alpha1",
-        KIND,
+        f"{WORK_GROUP}/v1alpha1",
+        REPLICA_SET,
         "shop",
         namespace="default",
-        metadata={"finalizers": [f"{WORKS}/manifest-work-cleanup"]},
+        metadata={"finalizers": [f"{WORK_GROUP}/manifest-work-cleanup"]},
         spec={
             "cascadeDeletionPolicy": "Background",
             "manifestWorkTemplate": {"workload": {"manifests": [settings_map(value)]}},
@@ -76,14 +76,14 @@ def shop(*, value: str = "1", strategy: Body | None = None) -> Body:
 def work(cluster: str, *, value: str = "1", status: Body | None = None, name: str = "") -> Body:
     """Return the live work of the set for a cluster, as the hub's controller made it."""
     return live(
-        f"{WORKS}/v1",
+        f"{WORK_GROUP}/v1",
         "ManifestWork",
         name or f"shop-x{cluster}",
         namespace=cluster,
         metadata={
             "labels": {
-                f"{WORKS}/manifestworkreplicaset": "default.shop",
-                f"{WORKS}/placementname": PLACEMENT,
+                f"{WORK_GROUP}/manifestworkreplicaset": "default.shop",
+                f"{WORK_GROUP}/placementname": PLACEMENT,
             },
         },
         spec={"workload": {"manifests": [settings_map(value)]}},
@@ -236,12 +236,12 @@ def test_a_work_whose_set_is_not_there_is_left() -> None:
     """So is one that is being deleted, or does not say for which placement it is."""
     leaving = work("member1", status=applied())
     deleted = {**leaving, "metadata": {**mapping(leaving, "metadata"), "deletionTimestamp": THEN}}
-    own = {"labels": {f"{WORKS}/manifestworkreplicaset": "default.shop"}}
+    own = {"labels": {f"{WORK_GROUP}/manifestworkreplicaset": "default.shop"}}
     unnamed = {**leaving, "metadata": {**mapping(leaving, "metadata"), **own}}
     _, alone = adopted_set(hub(leaving))
     _, with_deleted = adopted_set(hub(shop(), deleted))
     _, with_unnamed = adopted_set(hub(shop(), unnamed))
-    label = f"{WORKS}/placementname"
+    label = f"{WORK_GROUP}/placementname"
 
     assert [
         ["its ManifestWorkReplicaSet is not in the repository: the export has none of that name"],

@@ -53,7 +53,6 @@ from reconciler.dialects.karmada.api.placement import APPLIED_PLACEMENT
 from reconciler.dialects.karmada.api.policy import (
     CLUSTER_WIDE,
     NAMESPACED,
-    POLICIES,
     Template,
     priority_class_of,
     template_of,
@@ -70,7 +69,6 @@ from reconciler.dialects.karmada.api.work import (
 )
 from reconciler.dialects.karmada.binding.works import WORK_ID, kept_clusters
 from reconciler.dialects.karmada.detector.binding_draft import (
-    BINDINGS,
     CLUSTER_POLICY_ID,
     CLUSTER_POLICY_NAME,
     POLICY_ID,
@@ -78,7 +76,6 @@ from reconciler.dialects.karmada.detector.binding_draft import (
     POLICY_NAMESPACE,
     claimant_of,
 )
-from reconciler.dialects.karmada.detector.binding_draft import BINDINGS as GROUP
 from reconciler.dialects.karmada.detector.propagation import BY_DEFAULT
 from reconciler.dialects.karmada.view.aggregated_status import PLACED_AT
 from reconciler.dialects.karmada.view.binding_file import DECISION_DIGEST, digest_of
@@ -109,7 +106,7 @@ def adopt(world: World, live: Mapping[ObjectKey, Body], _now: datetime) -> Adopt
     left: dict[ObjectKey, str] = {}
     lacking: dict[ObjectKey, ObjectKey] = {}
     for key, body in live.items():
-        if key.group != GROUP or key.kind not in (BINDING, CLUSTER_BINDING):
+        if key.group != WORK_GROUP or key.kind not in (BINDING, CLUSTER_BINDING):
             continue
         workload = workload_key(body)
         if decode_metadata(body).deleting:
@@ -297,9 +294,9 @@ def propagated_in(live: Mapping[ObjectKey, Body]) -> Propagated:
     """
     kinds, objects = set(), set()
     for key, body in live.items():
-        if key[:2] in ((BINDINGS, BINDING), (BINDINGS, CLUSTER_BINDING)):
+        if key[:2] in ((WORK_GROUP, BINDING), (WORK_GROUP, CLUSTER_BINDING)):
             kinds.add(workload_key(body)[:2])
-        elif key[:2] in ((POLICIES, NAMESPACED), (POLICIES, CLUSTER_WIDE)):
+        elif key[:2] in ((POLICY_GROUP, NAMESPACED), (POLICY_GROUP, CLUSTER_WIDE)):
             spec = mapping(body, "spec")
             for one in bodies(spec, "resourceSelectors"):
                 kinds.add((group_of(text(one, "apiVersion")), text(one, "kind")))

@@ -17,7 +17,7 @@ from functools import partial
 from reconciler.dialects.inventory import CopyReports, Earlier
 from reconciler.dialects.karmada.api.binding import BINDING, decode_status
 from reconciler.dialects.karmada.api.binding_spec import BindingSpec, decode_spec, requests_of
-from reconciler.dialects.karmada.api.names import enforces_quotas
+from reconciler.dialects.karmada.api.names import WORK_GROUP, enforces_quotas
 from reconciler.dialects.karmada.api.quota import (
     QUOTA,
     ClusterQuotaStatus,
@@ -39,7 +39,6 @@ from reconciler.dialects.karmada.binding.works import (
     with_managed_lists,
     work_of,
 )
-from reconciler.dialects.karmada.detector.binding_draft import BINDINGS as GROUP
 from reconciler.dialects.karmada.detector.binding_draft import Draft
 from reconciler.dialects.karmada.scheduler.plugins import refused_before
 from reconciler.dialects.reads import Followed, Question, Reads
@@ -274,7 +273,7 @@ def render_quota(quota: Quota, fleet: Iterable[ClusterName]) -> Iterator[Cluster
         )
 
 
-KIND = (GROUP, BINDING)
+KIND = (WORK_GROUP, BINDING)
 """Bindings without a namespace are in no quota."""
 
 

@@ -21,7 +21,7 @@ from reconciler.dialects.contract import RescheduleTrigger
 from reconciler.dialects.inventory import CopyReports, Earlier
 from reconciler.dialects.kubefleet.api.binding import decode_placement_status
 from reconciler.dialects.kubefleet.api.member import Members
-from reconciler.dialects.kubefleet.api.names import GROUP
+from reconciler.dialects.kubefleet.api.names import PLACEMENT_GROUP
 from reconciler.dialects.kubefleet.api.placement import (
     Placement,
     decode_placement,
@@ -306,7 +306,8 @@ def _settled(
             evicted_by=evicted.by,
         ),
         edited=tuple(
-            ObjectKey(GROUP, owner.kinds.binding, key.namespace, name) for name in repaired.edited
+            ObjectKey(PLACEMENT_GROUP, owner.kinds.binding, key.namespace, name)
+            for name in repaired.edited
         ),
         faults=(*evicted.faults, *faults_of_approvals(converged.runs)),
         rescheduled=rebalanced,

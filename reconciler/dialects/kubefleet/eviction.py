@@ -16,7 +16,7 @@ from datetime import datetime
 from reconciler.dialects.kubefleet.api.binding import Binding
 from reconciler.dialects.kubefleet.api.names import (
     BOUND,
-    GROUP,
+    PLACEMENT_GROUP,
     PREVIOUS_STATE,
     UNSCHEDULED,
     placement_key,
@@ -92,7 +92,7 @@ def evictions_in(world: World) -> dict[ObjectKey, Evictions]:
     One whose status file cannot be read is left out: it may have been executed.
     """
     found: dict[ObjectKey, list[Manifest]] = {}
-    for one in world.of_kind(GROUP, EVICTION):
+    for one in world.of_kind(PLACEMENT_GROUP, EVICTION):
         name = decode_request(one.body).placement
         if not is_frozen(world, one.key):
             found.setdefault(placement_key("", name), []).append(one)
@@ -100,7 +100,7 @@ def evictions_in(world: World) -> dict[ObjectKey, Evictions]:
 
 
 def _evictions(key: ObjectKey, manifests: list[Manifest], world: World) -> Evictions:
-    budget = ObjectKey(GROUP, BUDGET, "", key.name)
+    budget = ObjectKey(PLACEMENT_GROUP, BUDGET, "", key.name)
     written = ((one.key, world.outputs.get(one.key)) for one in manifests)
     return Evictions(
         manifests=tuple(manifests),

@@ -45,13 +45,13 @@ from reconciler.dialects.kubefleet.api.names import (
     AVAILABLE,
     CLUSTER,
     CRP_GENERATION,
-    GROUP,
     IS_LATEST,
     NUMBER_OF_CLUSTERS,
     NUMBER_OF_ENVELOPES,
     NUMBER_OF_SNAPSHOTS,
     OWNED,
     PARENT,
+    PLACEMENT_GROUP,
     PLACEMENTS,
     POLICY_INDEX,
     POLICY_SNAPSHOTS,
@@ -128,7 +128,7 @@ def adopt(world: World, live: Live, now: datetime) -> Adopted:
     left: dict[ObjectKey, str] = {}
     lacking: dict[ObjectKey, ObjectKey] = {}
     for key, body in live.items():
-        if key.group != GROUP or key.kind not in OWNED:
+        if key.group != PLACEMENT_GROUP or key.kind not in OWNED:
             continue
         owner = placement_key(key.namespace, labels_of(body).get(PARENT, ""))
         if mapping(body, "metadata").get("deletionTimestamp"):
@@ -288,7 +288,10 @@ def _resources(
     for name, body in made.snapshots.items():
         _, part = name.removeprefix(f"{owner.name}-").split("-", 1)
         renamed = ObjectKey(
-            GROUP, owner.kinds.resource_snapshot, key.namespace, f"{owner.name}-{index}-{part}"
+            PLACEMENT_GROUP,
+            owner.kinds.resource_snapshot,
+            key.namespace,
+            f"{owner.name}-{index}-{part}",
         )
         metadata = {
             **mapping(body, "metadata"),
@@ -341,7 +344,7 @@ def propagated_in(live: Mapping[ObjectKey, Body]) -> Propagated:
     """
     kinds = set()
     for key, body in live.items():
-        if key.group != GROUP:
+        if key.group != PLACEMENT_GROUP:
             continue
         spec = mapping(body, "spec")
         if key.kind in PLACEMENTS:
@@ -374,7 +377,7 @@ def steps(hub: LiveHub) -> tuple[SwitchStep, ...]:
     """
     seen = hub.whole or hub.host or hub.has_namespace(HOME)
     agents = running(hub, lambda key: key.name.endswith(AGENT))
-    applied = {} if hub.by_agents else hub.of_kind(GROUP, WORK)
+    applied = {} if hub.by_agents else hub.of_kind(PLACEMENT_GROUP, WORK)
     return (
         settled("agents", () if hub.by_agents else _applying(hub), REPORT),
         stopped("scheduler", agents, seen=seen, show=SHOW),
@@ -384,8 +387,8 @@ def steps(hub: LiveHub) -> tuple[SwitchStep, ...]:
 
 def _applying(hub: LiveHub) -> list[ObjectKey]:
     """Return the Works that agents apply; without any Work the placements that would make some."""
-    works = hub.of_kind(GROUP, WORK)
-    found = works or hub.of_kind(GROUP, *PLACEMENTS)
+    works = hub.of_kind(PLACEMENT_GROUP, WORK)
+    found = works or hub.of_kind(PLACEMENT_GROUP, *PLACEMENTS)
     above = () if works else ("strategy",)
     return [key for key, body in found.items() if not _reports(_strategy(body, above))]
 
@@ -405,7 +408,7 @@ def _reports(strategy: Body) -> bool:
 def brings(live: Mapping[ObjectKey, Body]) -> Iterator[ObjectKey]:
     """Yield what the latest snapshots of resources hold."""
     for key, body in live.items():
-        if key.group == GROUP and key.kind in RESOURCE_SNAPSHOTS and is_latest(body):
+        if key.group == PLACEMENT_GROUP and key.kind in RESOURCE_SNAPSHOTS and is_latest(body):
             yield from map(resource_key, readable_entries(body))
 
 
@@ -471,11 +474,11 @@ IMPORTER = Importer(
             ),
         ),
         **{
-            (GROUP, kind): ImportedKind(folder="placements")
+            (PLACEMENT_GROUP, kind): ImportedKind(folder="placements")
             for kind in ("ClusterResourcePlacement", "ResourcePlacement")
         },
         **{
-            (GROUP, kind): ImportedKind(folder="policies")
+            (PLACEMENT_GROUP, kind): ImportedKind(folder="policies")
             for kind in (
                 BUDGET,
                 "ClusterResourceOverride",
@@ -487,11 +490,11 @@ IMPORTER = Importer(
     },
     server_made=("kubernetes-fleet.io/",),
     adopt=adopt,
-    once=frozenset((GROUP, kind) for kind in ONCE),
-    reports={(GROUP, WORK): WORK_REPORT},
+    once=frozenset((PLACEMENT_GROUP, kind) for kind in ONCE),
+    reports={(PLACEMENT_GROUP, WORK): WORK_REPORT},
     propagated=propagated_in,
     is_reserved=is_reserved,
-    live=tuple((GROUP, kind) for kind in sorted(OWNED)),
+    live=tuple((PLACEMENT_GROUP, kind) for kind in sorted(OWNED)),
     switch=SWITCH,
 )
 
@@ -521,7 +524,7 @@ def past_snapshots(world: World, owner: Owner, parts: Mapping[ObjectKey, Body]) 
     if not any(key.kind == kinds.resource_snapshot and is_latest(b) for key, b in parts.items()):
         return PastSnapshots({}, {}, {})  # none is earlier than another
     bound = Counter(
-        ObjectKey(GROUP, kinds.resource_snapshot, key.namespace, name)
+        ObjectKey(PLACEMENT_GROUP, kinds.resource_snapshot, key.namespace, name)
         for key, body in parts.items()
         if key.kind == kinds.binding and (name := resource_snapshot_of(body))
     )

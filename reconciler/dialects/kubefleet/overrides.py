@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import chain, zip_longest
 from typing import NamedTuple
 
-from reconciler.dialects.kubefleet.api.names import GROUP, UnexpectedBehavior
+from reconciler.dialects.kubefleet.api.names import PLACEMENT_GROUP, UnexpectedBehavior
 from reconciler.dialects.reads import Question
 from reconciler.errors import UserError
 from reconciler.manifests.json_patch import apply_patch
@@ -416,7 +416,10 @@ def _meant(namespace: str, target: OverrideTarget) -> Question:
     return "override", namespace, target
 
 
-OVERRIDES: tuple[Kind, ...] = ((GROUP, "ClusterResourceOverride"), (GROUP, "ResourceOverride"))
+OVERRIDES: tuple[Kind, ...] = (
+    (PLACEMENT_GROUP, "ClusterResourceOverride"),
+    (PLACEMENT_GROUP, "ResourceOverride"),
+)
 FIRST_INDEX = 0
 """Of the snapshot of an override; here there is one, since a change applies at once."""
 

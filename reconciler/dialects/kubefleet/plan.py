@@ -32,8 +32,8 @@ from reconciler.dialects.kubefleet.api.member import Member, Members, admit_clus
 from reconciler.dialects.kubefleet.api.names import (
     BINDINGS,
     CLUSTER,
-    GROUP,
     OWNED,
+    PLACEMENT_GROUP,
     PLACEMENTS,
     RESOURCE_SNAPSHOTS,
     UnexpectedBehavior,
@@ -124,8 +124,8 @@ def _is_there(manifest: Manifest) -> bool:
 
 
 PLACEMENT_FILES = Ownership(
-    kinds=frozenset((GROUP, kind) for kind in PLACEMENTS),
-    owned=frozenset((GROUP, kind) for kind in OWNED),
+    kinds=frozenset((PLACEMENT_GROUP, kind) for kind in PLACEMENTS),
+    owned=frozenset((PLACEMENT_GROUP, kind) for kind in OWNED),
     owner_of=owner_of,
     is_there=_is_there,
 )
@@ -197,8 +197,10 @@ class KubeFleetMemory:
         forget(self)
 
 
-PLACING: frozenset[Kind] = frozenset((GROUP, kind) for kind in BINDINGS | RESOURCE_SNAPSHOTS)
-FIRST = order_of(0, ObjectKey(GROUP, "", "", ""))
+PLACING: frozenset[Kind] = frozenset(
+    (PLACEMENT_GROUP, kind) for kind in BINDINGS | RESOURCE_SNAPSHOTS
+)
+FIRST = order_of(0, ObjectKey(PLACEMENT_GROUP, "", "", ""))
 AMOUNTS = ("allocatable", "available", "capacity")
 
 
@@ -373,7 +375,7 @@ class Fleets:
         """Yield the outputs of placements and evictions that are not there."""
         for key in self.memory.followed.gone:
             yield from (key, *self.left.get(key, ()))
-        for manifest in self.world.outputs_of_kind((GROUP, EVICTION)):
+        for manifest in self.world.outputs_of_kind((PLACEMENT_GROUP, EVICTION)):
             if manifest.key not in self.world.inputs:
                 yield manifest.key
         yield from stray_files(self.world)

@@ -15,9 +15,9 @@ from reconciler.dialects.kubefleet.api.member import Members, timeless
 from reconciler.dialects.kubefleet.api.names import (
     BINDINGS,
     CLUSTER,
-    GROUP,
     NAMESPACE,
     OWNED,
+    PLACEMENT_GROUP,
     PLACEMENTS,
     POLICY_SNAPSHOTS,
     RESOURCE_SNAPSHOTS,
@@ -173,13 +173,13 @@ def _placement_named(manifest: Manifest) -> Iterator[ObjectKey]:
 def _run_asking(request: Manifest) -> tuple[ObjectKey]:
     """Return the run of an approval request."""
     key, run = request.key, str(at(request.body, "spec").get("parentStageRollout"))
-    return (ObjectKey(GROUP, kinds_in(key.namespace).run, key.namespace, run),)
+    return (ObjectKey(PLACEMENT_GROUP, kinds_in(key.namespace).run, key.namespace, run),)
 
 
 def _selected_by(placement: Manifest, _documents: Documents) -> Iterator[Question]:
     """Yield what a placement may select, and its budget."""
     key = placement.key
-    yield ObjectKey(GROUP, BUDGET, "", key.name)
+    yield ObjectKey(PLACEMENT_GROUP, BUDGET, "", key.name)
     for selector in mappings_of(at(placement.body, "spec").get("resourceSelectors")):
         yield from may_select(selector, key.namespace)
 
@@ -207,28 +207,28 @@ def _service(endpoints: Manifest, _documents: Documents) -> tuple[ObjectKey]:
 def _places(key: ObjectKey) -> Iterator[OutputPlace]:
     """Yield the places of its own file, of its parts by their names, and of who acts on it."""
     yield OutputPlace(key[:2], key.namespace, key.name)
-    yield OutputPlace((GROUP, EVICTION), "")
+    yield OutputPlace((PLACEMENT_GROUP, EVICTION), "")
     kinds = kinds_in(key.namespace)
     for kind in (kinds.run, kinds.approval_request):
-        yield OutputPlace((GROUP, kind), key.namespace)
+        yield OutputPlace((PLACEMENT_GROUP, kind), key.namespace)
     for kind in sorted(OWNED):
-        yield OutputPlace((GROUP, kind), key.namespace, key.name[:PLACEMENT_PART])
+        yield OutputPlace((PLACEMENT_GROUP, kind), key.namespace, key.name[:PLACEMENT_PART])
 
 
-PLACEMENT_KINDS: frozenset[Kind] = frozenset((GROUP, kind) for kind in PLACEMENTS)
+PLACEMENT_KINDS: frozenset[Kind] = frozenset((PLACEMENT_GROUP, kind) for kind in PLACEMENTS)
 STATEMENT = Statement(
     decided=PLACEMENT_KINDS,
     shared=SHARED,
     consulted=SHARED,
     owners={
-        **dict.fromkeys(((GROUP, kind) for kind in OWNED), _placement_left),
-        **dict.fromkeys(((GROUP, EVICTION), *RUNS), _placement_named),
+        **dict.fromkeys(((PLACEMENT_GROUP, kind) for kind in OWNED), _placement_left),
+        **dict.fromkeys(((PLACEMENT_GROUP, EVICTION), *RUNS), _placement_named),
         **dict.fromkeys(REQUESTS, _run_asking),
     },
     leads={
         **dict.fromkeys(PLACEMENT_KINDS, _selected_by),
         **dict.fromkeys(RUNS, _strategy),
-        **dict.fromkeys(((GROUP, kind) for kind in RESOURCE_SNAPSHOTS), _held),
+        **dict.fromkeys(((PLACEMENT_GROUP, kind) for kind in RESOURCE_SNAPSHOTS), _held),
         NAMESPACE: _content,
         ENDPOINTS: _service,
     },

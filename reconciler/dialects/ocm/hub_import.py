@@ -28,21 +28,20 @@ from reconciler.dialects.importer import (
 )
 from reconciler.dialects.ocm.api.placement import (
     CLUSTER,
+    CLUSTER_GROUP,
     PLACEMENT_LABEL,
+    WORK_GROUP,
     DecisionObject,
     decode_decision,
     live_status,
 )
-from reconciler.dialects.ocm.api.placement import PLACEMENTS as CLUSTER_GROUP
-from reconciler.dialects.ocm.api.placement import PLACEMENTS as GROUP
 from reconciler.dialects.ocm.decide import fingerprint_of
 from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
-    KIND,
+    REPLICA_SET,
     SET_LABEL,
     SET_PLACEMENT_LABEL,
     TEMPLATE,
     WORK,
-    WORKS,
     ManifestWork,
     SetRecord,
     WorkRecord,
@@ -54,7 +53,6 @@ from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
     sources_of,
     template_id,
 )
-from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import WORKS as WORK_GROUP
 from reconciler.dialects.ocm.manifestworkreplicaset.reports import plain_reports
 from reconciler.dialects.ocm.manifestworkreplicaset.sync import standing_set
 from reconciler.dialects.ocm.memory import placement_key
@@ -93,7 +91,7 @@ def adopt(world: World, live: Mapping[ObjectKey, Body], now: datetime) -> Adopte
     found: dict[ObjectKey, DecisionObject] = {
         key: decode_decision(body)
         for key, body in live.items()
-        if (key.group, key.kind) == (GROUP, DECISION)
+        if (key.group, key.kind) == (CLUSTER_GROUP, DECISION)
     }
     decided = decided_by(found.values())
     owners = {(key.namespace, key.name): draft for key, draft in prepared.drafts.drawn.items()}
@@ -176,7 +174,7 @@ def adopt_sets(world: World, live: Live, now: datetime) -> Adopted:
     left: dict[ObjectKey, str] = {}
     lacking: dict[ObjectKey, ObjectKey] = {}
     for key in sorted(live):
-        owner = set_of(live[key]) if key[:2] == (WORKS, WORK) else None
+        owner = set_of(live[key]) if key[:2] == (WORK_GROUP, WORK) else None
         if owner is None:
             continue
         work = decode_work(live[key])
@@ -194,7 +192,9 @@ def adopt_sets(world: World, live: Live, now: datetime) -> Adopted:
             works.setdefault(owner, {})[key] = work
     outputs: dict[ObjectKey, Body] = {}
     contents: dict[ObjectKey, tuple[str, str]] = {}
-    for owner in sorted({*works, *(one.key for one in world.of_kind(WORKS, KIND)) & live.keys()}):
+    for owner in sorted(
+        {*works, *(one.key for one in world.of_kind(WORK_GROUP, REPLICA_SET)) & live.keys()}
+    ):
         record, others = _set_record(owner, works.get(owner, {}), world, live, now)
         left |= others
         try:
@@ -279,7 +279,7 @@ def _earlier(
 
 def _document(owner: ObjectKey, template: str, spec: Body) -> Body:
     named = {"name": f"{owner.name}-{template}", "namespace": owner.namespace}
-    return {"apiVersion": f"{WORKS}/v1", "kind": WORK, "metadata": named, "spec": spec}
+    return {"apiVersion": f"{WORK_GROUP}/v1", "kind": WORK, "metadata": named, "spec": spec}
 
 
 def _since(work: Body, now: datetime) -> datetime:
@@ -349,7 +349,7 @@ def _is_of_hub(key: ObjectKey, part: str) -> bool:
 
 
 def _works_of_sets(hub: LiveHub) -> dict[ObjectKey, Body]:
-    found = hub.of_kind(WORKS, WORK)
+    found = hub.of_kind(WORK_GROUP, WORK)
     return {key: body for key, body in found.items() if labels_of(body).get(SET_LABEL)}
 
 
@@ -360,14 +360,14 @@ def _deletion(body: Body) -> str:
 def brings(live: Mapping[ObjectKey, Body]) -> Iterator[ObjectKey]:
     """Yield the live sets, and those whose ManifestWorks are there."""
     for key, body in live.items():
-        if (key.group, key.kind) == (WORKS, KIND):
+        if (key.group, key.kind) == (WORK_GROUP, REPLICA_SET):
             yield key
-        elif (key.group, key.kind) == (WORKS, WORK) and (owner := set_of(body)):
+        elif (key.group, key.kind) == (WORK_GROUP, WORK) and (owner := set_of(body)):
             yield owner
 
 
 SWITCH = HubSwitch(
-    steps=steps, brings=brings, agents=TRANSPORT, following=frozenset({(WORKS, KIND)})
+    steps=steps, brings=brings, agents=TRANSPORT, following=frozenset({(WORK_GROUP, REPLICA_SET)})
 )
 
 
@@ -448,17 +448,17 @@ IMPORTER = Importer(
             ),
             measured=("status.allocatable", "status.capacity"),
         ),
-        (GROUP, "ManagedClusterSet"): ImportedKind(folder="clusters"),
-        (GROUP, "ManagedClusterSetBinding"): ImportedKind(folder="placements"),
-        (GROUP, "Placement"): ImportedKind(folder="placements"),
-        (GROUP, "AddOnPlacementScore"): ImportedKind(
+        (CLUSTER_GROUP, "ManagedClusterSet"): ImportedKind(folder="clusters"),
+        (CLUSTER_GROUP, "ManagedClusterSetBinding"): ImportedKind(folder="placements"),
+        (CLUSTER_GROUP, "Placement"): ImportedKind(folder="placements"),
+        (CLUSTER_GROUP, "AddOnPlacementScore"): ImportedKind(
             folder="scores", status=("scores", "validUntil")
         ),
-        (WORK_GROUP, KIND): ImportedKind(folder="workloads"),
+        (WORK_GROUP, REPLICA_SET): ImportedKind(folder="workloads"),
     },
     adopt=adopt,
     reports={(WORK_GROUP, WORK): WORK_REPORT},
     is_reserved=is_reserved,
-    live=((GROUP, "PlacementDecision"), (WORK_GROUP, KIND)),
+    live=((CLUSTER_GROUP, "PlacementDecision"), (WORK_GROUP, REPLICA_SET)),
     switch=SWITCH,
 )

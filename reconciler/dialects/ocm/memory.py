@@ -9,10 +9,8 @@ from functools import partial
 from reconciler.dialects.inventory import InventoryCache
 from reconciler.dialects.object_pass import Part, has_news
 from reconciler.dialects.ocm.api.cluster import HubObjects, ManagedCluster, Members
-from reconciler.dialects.ocm.api.placement import PLACEMENTS as GROUP
-from reconciler.dialects.ocm.api.placement import decode_decision
-from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import KIND as SET
-from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import WORKS as WORK_GROUP
+from reconciler.dialects.ocm.api.placement import CLUSTER_GROUP, WORK_GROUP, decode_decision
+from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import REPLICA_SET
 from reconciler.dialects.ocm.placement_files import DECISION, Draft
 from reconciler.dialects.ocm.scheduler.schedule import DecisionsSoFar, Hub
 from reconciler.dialects.reads import Followed, FollowedObjects, Ownership, ReadTable
@@ -26,7 +24,7 @@ PLACEMENT = "Placement"
 
 def placement_key(owner: tuple[str, str]) -> ObjectKey:
     """Return the key of a placement by namespace and name."""
-    return ObjectKey(GROUP, PLACEMENT, *owner)
+    return ObjectKey(CLUSTER_GROUP, PLACEMENT, *owner)
 
 
 def _owner_of(key: ObjectKey, body: Body) -> ObjectKey:
@@ -35,11 +33,11 @@ def _owner_of(key: ObjectKey, body: Body) -> ObjectKey:
 
 
 PLACEMENT_FILES = Ownership(
-    kinds=frozenset({(GROUP, PLACEMENT)}),
-    owned=frozenset({(GROUP, DECISION)}),
+    kinds=frozenset({(CLUSTER_GROUP, PLACEMENT)}),
+    owned=frozenset({(CLUSTER_GROUP, DECISION)}),
     owner_of=_owner_of,
 )
-SET_FILES = Ownership(kinds=frozenset({(WORK_GROUP, SET)}))
+SET_FILES = Ownership(kinds=frozenset({(WORK_GROUP, REPLICA_SET)}))
 
 
 @dataclass(slots=True, eq=False)

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from reconciler.dialects.ocm.api.placement import PLACEMENTS as GROUP
 from reconciler.dialects.ocm.api.placement import (
+    CLUSTER_GROUP,
     DecidedStatus,
     DecisionObject,
     Placement,
@@ -86,7 +86,7 @@ def is_left_alone(world: World, key: ObjectKey) -> bool:
         return False
     if is_frozen(world, key):
         return True
-    first = ObjectKey(GROUP, "PlacementDecision", key.namespace, f"{key.name}-decision-")
+    first = ObjectKey(CLUSTER_GROUP, "PlacementDecision", key.namespace, f"{key.name}-decision-")
     stem = output_path(world.output_root, first).removesuffix(".yaml")
     rest = (path.removeprefix(stem) for path in world.frozen.paths if path.startswith(stem))
     return world.frozen.may_hold(stem) or any(
@@ -94,7 +94,7 @@ def is_left_alone(world: World, key: ObjectKey) -> bool:
     )
 
 
-API_VERSION = f"{GROUP}/v1beta1"
+API_VERSION = f"{CLUSTER_GROUP}/v1beta1"
 DECISION = "PlacementDecision"
 DECISION_DIGEST = "reconciler.dev/decision-digest"
 SCHEDULING_DIGEST = "reconciler.dev/scheduling-digest"
@@ -171,7 +171,7 @@ def render_placement(
 
 def decision_key(decision: DecisionObject) -> ObjectKey:
     """Return the key of a PlacementDecision."""
-    return ObjectKey(GROUP, DECISION, decision.namespace, decision.name)
+    return ObjectKey(CLUSTER_GROUP, DECISION, decision.namespace, decision.name)
 
 
 def render_decision(

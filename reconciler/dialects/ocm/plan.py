@@ -27,17 +27,17 @@ from reconciler.dialects.ocm import reads
 from reconciler.dialects.ocm.api.cluster import ManagedCluster
 from reconciler.dialects.ocm.api.placement import (
     CLUSTER,
+    CLUSTER_GROUP,
+    WORK_GROUP,
     DecisionObject,
     decode_decision,
     decode_resync,
 )
-from reconciler.dialects.ocm.api.placement import PLACEMENTS as GROUP
 from reconciler.dialects.ocm.causes import PlacementInTurn, with_causes
 from reconciler.dialects.ocm.decide import PlacementOutcome, Surroundings, decide, keep
 from reconciler.dialects.ocm.hub import HubBefore, admit_cluster, hub_before, hub_of
 from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
-    KIND,
-    WORKS,
+    REPLICA_SET,
     ReplicaSet,
     SetRecord,
     clusters_of,
@@ -181,9 +181,9 @@ class Placements:
 
         One that is faulty, held, frozen, being deleted or switched off waits.
         """
-        if (group_of(reference.api_version), reference.kind) != (GROUP, PLACEMENT):
+        if (group_of(reference.api_version), reference.kind) != (CLUSTER_GROUP, PLACEMENT):
             return None
-        key = ObjectKey(GROUP, PLACEMENT, reference.namespace, reference.name)
+        key = ObjectKey(CLUSTER_GROUP, PLACEMENT, reference.namespace, reference.name)
         draft, why = self.drafts.find(key), doubt_about(self.world, key)
         if draft is not None:
             return Target(
@@ -368,7 +368,7 @@ def _follow_decisions(touched: AbstractSet[ObjectKey], drafts: Drafts) -> bool:
     return differ
 
 
-FIRST = order_of(0, ObjectKey(WORKS, "", "", ""))
+FIRST = order_of(0, ObjectKey(WORK_GROUP, "", "", ""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -376,7 +376,7 @@ class SetCapacity:
     """How the decisions of Open Cluster Management take room."""
 
     turn: Order = FIRST
-    placing: frozenset[Kind] = frozenset({(WORKS, KIND)})
+    placing: frozenset[Kind] = frozenset({(WORK_GROUP, REPLICA_SET)})
 
     def reported(self, _cluster: Body, /) -> ReportedRoom | None:
         """Return nothing: a ManagedCluster does not report what is left."""

@@ -22,13 +22,13 @@ from reconciler.dialects.ocm.api.placement import (
     CLUSTER,
     CLUSTER_GROUP,
     PLACEMENT_LABEL,
+    WORK_GROUP,
     Placement,
     decode_placement,
 )
 from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
-    KIND,
+    REPLICA_SET,
     WORK,
-    WORKS,
     ReplicaSet,
     SetRecord,
     template_id,
@@ -145,12 +145,12 @@ def set_reads(
     yield from map(decided, placements)
     yield from map(reports, record.sources(template_id(wanted.template)))
     for one in record.works:
-        yield reports(ObjectKey(WORKS, WORK, one.cluster, one.name(key)))
+        yield reports(ObjectKey(WORK_GROUP, WORK, one.cluster, one.name(key)))
 
 
 PLACEMENT = (CLUSTER_GROUP, "Placement")
 DECISION = (CLUSTER_GROUP, "PlacementDecision")
-SET = (WORKS, KIND)
+SET = (WORK_GROUP, REPLICA_SET)
 STEM = "-decision-"
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from reconciler.core.reconcile import reconcile
 from reconciler.dialects.contract import RescheduleTrigger
-from reconciler.dialects.kubefleet.api.names import CLUSTER_SCOPED, GROUP
+from reconciler.dialects.kubefleet.api.names import CLUSTER_SCOPED, PLACEMENT_GROUP
 from reconciler.dialects.kubefleet.dialect import KUBEFLEET
 from reconciler.model.decision import (
     CauseKind,
@@ -38,7 +38,7 @@ from tests.stories import Story, applied, story
 
 PLACEMENT_KIND, BINDING = CLUSTER_SCOPED.placement, CLUSTER_SCOPED.binding
 POLICY_SNAPSHOT = CLUSTER_SCOPED.policy_snapshot
-KEY = ObjectKey(GROUP, PLACEMENT_KIND, "", "web")
+KEY = ObjectKey(PLACEMENT_GROUP, PLACEMENT_KIND, "", "web")
 PROD = {
     "affinity": {
         "clusterAffinity": {
@@ -149,7 +149,7 @@ def test_any_file_of_a_placement_may_be_asked_about(kind: str) -> None:
     binding = path_of_binding(told, "b").rpartition("/")[2].removesuffix(".yaml")
     name = {PLACEMENT_KIND: "web", POLICY_SNAPSHOT: "web-0", BINDING: binding}[kind]
 
-    assert KEY == explained(told, ObjectKey(GROUP, kind, "", name)).key
+    assert KEY == explained(told, ObjectKey(PLACEMENT_GROUP, kind, "", name)).key
 
 
 def test_asking_changes_no_decision() -> None:
@@ -174,8 +174,8 @@ def test_a_placement_that_cannot_be_scheduled_says_why() -> None:
     assert "DNS-1123" in explained(told).result
 
 
-WEB_KEY = ObjectKey(GROUP, PLACEMENT, "", "web")
-REFERENCE = Reference(f"{GROUP}/v1beta1", PLACEMENT, "", "web")
+WEB_KEY = ObjectKey(PLACEMENT_GROUP, PLACEMENT, "", "web")
+REFERENCE = Reference(f"{PLACEMENT_GROUP}/v1beta1", PLACEMENT, "", "web")
 ALL_AT_ONCE = {"rollingUpdate": {"maxUnavailable": "100%", "maxSurge": "100%"}}
 ONE_BY_ONE = {"rollingUpdate": {"maxUnavailable": 1, "maxSurge": 0}}
 PREFER_NEW = {
@@ -202,7 +202,9 @@ def moved_story(strategy: Body, number: int = 2) -> Story:
 
 def demand(of: str = "web") -> Body:
     """A rebalancer of a placement."""
-    return rebalancer("demo", {"apiVersion": f"{GROUP}/v1beta1", "kind": PLACEMENT, "name": of})
+    return rebalancer(
+        "demo", {"apiVersion": f"{PLACEMENT_GROUP}/v1beta1", "kind": PLACEMENT, "name": of}
+    )
 
 
 def test_clusters_are_chosen_as_if_nothing_were_placed() -> None:
@@ -266,10 +268,16 @@ def test_topology_is_spread_anew() -> None:
     ("reference", "expected"),
     [
         pytest.param(REFERENCE, Target(WEB_KEY), id="placement"),
-        pytest.param(Reference(f"{GROUP}/v1", PLACEMENT, "", "web"), Target(WEB_KEY), id="version"),
+        pytest.param(
+            Reference(f"{PLACEMENT_GROUP}/v1", PLACEMENT, "", "web"), Target(WEB_KEY), id="version"
+        ),
         pytest.param(Reference("v1", PLACEMENT, "", "web"), None, id="group"),
-        pytest.param(Reference(f"{GROUP}/v1beta1", PLACEMENT, "", "api"), None, id="nobody"),
-        pytest.param(Reference(f"{GROUP}/v1beta1", PLACEMENT, "ns", "web"), None, id="namespace"),
+        pytest.param(
+            Reference(f"{PLACEMENT_GROUP}/v1beta1", PLACEMENT, "", "api"), None, id="nobody"
+        ),
+        pytest.param(
+            Reference(f"{PLACEMENT_GROUP}/v1beta1", PLACEMENT, "ns", "web"), None, id="namespace"
+        ),
         pytest.param(Reference("apps/v1", "Deployment", "default", "web"), None, id="workload"),
     ],
 )
@@ -305,7 +313,7 @@ def test_trigger_of_another_object_changes_nothing() -> None:
     told = moved_story(ALL_AT_ONCE)
     world = told.world()
     fleets = KUBEFLEET.prepare(world, Settings(), told.now)
-    other = ObjectKey(GROUP, PLACEMENT, "", "other")
+    other = ObjectKey(PLACEMENT_GROUP, PLACEMENT, "", "other")
     triggers: Mapping[ObjectKey, RescheduleTrigger] = {other: RescheduleTrigger(told.now, "demo")}
 
     assert fleets.plan({}, frozenset(), {}) == fleets.plan(triggers, frozenset(), {})
@@ -360,7 +368,7 @@ def selecting(name: str, policy: Body | None = None) -> Body:
     """A placement of a namespace of its own name."""
     selector = {"group": "", "version": "v1", "kind": "Namespace", "name": name}
     return {
-        "apiVersion": f"{GROUP}/v1beta1",
+        "apiVersion": f"{PLACEMENT_GROUP}/v1beta1",
         "kind": PLACEMENT,
         "metadata": metadata(name),
         "spec": {"resourceSelectors": [selector], **({} if policy is None else {"policy": policy})},
@@ -375,7 +383,7 @@ def protected(*found: Body) -> Story:
 
 def placed(told: Story, name: str) -> list[str]:
     """The clusters of a placement."""
-    folder = f"status/clusterresourcebindings.{GROUP}/"
+    folder = f"status/clusterresourcebindings.{PLACEMENT_GROUP}/"
     found = [told.output(path) for path in sorted(told.outputs) if path.startswith(folder)]
     return sorted(
         str(mapping(one, "spec")["targetCluster"])
@@ -410,7 +418,7 @@ def test_the_second_is_refused_with_what_is_missing(
 
     assert (["a"], expected) == (placed(told, "x"), placed(told, "y"))
     assert {"x": "cpu 2, pods 2"} == reserved(told, "a")
-    snapshot = f"status/clusterschedulingpolicysnapshots.{GROUP}/y-0.yaml"
+    snapshot = f"status/clusterschedulingpolicysnapshots.{PLACEMENT_GROUP}/y-0.yaml"
     status = mapping(told.output(snapshot), "status")
     assert ["False"] == [one["status"] for one in bodies(status, "conditions")]
     assert "missing cpu 1" in str(bodies(status, "targetClusters")[0]["reason"])

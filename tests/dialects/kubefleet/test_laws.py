@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from reconciler.core.reconcile import reconcile
-from reconciler.dialects.kubefleet.api.names import GROUP
+from reconciler.dialects.kubefleet.api.names import PLACEMENT_GROUP
 from reconciler.dialects.kubefleet.view.files import snapshot_file
 from reconciler.manifests.text.emitter import encode
 from reconciler.model.identity import ObjectKey
@@ -33,7 +33,7 @@ LAW = settings(
     phases=(Phase.generate,),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
-TARGET = {"apiVersion": f"{GROUP}/v1beta1", "kind": PLACEMENT, "name": "web"}
+TARGET = {"apiVersion": f"{PLACEMENT_GROUP}/v1beta1", "kind": PLACEMENT, "name": "web"}
 
 
 @st.composite
@@ -103,7 +103,7 @@ def test_a_rebalance_lasts(told: Story) -> None:
     after = told.run()
 
     assert () == tuple(d for d in after.decisions if d.before != d.after)
-    if ObjectKey(GROUP, PLACEMENT, "", "web") in told.world().inputs and not after.faults:
+    if ObjectKey(PLACEMENT_GROUP, PLACEMENT, "", "web") in told.world().inputs and not after.faults:
         fresh = Story(files=dict(told.inputs), now=told.now)
         fresh.files = applied(fresh.files, reconcile(fresh.world(), told.now))
         assert staying(fresh) == staying(told)

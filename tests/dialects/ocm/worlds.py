@@ -9,10 +9,10 @@ from reconciler.audit.fleet.assumed_outputs import as_of
 from reconciler.core.changes import DeleteFile, Outcome, WriteFile
 from reconciler.core.dialects import KINDS
 from reconciler.core.reconcile import reconcile
+from reconciler.dialects.ocm.api.placement import WORK_GROUP
 from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
-    KIND,
+    REPLICA_SET,
     TEMPLATE,
-    WORKS,
     decode_record,
     template_id,
     work_name,
@@ -139,8 +139,8 @@ def chosen(files: Mapping[str, str], name: str = "p") -> list[str]:
     return [str(item["clusterName"]) for item in status["decisions"]]
 
 
-SHOP = ObjectKey(WORKS, KIND, "ns1", "shop")
-STATUS = f"status/manifestworkreplicasets.{WORKS}/ns1/shop.yaml"
+SHOP = ObjectKey(WORK_GROUP, REPLICA_SET, "ns1", "shop")
+STATUS = f"status/manifestworkreplicasets.{WORK_GROUP}/ns1/shop.yaml"
 
 
 def settings_map(value: str = "1", name: str = "settings") -> Body:
@@ -155,8 +155,8 @@ def replica_set(
     """The set shop in the namespace ns1, of one ConfigMap unless others are given."""
     rollout = {} if strategy is None else {"rolloutStrategy": strategy}
     return {
-        "apiVersion": f"{WORKS}/v1alpha1",
-        "kind": KIND,
+        "apiVersion": f"{WORK_GROUP}/v1alpha1",
+        "kind": REPLICA_SET,
         "metadata": {"name": "shop", "namespace": "ns1", "labels": {"team": "web"}},
         "spec": {
             "placementRefs": [{"name": name, **rollout} for name in placements],
@@ -205,7 +205,7 @@ def report_of(name: str, wanted: Body, at: str, **conditions: str) -> Body:
 
 def _report(name: str, template: str, at: str, **conditions: str) -> Body:
     return {
-        "apiVersion": f"{WORKS}/v1",
+        "apiVersion": f"{WORK_GROUP}/v1",
         "kind": "ManifestWork",
         "metadata": {
             "name": _work_of(name),

@@ -13,7 +13,7 @@ from datetime import datetime
 from reconciler.dialects.inventory import AdmittedCluster
 from reconciler.dialects.karmada.api.cluster import MemberCluster, decode_cluster, members_of
 from reconciler.dialects.karmada.api.cluster_admission import mutated_cluster
-from reconciler.dialects.karmada.api.names import CLUSTER_GROUP, POLICY_GROUP, decode_failover
+from reconciler.dialects.karmada.api.names import POLICY_GROUP, decode_failover
 from reconciler.dialects.karmada.api.placement import ClusterAffinity, decode_affinity
 from reconciler.manifests.admission import (
     dated,
@@ -254,7 +254,6 @@ def _kept_taint(one: Body) -> Body:
     return {name: value for name, value in one.items() if isinstance(value, str)}
 
 
-CLUSTERS = CLUSTER_GROUP
 KIND = "Cluster"
 
 

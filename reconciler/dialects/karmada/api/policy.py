@@ -18,7 +18,6 @@ from reconciler.model.identity import ObjectKey
 from reconciler.model.labels import LabelSelector, decode_label_selector, labels_of, matches
 from reconciler.model.world import Manifest
 
-POLICIES = POLICY_GROUP
 NAMESPACED = "PropagationPolicy"
 CLUSTER_WIDE = "ClusterPropagationPolicy"
 CLAIMED_BY = "resourcetemplate.karmada.io/claimed-by"
@@ -170,7 +169,7 @@ def overrides_of(manifest: Manifest) -> tuple[ObjectKey, ...]:
     namespace = manifest.key.namespace
     kind = "OverridePolicy" if namespace else "ClusterOverridePolicy"
     names = strings(mapping(manifest.body, "spec"), "dependentOverrides")
-    return tuple(ObjectKey(POLICIES, kind, namespace, name) for name in names)
+    return tuple(ObjectKey(POLICY_GROUP, kind, namespace, name) for name in names)
 
 
 def decode_selector(body: Body, policy: ObjectKey) -> ResourceSelector:

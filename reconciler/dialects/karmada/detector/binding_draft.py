@@ -45,8 +45,6 @@ from reconciler.model.identity import ObjectKey, uid_of
 from reconciler.model.labels import is_label_value
 from reconciler.model.text import built_name
 
-BINDINGS = WORK_GROUP
-
 TEMPLATE_DIGEST = "reconciler.dev/template-digest"
 """Annotation, under Lazy policies only: the workload that the binding last followed."""
 
@@ -193,7 +191,7 @@ def binding_key(template: ObjectKey) -> ObjectKey:
     wanted = f"{template.name.replace(':', '.')}-{template.kind}".lower()
     # Unlike upstream: a name that its API server would refuse is mended.
     name = built_name(wanted, f"{template.kind}.{template.group} {template.name}")
-    return ObjectKey(BINDINGS, kind, template.namespace, name)
+    return ObjectKey(WORK_GROUP, kind, template.namespace, name)
 
 
 def claimed_spec(

@@ -22,13 +22,13 @@ from typing import NamedTuple, TypeVar
 
 from reconciler.dialects.karmada.api.binding import BINDING, CLUSTER_BINDING, workload_key
 from reconciler.dialects.karmada.api.binding_spec import BindingSnapshot, BindingSpec, decode_spec
+from reconciler.dialects.karmada.api.names import WORK_GROUP
 from reconciler.dialects.karmada.api.policy import (
     Policy,
     Template,
     closeness,
     template_of,
 )
-from reconciler.dialects.karmada.detector.binding_draft import BINDINGS as GROUP
 from reconciler.dialects.karmada.detector.binding_draft import (
     Draft,
     Requiring,
@@ -304,7 +304,7 @@ class ClaimSources:
         outputs = self._outputs.keys(world.outputs)
         return ClaimChanges(
             inputs={*self._inputs.keys(world.inputs)},
-            bindings={key for key in outputs if key.group == GROUP},
+            bindings={key for key in outputs if key.group == WORK_GROUP},
             policies=self._policies.follow(policies.by_key),
         )
 
@@ -614,7 +614,7 @@ class _Detection:
                 if claim.draft is not None:
                     owners[claim.binding] = key
         self.table.replace((), claims)
-        written = self.world.outputs_of(((GROUP, BINDING), (GROUP, CLUSTER_BINDING)))
+        written = self.world.outputs_of(((WORK_GROUP, BINDING), (WORK_GROUP, CLUSTER_BINDING)))
         return {manifest.key for manifest in written if self._is_gone(manifest.key)}
 
     def _is_gone(self, key: ObjectKey) -> bool:

@@ -16,11 +16,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Generic, NamedTuple, TypeVar
 
-from reconciler.dialects.karmada.api.names import SCHEDULING_GROUP
+from reconciler.dialects.karmada.api.names import POLICY_GROUP, SCHEDULING_GROUP
 from reconciler.dialects.karmada.api.policy import (
     CLUSTER_WIDE,
     NAMESPACED,
-    POLICIES,
     Implicit,
     Policy,
     Template,
@@ -320,8 +319,8 @@ def _best(candidates: Iterable[Match]) -> Policy | None:
     return min(ranked, key=lambda entry: entry[0])[1] if ranked else None
 
 
-KINDS = ((POLICIES, NAMESPACED), (POLICIES, CLUSTER_WIDE))
-OVERRIDES = ((POLICIES, "OverridePolicy"), (POLICIES, "ClusterOverridePolicy"))
+KINDS = ((POLICY_GROUP, NAMESPACED), (POLICY_GROUP, CLUSTER_WIDE))
+OVERRIDES = ((POLICY_GROUP, "OverridePolicy"), (POLICY_GROUP, "ClusterOverridePolicy"))
 PRIORITY_CLASS = (SCHEDULING_GROUP, "PriorityClass")
 
 

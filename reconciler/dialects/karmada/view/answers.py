@@ -34,6 +34,7 @@ from reconciler.dialects.karmada.api.binding_spec import (
 from reconciler.dialects.karmada.api.cluster import TargetCluster
 from reconciler.dialects.karmada.api.cluster_taints import READY, TAINT_POLICY
 from reconciler.dialects.karmada.api.names import (
+    CLUSTER_GROUP,
     CONFIG_GROUP,
     POLICY_GROUP,
     WORK_GROUP,
@@ -45,14 +46,8 @@ from reconciler.dialects.karmada.api.placement import (
     read_applied,
     replica_scheduling,
 )
-from reconciler.dialects.karmada.api.policy import (
-    CLUSTER_WIDE,
-    DEFAULT_SCHEDULER,
-    NAMESPACED,
-    POLICIES,
-)
+from reconciler.dialects.karmada.api.policy import CLUSTER_WIDE, DEFAULT_SCHEDULER, NAMESPACED
 from reconciler.dialects.karmada.api.quota import QUOTA
-from reconciler.dialects.karmada.detector.binding_draft import BINDINGS as GROUP
 from reconciler.dialects.karmada.detector.binding_draft import (
     CLUSTER_POLICY_NAME,
     POLICY_NAME,
@@ -302,7 +297,7 @@ _POLICY: Columns = (
     (FILE,),
 )
 COLUMNS: ColumnTable = {
-    (cluster_taints.CLUSTERS, cluster_taints.KIND): (
+    (CLUSTER_GROUP, cluster_taints.KIND): (
         (
             ("VERSION", printed(".status.kubernetesVersion")),
             ("MODE", printed(".spec.syncMode")),
@@ -318,8 +313,8 @@ COLUMNS: ColumnTable = {
             FILE,
         ),
     ),
-    (POLICIES, CLUSTER_WIDE): _POLICY,
-    (POLICIES, NAMESPACED): _POLICY,
+    (POLICY_GROUP, CLUSTER_WIDE): _POLICY,
+    (POLICY_GROUP, NAMESPACED): _POLICY,
     QUOTA: (
         (
             ("OVERALL", printed(".status.overall")),
@@ -328,9 +323,9 @@ COLUMNS: ColumnTable = {
         (FILE,),
     ),
     TAINT_POLICY: ((("TAINTS", taints),), (FILE,)),
-    (GROUP, BINDING): _BINDING,
-    (GROUP, CLUSTER_BINDING): _BINDING,
-    (GROUP, "Work"): (
+    (WORK_GROUP, BINDING): _BINDING,
+    (WORK_GROUP, CLUSTER_BINDING): _BINDING,
+    (WORK_GROUP, "Work"): (
         (
             ("WORKLOAD-KIND", printed(".spec.workload.manifests[*].kind")),
             ("APPLIED", condition("Applied")),

@@ -34,7 +34,6 @@ from reconciler.dialects.karmada.api.policy import (
     decode_selector,
     template_of,
 )
-from reconciler.dialects.karmada.api.policy import POLICIES as GROUP
 from reconciler.dialects.karmada.api.quota import (
     QUOTA,
     decode_assigned,
@@ -301,7 +300,7 @@ def dangling_in_karmada(known: Known) -> Iterator[Dangling]:
     classes = known.names(SCHEDULING_GROUP, "PriorityClass") | PRIORITIES.keys()
     every: list[Policy] = []
     for kind in (NAMESPACED, CLUSTER_WIDE):
-        policies = [decode_policy(one, known.keys) for one in known.of_kind(GROUP, kind)]
+        policies = [decode_policy(one, known.keys) for one in known.of_kind(POLICY_GROUP, kind)]
         every += policies
         for policy in policies:
             yield from _selected_by_policy(policy, known, templates)
@@ -571,7 +570,7 @@ def dangling_in_overrides(
 ) -> Iterator[Dangling]:
     """Yield what override policies are for, and is not there: workloads and clusters."""
     for _, kind in OVERRIDES:
-        for manifest in known.of_kind(GROUP, kind):
+        for manifest in known.of_kind(POLICY_GROUP, kind):
             spec = mapping(manifest.body, "spec")
             for position, written in enumerate(bodies(spec, "resourceSelectors")):
                 selector = decode_selector(written, manifest.key)
@@ -675,7 +674,7 @@ def brought_by_policies(known: Known) -> Iterator[Brought]:
     """Yield what policies select, whichever of them takes it in the end."""
     templates = index_templates(known)
     for kind in (NAMESPACED, CLUSTER_WIDE):
-        for policy in (decode_policy(one, known.keys) for one in known.of_kind(GROUP, kind)):
+        for policy in (decode_policy(one, known.keys) for one in known.of_kind(POLICY_GROUP, kind)):
             for position, selector in enumerate(policy.selectors):
                 at = f"/spec/resourceSelectors/{position}"
                 for one in templates.matching(policy.key, selector):

@@ -26,7 +26,7 @@ from reconciler.dialects.karmada.api.cluster_taints import (
     decode_taint_policy,
     taints_of,
 )
-from reconciler.dialects.karmada.api.names import CLUSTER
+from reconciler.dialects.karmada.api.names import CLUSTER, WORK_GROUP
 from reconciler.dialects.karmada.api.policy import (
     CLUSTER_WIDE,
     NAMESPACED,
@@ -39,7 +39,6 @@ from reconciler.dialects.karmada.api.policy import (
 from reconciler.dialects.karmada.api.work import BindingReports as Reports
 from reconciler.dialects.karmada.binding.renderer import newcomers, old_copies
 from reconciler.dialects.karmada.binding.works import merged_targets
-from reconciler.dialects.karmada.detector.binding_draft import BINDINGS as GROUP
 from reconciler.dialects.karmada.detector.binding_draft import claimant
 from reconciler.dialects.karmada.eviction import is_settled
 from reconciler.dialects.karmada.view.binding_file import fate_of
@@ -71,7 +70,7 @@ def tree_of(world: World, key: ObjectKey) -> TreeNode:
     """
     if key[:2] == TAINT_POLICY:
         return taint_policy_tree(world, key)
-    if key.group == GROUP:
+    if key.group == WORK_GROUP:
         manifest = world.outputs.get(key)
         return node_of(key) if manifest is None else _binding(manifest)
     return node_of(key, children=tuple(_workloads(world, key)))
@@ -82,7 +81,7 @@ def _workloads(world: World, policy: ObjectKey) -> Iterator[TreeNode]:
     written = world.inputs.get(policy) if policy.kind in (NAMESPACED, CLUSTER_WIDE) else None
     decoded = None if written is None else decode_policy(written, world.inputs)
     for found, binding in sorted(world.outputs.items()):
-        holder = claimant(binding.body) if found.group == GROUP else None
+        holder = claimant(binding.body) if found.group == WORK_GROUP else None
         if holder is None:
             continue
         key = workload_key(binding.body)
@@ -192,7 +191,7 @@ def copies_in(world: World, _now: datetime, /) -> Copies:
 
     def of(key: ObjectKey) -> tuple[CopyStatus, ...]:
         output = world.outputs.get(key)
-        is_binding = key.group == GROUP and key.kind in (BINDING, CLUSTER_BINDING)
+        is_binding = key.group == WORK_GROUP and key.kind in (BINDING, CLUSTER_BINDING)
         return tuple(_copies(output.body, copies)) if output is not None and is_binding else ()
 
     return of

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 from reconciler.dialects.karmada.api.binding import decode_metadata
 from reconciler.dialects.karmada.api.binding_spec import decode_spec
+from reconciler.dialects.karmada.api.names import POLICY_GROUP
 from reconciler.dialects.karmada.api.policy import CLUSTER_WIDE, NAMESPACED, decode_policy
-from reconciler.dialects.karmada.api.policy import POLICIES as GROUP
 from reconciler.dialects.karmada.api.workload import decode_custom_kinds, is_interpreted
 from reconciler.dialects.karmada.detector.binding_draft import binding_key, claimant
 from reconciler.dialects.karmada.scheduler.reschedule import MOVING_TO, read_goal
@@ -25,7 +25,7 @@ from reconciler.rebalance.target import REBALANCER
 
 CLAIM = "propagationpolicy.karmada.io/name:"  # of a cluster policy, too: it ends in this
 POLICIES = (NAMESPACED, CLUSTER_WIDE)
-LAZY_KINDS = frozenset((GROUP, kind) for kind in POLICIES)
+LAZY_KINDS = frozenset((POLICY_GROUP, kind) for kind in POLICIES)
 MOST_NAMED = 5
 
 
@@ -60,7 +60,7 @@ def _outranked(effects: MergeEffects) -> Iterator[Warned]:
     edited = [
         manifest
         for kind in POLICIES
-        for manifest in merged.of_kind(GROUP, kind)
+        for manifest in merged.of_kind(POLICY_GROUP, kind)
         if base.inputs.get(manifest.key) != manifest
     ]
     if not edited:
@@ -162,7 +162,7 @@ def _meaning(effects: MergeEffects, manifest: Manifest, *, placed: bool) -> str:
         return "no policy matches it, so it stays where it is"
     custom = decode_custom_kinds(settings_in(effects.merged))
     replicated = is_interpreted(text(manifest.body, "apiVersion"), key.kind, custom)
-    policies = any(effects.merged.of_kind(GROUP, kind) for kind in POLICIES)
+    policies = any(effects.merged.of_kind(POLICY_GROUP, kind) for kind in POLICIES)
     if not replicated or not policies or effects.is_carried(key.namespace):
         return ""
     return "no policy matches it, so it runs on no cluster"

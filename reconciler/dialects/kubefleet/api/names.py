@@ -39,7 +39,6 @@ STRATEGIES: frozenset[Kind] = frozenset(
 """Kinds of what says in which stages."""
 
 
-GROUP = PLACEMENT_GROUP
 API_VERSION = "placement.kubernetes-fleet.io/v1beta1"
 
 PARENT = "kubernetes-fleet.io/parent-CRP"
@@ -139,12 +138,12 @@ def kinds_in(namespace: str) -> PlacementKinds:
 
 def placement_key(namespace: str, name: str) -> ObjectKey:
     """Return the key of a placement."""
-    return ObjectKey(GROUP, kinds_in(namespace).placement, namespace, name)
+    return ObjectKey(PLACEMENT_GROUP, kinds_in(namespace).placement, namespace, name)
 
 
 def is_placement(key: ObjectKey) -> bool:
     """Return whether an object is a placement of either scope."""
-    return key.group == GROUP and key.kind in PLACEMENTS
+    return key.group == PLACEMENT_GROUP and key.kind in PLACEMENTS
 
 
 def subject_of(key: ObjectKey) -> str:

@@ -25,8 +25,8 @@ from reconciler.dialects.kubefleet.api.names import (
     API_VERSION,
     AVAILABLE,
     DIFF_REPORTED,
-    GROUP,
     PARENT,
+    PLACEMENT_GROUP,
     go_json,
     hash_of,
     placement_key,
@@ -310,7 +310,7 @@ def work_table() -> FollowedIndex[ObjectKey, Manifest]:
 
 def _placements(key: ObjectKey, report: Manifest) -> Iterator[ObjectKey]:
     """Yield the placement of a report that is a Work."""
-    if (key.group, key.kind) == (GROUP, WORK):
+    if (key.group, key.kind) == (PLACEMENT_GROUP, WORK):
         yield placement_of(report.body)
 
 

@@ -17,7 +17,7 @@ from reconciler.dialects.kubefleet.api.binding import Binding
 from reconciler.dialects.kubefleet.api.names import (
     API_VERSION,
     BOUND,
-    GROUP,
+    PLACEMENT_GROUP,
     RESOURCE_HASH,
     SCOPES,
     kinds_in,
@@ -350,7 +350,7 @@ class RunStep:
         kind = kinds_in(key.namespace).approval_request
         outputs: dict[ObjectKey, Body] = {}
         for request in self.requests.values():
-            own = ObjectKey(GROUP, kind, key.namespace, request.name)
+            own = ObjectKey(PLACEMENT_GROUP, kind, key.namespace, request.name)
             present = mapping(self.files.requests.get(own, {}), "metadata")
             metadata = {
                 **named_in(key.namespace, request.name),
@@ -550,8 +550,8 @@ def ignored(approval: Manifest, field: str, why: str) -> Fault:
 def approvals_without_run(world: World) -> Iterator[Fault]:
     """Yield the faults of approvals whose run is not there."""
     for kinds in SCOPES:
-        for one in world.of_kind(GROUP, kinds.approval_request):
+        for one in world.of_kind(PLACEMENT_GROUP, kinds.approval_request):
             name = text(mapping(one.body, "spec"), "parentStageRollout")
-            run = ObjectKey(GROUP, kinds.run, one.key.namespace, name)
+            run = ObjectKey(PLACEMENT_GROUP, kinds.run, one.key.namespace, name)
             if run not in world.inputs and str(run) not in world.in_doubt:
                 yield ignored(one, *refusal_of(one, None))

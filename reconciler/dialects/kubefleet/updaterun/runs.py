@@ -18,7 +18,7 @@ from typing import NamedTuple, Protocol
 from uuid import UUID, uuid5
 
 from reconciler.dialects.kubefleet.api.binding import Binding
-from reconciler.dialects.kubefleet.api.names import GROUP, SCOPES, kinds_in, placement_key
+from reconciler.dialects.kubefleet.api.names import PLACEMENT_GROUP, SCOPES, kinds_in, placement_key
 from reconciler.dialects.kubefleet.api.placement import Placement
 from reconciler.dialects.kubefleet.api.snapshots import SnapshotRevisions
 from reconciler.dialects.kubefleet.api.updates import (
@@ -38,7 +38,7 @@ from reconciler.model.identity import ClusterName, ObjectKey, uid_of
 from reconciler.model.moments import stamp
 from reconciler.model.world import Manifest, World
 
-REQUESTS = frozenset((GROUP, kinds.approval_request) for kinds in SCOPES)
+REQUESTS = frozenset((PLACEMENT_GROUP, kinds.approval_request) for kinds in SCOPES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,10 +102,14 @@ def runs_in(world: World) -> dict[ObjectKey, UpdateRuns]:
     """
     found: dict[ObjectKey, list[RunFiles]] = defaultdict(list)
     for kinds in SCOPES:
-        runs = [one for one in world.of_kind(GROUP, kinds.run) if not is_frozen(world, one.key)]
+        runs = [
+            one
+            for one in world.of_kind(PLACEMENT_GROUP, kinds.run)
+            if not is_frozen(world, one.key)
+        ]
         if not runs:
             continue
-        kind = (GROUP, kinds.approval_request)
+        kind = (PLACEMENT_GROUP, kinds.approval_request)
         requests = _by_run(world.outputs_of_kind(kind))
         approvals = _by_run(world.of_kind(*kind))
         for one in runs:
@@ -135,7 +139,7 @@ def strategy_key(run: Manifest) -> ObjectKey:
     """Return the key of the strategy that a run names."""
     name = text(mapping(run.body, "spec"), "stagedRolloutStrategyName")
     kind = kinds_in(run.key.namespace).update_strategy
-    return ObjectKey(GROUP, kind, run.key.namespace, name)
+    return ObjectKey(PLACEMENT_GROUP, kind, run.key.namespace, name)
 
 
 def _by_run(requests: Iterable[Manifest]) -> dict[tuple[str, str], list[Manifest]]:
@@ -149,12 +153,12 @@ def _by_run(requests: Iterable[Manifest]) -> dict[tuple[str, str], list[Manifest
 def stray_files(world: World) -> Iterator[ObjectKey]:
     """Yield the files of runs that are gone: their status, and the requests that they made."""
     for kinds in SCOPES:
-        for own in world.outputs_of_kind((GROUP, kinds.run)):
+        for own in world.outputs_of_kind((PLACEMENT_GROUP, kinds.run)):
             if own.key not in world.inputs:
                 yield own.key
-        for made in world.outputs_of_kind((GROUP, kinds.approval_request)):
+        for made in world.outputs_of_kind((PLACEMENT_GROUP, kinds.approval_request)):
             name = text(mapping(made.body, "spec"), "parentStageRollout")
-            run = ObjectKey(GROUP, kinds.run, made.key.namespace, name)
+            run = ObjectKey(PLACEMENT_GROUP, kinds.run, made.key.namespace, name)
             if run not in world.inputs:
                 yield made.key
 

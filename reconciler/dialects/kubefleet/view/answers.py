@@ -15,9 +15,9 @@ from reconciler.dialects.kubefleet.api.binding import (
 )
 from reconciler.dialects.kubefleet.api.names import (
     CLUSTER,
-    GROUP,
     MEMBER_AGENT,
     PARENT,
+    PLACEMENT_GROUP,
     PLACEMENTS,
     RUNS,
     SCOPES,
@@ -195,7 +195,7 @@ def _of_scope(kinds: PlacementKinds) -> Iterator[tuple[Kind, Columns]]:
         f"{kinds.placement}{stage}" for stage in ("Scheduled", "WorkSynchronized", "Available")
     )
     yield (
-        (GROUP, kinds.placement),
+        (PLACEMENT_GROUP, kinds.placement),
         (
             (
                 ("GEN", printed(".metadata.generation")),
@@ -213,12 +213,12 @@ def _of_scope(kinds: PlacementKinds) -> Iterator[tuple[Kind, Columns]]:
             ),
         ),
     )
-    yield (GROUP, kinds.run), _RUN
-    yield (GROUP, kinds.update_strategy), _STRATEGY
-    yield (GROUP, kinds.approval_request), _REQUEST
-    yield (GROUP, kinds.binding), _BINDING
-    yield (GROUP, kinds.policy_snapshot), _SNAPSHOT
-    yield (GROUP, kinds.resource_snapshot), _SNAPSHOT
+    yield (PLACEMENT_GROUP, kinds.run), _RUN
+    yield (PLACEMENT_GROUP, kinds.update_strategy), _STRATEGY
+    yield (PLACEMENT_GROUP, kinds.approval_request), _REQUEST
+    yield (PLACEMENT_GROUP, kinds.binding), _BINDING
+    yield (PLACEMENT_GROUP, kinds.policy_snapshot), _SNAPSHOT
+    yield (PLACEMENT_GROUP, kinds.resource_snapshot), _SNAPSHOT
 
 
 COLUMNS: ColumnTable = {
@@ -243,7 +243,7 @@ COLUMNS: ColumnTable = {
             FILE,
         ),
     ),
-    (GROUP, EVICTION): (
+    (PLACEMENT_GROUP, EVICTION): (
         (("VALID", condition("Valid")), ("EXECUTED", condition("Executed"))),
         (
             ("PLACEMENT", printed(".spec.placementName")),
@@ -418,7 +418,7 @@ def _requests(stage: StageStatus, kind: str) -> frozenset[str]:
 def instructed_by_kubefleet(known: Known) -> Iterator[Instructed]:
     """Yield what placements ask."""
     for kind in sorted(PLACEMENTS):
-        for manifest in known.of_kind(GROUP, kind):
+        for manifest in known.of_kind(PLACEMENT_GROUP, kind):
             for pointer, instruction in asked_by_placement(manifest.body):
                 yield Instructed(manifest.key, pointer, instruction)
 
@@ -450,19 +450,19 @@ VIEW = View(
         copies=copies_in,
         assumed={
             **{
-                (GROUP, kinds.binding): late(
+                (PLACEMENT_GROUP, kinds.binding): late(
                     "reconciler.dialects.kubefleet.view.files", "assumed_bindings"
                 )
                 for kinds in SCOPES
             },
             **{
-                (GROUP, kinds.placement): late(
+                (PLACEMENT_GROUP, kinds.placement): late(
                     "reconciler.dialects.kubefleet.view.files", "assumed_placements"
                 )
                 for kinds in SCOPES
             },
         },
-        assumed_beside=frozenset((GROUP, kinds.placement) for kinds in SCOPES),
+        assumed_beside=frozenset((PLACEMENT_GROUP, kinds.placement) for kinds in SCOPES),
         approvals=approvals_of,
         waiting=lambda world: (*waiting_in(world), *waiting_for_room(world)),
         categories=CATEGORIES,

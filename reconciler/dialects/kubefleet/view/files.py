@@ -31,8 +31,8 @@ from reconciler.dialects.kubefleet.api.member import timeless
 from reconciler.dialects.kubefleet.api.names import (
     BINDINGS,
     BOUND,
-    GROUP,
     PARENT,
+    PLACEMENT_GROUP,
     PREVIOUS_STATE,
     SCHEDULED,
     SCHEDULER_FINALIZER,
@@ -213,7 +213,9 @@ def _digest(target: str, state: str) -> str:
 
 def key_of(binding: Binding) -> ObjectKey:
     """Return the key of a binding."""
-    return ObjectKey(GROUP, kinds_in(binding.namespace).binding, binding.namespace, binding.name)
+    return ObjectKey(
+        PLACEMENT_GROUP, kinds_in(binding.namespace).binding, binding.namespace, binding.name
+    )
 
 
 def targets_in(files: Mapping[ObjectKey, Body]) -> frozenset[str]:
@@ -263,7 +265,7 @@ def files_of(converged: ConvergedPlacement, namespace: str, now: datetime) -> di
         (kinds.resource_snapshot, converged.resources),
     ):
         for name, body in found.items():
-            key = ObjectKey(GROUP, kind, namespace, name)
+            key = ObjectKey(PLACEMENT_GROUP, kind, namespace, name)
             outputs[key] = snapshot_file(key, body, stamp(now))
     for binding in converged.bindings.values():
         outputs[key_of(binding)] = binding_file(binding, stamp(now))
@@ -277,7 +279,7 @@ def is_unreadable(world: World, key: ObjectKey) -> bool:
     stems = (
         output_path(
             world.output_root,
-            ObjectKey(GROUP, kind, key.namespace, f"{key.name[:PLACEMENT_PART]}-"),
+            ObjectKey(PLACEMENT_GROUP, kind, key.namespace, f"{key.name[:PLACEMENT_PART]}-"),
         )
         for kind in kinds_in(key.namespace).owned
     )
@@ -391,7 +393,7 @@ class _Fleet:
         return found
 
     def _bindings(self) -> Iterator[Manifest]:
-        return self.world.outputs_of((GROUP, kinds.binding) for kinds in SCOPES)
+        return self.world.outputs_of((PLACEMENT_GROUP, kinds.binding) for kinds in SCOPES)
 
 
 def _placement(manifest: Manifest, assumed: Mapping[str, _Assumed]) -> Body:

@@ -10,7 +10,6 @@ from reconciler.dialects.kubefleet.api.binding import decode_placement_status, s
 from reconciler.dialects.kubefleet.api.names import (
     CLUSTER_GROUP,
     CLUSTER_SCOPED,
-    GROUP,
     MEMBER_AGENT,
     NAMESPACED,
     PARENT,
@@ -50,7 +49,7 @@ def is_placed(output: Manifest) -> bool:
 
 def owner_of(key: ObjectKey, body: Body) -> ObjectKey | None:
     """Return the placement of a binding or a snapshot."""
-    if key.group != GROUP or key.kind in PLACEMENTS:
+    if key.group != PLACEMENT_GROUP or key.kind in PLACEMENTS:
         return None
     name = text(mapping(mapping(body, "metadata"), "labels"), PARENT)
     return placement_key(key.namespace, name) if name else None
@@ -63,7 +62,7 @@ def placement_of(world: World, key: ObjectKey) -> ObjectKey | None:
         found = None if request is None else readable_request(request.body)
         if found is None:
             return None
-        key = ObjectKey(GROUP, kinds_in(key.namespace).run, key.namespace, found.run)
+        key = ObjectKey(PLACEMENT_GROUP, kinds_in(key.namespace).run, key.namespace, found.run)
     run = world.inputs.get(key)
     if run is None or key[:2] not in RUNS:
         return None
@@ -80,7 +79,7 @@ def carriers(world: World, key: ObjectKey) -> tuple[ObjectKey, ...]:
     """Return the placements that carry an object along, by their snapshots, sorted."""
     found = set()
     for snapshot, manifest in world.outputs.items():
-        if snapshot.group != GROUP or snapshot.kind not in RESOURCE_SNAPSHOTS:
+        if snapshot.group != PLACEMENT_GROUP or snapshot.kind not in RESOURCE_SNAPSHOTS:
             continue
         owner = owner_of(snapshot, manifest.body)
         for entry in decode_resources(manifest.body):
@@ -93,12 +92,12 @@ def carriers(world: World, key: ObjectKey) -> tuple[ObjectKey, ...]:
 
 def may_carry(world: World, namespace: str) -> bool:
     """Return whether a placement may select a namespace with what is in it."""
-    placements = world.of_kind(GROUP, NAMESPACED.placement)
+    placements = world.of_kind(PLACEMENT_GROUP, NAMESPACED.placement)
     if any(placement.key.namespace == namespace for placement in placements):
         return True
     return any(
         text(selector, "kind") == "Namespace" and text(selector, "name") in ("", namespace)
-        for placement in world.of_kind(GROUP, CLUSTER_SCOPED.placement)
+        for placement in world.of_kind(PLACEMENT_GROUP, CLUSTER_SCOPED.placement)
         for selector in bodies(mapping(placement.body, "spec"), "resourceSelectors")
     )
 

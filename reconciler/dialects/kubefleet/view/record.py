@@ -25,8 +25,8 @@ from reconciler.dialects.kubefleet.api.member import (
 from reconciler.dialects.kubefleet.api.names import (
     BINDINGS,
     BOUND,
-    GROUP,
     NUMBER_OF_CLUSTERS,
+    PLACEMENT_GROUP,
     PLACEMENTS,
     POLICY_SNAPSHOTS,
     SCHEDULED,
@@ -253,7 +253,7 @@ def room_waited_for(condition: Body) -> str:
 def waiting_for_room(world: World) -> Iterator[tuple[ObjectKey, str]]:
     """Yield the placements of which an update waits for room, each with a clause that says so."""
     for kind in PLACEMENTS:
-        for one in world.outputs_of_kind((GROUP, kind)):
+        for one in world.outputs_of_kind((PLACEMENT_GROUP, kind)):
             listed = bodies(mapping(one.body, "status"), "conditions")
             for condition in listed:
                 if text(condition, "type") == f"{kind}{ROLLOUT_STARTED}":

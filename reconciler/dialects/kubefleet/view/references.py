@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator
 from reconciler.dialects.kubefleet.api.member import member_labels
 from reconciler.dialects.kubefleet.api.names import (
     CLUSTER_GROUP,
-    GROUP,
     PLACEMENT_GROUP,
     PLACEMENTS,
     SCOPES,
@@ -228,16 +227,16 @@ def doubts_of_updates(known: Known) -> Iterator[Dangling]:
     """Yield runs without placement or strategy, placements without run, approvals of nothing."""
     for kinds in SCOPES:
         rolled = set()
-        for one in known.of_kind(GROUP, kinds.run):
+        for one in known.of_kind(PLACEMENT_GROUP, kinds.run):
             rolled.add((one.key.namespace, text(mapping(one.body, "spec"), "placementName")))
             yield from _of_run(one, kinds, known)
-        for one in known.of_kind(GROUP, kinds.placement):
+        for one in known.of_kind(PLACEMENT_GROUP, kinds.placement):
             if waits_for_runs(one.body) and (one.key.namespace, one.key.name) not in rolled:
                 message = f"the placement {wait_for_run(one.key.namespace)}; there is none"
                 expected = f"a {kinds.run}, or another strategy"
                 at = "/spec/strategy/type"
                 yield Dangling(one.key, at, "placement-run-missing", message, expected)
-        for one in known.of_kind(GROUP, kinds.approval_request):
+        for one in known.of_kind(PLACEMENT_GROUP, kinds.approval_request):
             yield from _of_approval(one, kinds, known)
 
 
@@ -250,7 +249,7 @@ def _of_run(run: Manifest, kinds: PlacementKinds, known: Known) -> Iterator[Dang
         ("stagedRolloutStrategyName", kinds.update_strategy),
     ):
         name = text(mapping(run.body, "spec"), field)
-        names = known.names(GROUP, kind, run.key.namespace)
+        names = known.names(PLACEMENT_GROUP, kind, run.key.namespace)
         if name not in names:
             message = f"no {kind} is named {shown(name)}, so the run fails for good"
             expected = proposal(name, names, kind)
@@ -260,7 +259,7 @@ def _of_run(run: Manifest, kinds: PlacementKinds, known: Known) -> Iterator[Dang
 def _of_approval(one: Manifest, kinds: PlacementKinds, known: Known) -> Iterator[Dangling]:
     """Yield an approval that counts for nothing, as far as the records of its run say."""
     name = text(mapping(one.body, "spec"), "parentStageRollout")
-    run = ObjectKey(GROUP, kinds.run, one.key.namespace, name)
+    run = ObjectKey(PLACEMENT_GROUP, kinds.run, one.key.namespace, name)
     begun = begun_run(known.world, run)
     if begun is None and run in known.keys:
         return  # no pass has seen it yet
@@ -275,7 +274,7 @@ def brought_by_placements(known: Known) -> Iterator[Brought]:
     """Yield what placements select; one whose selectors cannot be used selects nothing."""
     world = known.world
     for kind in sorted(PLACEMENTS):
-        for manifest in known.of_kind(GROUP, kind):
+        for manifest in known.of_kind(PLACEMENT_GROUP, kind):
             selectors = bodies(mapping(manifest.body, "spec"), "resourceSelectors")
             space = manifest.key.namespace
             try:

@@ -25,9 +25,9 @@ from reconciler.dialects.kubefleet.api.names import (
     AVAILABLE,
     BOUND,
     CLUSTER_SCOPED,
-    GROUP,
     IS_LATEST,
     PARENT,
+    PLACEMENT_GROUP,
     PLACEMENTS,
     SCOPES,
     STRATEGIES,
@@ -124,7 +124,7 @@ def tree_of(world: World, key: ObjectKey) -> TreeNode:
 
 def _following(world: World, key: ObjectKey) -> Iterator[TreeNode]:
     """Yield the runs whose stages a strategy says, and how far each is."""
-    for one in world.of_kind(GROUP, kinds_in(key.namespace).run):
+    for one in world.of_kind(PLACEMENT_GROUP, kinds_in(key.namespace).run):
         named = decode_run(one.body, one.key.namespace).strategy == key.name
         if named and one.key.namespace == key.namespace and (node := _run(world, one.key)):
             yield node
@@ -132,7 +132,7 @@ def _following(world: World, key: ObjectKey) -> Iterator[TreeNode]:
 
 def _runs(world: World, key: ObjectKey) -> Iterator[TreeNode]:
     """Yield the staged update runs that roll a placement out, and how far each is."""
-    for one in world.of_kind(GROUP, kinds_in(key.namespace).run):
+    for one in world.of_kind(PLACEMENT_GROUP, kinds_in(key.namespace).run):
         if placement_of(world, one.key) == key and (node := _run(world, one.key)):
             yield node
 
@@ -156,7 +156,7 @@ def _snapshots(world: World, key: ObjectKey) -> Iterator[TreeNode]:
     ]
     for child, manifest in sorted(world.outputs.items()):
         labels = mapping(mapping(manifest.body, "metadata"), "labels")
-        is_own = (child.group, child.namespace) == (GROUP, key.namespace)
+        is_own = (child.group, child.namespace) == (PLACEMENT_GROUP, key.namespace)
         if not is_own or text(labels, PARENT) != key.name:
             continue
         latest = text(labels, IS_LATEST) == "true"
@@ -168,7 +168,7 @@ def _snapshots(world: World, key: ObjectKey) -> Iterator[TreeNode]:
                 yield node_of(child, {"latest": str(latest).lower()}, users)
     for binding in bindings:
         name = _snapshot_of(binding)
-        snapshot = ObjectKey(GROUP, kinds.resource_snapshot, key.namespace, name)
+        snapshot = ObjectKey(PLACEMENT_GROUP, kinds.resource_snapshot, key.namespace, name)
         if snapshot not in world.outputs:
             yield _fleet_binding(binding)
 
@@ -193,18 +193,18 @@ def copies_in(world: World, _now: datetime, /) -> Copies:
     bindings: defaultdict[ObjectKey, list[Binding]] = defaultdict(list)
     latest: defaultdict[ObjectKey, set[str]] = defaultdict(set)
     for kinds in SCOPES:
-        for one in world.outputs_of_kind((GROUP, kinds.binding)):
+        for one in world.outputs_of_kind((PLACEMENT_GROUP, kinds.binding)):
             owner = owner_of(one.key, one.body)
             if owner is not None:
                 bindings[owner].append(decode_binding(one.body))
-        for one in world.outputs_of_kind((GROUP, kinds.resource_snapshot)):
+        for one in world.outputs_of_kind((PLACEMENT_GROUP, kinds.resource_snapshot)):
             labels = mapping(mapping(one.body, "metadata"), "labels")
             owner = owner_of(one.key, one.body)
             if owner is not None and text(labels, IS_LATEST) == "true":
                 latest[owner].add(one.key.name)
 
     def of(key: ObjectKey) -> tuple[CopyStatus, ...]:
-        if key.group != GROUP or key.kind != kinds_in(key.namespace).placement:
+        if key.group != PLACEMENT_GROUP or key.kind != kinds_in(key.namespace).placement:
             return ()
         found = sorted(bindings.get(key, ()), key=lambda one: (one.target, one.name))
         return tuple(_copies(found, latest.get(key, set())))
@@ -269,7 +269,7 @@ def requests(world: World, cluster: ClusterName) -> Iterator[tuple[ObjectKey, Bo
             continue
         name = base = f"drain-{cluster}-{placement.name}"
         tries = 1
-        while ObjectKey(GROUP, EVICTION, "", name) in world.inputs:
+        while ObjectKey(PLACEMENT_GROUP, EVICTION, "", name) in world.inputs:
             tries += 1
             name = f"{base}-{tries}"
         body = {
@@ -278,7 +278,7 @@ def requests(world: World, cluster: ClusterName) -> Iterator[tuple[ObjectKey, Bo
             "metadata": {"name": name, "annotations": {DRAINS: cluster}},
             "spec": encode_request(EvictionRequest(placement.name, cluster)),
         }
-        yield ObjectKey(GROUP, EVICTION, "", name), body
+        yield ObjectKey(PLACEMENT_GROUP, EVICTION, "", name), body
 
 
 def stays(world: World, key: ObjectKey, cluster: ClusterName) -> str:
@@ -312,7 +312,7 @@ def _never_evicted(world: World, placement: ObjectKey) -> str:
 
 def _placed_on(world: World, cluster: ClusterName) -> list[ObjectKey]:
     """Return the placements without a namespace that have a binding for a cluster, sorted."""
-    bindings = world.outputs_of_kind((GROUP, CLUSTER_SCOPED.binding))
+    bindings = world.outputs_of_kind((PLACEMENT_GROUP, CLUSTER_SCOPED.binding))
     here = (one for one in bindings if any(name == cluster for name, _ in clusters_in(one.body)))
     owners = (owner_of(one.key, one.body) for one in here)
     return sorted(placement_key("", one.name) for one in owners if one is not None)
@@ -320,7 +320,7 @@ def _placed_on(world: World, cluster: ClusterName) -> list[ObjectKey]:
 
 def _evictions(world: World, cluster: ClusterName) -> list[Manifest]:
     """Return the evictions from a cluster, in the order of their names."""
-    every = world.of_kind(GROUP, EVICTION)
+    every = world.of_kind(PLACEMENT_GROUP, EVICTION)
     return [one for one in every if decode_request(one.body).cluster == cluster]
 
 
@@ -338,7 +338,9 @@ def _condition(world: World, eviction: ObjectKey, kind: str) -> Body:
     return next((one for one in conditions if text(one, "type") == kind), {})
 
 
-DRAINING = Draining(taint=CORDON, stays=stays, requests=requests, request_kind=(GROUP, EVICTION))
+DRAINING = Draining(
+    taint=CORDON, stays=stays, requests=requests, request_kind=(PLACEMENT_GROUP, EVICTION)
+)
 
 
 TOLD = {STUCK, "UpdateRunStopped", "UpdateRunStopping"}
@@ -419,7 +421,7 @@ def waiting_in(world: World) -> Iterator[tuple[ObjectKey, str]]:
     """Yield what waits for a person to act, each with a clause that says for what."""
     running: set[ObjectKey] = set()
     for kinds in SCOPES:
-        for one in world.of_kind(GROUP, kinds.run):
+        for one in world.of_kind(PLACEMENT_GROUP, kinds.run):
             run, own = decode_run(one.body, one.key.namespace), world.outputs.get(one.key)
             status = readable_run_status(None if own is None else own.body)
             if run_is_over(status):
@@ -440,7 +442,7 @@ def waiting_in(world: World) -> Iterator[tuple[ObjectKey, str]]:
 def _external(world: World) -> Iterator[Manifest]:
     """Yield the placements that are rolled out by runs only, and are not suspended."""
     for kinds in SCOPES:
-        for one in world.of_kind(GROUP, kinds.placement):
+        for one in world.of_kind(PLACEMENT_GROUP, kinds.placement):
             if waits_for_runs(one.body) and not is_suspended(one.body):
                 yield one
 
@@ -458,7 +460,7 @@ def _bindings(world: World) -> dict[ObjectKey, list[Binding]]:
     """Return the bindings of each placement."""
     by_placement: dict[ObjectKey, list[Binding]] = defaultdict(list)
     for kinds in SCOPES:
-        for one in world.outputs_of_kind((GROUP, kinds.binding)):
+        for one in world.outputs_of_kind((PLACEMENT_GROUP, kinds.binding)):
             owner = owner_of(one.key, one.body)
             if owner is not None:
                 by_placement[owner].append(decode_binding(one.body))
@@ -467,7 +469,7 @@ def _bindings(world: World) -> dict[ObjectKey, list[Binding]]:
 
 def _latest(world: World, key: ObjectKey) -> str | None:
     """Return the latest resource snapshot of a placement."""
-    kind = (GROUP, kinds_in(key.namespace).resource_snapshot)
+    kind = (PLACEMENT_GROUP, kinds_in(key.namespace).resource_snapshot)
     bodies: Iterable[Body] = (
         one.body
         for one in world.outputs_of_kind(kind)
@@ -494,7 +496,7 @@ def approvals_of(world: World, key: ObjectKey) -> tuple[Approval, ...]:
 def _approvals(world: World, run: KnownRun) -> Iterator[Approval]:
     kind = kinds_in(run.key.namespace).approval_request
     for request in run.requests.values():
-        key = ObjectKey(GROUP, kind, run.key.namespace, request.name)
+        key = ObjectKey(PLACEMENT_GROUP, kind, run.key.namespace, request.name)
         made, said = world.outputs.get(key), world.inputs.get(key)
         known = None if made is None else readable_request(made.body)
         accepted = known is not None and known.holds(ACCEPTED)

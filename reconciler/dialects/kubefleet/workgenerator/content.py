@@ -28,10 +28,10 @@ from reconciler.dialects.kubefleet.api.names import (
     BINDINGS,
     BOUND,
     CLUSTER_SCOPED,
-    GROUP,
     NAMESPACE,
     NAMESPACED,
     PARENT,
+    PLACEMENT_GROUP,
     RESOURCE_SNAPSHOTS,
     UNSCHEDULED,
     go_json,
@@ -323,7 +323,7 @@ def past_blobs(world: World) -> Iterator[tuple[str, str]]:
     """
     seen: set[tuple[str, str, str]] = set()
     for kind in sorted(BINDINGS):
-        for binding in world.outputs_of_kind((GROUP, kind)):
+        for binding in world.outputs_of_kind((PLACEMENT_GROUP, kind)):
             for name in _snapshots(binding.body):
                 snapshot = (binding.key.namespace, kind, name)
                 if name and snapshot not in seen:
@@ -397,14 +397,16 @@ def namespaces_along(world: World) -> dict[ObjectKey, Along]:
 
 
 def _is_abandoned(world: World, binding: Binding) -> bool:
-    key = ObjectKey(GROUP, NAMESPACED.placement, binding.namespace, binding.labels.get(PARENT, ""))
+    key = ObjectKey(
+        PLACEMENT_GROUP, NAMESPACED.placement, binding.namespace, binding.labels.get(PARENT, "")
+    )
     placement = world.inputs.get(key)
     return placement is not None and abandons(placement.body)
 
 
 def _bindings(world: World, kind: str) -> Iterator[Binding]:
     """Yield the bindings of a kind that have put something onto their cluster."""
-    for one in world.outputs_of_kind((GROUP, kind)):
+    for one in world.outputs_of_kind((PLACEMENT_GROUP, kind)):
         binding = decode_binding(one.body)
         if binding.state in LEFT and binding.resource_snapshot:
             yield binding
@@ -450,7 +452,7 @@ def snapshots_of_placement(world: World, placement: ObjectKey) -> list[Body]:
 def snapshots_of_group(world: World, namespace: str, master: str) -> Iterator[Body]:
     """Yield the snapshots that belong together with a master, itself included."""
     kind = kinds_in(namespace).resource_snapshot
-    first = world.outputs.get(ObjectKey(GROUP, kind, namespace, master))
+    first = world.outputs.get(ObjectKey(PLACEMENT_GROUP, kind, namespace, master))
     if first is not None:
         placement = placement_key(namespace, labels_of(first.body).get(PARENT, ""))
         for one in snapshots_of_placement(world, placement):
@@ -465,8 +467,8 @@ def parent_of(output: Manifest) -> ObjectKey:
 
 def _named(world: World, kind: str, placement: ObjectKey, stem: str) -> Iterator[Manifest]:
     """Yield the outputs of a kind whose names begin with a stem and whose label says the owner."""
-    found = world.outputs_of_kind((GROUP, kind))
-    start = ObjectKey(GROUP, kind, placement.namespace, stem)
+    found = world.outputs_of_kind((PLACEMENT_GROUP, kind))
+    start = ObjectKey(PLACEMENT_GROUP, kind, placement.namespace, stem)
     begin = bisect_left(found, start, key=attrgetter("key"))
     for place in range(begin, len(found)):
         one = found[place]

@@ -14,9 +14,9 @@ from reconciler.dialects.kubefleet.api.member import Members, member_labels
 from reconciler.dialects.kubefleet.api.names import (
     BOUND,
     CLUSTER,
-    GROUP,
     NAMESPACE,
     OWNED,
+    PLACEMENT_GROUP,
     PLACEMENTS,
     UNSCHEDULED,
     is_placement,
@@ -116,7 +116,7 @@ class KubeFleetRenderer:
     def owners(self) -> Iterable[ObjectKey]:
         """Return the Namespaces that go along, and the placements that a pass has decided."""
         yield from self.along
-        kinds = ((GROUP, kind) for kind in sorted(PLACEMENTS))
+        kinds = ((PLACEMENT_GROUP, kind) for kind in sorted(PLACEMENTS))
         yield from (one.key for one in self.world.outputs_of(kinds))
 
     def clusters(self) -> tuple[ClusterName, ...]:
@@ -315,7 +315,7 @@ def _rendered_anew(before: World, now: World, written: Collection[ObjectKey]) ->
     for key in differing_keys(now.outputs, before.outputs):
         if is_placement(key):
             found.add(key)
-        elif key.group == GROUP and key.kind in OWNED:
+        elif key.group == PLACEMENT_GROUP and key.kind in OWNED:
             versions = (before.outputs.get(key), now.outputs.get(key))
             found.update(parent_of(one) for one in versions if one is not None)
     if found or written:

@@ -8,11 +8,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 from reconciler.dialects.ocm.api.cluster import decode_cluster, decode_set, decode_set_binding
-from reconciler.dialects.ocm.api.placement import CLUSTER, decode_placement
-from reconciler.dialects.ocm.api.placement import PLACEMENTS as GROUP
-from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import KIND as REPLICA_SET
-from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import WORK, decode_replica_set
-from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import WORKS as WORK_GROUP
+from reconciler.dialects.ocm.api.placement import (
+    CLUSTER,
+    CLUSTER_GROUP,
+    WORK_GROUP,
+    decode_placement,
+)
+from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
+    REPLICA_SET,
+    WORK,
+    decode_replica_set,
+)
 from reconciler.dialects.ocm.rollout import decode_strategy
 from reconciler.dialects.scores import decode_report
 from reconciler.errors import UserError
@@ -169,11 +175,11 @@ def _refuse_unreadable(
 
 
 OCM_ADMISSIONS: Mapping[tuple[str, str], Refuse] = {
-    (GROUP, "AddOnPlacementScore"): partial(_refuse_unreadable, decode_report, "score"),
+    (CLUSTER_GROUP, "AddOnPlacementScore"): partial(_refuse_unreadable, decode_report, "score"),
     CLUSTER: partial(_refuse_unreadable, decode_cluster, "cluster"),
-    (GROUP, "ManagedClusterSet"): partial(_refuse_unreadable, decode_set, "set"),
-    (GROUP, "ManagedClusterSetBinding"): refuse_binding,
-    (GROUP, "Placement"): refuse_placement,
+    (CLUSTER_GROUP, "ManagedClusterSet"): partial(_refuse_unreadable, decode_set, "set"),
+    (CLUSTER_GROUP, "ManagedClusterSetBinding"): refuse_binding,
+    (CLUSTER_GROUP, "Placement"): refuse_placement,
     (WORK_GROUP, WORK): refuse_work,
     (WORK_GROUP, REPLICA_SET): refuse_replica_set,
 }

@@ -13,8 +13,7 @@ from datetime import datetime
 from functools import cached_property
 from operator import attrgetter
 
-from reconciler.dialects.ocm.api.placement import PLACEMENTS as GROUP
-from reconciler.dialects.ocm.api.placement import AddOnScore, Placement
+from reconciler.dialects.ocm.api.placement import CLUSTER_GROUP, AddOnScore, Placement
 from reconciler.dialects.reads import Followed
 from reconciler.dialects.scores import SCORES, Reported, Reports, named, reports_of
 from reconciler.errors import UserError
@@ -41,8 +40,8 @@ from reconciler.schedule.fleet import (
 )
 from reconciler.schedule.framework import NO_CLUSTERS, Mask, mask_where
 
-UNREACHABLE = f"{GROUP}/unreachable"
-UNAVAILABLE = f"{GROUP}/unavailable"
+UNREACHABLE = f"{CLUSTER_GROUP}/unreachable"
+UNAVAILABLE = f"{CLUSTER_GROUP}/unavailable"
 AVAILABLE = "ManagedClusterConditionAvailable"
 NO_SELECT = "NoSelect"
 
@@ -278,7 +277,7 @@ def _amount(value: object, field_name: str) -> float:
         raise UserError(str(error), field=field_name) from error
 
 
-SET_LABEL = f"{GROUP}/clusterset"
+SET_LABEL = f"{CLUSTER_GROUP}/clusterset"
 DEFAULT_SET = "default"
 GLOBAL_SET = "global"
 EXCLUSIVE = "ExclusiveClusterSetLabel"
@@ -399,8 +398,8 @@ def refusal_of_set(cluster_set: ClusterSet) -> str:
     return "" if cluster_set.selector is None else refusal_of(cluster_set.selector)
 
 
-SETS = (GROUP, "ManagedClusterSet")
-SET_BINDINGS = (GROUP, "ManagedClusterSetBinding")
+SETS = (CLUSTER_GROUP, "ManagedClusterSet")
+SET_BINDINGS = (CLUSTER_GROUP, "ManagedClusterSetBinding")
 
 Bindings = Mapping[str, tuple[SetBinding, ...]]
 """Namespace to the bindings there, sorted."""

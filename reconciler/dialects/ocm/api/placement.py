@@ -151,9 +151,8 @@ WORK_GROUP = "work.open-cluster-management.io"
 CLUSTER: Kind = (CLUSTER_GROUP, "ManagedCluster")
 
 
-PLACEMENTS = CLUSTER_GROUP
-PROPOSED = f"{PLACEMENTS}/v1alpha1"
-DISABLED = f"{PLACEMENTS}/experimental-scheduling-disable"
+PROPOSED = f"{CLUSTER_GROUP}/v1alpha1"
+DISABLED = f"{CLUSTER_GROUP}/experimental-scheduling-disable"
 BUILT_IN = "BuiltIn"
 ADDITIVE = "Additive"
 EXACT = "Exact"

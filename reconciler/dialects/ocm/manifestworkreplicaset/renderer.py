@@ -15,7 +15,7 @@ from functools import partial
 
 from reconciler.dialects.ocm.api.placement import CLUSTER, WORK_GROUP
 from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
-    KIND,
+    REPLICA_SET,
     TEMPLATE,
     WORK,
     ReplicaSet,
@@ -28,7 +28,6 @@ from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
     manifests_of,
     template_id,
 )
-from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import WORKS as GROUP
 from reconciler.dialects.renderer import (
     NO_INSTRUCTIONS,
     Affected,
@@ -51,7 +50,7 @@ from reconciler.model.settings import Settings
 from reconciler.model.text import enumerated
 from reconciler.model.world import Manifest, World
 
-API_VERSION = f"{GROUP}/v1"
+API_VERSION = f"{WORK_GROUP}/v1"
 NAMED = 3  # clusters and placements that are named in a sentence
 
 
@@ -64,7 +63,7 @@ class OcmRenderer:
 
     def owners(self) -> Iterable[ObjectKey]:
         """Return the sets that passes have looked at."""
-        return (one.key for one in self.world.outputs_of_kind((GROUP, KIND)))
+        return (one.key for one in self.world.outputs_of_kind((WORK_GROUP, REPLICA_SET)))
 
     def clusters(self) -> tuple[ClusterName, ...]:
         """Return the names of the ManagedClusters."""
@@ -120,7 +119,7 @@ class OcmRenderer:
 
     def bringers(self, source: ObjectKey, /) -> Iterable[ObjectKey]:
         """Return the sets with an object in a template that a cluster has."""
-        for one in self.world.outputs_of_kind((GROUP, KIND)):
+        for one in self.world.outputs_of_kind((WORK_GROUP, REPLICA_SET)):
             templates = decode_record(one.body).templates or {}
             if any(source in sources for sources in templates.values()):
                 yield one.key
@@ -220,13 +219,13 @@ def _names(clusters: Iterable[Manifest]) -> tuple[ClusterName, ...]:
 
 def past_blobs(world: World) -> Iterator[tuple[str, str]]:
     """Yield the git blobs of templates that clusters have from a hub, each with a path for it."""
-    for one in world.outputs_of_kind((GROUP, KIND)):
+    for one in world.outputs_of_kind((WORK_GROUP, REPLICA_SET)):
         for blob in decode_record(one.body).contents.values():
             yield blob, f"{blob}.yaml"
 
 
 def _sets(keys: Iterable[ObjectKey]) -> Iterator[ObjectKey]:
-    return (key for key in keys if key[:2] == (GROUP, KIND))
+    return (key for key in keys if key[:2] == (WORK_GROUP, REPLICA_SET))
 
 
 WORK_API_VERSION = f"{WORK_GROUP}/v1"

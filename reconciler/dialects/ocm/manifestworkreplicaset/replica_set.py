@@ -42,11 +42,10 @@ from reconciler.model.kinds import Kind
 from reconciler.model.labels import labels_of
 from reconciler.model.moments import format_moment, parse_moment
 
-WORKS = WORK_GROUP
-KIND = "ManifestWorkReplicaSet"
+REPLICA_SET = "ManifestWorkReplicaSet"
 WORK = "ManifestWork"
-SET_LABEL = f"{WORKS}/manifestworkreplicaset"
-SET_PLACEMENT_LABEL = f"{WORKS}/placementname"
+SET_LABEL = f"{WORK_GROUP}/manifestworkreplicaset"
+SET_PLACEMENT_LABEL = f"{WORK_GROUP}/placementname"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +87,7 @@ class ReplicaSet:
 def set_of(work: Body) -> ObjectKey | None:
     """Return the set that a ManifestWork says it is of, `None` if it names none."""
     namespace, _, name = labels_of(work).get(SET_LABEL, "").partition(".")
-    return ObjectKey(WORKS, KIND, namespace, name) if name else None
+    return ObjectKey(WORK_GROUP, REPLICA_SET, namespace, name) if name else None
 
 
 def decode_replica_set(body: Body) -> ReplicaSet:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from reconciler.dialects.ocm.api.placement import WORK_GROUP
 from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
     TEMPLATE,
     TOKEN,
@@ -22,7 +23,6 @@ from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
     decode_work,
     same_spec,
 )
-from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import WORKS as GROUP
 from reconciler.dialects.ocm.workstatus.work_status import FINALIZER, status_of_work
 from reconciler.manifests.admission import digest
 from reconciler.manifests.paths import plural_of
@@ -84,7 +84,7 @@ def reported_work(
         deleting=False,
         conditions={},
     )
-    key = ObjectKey(GROUP, WORK, record.cluster, name, record.cluster)
+    key = ObjectKey(WORK_GROUP, WORK, record.cluster, name, record.cluster)
     report = feedback.get(key)
     if report is not None:
         told = _is_about(report.body, record, wanted)

@@ -13,19 +13,21 @@ from reconciler.dialects.ocm.api.admission import TEMPLATE
 from reconciler.dialects.ocm.api.cluster import AVAILABLE, SET_LABEL, taints_of
 from reconciler.dialects.ocm.api.placement import (
     CLUSTER,
+    CLUSTER_GROUP,
     GROUP_NAME_LABEL,
     PLACEMENT_LABEL,
-    PLACEMENTS,
     SCORING,
+    WORK_GROUP,
     decode_decision,
     decode_placement,
     decode_status,
 )
 from reconciler.dialects.ocm.manifestworkreplicaset.renderer import asked_by_template
-from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import KIND, WORK, decode_record
-from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import KIND as REPLICA_SET
-from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import WORKS as GROUP
-from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import WORKS as WORK_GROUP
+from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
+    REPLICA_SET,
+    WORK,
+    decode_record,
+)
 from reconciler.dialects.ocm.view.placed import (
     CORDON,
     SET,
@@ -146,16 +148,16 @@ COLUMNS: ColumnTable = {
         ),
         (("SET", label(SET_LABEL)), FILE),
     ),
-    (PLACEMENTS, "ManagedClusterSet"): (
+    (CLUSTER_GROUP, "ManagedClusterSet"): (
         (("EMPTY", condition("ClusterSetEmpty")), ("AGE", age)),
         (("SELECTOR", printed(".spec.clusterSelector.selectorType")), FILE),
     ),
-    (PLACEMENTS, "ManagedClusterSetBinding"): ((("SET", printed(".spec.clusterSet")),), (FILE,)),
-    (PLACEMENTS, "AddOnPlacementScore"): (
+    (CLUSTER_GROUP, "ManagedClusterSetBinding"): ((("SET", printed(".spec.clusterSet")),), (FILE,)),
+    (CLUSTER_GROUP, "AddOnPlacementScore"): (
         (("SCORES", _scores), ("VALID UNTIL", printed(".status.validUntil"))),
         (FILE,),
     ),
-    (PLACEMENTS, "Placement"): (
+    (CLUSTER_GROUP, "Placement"): (
         (
             ("SUCCEEDED", condition("PlacementSatisfied")),
             ("REASON", condition("PlacementSatisfied", "reason")),
@@ -180,7 +182,7 @@ COLUMNS: ColumnTable = {
             ("MESSAGE", condition("ManifestworkApplied", "message")),
         ),
     ),
-    (PLACEMENTS, "PlacementDecision"): (
+    (CLUSTER_GROUP, "PlacementDecision"): (
         (("PLACEMENT", label(PLACEMENT_LABEL)), ("CLUSTERS", _decided), ("AGE", age)),
         (FILE,),
     ),
@@ -207,7 +209,7 @@ def _decision_event(key: ObjectKey, before: Body, after: Body) -> Iterator[Objec
     `createOrUpdatePlacementDecision`. Its ScoreUpdate is not told: why has the scores.
     """
     name = text(mapping(mapping(after, "metadata"), "labels"), PLACEMENT_LABEL)
-    placement = ObjectKey(PLACEMENTS, "Placement", key.namespace, name)
+    placement = ObjectKey(CLUSTER_GROUP, "Placement", key.namespace, name)
     where = f"with placement {name} in namespace {key.namespace}"
     if not before:
         message = f"Decision {key.name} is created {where}"
@@ -265,7 +267,7 @@ def _decision_node(manifest: Manifest) -> TreeNode:
 
 def instructed_by_sets(known: Known) -> Iterator[Instructed]:
     """Yield what the templates of sets ask."""
-    for manifest in known.of_kind(GROUP, KIND):
+    for manifest in known.of_kind(WORK_GROUP, REPLICA_SET):
         template = mapping(mapping(manifest.body, "spec"), "manifestWorkTemplate")
         for pointer, instruction in asked_by_template(template):
             yield Instructed(manifest.key, f"{TEMPLATE}{pointer}", instruction)
@@ -295,8 +297,10 @@ VIEW = View(
         tree=tree_of,
         carriers=carriers,
         copies=late("reconciler.dialects.ocm.view.copies", "copies_in"),
-        assumed={(GROUP, KIND): late("reconciler.dialects.ocm.view.copies", "assumed_sets")},
-        assumed_beside=frozenset({(GROUP, KIND)}),
+        assumed={
+            (WORK_GROUP, REPLICA_SET): late("reconciler.dialects.ocm.view.copies", "assumed_sets")
+        },
+        assumed_beside=frozenset({(WORK_GROUP, REPLICA_SET)}),
         columns=COLUMNS,
     ),
     written=WrittenAnswers(

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 
-from reconciler.dialects.ocm.api.placement import PLACEMENTS as PLACEMENT_GROUP
+from reconciler.dialects.ocm.api.placement import CLUSTER_GROUP, WORK_GROUP
 from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
-    KIND,
+    REPLICA_SET,
     ReplicaSet,
     WorkRecord,
     decode_record,
@@ -21,7 +21,6 @@ from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
     sources_of,
     template_id,
 )
-from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import WORKS as GROUP
 from reconciler.dialects.ocm.manifestworkreplicaset.reports import reported_work
 from reconciler.dialects.ocm.manifestworkreplicaset.sync import (
     DecidedPlacement,
@@ -47,7 +46,7 @@ from reconciler.model.world import Manifest, World
 
 EARLIER = "an earlier template"
 TURN = "its turn in the rollout"
-DECISION_KIND = (PLACEMENT_GROUP, "PlacementDecision")
+DECISION_KIND = (CLUSTER_GROUP, "PlacementDecision")
 LEAST_FIRST = (Report.UNHEALTHY, Report.NONE, Report.REPORTED, Report.ASSUMED, Report.HEALTHY)
 REPORTS: Mapping[RolloutStatus, tuple[Report, str]] = {
     RolloutStatus.SUCCEEDED: (Report.HEALTHY, ""),
@@ -60,7 +59,7 @@ def copies_in(world: World, now: datetime, /) -> Copies:
     """Return what knows of the copies of sets."""
 
     def of(key: ObjectKey) -> tuple[CopyStatus, ...]:
-        found = world.inputs.get(key) if key[:2] == (GROUP, KIND) else None
+        found = world.inputs.get(key) if key[:2] == (WORK_GROUP, REPLICA_SET) else None
         if found is None:
             return ()
         metadata = {**mapping(found.body, "metadata"), "namespace": key.namespace}
@@ -195,7 +194,7 @@ class _Hub:
     def _decisions(self) -> Mapping[ObjectKey, list[Body]]:
         """The PlacementDecisions of each placement, in order."""
         found: defaultdict[ObjectKey, list[Body]] = defaultdict(list)
-        for one in self.world.outputs_of_kind((PLACEMENT_GROUP, DECISION)):
+        for one in self.world.outputs_of_kind((CLUSTER_GROUP, DECISION)):
             owner = owner_of(one.key, one.body)
             if owner is not None:
                 found[owner].append(one.body)

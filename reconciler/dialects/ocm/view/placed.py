@@ -6,15 +6,19 @@ A cluster is also shown as it would look cordoned and unreachable.
 from collections.abc import Iterator, Mapping
 
 from reconciler.dialects.ocm.api.cluster import AVAILABLE
-from reconciler.dialects.ocm.api.placement import PLACEMENT_LABEL, decode_decision, decode_status
-from reconciler.dialects.ocm.api.placement import PLACEMENTS as GROUP
+from reconciler.dialects.ocm.api.placement import (
+    CLUSTER_GROUP,
+    PLACEMENT_LABEL,
+    WORK_GROUP,
+    decode_decision,
+    decode_status,
+)
 from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
-    KIND,
+    REPLICA_SET,
     clusters_of,
     decode_record,
     manifests_of,
 )
-from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import WORKS as WORK_GROUP
 from reconciler.dialects.view import ClusterReport, reported_status, reported_trouble, unknown_since
 from reconciler.manifests.identity import Identity, identify, namespace_for
 from reconciler.model.body import Body
@@ -24,12 +28,12 @@ from reconciler.model.kinds import KnownKinds
 from reconciler.model.quantity import readable_resources
 from reconciler.model.world import Manifest, World
 
-SET = (WORK_GROUP, KIND)
+SET = (WORK_GROUP, REPLICA_SET)
 
 
 def is_placed(output: Manifest) -> bool:
     """Return whether an output is the status of a placement or a set that has a cluster."""
-    if output.key.kind == KIND:
+    if output.key.kind == REPLICA_SET:
         return bool(decode_record(output.body).works)
     if output.key.kind != "Placement":
         return False
@@ -41,12 +45,12 @@ def owner_of(key: ObjectKey, body: Body) -> ObjectKey | None:
     if key.kind != "PlacementDecision":
         return None
     name = text(mapping(mapping(body, "metadata"), "labels"), PLACEMENT_LABEL)
-    return ObjectKey(GROUP, "Placement", key.namespace, name) if name else None
+    return ObjectKey(CLUSTER_GROUP, "Placement", key.namespace, name) if name else None
 
 
 def clusters_in(decision: Body) -> Iterator[tuple[str, int]]:
     """Yield the clusters of a PlacementDecision or a set, which count no replicas."""
-    if decision.get("kind") == KIND:
+    if decision.get("kind") == REPLICA_SET:
         yield from clusters_of(decode_record(decision))
         return
     yield from ((name, 0) for name in decode_decision(decision).clusters)

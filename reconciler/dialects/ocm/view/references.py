@@ -12,10 +12,15 @@ from reconciler.dialects.ocm.api.cluster import (
     SET_LABEL,
     decode_set,
 )
-from reconciler.dialects.ocm.api.placement import ADDITIVE, BUILT_IN, EXACT, decode_placement
-from reconciler.dialects.ocm.api.placement import PLACEMENTS as GROUP
-from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import KIND as REPLICA_SET
-from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import WORKS as WORK_GROUP
+from reconciler.dialects.ocm.api.placement import (
+    ADDITIVE,
+    BUILT_IN,
+    CLUSTER_GROUP,
+    EXACT,
+    WORK_GROUP,
+    decode_placement,
+)
+from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import REPLICA_SET
 from reconciler.dialects.scores import missing_score, reported_scores, scores_of_none
 from reconciler.errors import Misconfigured
 from reconciler.manifests.references import Dangling, Known, proposal
@@ -39,15 +44,15 @@ BINDING = "ManagedClusterSetBinding"
 
 def dangling_in_ocm(known: Known) -> Iterator[Dangling]:
     """Yield the references of placements, bindings and scores that lead nowhere."""
-    sets = known.names(GROUP, SET) | IMPLICIT.keys()
+    sets = known.names(CLUSTER_GROUP, SET) | IMPLICIT.keys()
     labelled, reported = known_labels(known), reported_scores(known)
-    for manifest in known.of_kind(GROUP, "Placement"):
+    for manifest in known.of_kind(CLUSTER_GROUP, "Placement"):
         yield from _bound(manifest, known, sets)
         yield from _prioritized(manifest)
         yield from doubts_of_placement(manifest, labelled, reported)
-    for manifest in known.of_kind(GROUP, SET):
+    for manifest in known.of_kind(CLUSTER_GROUP, SET):
         yield from doubts_of_set(manifest, labelled)
-    for manifest in known.of_kind(GROUP, BINDING):
+    for manifest in known.of_kind(CLUSTER_GROUP, BINDING):
         name = text(mapping(manifest.body, "spec"), "clusterSet")
         if name not in sets:
             yield Dangling(
@@ -60,13 +65,13 @@ def dangling_in_ocm(known: Known) -> Iterator[Dangling]:
     for manifest in known.of_kind(WORK_GROUP, REPLICA_SET):
         yield from _referenced(manifest, known)
     if not settings_in(known.world).extends_scores:  # else clusters of other APIs have them, too
-        yield from scores_of_none(known, known.names(GROUP, CLUSTER), CLUSTER)
+        yield from scores_of_none(known, known.names(CLUSTER_GROUP, CLUSTER), CLUSTER)
 
 
 def _bound(manifest: Manifest, known: Known, sets: frozenset[str]) -> Iterator[Dangling]:
     """Yield a placement that is offered no set, or not those that it names."""
     namespace = manifest.key.namespace
-    offered = known.names(GROUP, BINDING, namespace) & sets
+    offered = known.names(CLUSTER_GROUP, BINDING, namespace) & sets
     if not offered:
         yield Dangling(
             manifest.key,
@@ -90,7 +95,7 @@ def _bound(manifest: Manifest, known: Known, sets: frozenset[str]) -> Iterator[D
 def _referenced(manifest: Manifest, known: Known) -> Iterator[Dangling]:
     """Yield the placements of a set that are not there; without them nothing goes on."""
     namespace = manifest.key.namespace
-    placements = known.names(GROUP, "Placement", namespace)
+    placements = known.names(CLUSTER_GROUP, "Placement", namespace)
     for position, one in enumerate(bodies(mapping(manifest.body, "spec"), "placementRefs")):
         name = text(one, "name")
         if name not in placements:
@@ -143,9 +148,9 @@ EFFECTS = (
 
 def known_labels(known: Known) -> Labelled | None:
     """Return the clusters by their labels; one of no set is in the default one."""
-    if Labelled.known(known, GROUP, CLUSTER) is None:
+    if Labelled.known(known, CLUSTER_GROUP, CLUSTER) is None:
         return None
-    found = (labels_of(one.body) for one in known.of_kind(GROUP, CLUSTER))
+    found = (labels_of(one.body) for one in known.of_kind(CLUSTER_GROUP, CLUSTER))
     return Labelled.of(CLUSTER, ({SET_LABEL: DEFAULT_SET, **labels} for labels in found))
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from reconciler.dialects.ocm.api.admission import OCM_ADMISSIONS
 from reconciler.dialects.ocm.api.placement import (
-    PLACEMENTS,
+    CLUSTER_GROUP,
     AddOnScore,
     Coordinate,
     decode_placement,
@@ -84,7 +84,7 @@ def test_spelling_of_the_proposal(
 ) -> None:
     """Placement v1alpha1 passes its schema, and means what today's means."""
     body = {
-        "apiVersion": f"{PLACEMENTS}/v1alpha1",
+        "apiVersion": f"{CLUSTER_GROUP}/v1alpha1",
         "kind": "Placement",
         "metadata": METADATA,
         "spec": {"prioritizerPolicy": {"configurations": [configuration]}},
@@ -99,7 +99,7 @@ def test_today_the_old_spelling_is_refused() -> None:
     """Placement v1beta1 has no type BuildIn; the sentence names what there is."""
     coordinate = {"type": "BuildIn", "builtIn": "Steady"}
     body = {
-        "apiVersion": f"{PLACEMENTS}/v1beta1",
+        "apiVersion": f"{CLUSTER_GROUP}/v1beta1",
         "kind": "Placement",
         "metadata": METADATA,
         "spec": {"prioritizerPolicy": {"configurations": [{"scoreCoordinate": coordinate}]}},
@@ -142,7 +142,7 @@ def test_today_the_old_spelling_is_refused() -> None:
 )
 def test_admission(kind: str, body: Mapping[str, object], rules: list[str]) -> None:
     """What would crash upstream, or lose decisions, never takes effect."""
-    assert rules == [violation.rule for violation in OCM_ADMISSIONS[PLACEMENTS, kind](body)]
+    assert rules == [violation.rule for violation in OCM_ADMISSIONS[CLUSTER_GROUP, kind](body)]
 
 
 HUB = (cluster_set(), binding())

@@ -5,6 +5,7 @@ from typing import cast
 
 import pytest
 
+from reconciler.dialects.ocm.api.placement import WORK_GROUP
 from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
     SET_LABEL,
     SET_PLACEMENT_LABEL,
@@ -13,7 +14,6 @@ from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
     decode_work,
     work_name,
 )
-from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import WORKS as GROUP
 from reconciler.dialects.ocm.manifestworkreplicaset.sync import (
     DeleteWork,
 )
@@ -325,7 +325,7 @@ def test_a_set_whose_name_fits_into_no_label_says_so() -> None:
         {**written, "metadata": {**mapping(written, "metadata"), "name": "x" * 70}}
     )
     told.run(0)
-    file = told.files[f"status/manifestworkreplicasets.{GROUP}/ns1/{'x' * 70}.yaml"]
+    file = told.files[f"status/manifestworkreplicasets.{WORK_GROUP}/ns1/{'x' * 70}.yaml"]
 
     assert "reason: InvalidManifestWorkName\n" in file
     assert "has 74 characters" in file
