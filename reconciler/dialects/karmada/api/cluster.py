@@ -392,7 +392,7 @@ class Members:
         chosen = self.fleet.all & ~self.fleet.named(affinity.exclude or ())
         if affinity.label_selector is not None:
             chosen &= self.fleet.select(affinity.label_selector)
-        for requirement in affinity.field_selector or ():
+        for requirement in affinity.field_requirements:
             chosen &= self._field(requirement)
         if affinity.cluster_names:
             chosen &= self.fleet.named(affinity.cluster_names)

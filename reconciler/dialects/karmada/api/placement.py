@@ -8,22 +8,20 @@ the present one shows what has changed since the last scheduling.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import NamedTuple
+from functools import lru_cache, partial
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from reconciler.dialects.karmada.api.names import explain_json_error, go_json
 from reconciler.dialects.scores import ScoreName
 from reconciler.errors import UserError
 from reconciler.model import fields
 from reconciler.model.body import Body
-from reconciler.model.cluster import Toleration, decode_toleration
+from reconciler.model.cluster import Toleration
 from reconciler.model.labels import (
     LabelSelector,
     Requirement,
-    decode_label_selector,
-    decode_requirements,
 )
 
 DUPLICATED = "Duplicated"
@@ -36,14 +34,25 @@ WEIGHT_POINTER = f"/spec/placement/{'/'.join(WEIGHT)}"
 """Where a policy says by what clusters weigh."""
 
 
+class FieldSelector(NamedTuple):
+    """Expressions on provider, region and zone of a cluster; all must hold."""
+
+    match_expressions: tuple[Requirement, ...] | None = None
+
+
 class ClusterAffinity(NamedTuple):
     """A set of clusters: everything named must hold, what is not named does not matter."""
 
     label_selector: LabelSelector | None = None
-    field_selector: tuple[Requirement, ...] | None = None
-    has_field_selector: bool = False
+    field_selector: FieldSelector | None = None
     cluster_names: tuple[str, ...] | None = None
     exclude: tuple[str, ...] | None = None
+
+    @property
+    def field_requirements(self) -> tuple[Requirement, ...]:
+        """The expressions on fields, none where no field selector is named."""
+        selector = self.field_selector
+        return () if selector is None else selector.match_expressions or ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,6 +203,187 @@ def affinity_names(placement: Body | None) -> tuple[str, ...]:
     return tuple(fields.text(group, "affinityName") for group in groups)
 
 
+T = TypeVar("T")
+Json = Mapping[str, object]
+
+
+class _Field(NamedTuple):
+    """A field of a struct: read from an object, and what of an object is written for a value."""
+
+    read: Callable[[Body], object]
+    write: Callable[[Any], Json]
+
+
+@dataclass(frozen=True, slots=True)
+class _Struct(Generic[T]):
+    """A struct of Go, each field once: by attribute of ours, in Go's order, with its JSON tag."""
+
+    make: Callable[..., T]
+    fields: Mapping[str, _Field]
+
+    def read(self, body: Body) -> T:
+        return self.make(**{name: field.read(body) for name, field in self.fields.items()})
+
+    def write(self, value: object) -> Json:
+        written: dict[str, object] = {}
+        for name, field in self.fields.items():
+            written |= field.write(getattr(value, name))
+        return written
+
+
+def _always(name: str, read: Callable[..., object] = fields.text) -> _Field:
+    return _Field(partial(read, field=name), lambda value: {name: value})
+
+
+def _unless_empty(name: str, read: Callable[..., object] = fields.text) -> _Field:
+    """A text, number or list with `omitempty`."""
+    return _Field(partial(read, field=name), lambda value: {name: value} if value else {})
+
+
+def _pointer(name: str, struct: _Struct[Any]) -> _Field:
+    """A struct behind a pointer: left out when nil, else written even if empty."""
+
+    def read(body: Body) -> object:
+        inner = fields.mapping_or_none(body, name)
+        return None if inner is None else struct.read(inner)
+
+    return _Field(read, lambda value: {} if value is None else {name: struct.write(value)})
+
+
+def _items(name: str, struct: _Struct[Any]) -> _Field:
+    """A list of structs with `omitempty`."""
+
+    def read(body: Body) -> object:
+        items = fields.bodies_or_none(body, name)
+        return None if items is None else tuple(map(struct.read, items))
+
+    return _Field(read, lambda value: {name: list(map(struct.write, value))} if value else {})
+
+
+def _grouping(name: str) -> _Field:
+    """The label by which workloads are grouped, behind a pointer."""
+
+    def read(body: Body) -> object:
+        inner = fields.mapping_or_none(body, name)
+        return None if inner is None else fields.text(inner, "groupByLabelKey")
+
+    return _Field(read, lambda key: {} if key is None else {name: {"groupByLabelKey": key}})
+
+
+_EXPRESSIONS = _items(
+    "matchExpressions",
+    _Struct(
+        Requirement,
+        {
+            "key": _always("key"),
+            "operator": _always("operator"),
+            "values": _unless_empty("values", fields.strings_or_none),
+        },
+    ),
+)
+_LABELS = _Field(
+    partial(fields.pairs_or_none, field="matchLabels"),
+    lambda labels: {"matchLabels": dict(labels)} if labels else {},
+)
+_AFFINITY = _Struct(
+    ClusterAffinity,
+    {
+        "label_selector": _pointer(
+            "labelSelector",
+            _Struct(LabelSelector, {"match_labels": _LABELS, "match_expressions": _EXPRESSIONS}),
+        ),
+        "field_selector": _pointer(
+            "fieldSelector", _Struct(FieldSelector, {"match_expressions": _EXPRESSIONS})
+        ),
+        "cluster_names": _unless_empty("clusterNames", fields.strings_or_none),
+        "exclude": _unless_empty("exclude", fields.strings_or_none),
+    },
+)
+_NAMED_AFFINITY = {
+    "affinity_name": _always("affinityName"),
+    "affinity": _Field(_AFFINITY.read, _AFFINITY.write),  # inline
+}
+_WEIGHTS = _Struct(
+    WeightPreference,
+    {
+        "static_weights": _items(
+            "staticWeightList",
+            _Struct(
+                StaticWeight,
+                {
+                    "target": _Field(
+                        lambda body: _AFFINITY.read(fields.mapping(body, "targetCluster")),
+                        lambda target: {"targetCluster": _AFFINITY.write(target)},
+                    ),
+                    "weight": _always("weight", fields.number),
+                },
+            ),
+        ),
+        "dynamic_weight": _unless_empty("dynamicWeight"),
+    },
+)
+_TOLERATION = _Struct(
+    Toleration,
+    {
+        **{name: _unless_empty(name) for name in ("key", "operator", "value", "effect")},
+        "toleration_seconds": _Field(
+            partial(fields.number_or_none, field="tolerationSeconds"),
+            lambda seconds: {} if seconds is None else {"tolerationSeconds": seconds},
+        ),
+    },
+)
+_CONSTRAINT = _Struct(
+    SpreadConstraint,
+    {
+        "spread_by_field": _unless_empty("spreadByField"),
+        "spread_by_label": _unless_empty("spreadByLabel"),
+        "max_groups": _unless_empty("maxGroups", fields.number),
+        "min_groups": _unless_empty("minGroups", fields.number),
+    },
+)
+_PLACEMENT = _Struct(
+    Placement,
+    {
+        "cluster_affinity": _pointer("clusterAffinity", _AFFINITY),
+        "cluster_affinities": _items(
+            "clusterAffinities",
+            _Struct(
+                AffinityTerm,
+                {
+                    **_NAMED_AFFINITY,
+                    "overflow": _items(
+                        "overflowAffinities", _Struct(NamedAffinity, _NAMED_AFFINITY)
+                    ),
+                },
+            ),
+        ),
+        "cluster_tolerations": _items("clusterTolerations", _TOLERATION),
+        "spread_constraints": _items("spreadConstraints", _CONSTRAINT),
+        "replica_scheduling": _pointer(
+            "replicaScheduling",
+            _Struct(
+                ReplicaScheduling,
+                {
+                    "type": _unless_empty("replicaSchedulingType"),
+                    "preference": _unless_empty("replicaDivisionPreference"),
+                    "weights": _pointer("weightPreference", _WEIGHTS),
+                },
+            ),
+        ),
+        "workload_affinity": _pointer(
+            "workloadAffinity",
+            _Struct(
+                WorkloadAffinity,
+                {
+                    "affinity_key": _grouping("affinity"),
+                    "anti_affinity_key": _grouping("antiAffinity"),
+                },
+            ),
+        ),
+    },
+)
+
+
 def decode_placement(body: Body) -> Placement:
     """Return the placement that a mapping holds.
 
@@ -202,27 +392,12 @@ def decode_placement(body: Body) -> Placement:
 
     Source: karmada@f8fdd02 pkg/apis/policy/v1alpha1/propagation_types.go `Placement`.
     """
-    affinity = fields.mapping_or_none(body, "clusterAffinity")
-    terms = fields.bodies_or_none(body, "clusterAffinities")
-    tolerations = fields.bodies_or_none(body, "clusterTolerations")
-    scheduling = fields.mapping_or_none(body, "replicaScheduling")
-    workloads = fields.mapping_or_none(body, "workloadAffinity")
-    return Placement(
-        cluster_affinity=None if affinity is None else decode_affinity(affinity),
-        cluster_affinities=None if terms is None else tuple(map(_decode_term, terms)),
-        cluster_tolerations=None
-        if tolerations is None
-        else tuple(map(decode_toleration, tolerations)),
-        spread_constraints=decode_spread(body),
-        replica_scheduling=None if scheduling is None else _decode_scheduling(scheduling),
-        workload_affinity=None if workloads is None else _workload_affinity(workloads),
-    )
+    return _PLACEMENT.read(body)
 
 
-def decode_spread(body: Body) -> tuple[SpreadConstraint, ...] | None:
+def decode_spread(body: Body) -> tuple[SpreadConstraint, ...]:
     """Return the spread constraints of a placement; nothing else is decoded."""
-    constraints = fields.bodies_or_none(body, "spreadConstraints")
-    return None if constraints is None else tuple(map(_decode_constraint, constraints))
+    return tuple(map(_CONSTRAINT.read, fields.bodies(body, "spreadConstraints")))
 
 
 def decode_affinity(body: Body) -> ClusterAffinity:
@@ -233,79 +408,10 @@ def decode_affinity(body: Body) -> ClusterAffinity:
 
     Source: karmada@f8fdd02 pkg/apis/policy/v1alpha1/propagation_types.go `ClusterAffinity`.
     """
-    labels = fields.mapping_or_none(body, "labelSelector")
-    selector = fields.mapping_or_none(body, "fieldSelector")
-    return ClusterAffinity(
-        label_selector=None if labels is None else decode_label_selector(labels),
-        field_selector=None if selector is None else decode_requirements(selector),
-        has_field_selector=selector is not None,
-        cluster_names=fields.strings_or_none(body, "clusterNames"),
-        exclude=fields.strings_or_none(body, "exclude"),
-    )
-
-
-def _decode_term(body: Body) -> AffinityTerm:
-    overflow = fields.bodies_or_none(body, "overflowAffinities")
-    return AffinityTerm(
-        affinity_name=fields.text(body, "affinityName"),
-        affinity=decode_affinity(body),
-        overflow=None
-        if overflow is None
-        else tuple(
-            NamedAffinity(
-                affinity_name=fields.text(group, "affinityName"), affinity=decode_affinity(group)
-            )
-            for group in overflow
-        ),
-    )
-
-
-def _decode_constraint(body: Body) -> SpreadConstraint:
-    return SpreadConstraint(
-        spread_by_field=fields.text(body, "spreadByField"),
-        spread_by_label=fields.text(body, "spreadByLabel"),
-        max_groups=fields.number(body, "maxGroups"),
-        min_groups=fields.number(body, "minGroups"),
-    )
-
-
-def _decode_scheduling(body: Body) -> ReplicaScheduling:
-    weights = fields.mapping_or_none(body, "weightPreference")
-    return ReplicaScheduling(
-        type=fields.text(body, "replicaSchedulingType"),
-        preference=fields.text(body, "replicaDivisionPreference"),
-        weights=None if weights is None else _weights(weights),
-    )
-
-
-def _weights(body: Body) -> WeightPreference:
-    rules = fields.bodies_or_none(body, "staticWeightList")
-    return WeightPreference(
-        static_weights=None
-        if rules is None
-        else tuple(
-            StaticWeight(
-                decode_affinity(fields.mapping(rule, "targetCluster")),
-                fields.number(rule, "weight"),
-            )
-            for rule in rules
-        ),
-        dynamic_weight=fields.text(body, "dynamicWeight"),
-    )
-
-
-def _workload_affinity(body: Body) -> WorkloadAffinity:
-    affinity = fields.mapping_or_none(body, "affinity")
-    anti = fields.mapping_or_none(body, "antiAffinity")
-    return WorkloadAffinity(
-        affinity_key=None if affinity is None else fields.text(affinity, "groupByLabelKey"),
-        anti_affinity_key=None if anti is None else fields.text(anti, "groupByLabelKey"),
-    )
+    return _AFFINITY.read(body)
 
 
 APPLIED_PLACEMENT = "policy.karmada.io/applied-placement"
-
-Json = Mapping[str, object]
 
 
 def applied_placement(placement: Placement) -> str:
@@ -317,23 +423,11 @@ def applied_placement(placement: Placement) -> str:
     >>> applied_placement(Placement(cluster_affinity=ClusterAffinity(cluster_names=("a",))))
     '{"clusterAffinity":{"clusterNames":["a"]}}'
     """
-    affinity, scheduling = placement.cluster_affinity, placement.replica_scheduling
-    workloads = placement.workload_affinity
-    body: Json = {
-        **_some("clusterAffinity", None if affinity is None else _affinity(affinity)),
-        **_many(
-            "clusterAffinities", [_encode_term(term) for term in placement.cluster_affinities or ()]
-        ),
-        **_many("clusterTolerations", list(map(_toleration, placement.cluster_tolerations or ()))),
-        **_many(
-            "spreadConstraints", list(map(_encode_constraint, placement.spread_constraints or ()))
-        ),
-        **_some(
-            "replicaScheduling", None if scheduling is None else _encode_scheduling(scheduling)
-        ),
-        **_some("workloadAffinity", None if workloads is None else _workloads(workloads)),
-    }
-    return go_json(body)
+    return go_json(_PLACEMENT.write(placement))
+
+
+OF_GROUPS = frozenset({"cluster_affinities", "workload_affinity"})
+"""Fields that count as far as they concern the observed group."""
 
 
 def placement_changed(placement: Placement, applied: str, *, observed_affinity: str) -> bool:
@@ -357,14 +451,10 @@ def placement_changed(placement: Placement, applied: str, *, observed_affinity: 
         return False
     if placement == before:
         return False
-    if (
-        placement.cluster_affinity != before.cluster_affinity
-        or placement.cluster_tolerations != before.cluster_tolerations
-        or placement.spread_constraints != before.spread_constraints
-        or placement.replica_scheduling != before.replica_scheduling
-    ):
-        return True
-    if not observed_affinity:
+    differing = {
+        name for name in _PLACEMENT.fields if getattr(placement, name) != getattr(before, name)
+    }
+    if not observed_affinity or not differing <= OF_GROUPS:
         return True
     now_term, then_term = placement.term(observed_affinity), before.term(observed_affinity)
     return now_term is None or then_term is None or now_term != then_term
@@ -403,96 +493,3 @@ def is_readable(applied: str) -> bool:
 
 def _refuse(name: str) -> object:
     raise ValueError(f"{name} is not JSON")
-
-
-def _some(key: str, value: object) -> Json:
-    """A pointer: left out when nil, else written even if empty."""
-    return {} if value is None else {key: value}
-
-
-def _many(key: str, value: object) -> Json:
-    """A string, number, list or map with `omitempty`: left out when empty."""
-    return {key: value} if value else {}
-
-
-def _affinity(affinity: ClusterAffinity) -> Json:
-    labels = affinity.label_selector
-    selector = _requirements(affinity.field_selector) if affinity.has_field_selector else None
-    return {
-        **_some("labelSelector", None if labels is None else _label_selector(labels)),
-        **_some("fieldSelector", selector),
-        **_many("clusterNames", affinity.cluster_names),
-        **_many("exclude", affinity.exclude),
-    }
-
-
-def _label_selector(selector: LabelSelector) -> Json:
-    return {
-        **_many("matchLabels", dict(selector.match_labels or ())),
-        **_requirements(selector.match_expressions),
-    }
-
-
-def _requirements(requirements: tuple[Requirement, ...] | None) -> Json:
-    return _many(
-        "matchExpressions",
-        [
-            {"key": item.key, "operator": item.operator, **_many("values", item.values)}
-            for item in requirements or ()
-        ],
-    )
-
-
-def _encode_term(term: AffinityTerm) -> Json:
-    overflow = [
-        {"affinityName": group.affinity_name, **_affinity(group.affinity)}
-        for group in term.overflow or ()
-    ]
-    return {
-        "affinityName": term.affinity_name,
-        **_affinity(term.affinity),
-        **_many("overflowAffinities", overflow),
-    }
-
-
-def _toleration(toleration: Toleration) -> Json:
-    return {
-        **_many("key", toleration.key),
-        **_many("operator", toleration.operator),
-        **_many("value", toleration.value),
-        **_many("effect", toleration.effect),
-        **_some("tolerationSeconds", toleration.toleration_seconds),
-    }
-
-
-def _encode_constraint(constraint: SpreadConstraint) -> Json:
-    return {
-        **_many("spreadByField", constraint.spread_by_field),
-        **_many("spreadByLabel", constraint.spread_by_label),
-        **_many("maxGroups", constraint.max_groups),
-        **_many("minGroups", constraint.min_groups),
-    }
-
-
-def _encode_scheduling(scheduling: ReplicaScheduling) -> Json:
-    weights = scheduling.weights
-    preference: Json | None = None
-    if weights is not None:
-        rules = [
-            {"targetCluster": _affinity(rule.target), "weight": rule.weight}
-            for rule in weights.static_weights or ()
-        ]
-        preference = {
-            **_many("staticWeightList", rules),
-            **_many("dynamicWeight", weights.dynamic_weight),
-        }
-    return {
-        **_many("replicaSchedulingType", scheduling.type),
-        **_many("replicaDivisionPreference", scheduling.preference),
-        **_some("weightPreference", preference),
-    }
-
-
-def _workloads(workloads: WorkloadAffinity) -> Json:
-    keys = {"affinity": workloads.affinity_key, "antiAffinity": workloads.anti_affinity_key}
-    return {name: {"groupByLabelKey": key} for name, key in keys.items() if key is not None}

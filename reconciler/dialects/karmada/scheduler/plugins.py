@@ -196,7 +196,7 @@ def _lacking(affinity: ClusterAffinity, view: MemberCluster) -> Iterator[str]:
     if labels is not None:
         yield from unmet(labels.requirements, view.cluster.labels)
     fields = {"provider": view.provider, "region": view.region}
-    for requirement in affinity.field_selector or ():
+    for requirement in affinity.field_requirements:
         if requirement.key == "zone":
             zones = frozenset(view.zones)
             wanted = frozenset(requirement.values or ())

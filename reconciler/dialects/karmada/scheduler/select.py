@@ -203,7 +203,7 @@ def spread_wishes(world: World) -> SpreadWishes:
                 least=one.min_groups,
                 most=one.max_groups or None,
             )
-            for one in decode_spread(placement or {}) or ()
+            for one in decode_spread(placement or {})
         )
 
     return of_binding
