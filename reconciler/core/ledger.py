@@ -160,7 +160,7 @@ def plan_in_turn(
     def begin(dialect: Dialect) -> None:
         begun.add(dialect)
         one, part = rules[dialect], prepared[dialect]
-        found[dialect] = plan(part if one is None else one.within(part, ledger))
+        found[dialect] = plan(part if one is None else part.within(ledger))
 
     def before(order: Order) -> None:
         for dialect in sorted(turns.keys() - begun, key=turns.__getitem__):

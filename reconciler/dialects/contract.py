@@ -18,9 +18,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
-from reconciler.dialects.importer import Importer, no_importer
+from reconciler.dialects.importer import Importer
 from reconciler.dialects.reads import Question
-from reconciler.dialects.renderer import Nothing, Renderers, Wraps
+from reconciler.dialects.renderer import Renderers, Wraps
 from reconciler.manifests.schemas.violations import Admission, UpdateAdmission
 from reconciler.model.body import Body
 from reconciler.model.decision import Decision, Explain, Wait
@@ -185,6 +185,9 @@ class Prepared(Protocol):
     def select(self, selection: TargetSelection, /) -> Iterable[Reference]:
         """Return the objects of this dialect that a description means."""
 
+    def within(self, ledger: Ledger, /) -> "Prepared":
+        """Return what plans by a ledger of room, and adds to it what it decides."""
+
     def plan(
         self,
         triggers: Mapping[ObjectKey, RescheduleTrigger],
@@ -200,41 +203,25 @@ class Prepared(Protocol):
         """
 
 
-class CapacityRules(Protocol):
-    """How the decisions of an API take room in clusters, where that is protected."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CapacityRules:
+    """How the decisions of an API take room in clusters, where that is protected.
 
-    @property
-    def turn(self) -> Order:
-        """The least place in the order that an object of the API may have."""
+    Attributes:
+        turn: The least place in the order that an object of the API may have.
+        placing: The kinds of the documents that say what is placed where.
+        holder: Returns what a decision is about, for one of these documents.
+        placed: Returns what an object has on its clusters by the decisions of a world. Raises
+            UserError if what says so cannot be read.
+        reported: Returns what a cluster reports as left, `None` where it tells no limit. Raises
+            UserError if its status cannot be read.
+    """
 
-    @property
-    def placing(self) -> frozenset[Kind]:
-        """The kinds of the documents that say what is placed where."""
-
-    def holder(self, manifest: Manifest, /) -> ObjectKey:
-        """Return what a decision is about, for one of these documents."""
-
-    def placed(self, world: World, holder: ObjectKey, /) -> Placed:
-        """Return what an object has on its clusters by the decisions of a world.
-
-        Raises:
-            UserError: What says so cannot be read.
-        """
-
-    def reported(self, cluster: Body, /) -> ReportedRoom | None:
-        """Return what a cluster reports as left, `None` where it tells no limit.
-
-        Raises:
-            UserError: Its status cannot be read.
-        """
-
-    def within(self, prepared: Prepared, ledger: Ledger, /) -> Prepared:
-        """Return what plans by a ledger, and adds to it what it decides."""
-
-
-def unlimited() -> CapacityRules | None:
-    """Return no rules: what an API decides takes no room that is known."""
-    return None
+    turn: Order
+    placing: frozenset[Kind]
+    holder: Callable[[Manifest], ObjectKey]
+    placed: Callable[[World, ObjectKey], Placed]
+    reported: Callable[[Body], ReportedRoom | None]
 
 
 class DialectMemory(Protocol):
@@ -247,11 +234,7 @@ class DialectMemory(Protocol):
         """Drop what is of no use any more; called at the end of each pass."""
 
 
-def _unspoken() -> None:
-    return None
-
-
-def _unstated() -> Statement | None:
+def _none() -> None:
     return None
 
 
@@ -310,12 +293,12 @@ class Dialect:
     updates: Callable[[], Mapping[Kind, UpdateAdmission]] = dict
     view: Callable[[], "View"]
     begin: Callable[[], DialectMemory]
-    renderers: Callable[[], Renderers] = Nothing
+    renderers: Callable[[], Renderers]
     wraps: Callable[[], Wraps] = dict
-    importer: Callable[[], Importer] = no_importer
-    statement: Callable[[], Statement | None] = _unstated
-    clusters: Callable[[], Language | None] = _unspoken
-    capacity: Callable[[], CapacityRules | None] = unlimited
+    importer: Callable[[], Importer]
+    statement: Callable[[], Statement | None] = _none
+    clusters: Callable[[], Language | None] = _none
+    capacity: Callable[[], CapacityRules | None] = _none
     title: str = ""
     past_blobs: Callable[[World], Iterable[tuple[str, str]]] = lambda _: ()
 

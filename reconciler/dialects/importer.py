@@ -283,11 +283,6 @@ class Importer:
     switch: HubSwitch = field(default_factory=HubSwitch)
 
 
-def no_importer() -> Importer:
-    """Return what takes over nothing."""
-    return Importer(kinds={})
-
-
 CONDITION = ("lastTransitionTime", "message", "observedGeneration", "reason", "status", "type")
 
 

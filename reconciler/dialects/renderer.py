@@ -186,44 +186,6 @@ class Renderers(Protocol):
         """Return what may be rendered otherwise, `None` if all may."""
 
 
-@dataclass(frozen=True, slots=True)
-class Nothing:
-    """Renders nothing: for an API whose decisions bring no content anywhere."""
-
-    found: tuple[ObjectKey, ...] = field(default=(), init=False)
-
-    def of(self, world: World, settings: Settings, /) -> "Nothing":  # noqa: ARG002
-        """Return itself."""
-        return self
-
-    def affected(self, before: World, now: World, /) -> Affected:  # noqa: ARG002
-        """Return none."""
-        return Affected(self.found)
-
-    def owners(self) -> Iterable[ObjectKey]:
-        """Return none."""
-        return self.found
-
-    def clusters(self) -> tuple[ClusterName, ...]:
-        """Return none."""
-        return ()
-
-    def render(self, owner: ObjectKey, /) -> None:
-        """Return nothing."""
-
-    def reach(self, owner: ObjectKey, /) -> Reach:  # noqa: ARG002
-        """Return no cluster."""
-        return {}
-
-    def bringers(self, source: ObjectKey, /) -> Iterable[ObjectKey]:  # noqa: ARG002
-        """Return none."""
-        return self.found
-
-    def unmarked(self, owner: ObjectKey, /) -> Reach:  # noqa: ARG002
-        """Return no cluster."""
-        return {}
-
-
 def fill_work(work: Body, manifests: Sequence[Body]) -> Body:
     """Return a Work with manifests in it, and without what its metadata leaves open.
 

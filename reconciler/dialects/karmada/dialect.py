@@ -94,5 +94,5 @@ KARMADA = Dialect(
     renderers=late("reconciler.dialects.karmada.binding.renderer", "KarmadaRenderers"),
     importer=late_value("reconciler.dialects.karmada.hub_import", "IMPORTER"),
     clusters=late_value("reconciler.dialects.karmada.projection", "CLUSTERS"),
-    capacity=late("reconciler.dialects.karmada.plan", "BindingCapacity"),
+    capacity=late_value("reconciler.dialects.karmada.plan", "CAPACITY"),
 )

@@ -9,8 +9,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
+from operator import attrgetter
 
-from reconciler.dialects.contract import Plan, Prepared, RescheduleTrigger
+from reconciler.dialects.contract import CapacityRules, Plan, RescheduleTrigger
 from reconciler.dialects.inventory import (
     AdmittedCluster,
     ClusterInventory,
@@ -22,6 +23,7 @@ from reconciler.dialects.inventory import (
     take_inventory,
     views_before,
 )
+from reconciler.dialects.karmada.api.binding import BINDINGS
 from reconciler.dialects.karmada.api.binding_spec import (
     Targets,
     decode_requests,
@@ -47,7 +49,6 @@ from reconciler.dialects.karmada.api.cluster_taints import (
 )
 from reconciler.dialects.karmada.api.names import (
     CLUSTER,
-    WORK_GROUP,
     decode_failover,
     enforces_quotas,
     propagates_empty,
@@ -96,7 +97,6 @@ from reconciler.model.body import Body
 from reconciler.model.decision import Cause, CauseKind, Decision, Explain
 from reconciler.model.fields import bodies, mapping, mapping_or_none, number_or_none
 from reconciler.model.identity import ObjectKey
-from reconciler.model.kinds import Kind
 from reconciler.model.quantity import decode_resources
 from reconciler.model.remembered import AnswerCache, CacheKey, KeyedCache, forget, same
 from reconciler.model.settings import Settings
@@ -114,45 +114,34 @@ from reconciler.schedule.capacity import (
     order_of,
 )
 
-PLACING: frozenset[Kind] = frozenset(
-    {(WORK_GROUP, "ClusterResourceBinding"), (WORK_GROUP, "ResourceBinding")}
+
+def reported_room(cluster: Body) -> ReportedRoom | None:
+    """Return what a cluster's summary of resources leaves."""
+    summary = mapping_or_none(mapping(cluster, "status"), "resourceSummary")
+    if summary is None:
+        return None
+    projected = bool(projected_from(cluster))
+    rooms = decode_summary(summary, projected=projected).rooms
+    free = {name: amount_of(name, units) for name, units in rooms.items()}
+    return ReportedRoom(free, used_in(summary), digest(summary))
+
+
+def placed_by_binding(world: World, holder: ObjectKey) -> Placed:
+    """Return what a binding has on its clusters."""
+    found = world.outputs.get(holder)
+    if found is None:
+        return NOTHING_PLACED
+    body = found.body
+    return demands_of(decode_resource(body).key, clusters_in(body), decode_requests(body))
+
+
+CAPACITY = CapacityRules(
+    turn=order_of(2**63, ObjectKey("", "", "", "")),  # no binding has a greater priority
+    placing=frozenset(BINDINGS),
+    holder=attrgetter("key"),
+    placed=placed_by_binding,
+    reported=reported_room,
 )
-FIRST = order_of(2**63, ObjectKey("", "", "", ""))
-"""No binding has a greater priority."""
-
-
-@dataclass(frozen=True, slots=True)
-class BindingCapacity:
-    """How the decisions of Karmada take room."""
-
-    turn: Order = FIRST
-    placing: frozenset[Kind] = PLACING
-
-    def reported(self, cluster: Body, /) -> ReportedRoom | None:
-        """Return what a cluster's summary of resources leaves."""
-        summary = mapping_or_none(mapping(cluster, "status"), "resourceSummary")
-        if summary is None:
-            return None
-        projected = bool(projected_from(cluster))
-        rooms = decode_summary(summary, projected=projected).rooms
-        free = {name: amount_of(name, units) for name, units in rooms.items()}
-        return ReportedRoom(free, used_in(summary), digest(summary))
-
-    def holder(self, manifest: Manifest, /) -> ObjectKey:
-        """Return the binding itself."""
-        return manifest.key
-
-    def placed(self, world: World, holder: ObjectKey, /) -> Placed:
-        """Return what a binding has on its clusters."""
-        found = world.outputs.get(holder)
-        if found is None:
-            return NOTHING_PLACED
-        body = found.body
-        return demands_of(decode_resource(body).key, clusters_in(body), decode_requests(body))
-
-    def within(self, prepared: Prepared, ledger: Ledger, /) -> Prepared:
-        """Return the bindings as a ledger has them decided."""
-        return prepared.within(ledger) if isinstance(prepared, Bindings) else prepared
 
 
 ANY_CLUSTER: Question = ("any",)

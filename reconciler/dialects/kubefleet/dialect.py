@@ -150,5 +150,5 @@ KUBEFLEET = Dialect(
     renderers=late("reconciler.dialects.kubefleet.workgenerator.renderer", "KubeFleetRenderers"),
     past_blobs=late("reconciler.dialects.kubefleet.workgenerator.content", "past_blobs"),
     clusters=late_value("reconciler.dialects.kubefleet.projection", "CLUSTERS"),
-    capacity=late("reconciler.dialects.kubefleet.plan", "PlacementCapacity"),
+    capacity=late_value("reconciler.dialects.kubefleet.plan", "CAPACITY"),
 )

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 
-from reconciler.dialects.contract import Plan, Prepared, RescheduleTrigger
+from reconciler.dialects.contract import CapacityRules, Plan, RescheduleTrigger
 from reconciler.dialects.inventory import (
     ClusterInventory,
     CopyReports,
@@ -99,7 +99,6 @@ from reconciler.model.body import Body
 from reconciler.model.decision import Explain
 from reconciler.model.fields import mapping
 from reconciler.model.identity import ObjectKey, group_of
-from reconciler.model.kinds import Kind
 from reconciler.model.labels import labels_of
 from reconciler.model.quantity import Quantity, readable_resources
 from reconciler.model.remembered import AnswerCache, CacheKey, forget, same
@@ -110,8 +109,6 @@ from reconciler.schedule.capacity import (
     NO_DEMAND,
     ClusterDemand,
     Ledger,
-    Order,
-    Placed,
     ReportedRoom,
     demand_of_manifests,
     order_of,
@@ -197,41 +194,18 @@ class KubeFleetMemory:
         forget(self)
 
 
-PLACING: frozenset[Kind] = frozenset(
-    (PLACEMENT_GROUP, kind) for kind in BINDINGS | RESOURCE_SNAPSHOTS
-)
-FIRST = order_of(0, ObjectKey(PLACEMENT_GROUP, "", "", ""))
 AMOUNTS = ("allocatable", "available", "capacity")
 
 
-@dataclass(frozen=True, slots=True)
-class PlacementCapacity:
-    """How the decisions of KubeFleet take room."""
-
-    turn: Order = FIRST
-    placing: frozenset[Kind] = PLACING
-
-    def reported(self, cluster: Body, /) -> ReportedRoom | None:
-        """Return what a member reports as available; when it observed that is no part of it."""
-        usage = mapping(mapping(cluster, "status"), "resourceUsage")
-        free = readable_resources(mapping(usage, "available"))
-        if free is None:
-            return None
-        whole = readable_resources(mapping(usage, "allocatable")) or {}
-        used = {name: Quantity(whole[name] - free[name]) for name in free if name in whole}
-        return ReportedRoom(free, used, digest([mapping(usage, name) for name in AMOUNTS]))
-
-    def holder(self, manifest: Manifest, /) -> ObjectKey:
-        """Return the placement that a binding or a snapshot belongs to."""
-        return parent_of(manifest)
-
-    def placed(self, world: World, holder: ObjectKey, /) -> Placed:
-        """Return what the bindings of a placement bring to their clusters."""
-        return placed_by(world, holder)
-
-    def within(self, prepared: Prepared, ledger: Ledger, /) -> Prepared:
-        """Return the placements as a ledger has them decided."""
-        return prepared.within(ledger) if isinstance(prepared, Fleets) else prepared
+def reported_room(cluster: Body) -> ReportedRoom | None:
+    """Return what a member reports as available; when it observed that is no part of it."""
+    usage = mapping(mapping(cluster, "status"), "resourceUsage")
+    free = readable_resources(mapping(usage, "available"))
+    if free is None:
+        return None
+    whole = readable_resources(mapping(usage, "allocatable")) or {}
+    used = {name: Quantity(whole[name] - free[name]) for name in free if name in whole}
+    return ReportedRoom(free, used, digest([mapping(usage, name) for name in AMOUNTS]))
 
 
 Selection = SelectedResources | UserError
@@ -601,6 +575,15 @@ def placed_by(world: World, placement: ObjectKey) -> dict[str, ClusterDemand]:
         one.target: demands.brought(placement.namespace, one.resource_snapshot)
         for one in bindings_of(world, placement)
     }
+
+
+CAPACITY = CapacityRules(
+    turn=order_of(0, ObjectKey(PLACEMENT_GROUP, "", "", "")),
+    placing=frozenset((PLACEMENT_GROUP, kind) for kind in BINDINGS | RESOURCE_SNAPSHOTS),
+    holder=parent_of,
+    placed=placed_by,
+    reported=reported_room,
+)
 
 
 def _held_by(world: World, snapshots: Iterable[Body]) -> ClusterDemand:

@@ -76,5 +76,5 @@ OCM = Dialect(
     past_blobs=late("reconciler.dialects.ocm.manifestworkreplicaset.renderer", "past_blobs"),
     wraps=late_value("reconciler.dialects.ocm.manifestworkreplicaset.renderer", "WRAPS"),
     clusters=late_value("reconciler.dialects.ocm.projection", "CLUSTERS"),
-    capacity=late("reconciler.dialects.ocm.plan", "SetCapacity"),
+    capacity=late_value("reconciler.dialects.ocm.plan", "CAPACITY"),
 )

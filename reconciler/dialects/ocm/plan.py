@@ -11,8 +11,9 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
+from operator import attrgetter
 
-from reconciler.dialects.contract import Plan, Prepared, RescheduleTrigger
+from reconciler.dialects.contract import CapacityRules, Plan, RescheduleTrigger
 from reconciler.dialects.inventory import ClusterInventory, take_inventory
 from reconciler.dialects.object_pass import (
     Failed,
@@ -69,7 +70,6 @@ from reconciler.manifests.paths import doubt_about, fault_place, is_frozen, with
 from reconciler.model.body import Body
 from reconciler.model.decision import Cause, CauseKind, Decision, Explain
 from reconciler.model.identity import ObjectKey, group_of
-from reconciler.model.kinds import Kind
 from reconciler.model.labels import labels_of
 from reconciler.model.settings import Settings
 from reconciler.model.world import Fault, Manifest, World
@@ -85,9 +85,7 @@ from reconciler.rebalance.target import (
 from reconciler.schedule.capacity import (
     NOTHING_PLACED,
     Ledger,
-    Order,
     Placed,
-    ReportedRoom,
     order_of,
 )
 
@@ -368,38 +366,25 @@ def _follow_decisions(touched: AbstractSet[ObjectKey], drafts: Drafts) -> bool:
     return differ
 
 
-FIRST = order_of(0, ObjectKey(WORK_GROUP, "", "", ""))
+def placed_by_set(world: World, holder: ObjectKey) -> Placed:
+    """Return what a set carries to its clusters, by its present template.
+
+    What an earlier template brought is not known any more.
+    """
+    wanted, known = world.inputs.get(holder), world.outputs.get(holder)
+    if wanted is None or known is None:
+        return NOTHING_PLACED
+    demand = carried_by(standing_set(wanted), world.known.scopes)
+    return dict.fromkeys((one.cluster for one in decode_record(known.body).works), demand)
 
 
-@dataclass(frozen=True, slots=True)
-class SetCapacity:
-    """How the decisions of Open Cluster Management take room."""
-
-    turn: Order = FIRST
-    placing: frozenset[Kind] = frozenset({(WORK_GROUP, REPLICA_SET)})
-
-    def reported(self, _cluster: Body, /) -> ReportedRoom | None:
-        """Return nothing: a ManagedCluster does not report what is left."""
-        return None
-
-    def holder(self, manifest: Manifest, /) -> ObjectKey:
-        """Return the set itself."""
-        return manifest.key
-
-    def placed(self, world: World, holder: ObjectKey, /) -> Placed:
-        """Return what a set carries to its clusters, by its present template.
-
-        What an earlier template brought is not known any more.
-        """
-        wanted, known = world.inputs.get(holder), world.outputs.get(holder)
-        if wanted is None or known is None:
-            return NOTHING_PLACED
-        demand = carried_by(standing_set(wanted), world.known.scopes)
-        return dict.fromkeys((one.cluster for one in decode_record(known.body).works), demand)
-
-    def within(self, prepared: Prepared, ledger: Ledger, /) -> Prepared:
-        """Return the placements and sets as they add to a ledger."""
-        return prepared.within(ledger) if isinstance(prepared, Placements) else prepared
+CAPACITY = CapacityRules(
+    turn=order_of(0, ObjectKey(WORK_GROUP, "", "", "")),
+    placing=frozenset({(WORK_GROUP, REPLICA_SET)}),
+    holder=attrgetter("key"),
+    placed=placed_by_set,
+    reported=lambda _cluster: None,  # a ManagedCluster does not report what is left
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

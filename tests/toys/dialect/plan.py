@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Self
 
 from reconciler.dialects.contract import Plan, RescheduleTrigger
 from reconciler.dialects.object_pass import FaultPlace, ObjectPass, Part, place_of, unforeseen
@@ -15,6 +16,7 @@ from reconciler.model.identity import ObjectKey, group_of
 from reconciler.model.settings import Settings
 from reconciler.model.world import Fault, World
 from reconciler.rebalance.target import Reference, Target, TargetSelection
+from reconciler.schedule.capacity import Ledger
 from tests.toys.dialect.berth import decide, on
 from tests.toys.dialect.dialect import BERTH, SITE
 
@@ -36,6 +38,10 @@ class Berths:
     def select(self, _selection: TargetSelection, /) -> tuple[()]:
         """Return nothing: berths are rebalanced by name only."""
         return ()
+
+    def within(self, _ledger: Ledger, /) -> Self:
+        """Return the same: berths take no room that is known."""
+        return self
 
     def plan(
         self,
