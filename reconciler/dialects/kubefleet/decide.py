@@ -36,7 +36,7 @@ from reconciler.dialects.kubefleet.drift_repair import (
     repair_drift,
     with_kept_fields,
 )
-from reconciler.dialects.kubefleet.eviction import NO_EVICTIONS, Evictions, evict
+from reconciler.dialects.kubefleet.eviction import NO_EVICTIONS, Evicted, Evictions, evict
 from reconciler.dialects.kubefleet.placement_cycle import ConvergedPlacement, converge
 from reconciler.dialects.kubefleet.rollout.availability import (
     AvailabilityReports,
@@ -260,8 +260,7 @@ def _settled(
     now: datetime,
 ) -> Part:
     """Return where a placement converges from the files that were left, with `kept` as record."""
-    manifest, placement, members = asked.manifest, asked.placement, asked.members
-    key, left, status = manifest.key, files.left, decode_placement_status(files.own or {})
+    placement, members = asked.placement, asked.members
     reports = AvailabilityReports(
         resources=keys_of(selection.resources),
         copies=files.copies,
@@ -270,7 +269,6 @@ def _settled(
         snapshots=repaired.present.resources,
         assume_after_seconds=files.assume_after_seconds,
     )
-    rebalanced = asked.demand is not None
     evicted = evict(asked.evictions, placement, repaired.present.bindings, now, reports)
     present = replace(repaired.present, bindings=evicted.bindings)
     converged = converge(
@@ -282,9 +280,25 @@ def _settled(
         now,
         reports,
         runs=asked.runs,
-        rebalanced=rebalanced,
+        rebalanced=asked.demand is not None,
         room=files.room,
     )
+    return _part_of(asked, files, owner, repaired, kept, evicted, converged, now)
+
+
+def _part_of(
+    asked: DemandedPlacement,
+    files: PlacementFiles,
+    owner: Owner,
+    repaired: RepairedFiles,
+    kept: Body,
+    evicted: Evicted,
+    converged: ConvergedPlacement,
+    now: datetime,
+) -> Part:
+    """Return the files of a placement where it converges, and what there is to tell of it."""
+    manifest, placement, members = asked.manifest, asked.placement, asked.members
+    key, status = manifest.key, decode_placement_status(files.own or {})
     outputs = {**files_of(converged, key.namespace, now), **evicted.files}
     for step in converged.runs:
         outputs |= step.outputs(now)
@@ -297,7 +311,7 @@ def _settled(
         outputs=outputs,
         decision=decision_on(
             key,
-            left,
+            files.left,
             converged,
             members,
             asked.demand,
@@ -310,7 +324,7 @@ def _settled(
             for name in repaired.edited
         ),
         faults=(*evicted.faults, *faults_of_approvals(converged.runs)),
-        rescheduled=rebalanced,
+        rescheduled=asked.demand is not None,
         until=earliest(
             converged.until, evicted.until, expires_at(scored, members.scores or {}, now)
         ),

@@ -16,7 +16,11 @@ from reconciler.dialects.kubefleet.api.names import (
     as_count,
 )
 from reconciler.dialects.kubefleet.api.placement import PICK_N, Placement, latest_master
-from reconciler.dialects.kubefleet.api.snapshots import Owner, encode_policy_status
+from reconciler.dialects.kubefleet.api.snapshots import (
+    Owner,
+    SnapshotRevisions,
+    encode_policy_status,
+)
 from reconciler.dialects.kubefleet.rollout.availability import (
     AvailabilityReports,
     assumed_in,
@@ -129,23 +133,7 @@ def converge(
         UnexpectedBehavior: One of them cannot go on; nothing of the placement is changed then.
     """
     _check_name(owner.name)
-    revisions = snapshot_policy(
-        owner,
-        placement.policy,
-        present.policies,
-        placement.history,
-        implied=present.implied,
-    )
-    selected = snapshot_resources(
-        owner,
-        selection.resources,
-        present.resources,
-        limit=placement.history,
-        envelopes=selection.envelopes,
-    )
-    for error in (revisions.error, selected.error):
-        if error is not None:
-            raise error
+    revisions, selected = _snapshots(placement, owner, selection, present)
     body = revisions.snapshots[revisions.latest]
     snapshot, bindings = decode_snapshot(body), present.bindings
     result = None
@@ -182,6 +170,30 @@ def converge(
         result=result,
         runs=rolled.runs,
     )
+
+
+def _snapshots(
+    placement: Placement, owner: Owner, selection: SelectedResources, present: Present
+) -> tuple[SnapshotRevisions, SnapshotRevisions]:
+    """Return the policy snapshots and the resource snapshots as a placement wants them.
+
+    Raises:
+        UnexpectedBehavior: Some of them contradict each other.
+    """
+    policies = snapshot_policy(
+        owner, placement.policy, present.policies, placement.history, implied=present.implied
+    )
+    resources = snapshot_resources(
+        owner,
+        selection.resources,
+        present.resources,
+        limit=placement.history,
+        envelopes=selection.envelopes,
+    )
+    for error in (policies.error, resources.error):
+        if error is not None:
+            raise error
+    return policies, resources
 
 
 def _check_name(name: str) -> None:

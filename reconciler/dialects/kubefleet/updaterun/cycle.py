@@ -47,7 +47,11 @@ from reconciler.dialects.kubefleet.api.updates import (
 from reconciler.dialects.kubefleet.api.updates import APPROVED_CONDITION as APPROVED
 from reconciler.dialects.kubefleet.rollout.availability import AvailabilityReports
 from reconciler.dialects.kubefleet.updaterun.execution import execute, stop
-from reconciler.dialects.kubefleet.updaterun.initialization import initialize, validate
+from reconciler.dialects.kubefleet.updaterun.initialization import (
+    ChosenClusters,
+    initialize,
+    validate,
+)
 from reconciler.dialects.kubefleet.updaterun.runs import (
     AT_REST,
     INITIALIZED,
@@ -154,7 +158,13 @@ def run_round(
         text = f"{UNEXPECTED}found unsupported updateRun state: {view.run.state}"
         draft.mark(*run_failed(text))
         return _round_of(draft)
-    move = execute if view.run.state == RUN else stop
+    return _move(draft, index, chosen)
+
+
+def _move(draft: RunDraft, index: int, chosen: ChosenClusters) -> RunRound:
+    """Go on with a stage, or stop in it."""
+    runs = draft.view.run.state == RUN
+    move = execute if runs else stop
     try:
         progress = move(draft, index, chosen)
     except RunAborted as error:
@@ -167,7 +177,7 @@ def run_round(
     except RunPostponed as error:
         return _round_of(draft, error=error.message)
     if progress.finished:
-        draft.mark(*RUN_SUCCEEDED if view.run.state == RUN else (RUN_STOPPED,))
+        draft.mark(*RUN_SUCCEEDED if runs else (RUN_STOPPED,))
     return _round_of(draft, progress)
 
 

@@ -440,15 +440,7 @@ def decide_set(
         ]
         records = {key: one.record for key, one in zip(sorted(records), reported, strict=True)}
         outcome = sync(wanted, placements, [one.work for one in reported], around.now)
-        moved = dict(records)
-        for action in outcome.actions:
-            match action:
-                case CreateWork(cluster, placement):
-                    _give(moved, cluster, placement, present, objects, around)
-                case ReplaceWork(work, placement, _):
-                    _give(moved, work.cluster, placement, present, objects, around)
-                case DeleteWork(work):
-                    moved.pop((work.cluster, work.placement), None)
+        moved = _moved(records, outcome.actions, present, objects, around)
         if moved == records:
             break
         records = moved
@@ -466,6 +458,26 @@ def decide_set(
         awaits=awaits,
         until=earliest(ceiling(outcome.until), assumed_at if awaits or keeps_assumed else None),
     )
+
+
+def _moved(
+    records: Mapping[tuple[ClusterName, str], WorkRecord],
+    actions: Iterable[WorkAction],
+    present: str,
+    objects: Sequence[ObjectKey],
+    around: SetSurroundings,
+) -> dict[tuple[ClusterName, str], WorkRecord]:
+    """Return the records after some actions."""
+    moved = dict(records)
+    for action in actions:
+        match action:
+            case CreateWork(cluster, placement):
+                _give(moved, cluster, placement, present, objects, around)
+            case ReplaceWork(work, placement, _):
+                _give(moved, work.cluster, placement, present, objects, around)
+            case DeleteWork(work):
+                moved.pop((work.cluster, work.placement), None)
+    return moved
 
 
 def with_assumed(outcome: SetOutcome, works: Sequence[ReportedWork]) -> WrittenOutcome:
