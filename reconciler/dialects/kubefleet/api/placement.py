@@ -13,7 +13,7 @@ hub; elsewhere it is a property that no cluster has.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from reconciler.dialects.kubefleet.api.names import PARENT, RESOURCE_HASH, as_integer
+from reconciler.dialects.kubefleet.api.names import PARENT, RESOURCE_HASH, as_integer, sorted_keys
 from reconciler.dialects.kubefleet.api.snapshots import annotations_of, is_latest, labels_of
 from reconciler.dialects.renderer import Instruction
 from reconciler.dialects.scores import ScoreName
@@ -318,49 +318,75 @@ class _Type:
     """A type of the API: an object, or the items of a list.
 
     Attributes:
+        order: Its fields as the struct of Go has them, where its JSON is hashed.
         defaults: What the CRD fills in where a field is missing.
         zeros: What Go writes where a field is missing, since it always writes the field.
         written: Other fields that Go writes though they are empty.
         parts: Types of its fields; any other field that is a mapping holds data of users.
     """
 
+    order: tuple[str, ...] = ()
     defaults: Body = field(default_factory=dict)
     zeros: Body = field(default_factory=dict)
     written: frozenset[str] = frozenset()
     parts: Mapping[str, "_Type"] = field(default_factory=dict)
 
 
-_LABELS = _Type(parts={"matchExpressions": _Type(zeros={"key": "", "operator": ""})})
-_PROPERTIES = _Type(
-    written=frozenset({"matchExpressions"}),
-    parts={"matchExpressions": _Type(written=frozenset({"name", "operator", "values"}))},
+_LABELS = _Type(
+    order=("matchLabels", "matchExpressions"),
+    parts={
+        "matchExpressions": _Type(
+            order=("key", "operator", "values"), zeros={"key": "", "operator": ""}
+        )
+    },
 )
+
+
+def _always(*names: str, **parts: _Type) -> _Type:
+    """Return a type all of whose fields are written, though they are empty."""
+    return _Type(order=names, written=frozenset(names), parts=parts)
+
+
 _TERM = _Type(
+    order=("labelSelector", "propertySelector", "propertySorter"),
     parts={
         "labelSelector": _LABELS,
-        "propertySelector": _PROPERTIES,
-        "propertySorter": _Type(written=frozenset({"name", "sortOrder"})),
-    }
+        "propertySelector": _always(
+            "matchExpressions", matchExpressions=_always("name", "operator", "values")
+        ),
+        "propertySorter": _always("name", "sortOrder"),
+    },
 )
 _CLUSTER_AFFINITY = _Type(
+    order=(REQUIRED, PREFERRED),
     parts={
-        "requiredDuringSchedulingIgnoredDuringExecution": _Type(
-            written=frozenset({"clusterSelectorTerms"}), parts={"clusterSelectorTerms": _TERM}
+        REQUIRED: _always("clusterSelectorTerms", clusterSelectorTerms=_TERM),
+        PREFERRED: _Type(
+            order=("weight", "preference"),
+            zeros={"weight": 0, "preference": {}},
+            parts={"preference": _TERM},
         ),
-        "preferredDuringSchedulingIgnoredDuringExecution": _Type(
-            zeros={"weight": 0, "preference": {}}, parts={"preference": _TERM}
-        ),
-    }
+    },
 )
 _POLICY = _Type(
+    order=(  # without the number of clusters, which a snapshot has in an annotation
+        "placementType",
+        "clusterNames",
+        "affinity",
+        "topologySpreadConstraints",
+        "tolerations",
+    ),
     defaults={"placementType": PICK_ALL},
     parts={
-        "affinity": _Type(parts={"clusterAffinity": _CLUSTER_AFFINITY}),
+        "affinity": _Type(order=("clusterAffinity",), parts={"clusterAffinity": _CLUSTER_AFFINITY}),
         "topologySpreadConstraints": _Type(
+            order=("maxSkew", "topologyKey", "whenUnsatisfiable"),
             defaults={"maxSkew": DEFAULT_MAX_SKEW, "whenUnsatisfiable": "DoNotSchedule"},
             zeros={"topologyKey": ""},
         ),
-        "tolerations": _Type(defaults={"operator": "Equal"}),
+        "tolerations": _Type(
+            order=("key", "operator", "value", "effect"), defaults={"operator": "Equal"}
+        ),
     },
 )
 _STRATEGY = _Type(
@@ -469,6 +495,37 @@ def _rewritten(body: Body, kind: _Type) -> dict[str, object]:
         name: _each(one, kind.parts[name], _rewritten) if name in kind.parts else one
         for name, one in {**kind.zeros, **kept}.items()
     }
+
+
+_LISTS = frozenset({"values", "matchExpressions", "clusterSelectorTerms"})
+"""Of the fields that Go always writes those that it writes as null."""
+
+
+def go_policy(policy: Body) -> dict[str, object]:
+    """Return a policy as Go marshals it: fields in the order of the struct, most if not empty.
+
+    A pointer counts as told if it points at anything at all.
+
+    Args:
+        policy: `spec.policy` with its defaults.
+    """
+    return _in_order(policy, _POLICY)
+
+
+def _in_order(body: Body, kind: _Type) -> dict[str, object]:
+    ordered: dict[str, object] = {}
+    for name in kind.order:
+        value = body.get(name)
+        if name == "matchLabels":
+            value = sorted_keys(value) or None
+        elif name in kind.parts:
+            value = _each(value, kind.parts[name], _in_order)
+        if name in kind.zeros or name in kind.written:
+            zero = kind.zeros.get(name, None if name in _LISTS else "")
+            ordered[name] = zero if value is None else value
+        elif value is not None and value not in ("", []):
+            ordered[name] = value
+    return ordered
 
 
 def _each(value: object, kind: _Type, rule: Callable[[Body, _Type], object]) -> object:
