@@ -11,7 +11,7 @@ import click
 from reconciler.audit.advice import Advice, AdvisedMove, advice_json, advise
 from reconciler.audit.gains import AdviceRequest, Goal, NotAdvised, ScoreFamily, WhyNot, scores_of
 from reconciler.audit.previews.placement_moves import moves_of, parts_in
-from reconciler.cli.delivery import commit_subject
+from reconciler.cli.delivery import ManifestOptions, commit_subject
 from reconciler.cli.new_manifests import check_name, check_read, free_name, open_base, path_of
 from reconciler.cli.previews import moment_in
 from reconciler.cli.printing import print_json
@@ -20,7 +20,7 @@ from reconciler.cli.tables import print_table
 from reconciler.dialects.scores import ScoreName
 from reconciler.errors import UsageError
 from reconciler.manifests.text.emitter import encode
-from reconciler.model.identity import ObjectKey, RepositoryLayout
+from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import format_moment
 from reconciler.model.text import enumerated, printable, short_id, shown
 from reconciler.model.world import World
@@ -41,15 +41,11 @@ def run(
     lower_is_better: bool,
     batch: int | None,
     name: str | None,
-    base: str,
-    output: str,
-    branch: str | None,
-    author: str | None,
-    layout: RepositoryLayout,
+    to: ManifestOptions,
 ) -> int:
     """Advise, and write the rebalancer onto a branch if one is named; return the exit code."""
     family = _family(score, lower_is_better=lower_is_better)
-    delivery, world = open_base(directory, base, branch, author, layout)
+    delivery, world = open_base(directory, to)
     key = ObjectKey(*REBALANCER, "", name or free_name(world, STEM))
     check_name(world, key)
     request = AdviceRequest(
@@ -62,16 +58,16 @@ def run(
     )
     path = path_of(key)
     check_read(world, path)
-    if branch is not None:
+    if to.branch is not None:
         delivery.check()
     with doing(PASSES):
         advice = _advised(world, request)
     said = f"nothing is written; --branch NAME commits {path} on a new branch"
     if advice.body is None:
         said = "nothing is advised, so nothing is written"
-    elif branch is not None:
+    elif to.branch is not None:
         said = delivery.deliver({path: encode(advice.body).encode()}, _subject(advice))
-    _print(output, advice, path)
+    _print(to.output, advice, path)
     click.echo(said, err=True)
     return 0
 

@@ -8,16 +8,15 @@ import click
 from reconciler.audit.named_object import find_object, spelled
 from reconciler.audit.previews.edits import put
 from reconciler.audit.previews.preview import look_ahead
-from reconciler.cli.delivery import commit_subject
-from reconciler.cli.new_manifests import check_read, open_base, print_manifest
+from reconciler.cli.delivery import ManifestOptions, commit_subject
+from reconciler.cli.new_manifests import check_read, open_base, print_manifest, write_manifest
 from reconciler.cli.previews import moment_in
 from reconciler.cli.progress import PASSES, doing
 from reconciler.core.dialects import DIALECTS
 from reconciler.dialects.view import Approval
 from reconciler.errors import UsageError
 from reconciler.manifests.identity import DEFAULT_NAMESPACE
-from reconciler.manifests.text.emitter import encode
-from reconciler.model.identity import ObjectKey, RepositoryLayout
+from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import format_moment
 from reconciler.model.text import shown
 from reconciler.model.world import World
@@ -34,15 +33,10 @@ def run(
     stage: str | None,
     message: str | None,
     namespace: str | None,
-    base: str,
-    branch: str | None,
-    author: str | None,
-    dry_run: bool,
-    output: str,
-    layout: RepositoryLayout,
+    to: ManifestOptions,
 ) -> int:
     """Write an approval, or show it; return the exit code."""
-    delivery, world = open_base(directory, base, branch, author, layout)
+    delivery, world = open_base(directory, to)
     asking = _find(world, word, namespace or DEFAULT_NAMESPACE)
     approval = _chosen(world, asking, stage)
     if approval is None:
@@ -51,19 +45,17 @@ def run(
         return 0
     path = _path(world, approval.key)
     check_read(world, path)
-    if not dry_run:
+    if not to.dry_run:
         delivery.check()
-        if branch is None and (directory / path).exists() and approval.key not in world.inputs:
+        if to.branch is None and (directory / path).exists() and approval.key not in world.inputs:
             raise UsageError(f'"{path}" already exists; move it away, or approve on a --branch')
     now = moment_in(world, None)
     body = approval.manifest(message or MESSAGE, format_moment(now))
     with doing(PASSES):
         preview = look_ahead(world, put(world, {approval.key: body}), now)
-    said = "nothing is written (--dry-run)"
-    if not dry_run:
-        subject = commit_subject(f"Approve {approval.stage} of {asking.name}")
-        said = delivery.deliver({path: encode(body).encode()}, subject)
-    print_manifest(output, body, path, preview, base)
+    subject = commit_subject(f"Approve {approval.stage} of {asking.name}")
+    said = write_manifest(delivery, to, path, body, subject)
+    print_manifest(to, body, path, preview)
     click.echo(said, err=True)
     return 0
 

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 import click
 
 from reconciler.cli import complete
-from reconciler.cli.options import layout_options, output_option, with_options
+from reconciler.cli.options import gathered, layout_options, output_option, with_options
 from reconciler.errors import UsageError
+from reconciler.model.identity import RepositoryLayout
 from reconciler.model.text import short_id
 
 if TYPE_CHECKING:
@@ -147,8 +148,20 @@ base_option = click.option(
 """What a manifest is written for."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManifestOptions:
+    """What a manifest is written for, where it goes, and how it is shown."""
+
+    base: str
+    branch: str | None
+    author: str | None
+    output: str
+    layout: RepositoryLayout
+    dry_run: bool = False
+
+
 def manifest_options(function: Callable[..., int]) -> Callable[..., int]:
-    """Add the options that say what a manifest is written for, and where it goes."""
+    """Add the options that say where a manifest goes; the verb gets them as its `to`."""
     options = (
         click.option(
             "--dry-run", is_flag=True, help="Print the manifest and the plan without writing."
@@ -158,4 +171,4 @@ def manifest_options(function: Callable[..., int]) -> Callable[..., int]:
         delivery_options,
         layout_options,
     )
-    return with_options(function, options)
+    return gathered(function, "to", ManifestOptions, options)

@@ -229,6 +229,26 @@ def edit_options(function: Callable[..., int]) -> Callable[..., int]:
     return gathered(function, "to", EditOptions, options)
 
 
+def open_edited(directory: Path, to: EditOptions) -> "tuple[Delivery, World, Files]":
+    """Return where edits go, the world that they are of, and what its files hold.
+
+    Raises:
+        UsageError: Nothing can be written there.
+    """
+    from reconciler.cli.world import note_if_empty
+    from reconciler.shell.git.repository import Repository
+
+    repository = Repository.open(directory)
+    base = repository.resolve(repository.head_branch()) if to.branch is not None else ""
+    delivery = Delivery(
+        directory=directory, repository=repository, base=base, branch=to.branch, author=to.author
+    )
+    delivery.check()
+    world, files = edited_world(delivery, to.layout)
+    note_if_empty(directory, world)
+    return delivery, world, files
+
+
 def find_written(world: "World", words: Sequence[str], namespace: str) -> list[ObjectKey]:
     """Return the objects that words name, each once, all of them written by people.
 
@@ -293,17 +313,7 @@ def edit_objects(
         subject: Returns the subject of the commit, given the names of what it edits.
         told: Returns lines that are printed behind the plan, given the world with the edits.
     """
-    from reconciler.cli.world import note_if_empty
-    from reconciler.shell.git.repository import Repository
-
-    repository = Repository.open(directory)
-    base = repository.resolve(repository.head_branch()) if to.branch is not None else ""
-    delivery = Delivery(
-        directory=directory, repository=repository, base=base, branch=to.branch, author=to.author
-    )
-    delivery.check()
-    world, files = edited_world(delivery, to.layout)
-    note_if_empty(directory, world)
+    delivery, world, files = open_edited(directory, to)
     edits = wanted(world)
     before, after = edited_files(world, files, edits)
     changed = {path: data for path, data in after.items() if data != before[path]}

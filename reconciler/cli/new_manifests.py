@@ -11,7 +11,7 @@ import click
 
 from reconciler.audit.previews.preview import Preview
 from reconciler.audit.previews.wording import Heading, preview_json
-from reconciler.cli.delivery import Delivery
+from reconciler.cli.delivery import Delivery, ManifestOptions
 from reconciler.cli.previews import print_preview
 from reconciler.cli.printing import print_json
 from reconciler.cli.world import note_if_empty, open_loader
@@ -19,7 +19,7 @@ from reconciler.core.inputs.index import inputs_in
 from reconciler.errors import UsageError
 from reconciler.manifests.text.emitter import encode
 from reconciler.model.body import Body
-from reconciler.model.identity import ObjectKey, RepositoryLayout
+from reconciler.model.identity import ObjectKey
 from reconciler.model.labels import is_label_key, is_label_value
 from reconciler.model.text import is_subdomain, shown
 from reconciler.model.world import World
@@ -180,15 +180,13 @@ def check_name(world: "World", key: ObjectKey) -> None:
         raise UsageError(f"rebalancer {shown(key.name)} already exists; give another --name")
 
 
-def open_base(
-    directory: Path, base: str, branch: str | None, author: str | None, layout: RepositoryLayout
-) -> tuple[Delivery, World]:
+def open_base(directory: Path, to: ManifestOptions) -> tuple[Delivery, World]:
     """Load the world that a manifest is written for, and return where it goes."""
     repository = Repository.open(directory)
-    head = resolve_revision(repository, base)
-    loader = open_loader(repository, layout)
+    head = resolve_revision(repository, to.base)
+    loader = open_loader(repository, to.layout)
     delivery = Delivery(
-        directory=directory, repository=repository, base=head, branch=branch, author=author
+        directory=directory, repository=repository, base=head, branch=to.branch, author=to.author
     )
     world = loader.load(head)
     note_if_empty(directory, world)
@@ -209,14 +207,23 @@ def check_read(world: World, path: str) -> None:
         )
 
 
-def print_manifest(output: str, body: Body, path: str, preview: Preview, base: str) -> None:
+def write_manifest(
+    delivery: Delivery, to: ManifestOptions, path: str, body: Body, subject: str
+) -> str:
+    """Write a manifest unless it is only shown, and return in words what to do next."""
+    if to.dry_run:
+        return "nothing is written (--dry-run)"
+    return delivery.deliver({path: encode(body).encode()}, subject)
+
+
+def print_manifest(to: ManifestOptions, body: Body, path: str, preview: Preview) -> None:
     """Print a manifest, and what it would move."""
-    heading = Heading("plan", f"{path} merged into {base}")
-    if output == "json":
+    heading = Heading("plan", f"{path} merged into {to.base}")
+    if to.output == "json":
         plan = preview_json(preview, heading)
         print_json({"path": path, "manifest": body, "plan": plan})
         return
     click.echo(encode(body), nl=False)
-    if output == "text":
+    if to.output == "text":
         click.echo()
         print_preview(preview, heading, "text")

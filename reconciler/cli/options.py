@@ -46,7 +46,7 @@ def gathered(
     Args:
         function: The verb.
         name: Its argument.
-        kind: A dataclass with a field for each option.
+        kind: A dataclass with a field for each option; one without its option has a default.
         options: In the order in which `--help` lists them; one may be a group itself, whose object
             is then one of the values.
     """
@@ -66,7 +66,8 @@ def _gathering(
 ) -> Callable[..., int]:
     @functools.wraps(function)
     def verb(*arguments: object, **named: Any) -> int:
-        values = {field.name: named.pop(field.name) for field in fields(kind())}  # type: ignore[arg-type]
+        names = [field.name for field in fields(kind())]  # type: ignore[arg-type]
+        values = {name: named.pop(name) for name in names if name in named}
         return function(*arguments, **{name: kind()(**values)}, **named)
 
     return verb

@@ -9,7 +9,7 @@ import click
 
 from reconciler.audit.previews.edits import put
 from reconciler.audit.previews.preview import Preview, look_ahead
-from reconciler.cli.delivery import commit_subject
+from reconciler.cli.delivery import ManifestOptions, commit_subject
 from reconciler.cli.new_manifests import (
     RebalanceWords,
     check_read,
@@ -17,6 +17,7 @@ from reconciler.cli.new_manifests import (
     path_of,
     print_manifest,
     rebalancer_of,
+    write_manifest,
 )
 from reconciler.cli.progress import PASSES, doing
 from reconciler.cli.selection import all_objects
@@ -25,10 +26,9 @@ from reconciler.core.reconcile import reconcile
 from reconciler.core.record import last_pass
 from reconciler.errors import UsageError
 from reconciler.manifests.paths import output_path
-from reconciler.manifests.text.emitter import encode
 from reconciler.manifests.text.reader import read
 from reconciler.model.body import Body
-from reconciler.model.identity import ObjectKey, RepositoryLayout
+from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import add
 from reconciler.model.text import printable
 from reconciler.model.world import World
@@ -36,33 +36,20 @@ from reconciler.rebalance.rebalancer_files import decode_record
 from reconciler.shell.resources import SystemClock
 
 
-def run(
-    directory: Path,
-    /,
-    *,
-    base: str,
-    branch: str | None,
-    author: str | None,
-    dry_run: bool,
-    output: str,
-    layout: RepositoryLayout,
-    demand: RebalanceWords,
-) -> int:
+def run(directory: Path, /, *, to: ManifestOptions, demand: RebalanceWords) -> int:
     """Write a rebalancer, or show it; return the exit code."""
     demand = replace(demand, targets=all_objects(demand.targets))
-    delivery, world = open_base(directory, base, branch, author, layout)
+    delivery, world = open_base(directory, to)
     key, body = rebalancer_of(world, demand)
     path = path_of(key)
     check_read(world, path)
-    if not dry_run:
+    if not to.dry_run:
         delivery.check()
-        if branch is None and (directory / path).exists():
+        if to.branch is None and (directory / path).exists():
             raise UsageError(f'"{path}" already exists; give another --name')
     preview, unmatched = plan_rebalance(world, key, body)
-    said = "nothing is written (--dry-run)"
-    if not dry_run:
-        said = delivery.deliver({path: encode(body).encode()}, _subject(demand))
-    print_manifest(output, body, path, preview, base)
+    said = write_manifest(delivery, to, path, body, _subject(demand))
+    print_manifest(to, body, path, preview)
     for line in (*unmatched, said):
         click.echo(line, err=True)
     return 0

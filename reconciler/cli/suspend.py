@@ -9,13 +9,25 @@ from typing import TYPE_CHECKING
 import click
 
 from reconciler.audit.named_object import find_object, near, spelled
-from reconciler.cli.delivery import Delivery, delivery_options
-from reconciler.cli.edits import Files, edited_world, print_difference, text_around
-from reconciler.cli.options import layout_options, namespace_option, with_options
+from reconciler.cli.delivery import delivery_options
+from reconciler.cli.edits import (
+    EditOptions,
+    Files,
+    open_edited,
+    print_difference,
+    text_around,
+)
+from reconciler.cli.options import (
+    gathered,
+    layout_options,
+    namespace_option,
+    output_option,
+    with_options,
+)
 from reconciler.cli.selection import object_argument
 from reconciler.errors import UsageError
 from reconciler.manifests.admission import SUSPEND
-from reconciler.model.identity import ObjectKey, RepositoryLayout
+from reconciler.model.identity import ObjectKey
 from reconciler.model.text import printable
 
 if TYPE_CHECKING:
@@ -61,23 +73,18 @@ class SuspensionEdit:
 
 def holding_options(function: Callable[..., int]) -> Callable[..., int]:
     """Add the argument and the options that suspend and resume share."""
+    where = (
+        click.option("--dry-run", is_flag=True, help="Print the edit without writing."),
+        output_option("text", "json", says="Output format of the edit."),
+        delivery_options,
+        layout_options,
+    )
     options = (
         object_argument(required=False),
         namespace_option,
         click.option("--all", "everything", is_flag=True, help="The whole repository."),
-        click.option("--dry-run", is_flag=True, help="Print the edit without writing."),
-        click.option(
-            "-o",
-            "output",
-            type=click.Choice(["text", "json"]),
-            default="text",
-            show_default=True,
-            help="Output format of the edit.",
-        ),
-        delivery_options,
-        layout_options,
     )
-    return with_options(function, options)
+    return with_options(gathered(function, "to", EditOptions, where), options)
 
 
 def hold(
@@ -87,34 +94,20 @@ def hold(
     word: str | None,
     namespace: str,
     everything: bool,
-    dry_run: bool,
-    output: str,
-    branch: str | None,
-    author: str | None,
-    layout: RepositoryLayout,
+    to: EditOptions,
 ) -> int:
     """Suspend or resume what a person names, and say what was edited."""
-    from reconciler.cli.world import note_if_empty
-    from reconciler.shell.git.repository import Repository
-
     if (word is None) != everything:
         raise UsageError("give one OBJECT as KIND/NAME, or --all for the whole repository")
-    repository = Repository.open(directory)
-    base = repository.resolve(repository.head_branch()) if branch is not None else ""
-    delivery = Delivery(
-        directory=directory, repository=repository, base=base, branch=branch, author=author
-    )
-    delivery.check()
-    world, files = edited_world(delivery, layout)
-    note_if_empty(directory, world)
+    delivery, world, files = open_edited(directory, to)
     held = suspension_edit(world, files, word, namespace, suspend=suspend)
     said = f"{held.name} is {'suspended already' if suspend else 'not suspended'}"
     if held.before != held.after:
         verb = "Suspend" if suspend else "Resume"
         said = "nothing is written (--dry-run)"
-        if not dry_run:
+        if not to.dry_run:
             said = delivery.deliver({held.path: held.after}, f"{verb} {held.name}")
-    _print(held, output, suspend=suspend)
+    _print(held, to.output, suspend=suspend)
     click.echo(printable(said), err=True)
     return 0
 

@@ -232,6 +232,7 @@ COUNT = click.IntRange(1, 2**31 - 1)
 @delivery_options
 @layout_options
 @click.pass_obj
+@gathers("to", "reconciler.cli.delivery", "ManifestOptions")
 @runs("reconciler.cli.advise")
 def advise_command() -> None:
     r"""Recommend worthwhile rebalances: what would move, and what is gained.
