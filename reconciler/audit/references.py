@@ -165,7 +165,7 @@ def check_references(
     )
     found = (one for check in checks for one in check(known))
     manifests = {**world.inputs, **world.feedback}
-    return tuple(sorted(map(finding_of, _placed(found, manifests, texts))))
+    return tuple(sorted(map(finding_of, located(found, manifests, texts))))
 
 
 def referable_in(world: World) -> Known:
@@ -197,17 +197,18 @@ def check_kinds(
 ) -> tuple[Finding, ...]:
     """Return what is to be said of kinds that control nothing; each document tells by itself."""
     found = idle_kinds(manifests)
-    return tuple(sorted(map(finding_of, _placed(found, manifests, texts))))
+    return tuple(sorted(map(finding_of, located(found, manifests, texts))))
 
 
-def _placed(
+def located(
     found: Iterable[Dangling], manifests: Mapping[ObjectKey, Manifest], texts: Mapping[str, bytes]
 ) -> Iterator[Fault]:
     """Yield what leads nowhere as faults at their places; each file is read once."""
     by_path: defaultdict[str, list[tuple[Dangling, Spot]]] = defaultdict(list)
     for one in found:
         origin = manifests[one.key].origin
-        spot = Spot(origin.index, f"{origin.pointer}{one.pointer}")
+        is_key = one.rule == "schema-unknown-field"
+        spot = Spot(origin.index, f"{origin.pointer}{one.pointer}", is_key)
         by_path[origin.path].append((one, spot))
     for path, spots in by_path.items():
         data = texts.get(path)

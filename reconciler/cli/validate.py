@@ -10,6 +10,7 @@ import click
 from reconciler.audit.findings import Finding, count, finding_of
 from reconciler.audit.references import check_kinds, check_references, is_complete, skipped_links
 from reconciler.audit.reports import FindingsReport, findings_json
+from reconciler.audit.workloads import check_links, check_workloads
 from reconciler.cli.options import Output, check_outputs, here
 from reconciler.cli.printing import json_text
 from reconciler.cli.progress import doing, tracked
@@ -29,7 +30,7 @@ from reconciler.model.text import printable
 from reconciler.model.world import Fault, Frozen, World
 from reconciler.shell.reading.checked import STDIN, FolderSource, ManifestSource
 from reconciler.shell.reading.tables import INPUTS
-from reconciler.shell.resources import is_bare, load_schemas
+from reconciler.shell.resources import NO_KUBERNETES, is_bare, load_kubernetes, load_schemas
 from reconciler.shell.work.executors import processors
 from reconciler.shell.work.validators import file_validators
 from reconciler.version import __version__
@@ -70,6 +71,7 @@ def check(
     *,
     references: bool | None,
     forced: bool,
+    kubernetes: str = "",
 ) -> Checked:
     """Read the files and check them.
 
@@ -79,6 +81,8 @@ def check(
         references: Whether to check what manifests say of one another, for which the whole root is
             read; `None` means if all of it is asked for.
         forced: Whether files that are named are checked whatever their names.
+        kubernetes: The version of Kubernetes that clusters run, `""` for the newest known,
+            `NO_KUBERNETES` if it does not matter what they make of workloads.
 
     Raises:
         UsageError: A file is not there or cannot be read, or what is asked for makes no sense.
@@ -100,6 +104,8 @@ def check(
     findings = [finding_of(fault) for fault in (*_faults(index), *skipped_links(named.links))]
     texts = {file.path: file.data for file in inspections}
     findings += check_kinds(index.manifests, texts)
+    if kubernetes != NO_KUBERNETES:
+        findings += check_workloads(index.manifests, texts, load_kubernetes(kubernetes))
     unreadable = False
     if wanted:
         world = _world(index, source)
@@ -107,6 +113,7 @@ def check(
         if not unreadable:
             with doing("Following references"):
                 findings += check_references(world, texts)
+                findings += () if kubernetes == NO_KUBERNETES else check_links(world, texts)
     asked = frozenset((*named.files, *named.links))
     return Checked(
         inspections=tuple(file for file in inspections if file.path in asked),
@@ -181,6 +188,7 @@ def run(
     force_exclude: bool,
     rev: str | None,
     verbose: bool,
+    kubernetes: str,
     layout: RepositoryLayout,
 ) -> int:
     """Check manifests; return the exit code."""
@@ -191,6 +199,7 @@ def run(
         paths,
         references=references,
         forced=not force_exclude,
+        kubernetes=kubernetes,
     )
     if verbose:
         _list_files(checked.inspections)

@@ -20,15 +20,19 @@ from importlib.resources.abc import Traversable
 from importlib.util import find_spec
 from operator import attrgetter
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from reconciler.errors import ShellError
+from reconciler.errors import ShellError, UsageError
 from reconciler.manifests.paths import RECORD
+from reconciler.manifests.schemas.nodes import Json
 from reconciler.manifests.schemas.schema import Schemas
 from reconciler.model.identity import RepositoryLayout
 from reconciler.model.settings import CONFIGURATION_PATH
 from reconciler.shell.processes.limits import sync_places
 from reconciler.shell.processes.signals import held_signals
+
+if TYPE_CHECKING:
+    from reconciler.manifests.schemas.kubernetes import KubernetesKinds
 
 STAGING, FILES, WHOLE = ".reconciler-init", "files", "whole"
 """The folder in which new files are before they have their places, and what is in it."""
@@ -58,6 +62,32 @@ def load_schemas() -> Schemas:
                 if file.name.endswith(".json"):
                     documents[f"{group.name}/{file.name}"] = json.loads(file.read_bytes())
     return Schemas(documents)
+
+
+NO_KUBERNETES = "none"
+"""In the place of a version: what clusters make of workloads is not asked."""
+
+
+@lru_cache(maxsize=2)
+def load_kubernetes(version: str = "") -> "KubernetesKinds":
+    """Return what a version of Kubernetes serves.
+
+    Args:
+        version: Such as `1.31`, `v1.31` or `1.31.4`; `""` is the newest that is known.
+
+    Raises:
+        UsageError: The version is none that is known.
+    """
+    from reconciler.manifests.schemas.kubernetes import kubernetes_kinds  # noqa: PLC0415  # for checks only
+
+    shipped: Json = json.loads((_find("schemas") / "kubernetes.json").read_bytes())
+    known = shipped["versions"]
+    asked = ".".join(version.removeprefix("v").split(".")[:2]) or known[-1]
+    if asked not in known:
+        raise UsageError(
+            f"--kubernetes-version must be {NO_KUBERNETES}, or one from {known[0]} to {known[-1]}"
+        )
+    return kubernetes_kinds(shipped, asked)
 
 
 def build_id() -> str:

@@ -20,22 +20,29 @@ from reconciler.core.state import read_state
 from reconciler.model.identity import RepositoryLayout
 from reconciler.model.settings import decode_settings
 from reconciler.shell.reading.checked import FolderSource
-from reconciler.shell.resources import load_schemas
+from reconciler.shell.resources import NO_KUBERNETES, load_schemas
 from tests.builders import NOW
 from tests.documents.generated import PAGES, RULE_PAGES, Shown, rule_pages
 from tests.shell.fleet import ROOT
 
 
-def rules_of(folder: Path, files: Mapping[str, bytes]) -> dict[str, str]:
+def rules_of(folder: Path, files: Mapping[str, bytes], *, whole_workloads: bool) -> dict[str, str]:
     """Return each rule that a repository with these files breaks, with its severity.
 
-    What `validate` finds, and what a pass reports.
+    What `validate` finds, and what a pass reports. Where a rule is not about what workloads hold,
+    its example has no more of them than it needs.
     """
     for path, content in files.items():
         target = folder / path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(content)
-    checked = check(FolderSource(folder, RepositoryLayout()), (), references=None, forced=True)
+    checked = check(
+        FolderSource(folder, RepositoryLayout()),
+        (),
+        references=None,
+        forced=True,
+        kubernetes="" if whole_workloads else NO_KUBERNETES,
+    )
     found = {finding.fault.rule: str(finding.severity) for finding in checked.findings}
     if not any(finding.fault.rule.startswith("yaml-") for finding in checked.findings):
         found |= _reported(files)
@@ -123,7 +130,15 @@ NO_RULES = {
     "workload-rebalancer",
 }
 """Names of upstream's that look like rules."""
-CHECKED = ("audit/references.py", "core", "delivery", "dialects", "manifests", "rebalance")
+CHECKED = (
+    "audit/references.py",
+    "audit/workloads.py",
+    "core",
+    "delivery",
+    "dialects",
+    "manifests",
+    "rebalance",
+)
 
 
 def sources() -> Iterator[ast.Module]:
@@ -198,8 +213,9 @@ def test_page(rule: str, tmp_path: Path) -> None:
     if rule in NO_EXAMPLE:
         assert not page.wrong
         return
-    wrong = rules_of(tmp_path / "wrong", files_of(page.wrong))
-    right = rules_of(tmp_path / "right", files_of(page.right))
+    whole = rule.startswith("workload-")
+    wrong = rules_of(tmp_path / "wrong", files_of(page.wrong), whole_workloads=whole)
+    right = rules_of(tmp_path / "right", files_of(page.right), whole_workloads=whole)
     assert severity == wrong.get(rule), wrong
     known = SAME_CAUSE if rule in SAME_CAUSE else {rule}
     assert known >= {name for name, level in wrong.items() if level == "error"}

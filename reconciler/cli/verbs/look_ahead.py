@@ -65,6 +65,14 @@ FORMATS = ("text", "json", "junit", "sarif", "github")
     shell_complete=complete.revisions,
     help="Check the files of a commit  [default: files on disk, HEAD in a bare repository]",
 )
+@click.option(
+    "--kubernetes-version",
+    "kubernetes",
+    metavar="VERSION",
+    default="",
+    help="Version of Kubernetes to check workloads against, or none to leave them unchecked  "
+    "[default: the newest known]",
+)
 @click.option("-v", "verbose", is_flag=True, help="List what was found in each file.")
 @layout_options
 @click.pass_obj

@@ -92,6 +92,15 @@ def is_base64(value: object) -> bool:
     return True
 
 
+def _is_wrapped_base64(value: object) -> bool:
+    r"""Return whether a value is Base64 but for line breaks, which Go passes over.
+
+    >>> _is_wrapped_base64("YQ==\n"), _is_wrapped_base64("YQ")
+    (True, False)
+    """
+    return not isinstance(value, str) or is_base64(value.replace("\n", "").replace("\r", ""))
+
+
 def is_re2(value: object) -> bool:
     """Return whether a value is a regular expression as RE2 takes it; other types pass.
 
@@ -114,6 +123,7 @@ def is_re2(value: object) -> bool:
 FORMATS: Mapping[str, Callable[[object], bool]] = {
     "date-time": is_moment,
     "byte": is_base64,
+    "base64": _is_wrapped_base64,
     "re2": is_re2,
 }
 """What our schemas may ask for, by name."""

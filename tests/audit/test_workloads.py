@@ -1,0 +1,297 @@
+"""What clusters would refuse of a single workload, and what they would not."""
+
+import pytest
+
+from reconciler.audit.workloads import check_workloads
+from reconciler.manifests.schemas.kubernetes import KubernetesKinds
+from reconciler.model.world import Fault
+from reconciler.shell.resources import load_kubernetes
+from tests.builders import Body, manifest
+
+DIGEST = "sha256:" + "0" * 64
+WHOLE: Body = {"type": "integer"}
+CONTAINER: Body = {"name": "web", "image": "registry.example.org/web:1.0"}
+
+
+def workload(kind: str = "Deployment", pod: Body | None = None, **spec: object) -> Body:
+    """Return a workload that each cluster takes, but for what is given."""
+    template = {
+        "metadata": {"labels": {"app": "web"}},
+        "spec": {"containers": [CONTAINER], **(pod or {})},
+    }
+    selector = {} if kind == "Job" else {"selector": {"matchLabels": {"app": "web"}}}
+    group = "batch" if kind == "Job" else "apps"
+    return {
+        "apiVersion": f"{group}/v1",
+        "kind": kind,
+        "metadata": {"name": "web", "namespace": "shop"},
+        "spec": {**selector, "template": template, **spec},
+    }
+
+
+def container(**fields: object) -> Body:
+    """Return a pod of one container with these fields."""
+    return {"containers": [{**CONTAINER, **fields}]}
+
+
+def plain(kind: str, **parts: object) -> Body:
+    """Return an object of the core group."""
+    return {"apiVersion": "v1", "kind": kind, "metadata": {"name": "web"}, **parts}
+
+
+def refused(*bodies: Body, kinds: KubernetesKinds | None = None) -> list[Fault]:
+    """Return what is said of workloads."""
+    written = {one.key: one for one in map(manifest, bodies)}
+    found = check_workloads(written, {}, kinds or load_kubernetes())
+    return [one.fault for one in found]
+
+
+@pytest.mark.parametrize(
+    ("body", "rule", "pointer", "expected"),
+    [
+        pytest.param(
+            workload(pod=container(imagePullPolice="Always")),
+            "schema-unknown-field",
+            "/spec/template/spec/containers/0/imagePullPolice",
+            'Did you mean "imagePullPolicy"?',
+            id="field",
+        ),
+        pytest.param(
+            workload(pod=container(env=[{"name": "PORT", "value": 8080}])),
+            "schema-type",
+            "/spec/template/spec/containers/0/env/0/value",
+            "Put it in quotes.",
+            id="number-for-text",
+        ),
+        pytest.param(
+            workload(pod=container(ports=[{"containerPort": "80"}])),
+            "schema-type",
+            "/spec/template/spec/containers/0/ports/0/containerPort",
+            "Write 80 without quotes.",
+            id="text-for-number",
+        ),
+        pytest.param(
+            workload(pod=container(imagePullPolicy="always")),
+            "schema-enum",
+            "/spec/template/spec/containers/0/imagePullPolicy",
+            "Always, IfNotPresent or Never.",
+            id="value",
+        ),
+        pytest.param(
+            workload(pod={"containers": [CONTAINER, CONTAINER]}),
+            "list-key",
+            "/spec/template/spec/containers/1",
+            "One item for each name.",
+            id="name-twice",
+        ),
+        pytest.param(
+            workload(selector={"matchLabels": {"app": "wbe"}}),
+            "workload-selector",
+            "/spec/selector",
+            "the same labels in selector and spec.template.metadata.labels",
+            id="selector",
+        ),
+        pytest.param(
+            workload(pod=container(volumeMounts=[{"name": "data", "mountPath": "/data"}])),
+            "workload-volume",
+            "/spec/template/spec/containers/0/volumeMounts/0/name",
+            "a volume of this name",
+            id="volume",
+        ),
+        pytest.param(
+            workload("Job"),
+            "workload-restart",
+            "/spec/template/spec/restartPolicy",
+            "OnFailure or Never",
+            id="restart-by-default",
+        ),
+        pytest.param(
+            workload(pod=container(image="Registry.example.org/Web")),
+            "workload-image",
+            "/spec/template/spec/containers/0/image",
+            "REGISTRY/NAME:TAG in lower case, without blanks or quotes in it",
+            id="image",
+        ),
+        pytest.param(
+            workload(pod=container(resources={"requests": {"memory": "512m"}})),
+            "workload-amount",
+            "/spec/template/spec/containers/0/resources/requests/memory",
+            "did you mean 512Mi?",
+            id="thousandths-of-bytes",
+        ),
+        pytest.param(
+            workload(pod=container(resources={"requests": {"cpu": 250, "memory": "256Mi"}})),
+            "workload-amount",
+            "/spec/template/spec/containers/0/resources/requests/cpu",
+            "did you mean 250m?",
+            id="whole-processors",
+        ),
+        pytest.param(
+            plain("ConfigMap", data={"debug": True}),
+            "schema-type",
+            "/data/debug",
+            "Put it in quotes.",
+            id="settings",
+        ),
+        pytest.param(
+            {**plain("PodDisruptionBudget"), "apiVersion": "policy/v1beta1"},
+            "workload-version",
+            "/apiVersion",
+            "policy/v1",
+            id="dropped-version",
+        ),
+        pytest.param(
+            {**plain("Ingress"), "apiVersion": "extensions/v1beta1"},
+            "workload-version",
+            "/apiVersion",
+            "networking.k8s.io/v1",
+            id="dropped-group",
+        ),
+        pytest.param(
+            workload(pod=container(ports=[{"containerPort": "${PORT}"}])),
+            "workload-variable",
+            "/spec/template/spec/containers/0/ports/0/containerPort",
+            "the value itself, or a Flux Kustomization with postBuild.substitute on each cluster",
+            id="variable",
+        ),
+    ],
+)
+def test_what_a_cluster_would_refuse(body: Body, rule: str, pointer: str, expected: str) -> None:
+    """One finding, at the field, with what would be right."""
+    found = [(one.rule, one.field, one.expected) for one in refused(body)]
+
+    assert [(rule, pointer, expected)] == found
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(workload(), id="plain"),
+        pytest.param(workload(pod={"nodeSelector": None}), id="null"),
+        pytest.param(workload(replicas=2.0), id="number-without-remainder"),
+        pytest.param(workload(pod=container(imagePullPolicy="")), id="empty-text"),
+        pytest.param(workload(pod=container(image="web:${TAG}")), id="variable-in-text"),
+        pytest.param(workload(pod=container(image=f"h:5000/a/b_c-d@{DIGEST}")), id="digest"),
+        pytest.param({**workload(), "status": {"anything": 1}}, id="status"),
+        pytest.param({**workload(), "apiVersion": "example.org/v1"}, id="kind-of-others"),
+        pytest.param(
+            workload(
+                "StatefulSet",
+                pod=container(volumeMounts=[{"name": "data", "mountPath": "/data"}]),
+                serviceName="web",
+                volumeClaimTemplates=[{"metadata": {"name": "data"}}],
+            ),
+            id="claim-template",
+        ),
+        pytest.param(plain("Secret", data={"token": "YWJj\nZGVm\n"}), id="base64-in-lines"),
+        pytest.param(
+            {**plain("Secret", data={"token": "ENC[AES256_GCM,data:x]"}), "sops": {"mac": "x"}},
+            id="encrypted",
+        ),
+        pytest.param(
+            workload(pod=container(resources={"requests": {"cpu": 64, "memory": "512Gi"}})),
+            id="large",
+        ),
+    ],
+)
+def test_what_a_cluster_takes(body: Body) -> None:
+    """Nothing is said of it."""
+    assert [] == refused(body)
+
+
+def test_an_older_version_is_held_against_itself() -> None:
+    """A field that came later is none there, a kind that went later is one."""
+    paused = workload("Job", pod={"restartPolicy": "Never"}, managedBy="example.org/queue")
+    scaler = {
+        "apiVersion": "autoscaling/v2beta2",
+        "kind": "HorizontalPodAutoscaler",
+        "metadata": {"name": "web"},
+        "spec": {"maxReplicas": 3, "scaleTargetRef": {"kind": "Deployment", "name": "web"}},
+    }
+
+    assert ["workload-version"] == [one.rule for one in refused(paused, scaler)]
+    old = refused(paused, scaler, kinds=load_kubernetes("v1.25.4"))
+    assert ["schema-unknown-field"] == [one.rule for one in old]
+
+
+def definition(schema: Body) -> Body:
+    """Return a CRD of widgets."""
+    whole = {"type": "object", "properties": {"spec": schema}}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "widgets.example.org"},
+        "spec": {
+            "group": "example.org",
+            "scope": "Namespaced",
+            "names": {"plural": "widgets", "kind": "Widget"},
+            "versions": [
+                {
+                    "name": "v1",
+                    "served": True,
+                    "storage": True,
+                    "schema": {"openAPIV3Schema": whole},
+                }
+            ],
+        },
+    }
+
+
+def widget(**spec: object) -> Body:
+    """Return a widget."""
+    return {
+        "apiVersion": "example.org/v1",
+        "kind": "Widget",
+        "metadata": {"name": "a"},
+        "spec": spec,
+    }
+
+
+@pytest.mark.parametrize(
+    ("schema", "spec", "rules"),
+    [
+        pytest.param({"size": WHOLE}, {"size": 3}, [], id="right"),
+        pytest.param({"size": WHOLE}, {"size": "b"}, ["schema-type"], id="type"),
+        pytest.param({"size": WHOLE}, {"sise": 3}, ["schema-unknown-field"], id="field"),
+        pytest.param({"size": {"enum": ["a", "b"]}}, {"size": "c"}, ["schema-enum"], id="value"),
+        pytest.param(
+            {"port": {"x-kubernetes-int-or-string": True}}, {"port": "http"}, [], id="either"
+        ),
+        pytest.param({"size": {"type": "integer", "minimum": -1}}, {"size": -5}, [], id="bound"),
+        pytest.param(
+            {"name": {"type": "string", "pattern": "(a+)+$"}}, {"name": "b"}, [], id="pattern"
+        ),
+        pytest.param({"size": {"type": "whatever"}}, {"size": 1}, [], id="no-type"),
+        pytest.param(
+            {"any": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}},
+            {"any": {"a": 1}},
+            [],
+            id="open",
+        ),
+    ],
+)
+def test_a_crd_of_the_repository_judges_its_objects(
+    schema: Body, spec: Body, rules: list[str]
+) -> None:
+    """By the structural part of its schema, and closed as an API server prunes."""
+    crd = definition({"type": "object", "properties": schema})
+
+    assert rules == [one.rule for one in refused(crd, widget(**spec))]
+
+
+def test_a_field_with_a_default_need_not_be_given() -> None:
+    """An API server sets it before it asks."""
+    fields = {"a": {"type": "string", "default": "x"}, "b": {"type": "string"}}
+    crd = definition({"type": "object", "properties": fields, "required": ["a", "b", "b"]})
+
+    assert ["schema-required"] == [one.rule for one in refused(crd, widget())]
+    assert [] == refused(crd, widget(b="y"))
+
+
+def test_a_crd_that_is_none_judges_nothing() -> None:
+    """What is wrong is said of it alone."""
+    crd = {**definition({}), "spec": {"group": "example.org", "versions": 3}}
+
+    assert {"CustomResourceDefinition"} == {
+        one.subject.partition(".")[0] for one in refused(crd, widget(a=1))
+    }
