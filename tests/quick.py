@@ -36,6 +36,7 @@ ROOMS = (
 PROCESSES = (
     "tests/audit/fleet/test_trouble.py",
     "tests/audit/test_replay.py",
+    "tests/audit/test_workloads.py::test_of_what_clusters_took_nothing_is_said",
     "tests/core/test_message.py::test_user_text_cannot_forge_anything",
     "tests/core/test_reconcile.py::test_one_binding_is_decided",
     "tests/core/test_reconcile.py::test_work_does_not_grow_with_the_repository",

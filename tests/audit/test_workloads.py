@@ -1,19 +1,32 @@
 """What clusters would refuse of a single workload, and what they would not."""
 
+import gzip
+import subprocess
+from pathlib import Path
+
 import pytest
 
-from reconciler.audit.workloads import check_workloads
+from reconciler.audit.workloads import check_links, check_workloads
+from reconciler.cli.validate import check
+from reconciler.core.dialects import KINDS
+from reconciler.manifests.references import _key_of
 from reconciler.manifests.schemas.kubernetes import KubernetesKinds
+from reconciler.model.identity import RepositoryLayout
 from reconciler.model.world import Fault
+from reconciler.shell.reading.checked import FolderSource
 from reconciler.shell.resources import load_kubernetes
-from tests.builders import Body, manifest
+from tests.builders import Body, cluster, manifest
+from tests.shell.fleet import ROOT
+from tests.stories import world
 
 DIGEST = "sha256:" + "0" * 64
 WHOLE: Body = {"type": "integer"}
 CONTAINER: Body = {"name": "web", "image": "registry.example.org/web:1.0"}
 
 
-def workload(kind: str = "Deployment", pod: Body | None = None, **spec: object) -> Body:
+def workload(
+    kind: str = "Deployment", pod: Body | None = None, namespace: str = "shop", **spec: object
+) -> Body:
     """Return a workload that each cluster takes, but for what is given."""
     template = {
         "metadata": {"labels": {"app": "web"}},
@@ -24,7 +37,7 @@ def workload(kind: str = "Deployment", pod: Body | None = None, **spec: object) 
     return {
         "apiVersion": f"{group}/v1",
         "kind": kind,
-        "metadata": {"name": "web", "namespace": "shop"},
+        "metadata": {"name": "web", "namespace": namespace},
         "spec": {**selector, "template": template, **spec},
     }
 
@@ -295,3 +308,185 @@ def test_a_crd_that_is_none_judges_nothing() -> None:
     assert {"CustomResourceDefinition"} == {
         one.subject.partition(".")[0] for one in refused(crd, widget(a=1))
     }
+
+
+def spoken(*bodies: Body) -> list[tuple[str, str, str]]:
+    """Return what workloads say of each other in vain: object, rule, and what would be right."""
+    found = [one.fault for one in check_links(world(*bodies), {})]
+    return [(one.subject.partition(".")[0], one.rule, one.expected) for one in found]
+
+
+def service(**selector: str) -> Body:
+    """Return a Service of pods with these labels."""
+    spec = {"selector": selector, "ports": [{"port": 80, "targetPort": "http"}]}
+    return placed(plain("Service", spec=spec))
+
+
+def placed(body: Body, namespace: str = "shop") -> Body:
+    """Return an object in a namespace."""
+    metadata = body["metadata"]
+    assert isinstance(metadata, dict)
+    return {**body, "metadata": {**metadata, "namespace": namespace}}
+
+
+def settings(name: str = "settings", kind: str = "ConfigMap") -> Body:
+    """Return settings of one key."""
+    named = {**plain(kind), "metadata": {"name": name}}
+    return placed({**named, "data": {"currency": "RVVS"}})
+
+
+def reading(field: str, **reference: object) -> Body:
+    """Return a workload with a variable from somewhere else."""
+    return workload(pod=container(env=[{"name": "A", "valueFrom": {field: reference}}]))
+
+
+HTTP = container(ports=[{"name": "http", "containerPort": 80}])
+OPERATED = placed({**plain("Database"), "apiVersion": "example.org/v1"})
+
+
+@pytest.mark.parametrize(
+    ("bodies", "expected"),
+    [
+        pytest.param([workload(pod=HTTP), service(app="web")], [], id="right"),
+        pytest.param(
+            [workload(pod=HTTP), service(app="wbe")],
+            [
+                (
+                    "Service",
+                    "workload-selects-nothing",
+                    "did you mean Deployment web, whose pods have app=web?",
+                )
+            ],
+            id="slip-of-a-label",
+        ),
+        pytest.param(
+            [workload(pod=HTTP), service(app="database")],
+            [
+                (
+                    "Service",
+                    "workload-selects-nothing",
+                    "labels that the pods of a workload here have",
+                )
+            ],
+            id="no-such-pods",
+        ),
+        pytest.param(
+            [workload(pod=HTTP), service(app="database"), OPERATED], [], id="pods-of-an-operator"
+        ),
+        pytest.param([service(app="web")], [], id="pods-elsewhere"),
+        pytest.param(
+            [workload(), service(app="web")],
+            [("Service", "workload-port", "a port of this name")],
+            id="port",
+        ),
+        pytest.param(
+            [settings(), reading("configMapKeyRef", name="setings", key="currency")],
+            [("Deployment", "workload-reference-unknown", 'did you mean "settings"?')],
+            id="settings",
+        ),
+        pytest.param(
+            [settings(), reading("configMapKeyRef", name="settings", key="curency")],
+            [("Deployment", "workload-reference-unknown", 'did you mean "currency"?')],
+            id="key",
+        ),
+        pytest.param(
+            [settings(), reading("configMapKeyRef", name="x", key="y", optional=True)],
+            [],
+            id="optional",
+        ),
+        pytest.param([reading("configMapKeyRef", name="x", key="y")], [], id="none-is-here"),
+        pytest.param(
+            [settings(), OPERATED, reading("configMapKeyRef", name="x", key="y")],
+            [],
+            id="settings-of-an-operator",
+        ),
+        pytest.param(
+            [settings("token", "Secret"), reading("secretKeyRef", name="other", key="y")],
+            [],
+            id="secret-made-elsewhere",
+        ),
+        pytest.param(
+            [settings("token", "Secret"), reading("secretKeyRef", name="tokne", key="y")],
+            [("Deployment", "workload-reference-unknown", 'did you mean "token"?')],
+            id="slip-of-a-secret",
+        ),
+        pytest.param(
+            [workload(), workload(namespace="team-a"), workload(namespace="defualt")],
+            [("Deployment", "workload-reference-unknown", 'did you mean "default"?')],
+            id="namespace",
+        ),
+    ],
+)
+def test_what_workloads_say_of_each_other(
+    bodies: list[Body], expected: list[tuple[str, str, str]]
+) -> None:
+    """Reported where it is most likely a mistake, and nowhere else."""
+    assert expected == spoken(*bodies)
+
+
+@pytest.mark.parametrize(
+    ("clusters", "rules"),
+    [
+        pytest.param(["16", "32"], ["workload-room"], id="all-tell"),
+        pytest.param(["16", ""], [], id="one-does-not"),
+        pytest.param(["16", "400"], [], id="one-has-it"),
+        pytest.param([], [], id="none"),
+    ],
+)
+def test_more_than_any_cluster_has(clusters: list[str], rules: list[str]) -> None:
+    """Where every cluster says how much it has."""
+    pod = container(resources={"requests": {"cpu": 250, "memory": "512Gi"}})
+    fleet = [
+        cluster(f"c{number}", status=status(cpu) if cpu else None)
+        for number, cpu in enumerate(clusters)
+    ]
+
+    assert rules == [rule for _, rule, _ in spoken(workload(pod=pod), *fleet)]
+
+
+def status(cpu: str) -> Body:
+    """Return what a cluster says that it has."""
+    return {"resourceSummary": {"allocatable": {"cpu": cpu, "memory": "1Ti"}}}
+
+
+RECORDED = [
+    *sorted((ROOT / "fixtures/hubs").glob("*.json.gz")),
+    *sorted((ROOT / "fixtures/hubs").glob("*.bundle")),
+    *sorted(
+        one
+        for api in ("karmada", "kubefleet", "ocm")
+        for one in (ROOT / "fixtures" / api).iterdir()
+    ),
+    ROOT / "fixtures/exports",
+]
+
+
+def recorded_in(place: Path, folder: Path) -> Path:
+    """Return a folder with what was recorded."""
+    if place.suffix == ".gz":
+        (folder / place.stem).write_bytes(gzip.decompress(place.read_bytes()))
+        return folder
+    if place.suffix == ".bundle":
+        subprocess.run(
+            ["git", "clone", "-q", "-b", "story", str(place), folder / "hub"], check=True
+        )
+        return folder / "hub"
+    return place
+
+
+def is_of_workload(fault: Fault) -> bool:
+    """Return whether something is said of what no API here reads."""
+    subject = _key_of(fault.subject)
+    content = fault.rule.startswith(("workload-", "schema-", "list-key"))
+    return content and subject is not None and subject.group not in KINDS.groups
+
+
+@pytest.mark.parametrize("place", RECORDED, ids=lambda one: "/".join(one.parts[-3:-1]))
+def test_of_what_clusters_took_nothing_is_said(place: Path, tmp_path: Path) -> None:
+    """Recorded hubs, and the stories of three APIs, hold workloads that clusters run."""
+    source = FolderSource(recorded_in(place, tmp_path), RepositoryLayout())
+
+    findings = check(source, (), references=True, forced=False).findings
+
+    said = [one.fault for one in findings if is_of_workload(one.fault)]
+    assert [] == [(one.path, one.message) for one in said]
