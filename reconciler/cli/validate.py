@@ -23,10 +23,10 @@ from reconciler.core.inputs.validation import FileValidation, Rules, described, 
 from reconciler.core.inputs.world import compose
 from reconciler.core.state import StateTree, read_state
 from reconciler.errors import UsageError
-from reconciler.manifests.paths import blob_id, folder_of
+from reconciler.manifests.paths import NOT_MANIFESTS, blob_id, folder_of, matches_any
 from reconciler.manifests.text.raw import Oversized
 from reconciler.model.identity import RepositoryLayout
-from reconciler.model.text import printable
+from reconciler.model.text import enumerated, printable
 from reconciler.model.world import Fault, Frozen, World
 from reconciler.shell.reading.checked import STDIN, FolderSource, ManifestSource
 from reconciler.shell.reading.tables import INPUTS
@@ -46,7 +46,8 @@ class Checked:
 
     `unreadable` says that references were asked for and could not be checked, since a document
     cannot be read and may be what they are looking for. `whole` is true if the whole root was asked
-    for, `named` if nothing but single files was.
+    for, `named` if nothing but single files was. `skipped` are files that may hold manifests, but
+    for their names.
     """
 
     inspections: tuple[FileValidation, ...]
@@ -54,6 +55,7 @@ class Checked:
     unreadable: bool = False
     whole: bool = True
     named: bool = False
+    skipped: tuple[str, ...] = ()
 
     @property
     def is_empty(self) -> bool:
@@ -121,6 +123,7 @@ def check(
         unreadable=unreadable,
         named=bool(paths) and all(map(source.is_file, paths)),
         whole=whole,
+        skipped=named.skipped,
     )
 
 
@@ -203,6 +206,8 @@ def run(
     )
     if verbose:
         _list_files(checked.inspections)
+        for path in checked.skipped:
+            click.echo(f"{printable(path)}: skipped for its name", err=True)
     _print(checked, outputs or (Output("text"),), directory, fail_level)
     failed = any(fail_level in ("warning", one.severity) for one in checked.findings)
     return 1 if failed or (checked.is_empty and fail_level != "never") else 0
@@ -253,6 +258,8 @@ def _print(checked: Checked, outputs: tuple[Output, ...], directory: Path, fail_
         output.write(_writer(output.format)(report))
     if checked.unreadable:
         click.echo("cross-references skipped: some files do not parse", err=True)
+    if checked.skipped:
+        click.echo(skipped_text(checked.skipped), err=True)
     documents = sum(len(file.documents) for file in checked.inspections)
     if not documents and not checked.findings:
         whole = checked.whole
@@ -260,6 +267,50 @@ def _print(checked: Checked, outputs: tuple[Output, ...], directory: Path, fail_
         return
     manifests = f"{documents} manifest{'s' if documents != 1 else ''}"
     click.echo(f"{manifests} valid, {count(checked.findings)}", err=True)
+
+
+NAMED = 3
+
+
+def skipped_text(paths: Sequence[str]) -> str:
+    """Return in a line what is not read for its name, and what to do about it.
+
+    >>> skipped_text(["charts/web/Chart.yaml", "charts/web/values.yaml", "a/kustomization.yaml"])
+    'skipped: 1 Helm chart (charts/web), 1 kustomization (a); render them first'
+    >>> skipped_text(["policies/new.yaml.txt"])
+    'skipped: 1 file of another name (policies/new.yaml.txt); rename it'
+    """
+    charts = [folder for path in paths for folder in _named_in(path, "Chart.yaml")]
+    inside = tuple(f"{folder}/" for folder in charts)
+    rest = [path for path in paths if not path.startswith(inside) and path not in inside]
+    kustomizations = [folder for path in rest for folder in _named_in(path, "kustomization.yaml")]
+    others = [path for path in rest if not _named_in(path, "kustomization.yaml")]
+    helm = [path for path in others if matches_any(path, NOT_MANIFESTS)]
+    renamed = [path for path in others if path not in helm]
+    kinds = {
+        "Helm chart": charts,
+        "kustomization": kustomizations,
+        "file of Helm": helm,
+        "file of another name": renamed,
+    }
+    listed = ", ".join(_counted(name, found) for name, found in kinds.items() if found)
+    to_render = charts or kustomizations or helm
+    many = "them" if len(charts + kustomizations + others) > 1 else "it"
+    what = f"render or rename {many}" if to_render and renamed else f"render {many} first"
+    return f"skipped: {listed}; {what if to_render else f'rename {many}'}"
+
+
+def _named_in(path: str, name: str) -> tuple[str, ...]:
+    """Return the folder of a path that ends in a name, nothing for any other."""
+    folder, _, last = path.rpartition("/")
+    return (printable(folder) or ".",) if last == name else ()
+
+
+def _counted(noun: str, paths: Sequence[str]) -> str:
+    """Return how many there are, and which, in words."""
+    first, _, rest = noun.partition(" ")
+    plural = noun if len(paths) == 1 else f"{first}s {rest}" if first == "file" else f"{noun}s"
+    return f"{len(paths)} {plural} ({enumerated(map(printable, paths), NAMED)})"
 
 
 def _writer(name: str) -> Callable[[FindingsReport], str]:

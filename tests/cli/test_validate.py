@@ -215,6 +215,38 @@ def test_the_example_has_none(tmp_path: Path) -> None:
     assert 0 == run(["-C", str(with_mistake(tmp_path, None)), "validate", "--strict"])
 
 
+@pytest.mark.parametrize("revision", [False, True], ids=["disk", "commit"])
+def test_what_is_skipped_for_its_name_is_said_in_a_line(
+    *, revision: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whoever wrote it thinks that it counts; -v names each."""
+    fleet = new_fleet(tmp_path / "fleet")
+    skipped = (
+        "charts/web/Chart.yaml",
+        "charts/web/templates/web.yaml",
+        "charts/web/values.yaml",
+        "policies/new.yaml.txt",
+        "workloads/kustomization.yaml",
+    )
+    other = (".github/ci.yaml", "status/kustomization.yaml", "notes.txt", "drafts/old.yaml.txt")
+    configured = EXAMPLE["reconciler.yaml"].replace("spec:", "spec:\n  exclude: [drafts/**]", 1)
+    files = dict.fromkeys((*skipped, *other), "kind: {{ .Values.kind }}\n")
+    fleet.commit({**files, "reconciler.yaml": configured}, "Add files")
+    asked = ["--rev", "HEAD"] if revision else []
+
+    assert 0 == run(["-C", str(fleet.folder), "validate", "-v", *asked])
+    said = capsys.readouterr().err.splitlines()
+
+    line = (
+        "skipped: 1 Helm chart (charts/web), 1 kustomization (workloads), "
+        "1 file of another name (policies/new.yaml.txt); render or rename them"
+    )
+    assert line in said
+    assert [f"{path}: skipped for its name" for path in skipped] == [
+        one for one in said if one.endswith("for its name")
+    ]
+
+
 PATH = "clusters/member[9] [skip ci].yaml"
 WRONG_CLUSTER = (
     EXAMPLE["clusters/member1.yaml"]

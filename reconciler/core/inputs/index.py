@@ -15,7 +15,15 @@ from reconciler.core.inputs.validation import FileValidation, ValidDocument, des
 from reconciler.core.record import DUPLICATE
 from reconciler.delivery.settings import recorded, roots_of
 from reconciler.manifests.identity import CRD, Identity, namespace_for, scopes_of_crds
-from reconciler.manifests.paths import FEEDBACK, is_feedback, reporter_of, selected, selects
+from reconciler.manifests.paths import (
+    FEEDBACK,
+    is_feedback,
+    is_passed_over,
+    matches_any,
+    reporter_of,
+    selected,
+    selects,
+)
 from reconciler.model.identity import ObjectKey, Origin, RepositoryLayout
 from reconciler.model.kinds import Kind, KnownKinds
 from reconciler.model.remembered import Versioned, patched
@@ -337,6 +345,13 @@ class InputFiles:
         return not path.startswith(self.ours) and selects(
             path, include=self.include, exclude=self.exclude
         )
+
+    def passes_over(self, path: str) -> bool:
+        """Return whether a file may hold manifests and is no input for nothing but its name."""
+        if path.startswith(self.ours) or not is_passed_over(path):
+            return False
+        wanted = not self.include or matches_any(path, self.include)
+        return wanted and not matches_any(path, self.exclude)
 
     def among(self, paths: Iterable[str]) -> Iterator[str]:
         """Yield those of many files that are input."""

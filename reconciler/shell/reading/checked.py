@@ -33,14 +33,16 @@ from reconciler.model.settings import CONFIGURATION_PATH, Settings, decode_setti
 
 @dataclass(frozen=True, slots=True)
 class FoundManifests:
-    """The files to check, and the symbolic links that are skipped; both sorted.
+    """The files to check, the symbolic links and the names that are skipped; all sorted.
 
     Paths are relative to the root, those of files outside of it absolute; both as they are shown.
-    `allowed` are the settings of the root's configuration with which manifests may say more.
+    `skipped` are files that may hold manifests, but for their names. `allowed` are the settings of
+    the root's configuration with which manifests may say more.
     """
 
     files: tuple[str, ...]
     links: tuple[str, ...] = ()
+    skipped: tuple[str, ...] = ()
     allowed: frozenset[str] = frozenset()
 
 
@@ -154,6 +156,7 @@ class FolderSource:
 
         files: set[str] = set()
         links: set[str] = set()
+        skipped: set[str] = set()
         for path in paths or [root]:
             place = start / path
             if str(path) == "-":
@@ -167,11 +170,17 @@ class FolderSource:
             elif place.is_dir():
                 files.update(name for name in _named(root, _files(place)) if is_read(name))
                 links.update(name for name in _links(root, place) if is_read(skipped_as(name)))
+                skipped.update(filter(covers.passes_over, _named(root, _files(place, every=True))))
             else:
                 files.update(
                     name for name in _named(root, map(str, _matching(start, path))) if is_read(name)
                 )
-        return FoundManifests(tuple(sorted(files)), tuple(sorted(links)), settings.allowed)
+        return FoundManifests(
+            files=tuple(sorted(files)),
+            links=tuple(sorted(links)),
+            skipped=tuple(sorted(skipped)),
+            allowed=settings.allowed,
+        )
 
     def contents(self, paths: Sequence[str]) -> Iterator[tuple[str, bytes | Oversized]]:
         """Yield files with their content."""
@@ -233,9 +242,10 @@ def _written(directory: Path, path: str) -> Iterator[bytes | Oversized]:
         yield read_file(directory, path)
 
 
-def _files(folder: Path) -> Iterator[str]:
-    """Yield the plain files of a folder that are named like manifests."""
-    return (entry.path for entry in _walk(folder) if entry.is_file(follow_symlinks=False))
+def _files(folder: Path, *, every: bool = False) -> Iterator[str]:
+    """Yield the plain files of a folder that are named like manifests, or every one."""
+    listed = _walk(folder, every=every)
+    return (entry.path for entry in listed if entry.is_file(follow_symlinks=False))
 
 
 def _links(root: Path, folder: Path) -> Iterator[str]:
@@ -246,8 +256,10 @@ def _links(root: Path, folder: Path) -> Iterator[str]:
             yield f"{_relative(root, parent)}/{shown_path(link.name)}".removeprefix("./")
 
 
-def _walk(folder: Path) -> Iterator[os.DirEntry[str]]:
+def _walk(folder: Path, *, every: bool = False) -> Iterator[os.DirEntry[str]]:
     """Yield what is named like a manifest, and links to folders; dot-folders are not entered.
+
+    With `every` files are yielded whatever their names.
 
     What the listing of a folder tells is not asked of each file again.
     """
@@ -260,7 +272,7 @@ def _walk(folder: Path) -> Iterator[os.DirEntry[str]]:
             continue  # as if it were empty
         for entry in entries:
             if not _is_folder(entry):
-                if _is_named_like_one(entry.name):
+                if every or _is_named_like_one(entry.name):
                     yield entry
             elif entry.name.startswith("."):
                 continue

@@ -73,6 +73,7 @@ class RevisionSource:
         covers, settings = chosen_by(self._written, self.layout, rules)
         files: set[str] = set()
         links: set[str] = set()
+        skipped: set[str] = set()
         for path in map(self._from_root, paths or [self.root]):
             matching = self._matching(path)
             if not matching:
@@ -80,7 +81,14 @@ class RevisionSource:
             is_named = forced and matching == [path]
             files.update(p for p in matching if self.entries[p].is_file and (is_named or covers(p)))
             links.update(p for p in matching if self._may_be_read(p) and covers(skipped_as(p)))
-        return FoundManifests(tuple(sorted(files)), tuple(sorted(links)), settings.allowed)
+            if not is_named:
+                skipped.update(filter(covers.passes_over, matching))
+        return FoundManifests(
+            files=tuple(sorted(files)),
+            links=tuple(sorted(links)),
+            skipped=tuple(sorted(skipped)),
+            allowed=settings.allowed,
+        )
 
     def contents(self, paths: Sequence[str]) -> Iterator[tuple[str, bytes | Oversized]]:
         """Yield files with their content."""
