@@ -30,7 +30,7 @@ from reconciler.core.dialects import DIALECTS, KINDS
 from reconciler.errors import UserError
 from reconciler.manifests.identity import CRD, KUBERNETES, is_built_in
 from reconciler.manifests.json_patch import escaped
-from reconciler.manifests.references import Dangling, Known, proposal
+from reconciler.manifests.references import Dangling, Known, is_slip, proposal
 from reconciler.manifests.schemas.kubernetes import KubernetesKinds
 from reconciler.manifests.schemas.violations import Violation
 from reconciler.model.body import Body
@@ -511,26 +511,6 @@ def _workloads_in(known: Known) -> _Workloads:
     return _Workloads(known, pods, open_)
 
 
-def _is_slip(one: str, other: str) -> bool:
-    """Return whether a name is another one with a letter too many, too few, or two swapped.
-
-    A letter in place of another is none: `team-a` and `team-b` are both meant.
-
-    >>> _is_slip("defualt", "default"), _is_slip("team-a", "team-b")
-    (True, False)
-    """
-    if abs(len(one) - len(other)) == 1:
-        long, short = sorted((one, other), key=len, reverse=True)
-        return any(long[:i] + long[i + 1 :] == short for i in range(len(long)))
-    same = len(one) == len(other)
-    differs = [i for i, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]]
-    return same and len(differs) == 2 and sorted(one) == sorted(other) and _adjacent(differs)
-
-
-def _adjacent(positions: Sequence[int]) -> bool:
-    return positions[1] - positions[0] == 1
-
-
 def _unknown(
     key: ObjectKey, pointer: str, kind: Kind, name: object, workloads: _Workloads
 ) -> Iterator[Dangling]:
@@ -539,7 +519,7 @@ def _unknown(
     names = workloads.known.names(*kind, key.namespace)
     if not isinstance(name, str) or not name or name in names or _VARIABLE.search(name):
         return
-    slips = sorted(one for one in names if _is_slip(name, one))
+    slips = sorted(one for one in names if is_slip(name, one))
     made = kind in _MADE_ELSEWHERE or key.namespace in workloads.open
     if is_built_in(wanted) or not names or (made and not slips):
         return
@@ -558,7 +538,7 @@ def _namespace(key: ObjectKey, workloads: _Workloads) -> Iterator[Dangling]:
     declared = workloads.known.names("", "Namespace") | {"default"}
     if not key.namespace or key.namespace in declared:
         return
-    slips = sorted(one for one in declared if _is_slip(key.namespace, one))
+    slips = sorted(one for one in declared if is_slip(key.namespace, one))
     if slips:
         yield Dangling(
             key,
@@ -654,8 +634,8 @@ def _is_nearly(requirements: Sequence[Requirement], labels: Mapping[str, str]) -
         return False
     wanted, value = unmet[0].values[0], labels.get(unmet[0].key)
     if value is None:
-        return any(_is_slip(unmet[0].key, name) for name in labels)
-    return _is_slip(wanted, value)
+        return any(is_slip(unmet[0].key, name) for name in labels)
+    return is_slip(wanted, value)
 
 
 def _scaled(key: ObjectKey, body: Body, workloads: _Workloads) -> Iterator[Dangling]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from reconciler.audit.findings import Finding, count, finding_of
+from reconciler.audit.findings import Finding, clarified, count, finding_of
 from reconciler.audit.references import check_kinds, check_references, is_complete, skipped_links
 from reconciler.audit.reports import FindingsReport, findings_json
 from reconciler.audit.workloads import check_links, check_workloads
@@ -117,9 +117,10 @@ def check(
                 findings += check_references(world, texts)
                 findings += () if kubernetes == NO_KUBERNETES else check_links(world, texts)
     asked = frozenset((*named.files, *named.links))
+    said = [found for found in findings if found.fault.path in asked]
     return Checked(
         inspections=tuple(file for file in inspections if file.path in asked),
-        findings=tuple(sorted(found for found in findings if found.fault.path in asked)),
+        findings=tuple(sorted(clarified(said, texts))),
         unreadable=unreadable,
         named=bool(paths) and all(map(source.is_file, paths)),
         whole=whole,

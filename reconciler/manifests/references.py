@@ -1,7 +1,8 @@
 """What there is to be referred to in a repository, and a reference that leads nowhere."""
 
+import re
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -11,6 +12,9 @@ from reconciler.model.world import Manifest, World
 
 FEW = 8  # names to list
 MANY = 1000  # ours: among more names the search for a similar one costs more than it tells
+
+
+_NUMBER = re.compile(r"[0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,12 +109,39 @@ def proposal(name: str, names: Collection[str], kind: str) -> str:
     'did you mean "member1"?'
     >>> proposal("x", [], "Cluster")
     'a Cluster of this name'
+
+    Nobody mistypes one number for another: that of a name says which one is meant.
+
+    >>> proposal("member1", ["member2"], "Cluster")
+    'a Cluster of this name, or one of member2'
     """
     from difflib import get_close_matches  # noqa: PLC0415  # only for what is wrong
 
-    close = get_close_matches(name, sorted(names)[:MANY], n=1, cutoff=0.7)
+    numbered = _NUMBER.sub("#", name)
+    known = [one for one in sorted(names)[:MANY] if _NUMBER.sub("#", one) != numbered]
+    close = get_close_matches(name, known, n=1, cutoff=0.7)
     if close:
         return f'did you mean "{close[0]}"?'
     if names and len(names) <= FEW:
         return f"a {kind} of this name, or one of {', '.join(sorted(names))}"
     return f"a {kind} of this name"
+
+
+def is_slip(one: str, other: str) -> bool:
+    """Return whether a name is another one with a letter too many, too few, or two swapped.
+
+    A letter in place of another is none: `team-a` and `team-b` are both meant.
+
+    >>> is_slip("defualt", "default"), is_slip("team-a", "team-b")
+    (True, False)
+    """
+    if abs(len(one) - len(other)) == 1:
+        long, short = sorted((one, other), key=len, reverse=True)
+        return any(long[:i] + long[i + 1 :] == short for i in range(len(long)))
+    same = len(one) == len(other)
+    differs = [i for i, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]]
+    return same and len(differs) == 2 and sorted(one) == sorted(other) and _adjacent(differs)
+
+
+def _adjacent(positions: Sequence[int]) -> bool:
+    return positions[1] - positions[0] == 1

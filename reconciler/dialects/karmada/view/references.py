@@ -68,7 +68,7 @@ from reconciler.dialects.scores import extended_scores
 from reconciler.dialects.view import LimitedResource, QuotaUsage
 from reconciler.manifests.identity import KUBERNETES, PRIORITIES, is_built_in
 from reconciler.manifests.paths import output_path
-from reconciler.manifests.references import Brought, Dangling, Known, proposal
+from reconciler.manifests.references import Brought, Dangling, Known, is_slip, proposal
 from reconciler.manifests.schemas.violations import pointer_of
 from reconciler.manifests.selectors import LabelIndex, Labelled, doubts_of_selector, selector_at
 from reconciler.manifests.text.raw import MAX_VIOLATIONS
@@ -388,7 +388,9 @@ def _selected_by_policy(policy: Policy, known: Known, templates: Templates) -> I
     yield from unkinded
     if unkinded:
         return
+    astray = any(_astray(policy, templates, policy.selectors[position]) for position in empty)
     doubts = [one for position in empty for one in _by_labels(policy, position, known, templates)]
+    doubts = [] if astray else doubts
     yield from doubts
     if len(empty) == len(policy.selectors) and not doubts:
         yield _selects_nothing(policy, templates, rule, expected)
@@ -449,9 +451,19 @@ def _selects_nothing(policy: Policy, templates: Templates, rule: str, expected: 
     found = (one for selector in policy.selectors for one in templates.elsewhere(selector))
     other = next(found, None) if namespace else None
     if other is not None:
+        named = f"{other.key.kind} {other.key.name}"
         message = f"the policy selects no workload of its own namespace {shown(namespace)}"
-        expected = f"namespace: {other.key.namespace}, where {other.key.kind} {other.key.name} is"
+        expected = f"namespace: {other.key.namespace}, where {named} is"
+        if is_slip(other.key.namespace, namespace):
+            expected = f"{named} in {namespace}; it is in {shown(other.key.namespace)}"
     return Dangling(policy.key, "/spec/resourceSelectors", rule, message, expected)
+
+
+def _astray(policy: Policy, templates: Templates, selector: ResourceSelector) -> bool:
+    """Return whether what a policy means stands in a namespace that is a slip of its own."""
+    namespace = policy.key.namespace
+    found = templates.elsewhere(selector) if namespace else iter(())
+    return any(is_slip(one.key.namespace, namespace) for one in found)
 
 
 def _without_kind(policy: Policy, rule: str) -> Iterator[Dangling]:
