@@ -3,12 +3,9 @@
 Each rule has one line here that says what it asks for; `docs/rules/` has the rest.
 """
 
-import re
-import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from enum import StrEnum
-from itertools import groupby, takewhile
 
 from reconciler.model.world import Fault
 
@@ -35,73 +32,6 @@ def finding_of(fault: Fault) -> Finding:
     says it once, and a person who reads two reports never finds two answers.
     """
     return Finding(fault, Severity.WARNING if fault.rule in WARNINGS else Severity.ERROR)
-
-
-_VARIABLE = re.compile(r"\$\{[A-Za-z_]\w*\}", re.ASCII)
-_UNSEEN = re.compile(r"[^\S \t\r\n\f\v]|[\u200b-\u200f\u2060\ufeff]")
-
-
-def clarified(findings: Iterable[Finding], texts: Mapping[str, bytes]) -> Iterator[Finding]:
-    """Yield findings with what their files show beside them.
-
-    A pass says what is wrong where it stopped. The cause may be a character that looks like a blank
-    or like nothing, a variable that Flux would replace, or a name that each cluster is to make.
-
-    Args:
-        findings: What is wrong.
-        texts: Path to content.
-    """
-    for path, found in groupby(sorted(findings), key=lambda one: one.fault.path):
-        lines = texts.get(path, b"").decode("utf-8", errors="replace").splitlines()
-        for one in found:
-            known = 0 < one.fault.line <= len(lines)
-            yield replace(one, fault=_clarified(one.fault, lines)) if known else one
-
-
-def _clarified(fault: Fault, lines: Sequence[str]) -> Fault:
-    """Return a fault with what the lines of its file show beside it."""
-    if fault.rule == "yaml-syntax":
-        return _at_the_unseen(fault, lines)
-    line, added = lines[fault.line - 1], []
-    if found := _UNSEEN.search(line):
-        added.append(f"{_described(found)} stands at column {found.start() + 1}")
-    variable = _VARIABLE.search(line)
-    is_secret = fault.subject.startswith("Secret")  # of which no word is told
-    if variable and not is_secret and fault.rule != "workload-variable":
-        added.append(f"Flux replaces {variable[0]} when it applies the file, nothing does before")
-    if fault.rule == "identity-name" and _makes_names(lines[fault.line - 1 :]):
-        message = "`metadata.name` is missing; `generateName` makes another object at each pass"
-        fault = replace(fault, message=message, expected="metadata.name")
-    if not added:
-        return fault
-    return replace(fault, expected="; ".join([fault.expected.rstrip("."), *added]).strip("; "))
-
-
-def _described(found: re.Match[str]) -> str:
-    """Return in words a character that nobody sees."""
-    name = unicodedata.name(found[0], "character without a name").lower()
-    return f"a {name} (U+{ord(found[0]):04X})"
-
-
-def _at_the_unseen(fault: Fault, lines: Sequence[str]) -> Fault:
-    """Return a fault of syntax at the last unseen character before it, itself if there is none."""
-    for number in range(fault.line, 0, -1):
-        found = _UNSEEN.search(lines[number - 1].partition("#")[0])
-        if found:
-            return replace(
-                fault,
-                line=number,
-                column=found.start() + 1,
-                message=f"{_described(found)} stands here, which is no blank to YAML",
-                expected="a plain blank",
-            )
-    return fault
-
-
-def _makes_names(lines: Iterable[str]) -> bool:
-    """Return whether the document that goes on here has `generateName`."""
-    document = takewhile(lambda line: not line.startswith("---"), lines)
-    return any(line.strip(" {").startswith("generateName:") for line in document)
 
 
 def fault_line(fault: Fault) -> str:
@@ -185,6 +115,7 @@ ERRORS: Mapping[str, str] = {
     "override-many": "There must be at most 100 overrides of a kind",
     "override-path": "An override must lead to what a person may change",
     "override-pointer": "A path in an override must begin with /",
+    "override-result": "An override must leave a workload that clusters take",
     "override-rule": "A rule of an override must change resources or take them away",
     "override-scope": "An override of the cluster must be for placements of the cluster",
     "override-selector": "An override must name each resource once",
@@ -350,6 +281,7 @@ WARNINGS: Mapping[str, str] = {
     "policy-state-preservation": "What a policy preserves of a status should reach the new copy",
     "policy-weight-idle": "Weights should be for clusters that the affinity means",
     "quota-not-enforced": "A limit of a quota that is enforced should be of what workloads request",
+    "rebalancer-target-idle": "A rebalancer should name what something places",
     "rebalancer-target-unknown": "A rebalancer should name what is there",
     "replica-set-placement": "A ManifestWorkReplicaSet should name placements that are there",
     "room-not-reported": "Clusters whose room is protected should report",

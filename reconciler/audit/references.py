@@ -10,6 +10,7 @@ count in all APIs; and what should not happen on clusters, but the transports in
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 
 from reconciler.audit.findings import Finding, finding_of
 from reconciler.audit.fleet.placed import decision_on
@@ -32,6 +33,7 @@ from reconciler.model.quantity import parse_quantity
 from reconciler.model.settings import CONFIGURATION, settings_in
 from reconciler.model.text import enumerated, shown
 from reconciler.model.world import Fault, Manifest, World
+from reconciler.rebalance.target import REBALANCER
 from reconciler.rebalance.view import dangling_in_rebalances
 from reconciler.schedule.capacity import protects
 
@@ -141,7 +143,11 @@ def is_complete(world: World) -> bool:
 
 
 def check_references(
-    world: World, texts: Mapping[str, bytes], known: Known | None = None
+    world: World,
+    texts: Mapping[str, bytes],
+    known: Known | None = None,
+    *,
+    foreseen: bool = False,
 ) -> tuple[Finding, ...]:
     """Return what leads nowhere among all that manifests say of one another, sorted.
 
@@ -150,11 +156,14 @@ def check_references(
             finished targets need not be there any longer.
         texts: Path to content, for line and column; without it a finding has its path only.
         known: What may be referred to, if that was gathered already.
+        foreseen: With what a pass says by itself once it has read the same.
     """
     known = known or referable_in(world)
+    rebalanced = foreseen and known.by_kind.get(REBALANCER)
+    idle = frozenset(not_selected_in(known)) if rebalanced else frozenset[ObjectKey]()
     checks = (
         *(dialect.view().written.references for dialect in DIALECTS),
-        dangling_in_rebalances,
+        partial(dangling_in_rebalances, idle=idle),
         dangling_in_feedback,
         declared_twice,
         rooms_without_report,
@@ -162,6 +171,7 @@ def check_references(
         scores_without_cluster,
         brought_twice,
         not_carried_by_delivery,
+        *((_secrets_not_delivered,) if foreseen else ()),
     )
     found = (one for check in checks for one in check(known))
     manifests = {**world.inputs, **world.feedback}
@@ -444,6 +454,25 @@ def not_carried_by_delivery(known: Known) -> Iterator[Dangling]:
                     text = not_carried_text(one.instruction, transport)
                     expected = _expected(one.instruction)
                     yield Dangling(one.by, one.pointer, NOT_CARRIED, text, expected)
+
+
+def _secrets_not_delivered(known: Known) -> Iterator[Dangling]:
+    """Yield the Secrets that are placed, and held back where their content would be delivered."""
+    settings = decode_delivery(settings_in(known.world))
+    if all(one.transport == "decisions" for one in settings.destinations):
+        return
+    refused = {
+        one.key: why
+        for one in known.of_kind("", "Secret")
+        if (why := settings.refusal_of_secret(one.key, one.body))
+    }
+    views = [dialect.view() for dialect in DIALECTS] if refused else []
+    placed = {one.object for view in views for one in view.brought(known)}
+    for key in sorted(refused.keys() & placed):
+        yield Dangling(key, "", "delivery-not-rendered", refused[key], ENCRYPTED)
+
+
+ENCRYPTED = "a SealedSecret, or one that SOPS encrypted and `delivery.secrets: encrypted`"
 
 
 def _expected(instruction: Instruction) -> str:

@@ -8,11 +8,12 @@ request: ten errors and ten warnings of a step; SARIF has room for more.
 
 import hashlib
 import json
+import re
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import groupby
+from dataclasses import dataclass, replace
+from itertools import groupby, takewhile
 from urllib.parse import quote
 from xml.sax.saxutils import escape
 
@@ -127,6 +128,73 @@ class FindingsReport:
     def path(self, relative: str) -> str:
         """Return a path as the forge knows it; one outside of the root is absolute already."""
         return relative if relative.startswith(("/", "<")) else f"{self.prefix}{relative}"
+
+    def clarified(self) -> "FindingsReport":
+        """Return the same with what files show beside their findings."""
+        findings: list[Finding] = []
+        for path, found in groupby(self.findings, key=lambda one: one.fault.path):
+            text = self.texts.get(path, b"").decode("utf-8", errors="replace")
+            lines = lines_of(text)
+            for one in found:
+                if 0 < one.fault.line <= len(lines):
+                    hidden = is_hidden(one, text)
+                    findings.append(replace(one, fault=_clarified(one.fault, lines, hidden=hidden)))
+                else:
+                    findings.append(one)
+        return replace(self, findings=tuple(sorted(findings)))
+
+
+_VARIABLE = re.compile(r"\$\{[A-Za-z_]\w*\}", re.ASCII)
+_UNSEEN = re.compile(r"[^\S \t\r\n\f\v]|[\u200b-\u200f\u2060\ufeff]")
+
+
+def _clarified(fault: Fault, lines: Sequence[str], *, hidden: bool) -> Fault:
+    """Return a fault with what the lines of its file show beside it.
+
+    A pass says what is wrong where it stopped. The cause may be a character that looks like a blank
+    or like nothing, a variable that Flux would replace, or a name that each cluster is to make.
+    """
+    if fault.rule == "yaml-syntax":
+        return _at_the_unseen(fault, lines)
+    line, added = lines[fault.line - 1], []
+    if found := _UNSEEN.search(line):
+        added.append(f"{_described(found)} stands at column {found.start() + 1}")
+    variable = _VARIABLE.search(line)
+    if variable and not hidden and fault.rule != "workload-variable":
+        added.append(f"Flux replaces {variable[0]} when it applies the file, nothing does before")
+    if fault.rule == "identity-name" and _makes_names(lines[fault.line - 1 :]):
+        message = "`metadata.name` is missing; `generateName` makes another object at each pass"
+        fault = replace(fault, message=message, expected="metadata.name")
+    if not added:
+        return fault
+    return replace(fault, expected="; ".join([fault.expected.rstrip("."), *added]).strip("; "))
+
+
+def _described(found: re.Match[str]) -> str:
+    """Return in words a character that nobody sees."""
+    name = unicodedata.name(found[0], "character without a name").lower()
+    return f"a {name} (U+{ord(found[0]):04X})"
+
+
+def _at_the_unseen(fault: Fault, lines: Sequence[str]) -> Fault:
+    """Return a fault of syntax at the last unseen character before it, itself if there is none."""
+    for number in range(fault.line, 0, -1):
+        found = _UNSEEN.search(lines[number - 1].partition("#")[0])
+        if found:
+            return replace(
+                fault,
+                line=number,
+                column=found.start() + 1,
+                message=f"{_described(found)} stands here, which is no blank to YAML",
+                expected="a plain blank",
+            )
+    return fault
+
+
+def _makes_names(lines: Iterable[str]) -> bool:
+    """Return whether the document that goes on here has `generateName`."""
+    document = takewhile(lambda line: not line.startswith("---"), lines)
+    return any(line.strip(" {").startswith("generateName:") for line in document)
 
 
 def is_hidden(finding: Finding, text: str) -> bool:

@@ -21,7 +21,7 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import chain, product
 from typing import NamedTuple
 
 from reconciler.audit.findings import Finding, finding_of
@@ -30,7 +30,7 @@ from reconciler.core.dialects import DIALECTS, KINDS
 from reconciler.errors import UserError
 from reconciler.manifests.identity import CRD, KUBERNETES, is_built_in
 from reconciler.manifests.json_patch import escaped
-from reconciler.manifests.references import Dangling, Known, is_slip, proposal
+from reconciler.manifests.references import Dangling, Known, OverrideResult, is_slip, proposal
 from reconciler.manifests.schemas.kubernetes import KubernetesKinds
 from reconciler.manifests.schemas.violations import Violation
 from reconciler.model.body import Body
@@ -84,23 +84,25 @@ def _pods_of(key: ObjectKey, body: Body) -> _Pods | None:
 
 
 def check_workloads(
-    manifests: Mapping[ObjectKey, Manifest], texts: Mapping[str, bytes], kinds: KubernetesKinds
+    manifests: Mapping[ObjectKey, Manifest],
+    texts: Mapping[str, bytes],
+    kinds: KubernetesKinds,
+    world: World | None = None,
 ) -> tuple[Finding, ...]:
-    """Return what clusters would refuse of each workload by itself, sorted.
+    """Return what clusters would refuse of workloads, sorted.
 
     Args:
         manifests: What is written in the repository.
         texts: Path to content, for line and column; without it a finding has its path only.
         kinds: What the clusters' version of Kubernetes serves.
+        world: The same as a world, if all of it is there: then also what workloads say of each
+            other and ask of clusters in vain, and what overrides make of them.
     """
-    found = _refused(manifests, kinds)
+    found: Iterator[Dangling] = _refused(manifests, kinds)
+    if world is not None:
+        known = referable_in(world)
+        found = chain(found, _dangling(known), _overridden(known, kinds))
     return tuple(sorted(map(finding_of, located(found, manifests, texts))))
-
-
-def check_links(world: World, texts: Mapping[str, bytes]) -> tuple[Finding, ...]:
-    """Return what workloads say of each other, and ask of clusters, in vain, sorted."""
-    found = _dangling(referable_in(world))
-    return tuple(sorted(map(finding_of, located(found, world.inputs, texts))))
 
 
 def _refused(manifests: Mapping[ObjectKey, Manifest], kinds: KubernetesKinds) -> Iterator[Dangling]:
@@ -126,6 +128,30 @@ def _refused_of(key: ObjectKey, body: Body, kinds: KubernetesKinds) -> Iterator[
         for check in (_selector, _restart, _mounts, _images, _resources, _probes):
             yield from check(key, body, pods)
     yield from _schedule(key, body)
+
+
+def _overridden(known: Known, kinds: KubernetesKinds) -> Iterator[Dangling]:
+    """Yield the first workload of each override that no cluster takes as it leaves it."""
+    said: set[tuple[ObjectKey, str]] = set()
+    results = (dialect.view().written.overridden(known) for dialect in DIALECTS)
+    for one in chain.from_iterable(results):
+        place = one.by, one.pointer
+        why = "" if place in said else _made_wrong(one, known.world, kinds)
+        if why:
+            said.add(place)
+            message = f"{one.object.kind} {shown(one.object.name)} cannot be changed so: {why}"
+            expected = "a change after which each cluster takes the object"
+            yield Dangling(one.by, one.pointer, "override-result", message, expected)
+
+
+def _made_wrong(override: OverrideResult, world: World, kinds: KubernetesKinds) -> str:
+    """Return what an override makes wrong of an object, `""` if nothing."""
+    if isinstance(override.result, str):
+        return override.result
+    wrong = kinds.violations_of(override.result) or ()
+    manifest = world.find(override.object) if wrong else None
+    before = () if manifest is None else kinds.violations_of(manifest.body) or ()
+    return next((one.message for one in wrong if one not in before), "")
 
 
 def _with_variables(key: ObjectKey, body: Body, violation: Violation) -> Dangling:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import click
 
-from reconciler.audit.findings import Finding, clarified, count, finding_of
+from reconciler.audit.findings import Finding, count, finding_of
 from reconciler.audit.references import check_kinds, check_references, is_complete, skipped_links
 from reconciler.audit.reports import FindingsReport, findings_json
-from reconciler.audit.workloads import check_links, check_workloads
+from reconciler.audit.workloads import check_workloads
 from reconciler.cli.options import Output, check_outputs, here
 from reconciler.cli.printing import json_text
 from reconciler.cli.progress import doing, tracked
@@ -30,7 +30,7 @@ from reconciler.model.text import enumerated, printable
 from reconciler.model.world import Fault, Frozen, World
 from reconciler.shell.reading.checked import STDIN, FolderSource, ManifestSource
 from reconciler.shell.reading.tables import INPUTS
-from reconciler.shell.resources import NO_KUBERNETES, is_bare, load_kubernetes, load_schemas
+from reconciler.shell.resources import is_bare, load_kubernetes, load_schemas
 from reconciler.shell.work.executors import processors
 from reconciler.shell.work.validators import file_validators
 from reconciler.version import __version__
@@ -84,7 +84,7 @@ def check(
             read; `None` means if all of it is asked for.
         forced: Whether files that are named are checked whatever their names.
         kubernetes: The version of Kubernetes that clusters run, `""` for the newest known,
-            `NO_KUBERNETES` if it does not matter what they make of workloads.
+            `none` if it does not matter what they make of workloads.
 
     Raises:
         UsageError: A file is not there or cannot be read, or what is asked for makes no sense.
@@ -106,21 +106,21 @@ def check(
     findings = [finding_of(fault) for fault in (*_faults(index), *skipped_links(named.links))]
     texts = {file.path: file.data for file in inspections}
     findings += check_kinds(index.manifests, texts)
-    if kubernetes != NO_KUBERNETES:
-        findings += check_workloads(index.manifests, texts, load_kubernetes(kubernetes))
-    unreadable = False
+    unreadable, whole_world = False, None
     if wanted:
         world = _world(index, source)
         unreadable = not is_complete(world)
         if not unreadable:
             with doing("Following references"):
-                findings += check_references(world, texts)
-                findings += () if kubernetes == NO_KUBERNETES else check_links(world, texts)
+                findings += check_references(world, texts, foreseen=True)
+            whole_world = world
+    kinds = load_kubernetes(kubernetes)
+    if kinds is not None:
+        findings += check_workloads(index.manifests, texts, kinds, whole_world)
     asked = frozenset((*named.files, *named.links))
-    said = [found for found in findings if found.fault.path in asked]
     return Checked(
         inspections=tuple(file for file in inspections if file.path in asked),
-        findings=tuple(sorted(clarified(said, texts))),
+        findings=tuple(sorted(found for found in findings if found.fault.path in asked)),
         unreadable=unreadable,
         named=bool(paths) and all(map(source.is_file, paths)),
         whole=whole,
@@ -254,7 +254,7 @@ def _print(checked: Checked, outputs: tuple[Output, ...], directory: Path, fail_
         version=__version__,
         prefix=_prefix(directory),
         warnings_fail=fail_level == "warning",
-    )
+    ).clarified()
     for output in outputs:
         output.write(_writer(output.format)(report))
     if checked.unreadable:

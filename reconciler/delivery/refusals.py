@@ -6,7 +6,7 @@ from dataclasses import replace
 from reconciler.delivery.settings import DeliverySettings
 from reconciler.dialects.renderer import ClusterWork, NotRendered, Rendered
 from reconciler.manifests.identity import Identity, identify
-from reconciler.manifests.secrets import has_values, is_encrypted, is_secret
+from reconciler.manifests.secrets import is_secret
 from reconciler.manifests.text.emitter import Filled
 from reconciler.model.body import Body
 from reconciler.model.fields import at
@@ -70,14 +70,8 @@ def _judged(
     if not isinstance(identity, Identity):
         why = "it is no object" if identity is None else identity.message
         return f"{source} is not delivered, since {why} once it is rendered"
-    secret = is_secret(manifest) and has_values(manifest)
-    if secret and not is_encrypted(manifest):
-        return f"{source} is a Secret in the clear, which is not delivered"
-    if secret and not settings.encrypted_secrets:
-        return (
-            f"{source} is a Secret, which is only delivered encrypted and where the configuration "
-            "says `delivery.secrets: encrypted`"
-        )
+    if refused := settings.refusal_of_secret(source, manifest):
+        return refused
     namespace = identity.namespace or source.namespace
     key = ObjectKey(identity.group, identity.kind, namespace, identity.name)
     return source if key == source else key

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from reconciler.manifests.paths import DELIVERY
+from reconciler.manifests.secrets import has_values, is_encrypted, is_secret
 from reconciler.model.body import Body
 from reconciler.model.fields import bodies, flag_or_none, mapping, mapping_or_none, text
 from reconciler.model.identity import ClusterName, ObjectKey
@@ -129,6 +130,19 @@ class DeliverySettings:
         """Return what is delivered on one branch, `""` for the one that is served."""
         destinations = tuple(one for one in self.destinations if one.branch == branch)
         return replace(self, destinations=destinations)
+
+    def refusal_of_secret(self, source: ObjectKey, manifest: Body) -> str:
+        """Return why a Secret is not delivered, `""` if it is, and for anything else."""
+        if not is_secret(manifest) or not has_values(manifest):
+            return ""
+        if not is_encrypted(manifest):
+            return f"{source} is a Secret in the clear, which is not delivered"
+        if not self.encrypted_secrets:
+            return (
+                f"{source} is a Secret, which is only delivered encrypted and where the "
+                "configuration says `delivery.secrets: encrypted`"
+            )
+        return ""
 
 
 def decode_delivery(settings: Settings) -> DeliverySettings:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from reconciler.dialects.renderer import Instructed
 from reconciler.manifests.columns import ColumnTable
 from reconciler.manifests.edits.fields import Step
-from reconciler.manifests.references import Brought, Dangling, Known
+from reconciler.manifests.references import Brought, Dangling, Known, OverrideResult
 from reconciler.model.body import Body
 from reconciler.model.cluster import Taint, TaintEffect, Toleration, tolerates
 from reconciler.model.decision import Decision, ObjectEvent, OutputChange
@@ -603,12 +603,14 @@ class WrittenAnswers:
         references: Yields what its objects refer to and is not there.
         brought: Yields what its policies and placements put onto clusters, by what is written.
         instructed: Yields what its manifests ask not to happen on clusters, by what is written.
+        overridden: Yields what its overrides make of objects, of each change the first few.
         warnings: Yields what to look at before a merge.
     """
 
     references: Callable[[Known], Iterable[Dangling]] = _nothing
     brought: Callable[[Known], Iterable[Brought]] = _nothing
     instructed: Callable[[Known], Iterable[Instructed]] = _nothing
+    overridden: Callable[[Known], Iterable[OverrideResult]] = _nothing
     warnings: Callable[[MergeEffects], Iterable[Warned]] = _nothing
 
 

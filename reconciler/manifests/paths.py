@@ -182,28 +182,6 @@ NOT_MANIFESTS = ("**/templates/**", "kustomization.yaml", "Chart.yaml", "values*
 """What belongs to other tools by its name: Helm charts and Kustomize."""
 
 
-_NEARLY = re.compile(r"[^.].*\.ya?ml(?:~|\.[\w-]+~?)")
-
-
-def is_passed_over(path: str) -> bool:
-    """Return whether a file may well hold manifests and is not read for its name alone.
-
-    Such are files of Helm and Kustomize, copies that an editor or a mail program named, and, below
-    the root, files whose names begin with a dot. Folders that begin with a dot are other tools'.
-
-    >>> is_passed_over("charts/web/Chart.yaml"), is_passed_over("policies/new.yaml.txt")
-    (True, True)
-    >>> is_passed_over("policies/new.yaml"), is_passed_over(".github/workflows/new.yaml.txt")
-    (False, False)
-    """
-    folder, _, name = path.rpartition("/")
-    if folder.startswith(".") or "/." in folder:
-        return False
-    if is_manifest_name(path):
-        return matches_any(path, NOT_MANIFESTS) or (bool(folder) and name.startswith("."))
-    return _NEARLY.fullmatch(name) is not None
-
-
 def selects(path: str, *, include: Iterable[str], exclude: Iterable[str]) -> bool:
     """Return whether a file is read.
 

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey
 from reconciler.model.kinds import Kind
 from reconciler.model.world import Manifest, World
@@ -34,6 +35,18 @@ class Brought(NamedTuple):
     by: ObjectKey
     pointer: str
     object: ObjectKey
+
+
+class OverrideResult(NamedTuple):
+    """What an override makes of an object: where it says so, and the object as it leaves it.
+
+    `result` is why it cannot change the object, where it cannot.
+    """
+
+    by: ObjectKey
+    pointer: str
+    object: ObjectKey
+    result: Body | str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,7 @@
 Events say what became of each target, in the words of their results.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from reconciler.manifests.columns import FILE, NONE, ColumnTable, Row, age, ago, spec_of
 from reconciler.manifests.references import Dangling, Known, proposal
@@ -152,19 +152,27 @@ def _named(reference: Reference) -> str:
     return f"{reference.kind} {'/'.join(filter(None, (reference.namespace, reference.name)))}"
 
 
-def dangling_in_rebalances(known: Known) -> Iterator[Dangling]:
-    """Yield the references of rebalancers and triggers that lead nowhere."""
+def dangling_in_rebalances(known: Known, idle: Collection[ObjectKey] = ()) -> Iterator[Dangling]:
+    """Yield the references of rebalancers and triggers that lead nowhere.
+
+    Args:
+        known: What may be referred to.
+        idle: The workloads that nothing places, as far as that is known.
+    """
     workloads = known.workloads()
     for manifest in known.of_kind(*REBALANCER):
-        yield from _rebalanced(manifest, known, workloads)
+        yield from _rebalanced(manifest, known, workloads, idle)
     for manifest in known.of_kind(*TRIGGER):
         yield from _triggered(manifest, known, workloads)
 
 
 def _rebalanced(
-    manifest: Manifest, known: Known, workloads: frozenset[tuple[str, str, str]]
+    manifest: Manifest,
+    known: Known,
+    workloads: frozenset[tuple[str, str, str]],
+    idle: Collection[ObjectKey],
 ) -> Iterator[Dangling]:
-    """Yield targets that are missing, but for those that were dealt with already."""
+    """Yield targets that are missing or nowhere, but for those that were dealt with already."""
     spec, rule = mapping(manifest.body, "spec"), "rebalancer-target-unknown"
     observed = decode_record(_record(manifest, known)).workloads
     done = [encode_reference(workload.reference) for workload in observed if workload.result]
@@ -174,6 +182,11 @@ def _rebalanced(
             message = f"the {_described(target)} is not there, so this fails for good"
             expected = _proposed(target, workloads)
             yield Dangling(manifest.key, at, rule, message, expected)
+        elif _key_of(target) in idle and target not in done:
+            at = f"/spec/workloads/{position}/name"
+            message = f"nothing places the {_described(target)}, so there is nothing to rebalance"
+            expected = "a policy that selects it, or another workload"
+            yield Dangling(manifest.key, at, "rebalancer-target-idle", message, expected)
     policy = mapping_or_none(mapping(spec, "selector"), "policy")
     if policy is not None:
         key = selected_policy(policy)
@@ -212,6 +225,11 @@ def _policy(
         message = f"the {key.kind} {shown(scope + key.name)} is not there"
         expected = f"a policy of this repository; one with a namespace is a {POLICY}"
         yield Dangling(manifest.key, at, rule, message, expected)
+
+
+def _key_of(target: Body) -> ObjectKey:
+    fields = (text(target, field) for field in ("kind", "namespace", "name"))
+    return ObjectKey(group_of(text(target, "apiVersion")), *fields)
 
 
 def _is_there(target: Body, known: Known, workloads: frozenset[tuple[str, str, str]]) -> bool:

@@ -64,30 +64,29 @@ def load_schemas() -> Schemas:
     return Schemas(documents)
 
 
-NO_KUBERNETES = "none"
-"""In the place of a version: what clusters make of workloads is not asked."""
-
-
 @lru_cache(maxsize=2)
-def load_kubernetes(version: str = "") -> "KubernetesKinds":
+def load_kubernetes(version: str = "") -> "KubernetesKinds | None":
     """Return what a version of Kubernetes serves.
 
     Args:
-        version: Such as `1.31`, `v1.31` or `1.31.4`; `""` is the newest that is known.
+        version: Such as `1.31`, `v1.31` or `1.31.4`; `""` is the newest that is known. `none` is
+            no version, of which nothing is returned.
 
     Raises:
         UsageError: The version is none that is known.
     """
-    from reconciler.manifests.schemas.kubernetes import kubernetes_kinds  # noqa: PLC0415  # for checks only
+    if version == "none":
+        return None
+    from reconciler.manifests.schemas.kubernetes import KubernetesKinds  # noqa: PLC0415  # for checks only
 
     shipped: Json = json.loads((_find("schemas") / "kubernetes.json").read_bytes())
     known = shipped["versions"]
     asked = ".".join(version.removeprefix("v").split(".")[:2]) or known[-1]
     if asked not in known:
         raise UsageError(
-            f"--kubernetes-version must be {NO_KUBERNETES}, or one from {known[0]} to {known[-1]}"
+            f"--kubernetes-version must be none, or one from {known[0]} to {known[-1]}"
         )
-    return kubernetes_kinds(shipped, asked)
+    return KubernetesKinds.of(shipped, asked)
 
 
 def build_id() -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.audit.workloads import check_links, check_workloads
+from reconciler.audit.workloads import check_workloads
 from reconciler.cli.validate import check
 from reconciler.core.dialects import KINDS
 from reconciler.manifests.references import _key_of
@@ -52,10 +52,17 @@ def plain(kind: str, **parts: object) -> Body:
     return {"apiVersion": "v1", "kind": kind, "metadata": {"name": "web"}, **parts}
 
 
+def kinds_of(version: str = "") -> KubernetesKinds:
+    """Return what a version of Kubernetes serves."""
+    kinds = load_kubernetes(version)
+    assert kinds is not None
+    return kinds
+
+
 def refused(*bodies: Body, kinds: KubernetesKinds | None = None) -> list[Fault]:
     """Return what is said of workloads."""
     written = {one.key: one for one in map(manifest, bodies)}
-    found = check_workloads(written, {}, kinds or load_kubernetes())
+    found = check_workloads(written, {}, kinds or kinds_of())
     return [one.fault for one in found]
 
 
@@ -223,7 +230,7 @@ def test_an_older_version_is_held_against_itself() -> None:
     }
 
     assert ["workload-version"] == [one.rule for one in refused(paused, scaler)]
-    old = refused(paused, scaler, kinds=load_kubernetes("v1.25.4"))
+    old = refused(paused, scaler, kinds=kinds_of("v1.25.4"))
     assert ["schema-unknown-field"] == [one.rule for one in old]
 
 
@@ -312,7 +319,8 @@ def test_a_crd_that_is_none_judges_nothing() -> None:
 
 def spoken(*bodies: Body) -> list[tuple[str, str, str]]:
     """Return what workloads say of each other in vain: object, rule, and what would be right."""
-    found = [one.fault for one in check_links(world(*bodies), {})]
+    written = world(*bodies)
+    found = [one.fault for one in check_workloads(written.inputs, {}, kinds_of(), written)]
     return [(one.subject.partition(".")[0], one.rule, one.expected) for one in found]
 
 

@@ -4,7 +4,7 @@ import io
 import json
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -145,7 +145,7 @@ class Mistake:
     Attributes:
         name: Of it.
         path: The file.
-        text: What the file holds then.
+        files: What this one and others hold then; `None` for one that is removed.
         level: Whether it is an error, or a warning.
         line: Where it is, or what would have to change; from 1.
         says: What the answer has, in this order.
@@ -153,7 +153,7 @@ class Mistake:
 
     name: str
     path: str
-    text: str
+    files: Mapping[str, str | None]
     level: str
     line: int
     says: tuple[str, ...]
@@ -163,12 +163,14 @@ def listed() -> list[Mistake]:
     """Read the list."""
     found = []
     for item in YAML(typ="safe").load(ROOT / "fixtures/mistakes.yaml"):
-        text = item["after"]
+        text = item.get("after", EXAMPLE.get(item["path"]))
         if "before" in item:
             assert item["before"] in EXAMPLE[item["path"]], item["name"]
             text = EXAMPLE[item["path"]].replace(item["before"], text, 1)
+        files = {item["path"]: text, **item.get("beside", {})}
+        files |= {item["without"]: None} if "without" in item else {}
         says = tuple(item["says"])
-        found.append(Mistake(item["name"], item["path"], text, item["level"], item["line"], says))
+        found.append(Mistake(item["name"], item["path"], files, item["level"], item["line"], says))
     return found
 
 
@@ -177,10 +179,11 @@ MISTAKES = listed()
 
 def with_mistake(folder: Path, mistake: Mistake | None) -> Path:
     """Write the example repository, with one mistake."""
-    files = {**EXAMPLE, **({mistake.path: mistake.text} if mistake else {})}
+    files: dict[str, str | None] = {**EXAMPLE, **(mistake.files if mistake else {})}
     for path, text in files.items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_text(text, encoding="utf-8")
+        if text is not None:
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_text(text, encoding="utf-8")
     return folder
 
 

@@ -20,7 +20,7 @@ from reconciler.core.state import read_state
 from reconciler.model.identity import RepositoryLayout
 from reconciler.model.settings import decode_settings
 from reconciler.shell.reading.checked import FolderSource
-from reconciler.shell.resources import NO_KUBERNETES, load_schemas
+from reconciler.shell.resources import load_schemas
 from tests.builders import NOW
 from tests.documents.generated import PAGES, RULE_PAGES, Shown, rule_pages
 from tests.shell.fleet import ROOT
@@ -41,7 +41,7 @@ def rules_of(folder: Path, files: Mapping[str, bytes], *, whole_workloads: bool)
         (),
         references=None,
         forced=True,
-        kubernetes="" if whole_workloads else NO_KUBERNETES,
+        kubernetes="" if whole_workloads else "none",
     )
     found = {finding.fault.rule: str(finding.severity) for finding in checked.findings}
     if not any(finding.fault.rule.startswith("yaml-") for finding in checked.findings):
@@ -213,7 +213,7 @@ def test_page(rule: str, tmp_path: Path) -> None:
     if rule in NO_EXAMPLE:
         assert not page.wrong
         return
-    whole = rule.startswith("workload-")
+    whole = rule.startswith("workload-") or rule == "override-result"
     wrong = rules_of(tmp_path / "wrong", files_of(page.wrong), whole_workloads=whole)
     right = rules_of(tmp_path / "right", files_of(page.right), whole_workloads=whole)
     assert severity == wrong.get(rule), wrong

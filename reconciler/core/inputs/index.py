@@ -7,6 +7,7 @@ what is wrong with the rest. It follows the tree from commit to commit, so its w
 files that changed.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -17,8 +18,9 @@ from reconciler.delivery.settings import recorded, roots_of
 from reconciler.manifests.identity import CRD, Identity, namespace_for, scopes_of_crds
 from reconciler.manifests.paths import (
     FEEDBACK,
+    NOT_MANIFESTS,
     is_feedback,
-    is_passed_over,
+    is_manifest_name,
     matches_any,
     reporter_of,
     selected,
@@ -323,6 +325,28 @@ def _duplicate(
     )
 
 
+_NEARLY = re.compile(r"[^.].*\.ya?ml(?:~|\.[\w-]+~?)")
+
+
+def _is_nearly_input(path: str) -> bool:
+    """Return whether a file may well hold manifests and is not read for its name alone.
+
+    Such are files of Helm and Kustomize, copies that an editor or a mail program named, and, below
+    the root, files whose names begin with a dot. Folders that begin with a dot are other tools'.
+
+    >>> _is_nearly_input("charts/web/Chart.yaml"), _is_nearly_input("policies/new.yaml.txt")
+    (True, True)
+    >>> _is_nearly_input("policies/new.yaml"), _is_nearly_input(".github/workflows/new.yaml.txt")
+    (False, False)
+    """
+    folder, _, name = path.rpartition("/")
+    if folder.startswith(".") or "/." in folder:
+        return False
+    if is_manifest_name(path):
+        return matches_any(path, NOT_MANIFESTS) or (bool(folder) and name.startswith("."))
+    return _NEARLY.fullmatch(name) is not None
+
+
 @dataclass(frozen=True, slots=True)
 class InputFiles:
     """Chooses the files that people write.
@@ -348,7 +372,7 @@ class InputFiles:
 
     def passes_over(self, path: str) -> bool:
         """Return whether a file may hold manifests and is no input for nothing but its name."""
-        if path.startswith(self.ours) or not is_passed_over(path):
+        if path.startswith(self.ours) or not _is_nearly_input(path):
             return False
         wanted = not self.include or matches_any(path, self.include)
         return wanted and not matches_any(path, self.exclude)

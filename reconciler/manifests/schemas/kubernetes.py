@@ -40,6 +40,32 @@ class KubernetesKinds:
     groups: frozenset[str]
     custom: Schemas = field(default_factory=lambda: Schemas({}))
 
+    @classmethod
+    def of(cls, shipped: Json, version: str) -> "KubernetesKinds":
+        """Return what a version of Kubernetes serves.
+
+        Args:
+            shipped: Content of `schemas/kubernetes.json`: of each definition what it is since when.
+            version: One of those that it has.
+        """
+        versions = shipped["versions"]
+        definitions: dict[str, Json] = {}
+        served: dict[tuple[str, str], tuple[str, ...]] = {}
+        for name, since in shipped["definitions"].items():
+            by_version = dict(_by_version(since, versions))
+            kinds = [one for one in by_version.values() if _is_kind(one)]
+            if kinds:
+                served[kind_of(kinds[0])] = tuple(by_version)
+            if version in by_version:
+                definitions[name] = by_version[version]
+        files = {_file(one): one for one in definitions.values() if _is_kind(one)}
+        return cls(
+            version=version,
+            schemas=Schemas({_DEFINITIONS: {"$defs": definitions}, **files}),
+            served=served,
+            groups=frozenset({"extensions", *(group_of(one) for one, _ in served)}),
+        )
+
     def with_custom(self, definitions: Iterable[Json]) -> "KubernetesKinds":
         """Return the same with the kinds of CRDs; one that an API server refuses defines none."""
         taken = [_without_null(crd) for crd in definitions if self.violations_of(crd) == ()]
@@ -62,32 +88,6 @@ class KubernetesKinds:
         now = sorted(one for one in serving if self.schemas.covers(one, kind))
         same = [one for one in now if group_of(one) == group_of(api_version)]
         return tuple(same or now)
-
-
-def kubernetes_kinds(shipped: Json, version: str) -> KubernetesKinds:
-    """Return what a version of Kubernetes serves.
-
-    Args:
-        shipped: Content of `schemas/kubernetes.json`: of each definition what it is since when.
-        version: One of those that it has.
-    """
-    versions = shipped["versions"]
-    definitions: dict[str, Json] = {}
-    served: dict[tuple[str, str], tuple[str, ...]] = {}
-    for name, since in shipped["definitions"].items():
-        by_version = dict(_by_version(since, versions))
-        kinds = [one for one in by_version.values() if _is_kind(one)]
-        if kinds:
-            served[kind_of(kinds[0])] = tuple(by_version)
-        if version in by_version:
-            definitions[name] = by_version[version]
-    files = {_file(one): one for one in definitions.values() if _is_kind(one)}
-    return KubernetesKinds(
-        version=version,
-        schemas=Schemas({_DEFINITIONS: {"$defs": definitions}, **files}),
-        served=served,
-        groups=frozenset({"extensions", *(group_of(one) for one, _ in served)}),
-    )
 
 
 def _by_version(since: Json, versions: Iterable[str]) -> Iterator[tuple[str, Json]]:

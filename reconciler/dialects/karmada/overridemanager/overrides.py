@@ -29,6 +29,7 @@ from reconciler.dialects.karmada.overridemanager.overriders import (
 )
 from reconciler.errors import UserError
 from reconciler.manifests.json_patch import patch_in_place
+from reconciler.manifests.references import OverrideResult
 from reconciler.model.body import Body
 from reconciler.model.fields import at, bodies, mapping, mapping_or_none, text
 from reconciler.model.identity import ObjectKey, group_of
@@ -66,6 +67,17 @@ class OverridePolicy:
         if not self.selectors:
             return Implicit.ALL
         return max(closeness(selector, manifest) for selector in self.selectors)
+
+    def results(self, template: Template) -> Iterator[OverrideResult]:
+        """Yield what each rule makes of a workload by itself, or why it cannot change it."""
+        for position, rule in enumerate(self.rules):
+            result: Body | str
+            try:
+                result = _with_overriders(template.body, rule.overriders)
+            except UserError as error:
+                result = error.message
+            pointer = f"/spec/overrideRules/{position}/overriders"
+            yield OverrideResult(self.key, pointer, template.key, result)
 
 
 @dataclass(frozen=True, slots=True)

@@ -569,6 +569,7 @@ VIEW = View(
         references=late("reconciler.dialects.karmada.view.references", "dangling_in_karmada"),
         brought=late("reconciler.dialects.karmada.view.references", "brought_by_policies"),
         instructed=late("reconciler.dialects.karmada.view.references", "instructed_by_karmada"),
+        overridden=late("reconciler.dialects.karmada.view.references", "results_of_overrides"),
         # Late as the others, and it asks the scheduler, too.
         warnings=late("reconciler.dialects.karmada.view.warnings", "warnings_of"),
     ),

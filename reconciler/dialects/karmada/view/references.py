@@ -9,7 +9,7 @@ and replicas that cannot be found. The usage of quotas is read from their status
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 
 from reconciler.dialects.karmada.api.binding_spec import DIRECTLY, preserving
 from reconciler.dialects.karmada.api.cluster_taints import TAINT_POLICY
@@ -55,6 +55,7 @@ from reconciler.dialects.karmada.detector.binding_draft import binding_key, depe
 from reconciler.dialects.karmada.detector.policies import COUNTED, OVERRIDES
 from reconciler.dialects.karmada.detector.propagation import Propagation, decode_detector_options
 from reconciler.dialects.karmada.eviction import unreadable_path
+from reconciler.dialects.karmada.overridemanager.overrides import decode_override_policy
 from reconciler.dialects.karmada.view.cluster_references import (
     KnownClusters,
     doubts_of_affinity,
@@ -68,7 +69,14 @@ from reconciler.dialects.scores import extended_scores
 from reconciler.dialects.view import LimitedResource, QuotaUsage
 from reconciler.manifests.identity import KUBERNETES, PRIORITIES, is_built_in
 from reconciler.manifests.paths import output_path
-from reconciler.manifests.references import Brought, Dangling, Known, is_slip, proposal
+from reconciler.manifests.references import (
+    Brought,
+    Dangling,
+    Known,
+    OverrideResult,
+    is_slip,
+    proposal,
+)
 from reconciler.manifests.schemas.violations import pointer_of
 from reconciler.manifests.selectors import LabelIndex, Labelled, doubts_of_selector, selector_at
 from reconciler.manifests.text.raw import MAX_VIOLATIONS
@@ -270,6 +278,19 @@ def index_templates(known: Known) -> Templates:
             template = template_of(manifest)
             found[template.api_version, key.kind][key.name].append(template)
     return Templates({kind: _indexed(by_name) for kind, by_name in found.items()})
+
+
+MOST_OVERRIDDEN = 20  # ours: of workloads alike the first few say what is wrong with a change
+
+
+def results_of_overrides(known: Known) -> Iterator[OverrideResult]:
+    """Yield what overrides make of workloads, of each policy the first few."""
+    templates = index_templates(known)
+    manifests = (one for kind in OVERRIDES for one in known.of_kind(*kind))
+    for policy in map(decode_override_policy, manifests):
+        found = (templates.matching(policy.key, selector) for selector in policy.selectors)
+        for template in islice(chain.from_iterable(found), MOST_OVERRIDDEN):
+            yield from policy.results(template)
 
 
 def _indexed(by_name: Mapping[str, Sequence[Template]]) -> OfKind:

@@ -49,6 +49,7 @@ def dangling_in_ocm(known: Known) -> Iterator[Dangling]:
     for manifest in known.of_kind(CLUSTER_GROUP, "Placement"):
         yield from _bound(manifest, known, sets)
         yield from _prioritized(manifest)
+        yield from _of_no_cluster(manifest)
         yield from doubts_of_placement(manifest, labelled, reported)
     for manifest in known.of_kind(CLUSTER_GROUP, SET):
         yield from doubts_of_set(manifest, labelled)
@@ -66,6 +67,18 @@ def dangling_in_ocm(known: Known) -> Iterator[Dangling]:
         yield from _referenced(manifest, known)
     if not settings_in(known.world).extends_scores:  # else clusters of other APIs have them, too
         yield from scores_of_none(known, known.names(CLUSTER_GROUP, CLUSTER), CLUSTER)
+
+
+def _of_no_cluster(manifest: Manifest) -> Iterator[Dangling]:
+    """Yield a placement that asks for no cluster; one without the field is for all of them."""
+    if mapping(manifest.body, "spec").get("numberOfClusters") == 0:
+        yield Dangling(
+            manifest.key,
+            "/spec/numberOfClusters",
+            RULE,
+            "the placement asks for 0 clusters, so it takes what it places off all of them",
+            "1 or more, or no numberOfClusters for every cluster that fits",
+        )
 
 
 def _bound(manifest: Manifest, known: Known, sets: frozenset[str]) -> Iterator[Dangling]:
