@@ -311,6 +311,7 @@ def _copies(status: RepositoryStatus) -> Iterator[Line]:
             "unhealthy": found.unhealthy,
             "reported": found.unjudged,
             "assumed healthy": found.assumed,
+            "at risk on clusters that are not ready": found.at_risk,
             "without a report yet": found.silent,
         }
         told = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
@@ -393,6 +394,7 @@ def _as_json(
             "unhealthy": status.copies.unhealthy,
             "reported": status.copies.unjudged,
             "assumed": status.copies.assumed,
+            "atRisk": status.copies.at_risk,
             "silent": status.copies.silent,
         },
     }

@@ -307,9 +307,13 @@ def tolerated_for_ever(tolerations: Iterable[Toleration], taint: Body) -> str:
 
 
 class Report(StrEnum):
-    """What a cluster says of its copy; `REPORTED` where its kind has no notion of health."""
+    """What a cluster says of its copy; `REPORTED` where its kind has no notion of health.
+
+    `AT_RISK` is a copy of which nothing bad is known, on a cluster that is down.
+    """
 
     NONE = "none"
+    AT_RISK = "at-risk"
     ASSUMED = "assumed"
     REPORTED = "reported"
     UNHEALTHY = "unhealthy"

@@ -199,6 +199,7 @@ LEAVING = "leaves"
 MOST_CLUSTERS = 30  # that are told one by one; more are told by what is said of them
 HEALTH = {
     Report.HEALTHY: State("healthy", Tone.GOOD),
+    Report.AT_RISK: State("at risk", Tone.WARN),
     Report.ASSUMED: State("assumed healthy", Tone.GOOD),
     Report.REPORTED: State("reported", Tone.GOOD),
     Report.UNHEALTHY: State("unhealthy", Tone.BAD),

@@ -11,6 +11,7 @@ from datetime import datetime
 from functools import partial
 
 from reconciler.audit.fleet.assumed_outputs import as_of, shown_at
+from reconciler.audit.fleet.usage import Down, clusters_down
 from reconciler.core.dialects import DIALECTS, dialect_of, wraps
 from reconciler.core.record import recorded_faults
 from reconciler.core.safety import REMOVAL_BRAKED
@@ -23,12 +24,15 @@ from reconciler.delivery.settings import Destination, decode_delivery, misplaced
 from reconciler.dialects.contract import Dialect
 from reconciler.dialects.object_pass import Failed, FaultPlace, attempt
 from reconciler.dialects.renderer import UNKNOWN_OBJECTS, NotRendered, Reach, Rendered, Renderer
-from reconciler.dialects.view import FINE, Copies, CopyStatus
+from reconciler.dialects.view import FINE, Copies, CopyStatus, Report
 from reconciler.errors import UserError
 from reconciler.manifests.paths import blob_id
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.settings import Settings, settings_in
 from reconciler.model.world import World
+
+VOUCHED = frozenset({Report.ASSUMED, Report.REPORTED, Report.HEALTHY})
+"""What is not believed of a cluster that is down."""
 
 Elsewhere = Mapping[str, Mapping[str, str]]
 """The files of delivery on other branches: path to blob id, as `BRANCH:PATH`, by branch."""
@@ -92,13 +96,18 @@ class CopiesOf:
     _shown: World | None = None
     _renderers: dict[str, Renderer] = field(default_factory=dict)
     _known: dict[str, Copies] = field(default_factory=dict)
+    _down: dict[str, Down] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Read the configuration."""
         self.settings = settings_in(self.world)
 
     def statuses(self, key: ObjectKey) -> tuple[CopyStatus, ...]:
-        """Return what is known of the copies of a decision, whether delivered or not."""
+        """Return what is known of the copies of a decision, whether delivered or not.
+
+        A cluster that is down vouches for nothing: no copy there counts as well, neither by an
+        older report nor by its silence.
+        """
         dialect = dialect_of(key.group)
         if dialect is None:
             return ()
@@ -108,7 +117,21 @@ class CopiesOf:
             moment = shown_at(shown, self.now)
             self._known[dialect.name] = dialect.view().world.copies(shown, moment)
         found = attempt(partial(self._known[dialect.name], key), lambda: _place(key))
-        return () if isinstance(found, Failed) else found
+        if isinstance(found, Failed):
+            return ()
+        down = self._down_in(key.group)
+        return tuple(
+            replace(one, report=Report.AT_RISK)
+            if one.cluster in down and one.report in VOUCHED
+            else one
+            for one in found
+        )
+
+    def _down_in(self, group: str) -> Down:
+        """Return the clusters of an API that are down."""
+        if group not in self._down:
+            self._down |= clusters_down(self.world, (group,))
+        return self._down[group]
 
     def __call__(self, key: ObjectKey) -> tuple[DeliveredCopy, ...]:
         """Return the copies of a decision; none if it is about no content."""

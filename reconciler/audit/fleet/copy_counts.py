@@ -7,22 +7,24 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from reconciler.audit.fleet.copies import CopiesOf, CopyFiles, DeliveredCopy
+from reconciler.audit.fleet.usage import clusters_down
 from reconciler.core.asked import affected_since
-from reconciler.core.dialects import PLACED
+from reconciler.core.dialects import DIALECTS, PLACED
 from reconciler.dialects.contract import DependsOnOthers
 from reconciler.dialects.view import CopyStatus, Report
-from reconciler.model.identity import ObjectKey
+from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.settings import settings_in
 from reconciler.model.world import World
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CopyCounts:
+class CopyCounts(NamedTuple):
     """How many copies there are that stay, and how many of them are how.
 
-    `unjudged` are those of kinds without any notion of health, that are reported.
+    `unjudged` are those of kinds without any notion of health, that are reported; `at_risk` those
+    on clusters that are down, of which nothing bad is known.
     """
 
     healthy: int
@@ -30,21 +32,17 @@ class CopyCounts:
     unjudged: int
     assumed: int
     silent: int
+    at_risk: int = 0
 
     @property
     def copies(self) -> int:
         """How many there are."""
-        return self.healthy + self.unhealthy + self.unjudged + self.assumed + self.silent
+        return sum(self)
 
     def changed(self, before: "CopyCounts", now: "CopyCounts") -> "CopyCounts":
         """Return these, where some of them were counted before and are counted again."""
-        return CopyCounts(
-            healthy=self.healthy - before.healthy + now.healthy,
-            unhealthy=self.unhealthy - before.unhealthy + now.unhealthy,
-            unjudged=self.unjudged - before.unjudged + now.unjudged,
-            assumed=self.assumed - before.assumed + now.assumed,
-            silent=self.silent - before.silent + now.silent,
-        )
+        each = zip(self, before, now, strict=True)
+        return CopyCounts(*(every - then + later for every, then, later in each))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,12 +68,18 @@ def count_copies(world: World, now: datetime, known: CountedWorld | None = None)
         now: Moment of the question, aware UTC.
         known: Another one of the same repository, if one was counted; it only saves work.
     """
-    if known is not None and now >= known.at:
+    if known is not None and now >= known.at and _down_in(known.world) == _down_in(world):
         affected = affected_since(known.world, world)
         if not isinstance(affected, DependsOnOthers):
             before = _counted(known.world, now, affected)
             return known.counts.changed(before, _counted(world, now, affected))
     return _counted(world, now, world.outputs)
+
+
+def _down_in(world: World) -> list[frozenset[ClusterName]]:
+    """Return the clusters that are down, API by API: all that is on them is at risk."""
+    groups = [dialect.cluster[0] for dialect in DIALECTS]
+    return [frozenset(clusters_down(world, (group,))[group]) for group in groups]
 
 
 def is_final(world: World, counts: CopyCounts) -> bool:
@@ -99,12 +103,14 @@ def _counted(world: World, now: datetime, keys: Iterable[ObjectKey]) -> CopyCoun
         unjudged=found[Report.REPORTED],
         assumed=found[Report.ASSUMED],
         silent=found[Report.NONE],
+        at_risk=found[Report.AT_RISK],
     )
 
 
 NO_TRANSPORT = "Nothing is delivered: the configuration names no transport (`spec.delivery`)."
 REPORTS = {
     Report.NONE: "no report yet",
+    Report.AT_RISK: "at risk: the cluster is not ready",
     Report.ASSUMED: "no report, assumed healthy",
     Report.REPORTED: "reported",
     Report.UNHEALTHY: "unhealthy",

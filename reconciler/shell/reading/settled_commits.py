@@ -94,7 +94,7 @@ class SettledCommits:
 
 COUNTED_NAME = "counted.db"
 COUNTED_ENTRY = re.compile(
-    r"([0-9a-f]{40}(?:[0-9a-f]{24})?) (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)((?: \d{1,12}){5})",
+    r"([0-9a-f]{40}(?:[0-9a-f]{24})?) (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)((?: \d{1,12}){6})",
     re.ASCII,
 )
 
@@ -111,10 +111,7 @@ class CountedCommits:
         entry = COUNTED_ENTRY.fullmatch("\n".join(self._note.read()))
         if entry is None:
             return None
-        healthy, unhealthy, unjudged, assumed, silent = map(int, entry[3].split())
-        counts = CopyCounts(
-            healthy=healthy, unhealthy=unhealthy, unjudged=unjudged, assumed=assumed, silent=silent
-        )
+        counts = CopyCounts(*map(int, entry[3].split()))
         try:
             at = parse_moment(entry[2])
             return CountedWorld(world=loader.load(entry[1]), counts=counts, at=at)
@@ -132,5 +129,4 @@ class CountedCommits:
         """
         if len(world.outputs) < FEW or world.apart or not is_final(world, counts):
             return
-        numbers = counts.healthy, counts.unhealthy, counts.unjudged, counts.assumed, counts.silent
-        self._note.write([" ".join((revision, format_moment(now), *map(str, numbers)))])
+        self._note.write([" ".join((revision, format_moment(now), *map(str, counts)))])

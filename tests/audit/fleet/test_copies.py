@@ -8,7 +8,13 @@ import pytest
 
 from reconciler.audit.fleet.assumed_outputs import as_of
 from reconciler.audit.fleet.copies import CopiesOf, DeliveredCopy
-from reconciler.audit.fleet.copy_counts import count_copies, files_text, report_text
+from reconciler.audit.fleet.copy_counts import (
+    CopyCounts,
+    CountedWorld,
+    count_copies,
+    files_text,
+    report_text,
+)
 from reconciler.audit.fleet.suspensions import Suspensions, suspenders_of
 from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import decode_record
 from reconciler.manifests.admission import SUSPEND
@@ -18,6 +24,7 @@ from tests.builders import (
     Body,
     after,
     cluster,
+    cluster_status,
     configmap,
     configuration,
     deployment,
@@ -264,6 +271,22 @@ def test_copies_are_counted_but_for_those_that_are_left() -> None:
 
     assert (2, 1, 1) == (found.copies, found.unhealthy, found.silent)
     assert 1 == left.copies
+
+
+def test_on_a_cluster_that_is_down_nothing_counts_as_healthy() -> None:
+    """Neither what it reported before it failed, nor what would be assumed of its silence."""
+    told = web("a", "b", seconds=0)
+    before = told.world()
+    told.put(cluster("a", status=cluster_status("False")))
+    known = CountedWorld(world=before, counts=count_copies(before, after(60)), at=after(60))
+    found = [count_copies(told.world(), after(60), one) for one in (None, known)]
+
+    assert CopyCounts(0, 0, 0, 2, 0) == known.counts
+    assert [CopyCounts(0, 0, 0, 1, 0, 1)] * 2 == found
+    assert {"a": "at risk: the cluster is not ready", "b": "no report, assumed healthy"} == {
+        one.status.cluster: report_text(one.status)
+        for one in CopiesOf(told.world(), after(60))(WEB)
+    }
 
 
 def test_what_is_on_another_branch_is_asked_of_that_branch() -> None:
