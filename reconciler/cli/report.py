@@ -117,6 +117,6 @@ def _parts(views: PageViews, told: Sequence[ObjectKey]) -> list[PagePart]:
         ),
         "coming": views.coming(),
         "rebalancers": rebalancers_view(views),
-        "faults": views.fault_list(),
+        "faults": views.fault_list()._replace(form=False),
     }
     return [PagePart(name, f"{name}.html", content) for name, content in contents.items()]

@@ -42,6 +42,7 @@ from reconciler.page.lists import (
     health_of,
     list_view,
     page_of,
+    severity,
 )
 from reconciler.page.matrix import NOWHERE, HeatMap, heat_map, percent_of, place_of
 from reconciler.page.objects import ObjectRow, object_row
@@ -170,13 +171,23 @@ STATES: Mapping[str, tuple[str, Callable[[Usage], bool]]] = {
     "empty": ("nothing on it", lambda one: not one.objects),
 }
 """By the word of the address, what a filter is called, and which clusters pass it."""
+
+
+def _badness(usage: Usage) -> tuple[int, int]:
+    """Return how bad a cluster is; among those with more placed than there is, by how much."""
+    percent = percent_of([usage]) or 0
+    return severity(cluster_states(usage)), -percent if usage.over else 0
+
+
 COLUMNS: Mapping[str, SortColumn[Usage]] = {
+    "health": SortColumn(title="state", order=_badness),
     "name": SortColumn(title="cluster", order=lambda one: one.key.name),
     "region": SortColumn(title="region", order=lambda one: (one.region, one.zone)),
-    "health": SortColumn(title="health", order=lambda one: (one.ready, one.leaving)),
     "objects": SortColumn(title="objects", order=lambda one: one.objects, is_number=True),
     "replicas": SortColumn(title="replicas", order=lambda one: one.replicas, is_number=True),
-    "taken": SortColumn(title="used", order=lambda one: percent_of([one]) or 0, is_number=True),
+    "taken": SortColumn(
+        title="used", order=lambda one: percent_of([one]) or 0, greatest_first=True
+    ),
     "taints": SortColumn(title="taints", order=lambda one: len(one.taints), is_number=True),
 }
 
@@ -237,6 +248,11 @@ def cluster_list_view(
         links,
         states={name: told for name, (told, _) in STATES.items()},
         choices=sorted({one.region for one in every if one.region}),
+        worst_first="health",
+        groupings={
+            "region": lambda one: (one.region or NOWHERE,),
+            "zone": lambda one: (place_of(one.region, one.zone),),
+        },
         size=size,
     )
 

@@ -1,7 +1,8 @@
-"""Lists that are filtered, sorted and paged by their address, whatever their rows are.
+"""Lists that are filtered, sorted, grouped and paged by their address, whatever their rows are.
 
-Objects are chosen by namespace, labels, name and cluster, as `get` chooses them. The column that
-gives the order is part of the address, and so is the page of a long list. Rows share their words:
+By itself a list begins with what is wrong, the worst first. Objects are chosen by namespace,
+labels, name and cluster, as `get` chooses them. The column that gives the order is part of the
+address, and so are what rows are grouped by, and the page of a long list. Rows share their words:
 a state is a word and the tone that gives it its shape and colour; the room of a cluster is amounts
 as users write them, and bars of so many parts.
 """
@@ -9,8 +10,10 @@ as users write them, and bars of so many parts.
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Generic, NamedTuple, TypeVar
+from itertools import groupby
+from typing import Any, Generic, NamedTuple, TypeVar
 
+from reconciler.audit.fleet.placed import decision_on
 from reconciler.audit.fleet.placed_objects import DecidedObjects
 from reconciler.audit.fleet.trouble import SILENT, Trouble, is_well
 from reconciler.audit.fleet.usage import AMOUNTS, DECLARED, Usage, amount_text
@@ -22,6 +25,7 @@ from reconciler.model.quantity import (
     Quantity,
     Resources,
 )
+from reconciler.model.text import enumerated
 from reconciler.model.world import World
 from reconciler.page.links import Anchor, Links
 
@@ -47,8 +51,16 @@ READY, DECLARED_READY = State("ready", Tone.GOOD), State("declared", Tone.GOOD)
 NOT_READY, NO_REPORT = State("not ready", Tone.BAD), State("no report", Tone.BAD)
 DELETED, OVER = State("being deleted", Tone.WARN), State("over-committed", Tone.BAD)
 PLACED, UNPLACED = State("placed", Tone.GOOD), State("not placed", Tone.BAD)
-WAITING, SUSPENDED = State("waiting", Tone.WARN), State("suspended", Tone.HOLD)
-NOWHERE = State("nowhere", Tone.PLAIN)
+AT_RISK, WAITING = State("at risk", Tone.WARN), State("waiting", Tone.WARN)
+SUSPENDED, NOWHERE = State("suspended", Tone.HOLD), State("nowhere", Tone.PLAIN)
+WORST_FIRST = (NOT_READY, DELETED, NO_REPORT, OVER, UNPLACED, AT_RISK, WAITING, SUSPENDED)
+"""States in the order of the kinds of problems; what is at risk runs still, or may."""
+
+
+def severity(states: Iterable[State]) -> int:
+    """Return how bad the worst of some states is: 0 for the worst of all."""
+    known = (WORST_FIRST.index(one) for one in states if one in WORST_FIRST)
+    return min(known, default=len(WORST_FIRST))
 
 
 def health_of(usage: Usage) -> State:
@@ -65,16 +77,21 @@ def cluster_states(usage: Usage) -> tuple[State, ...]:
     return (health_of(usage), *((OVER,) if usage.over else ()))
 
 
+SHOWN_DOWN = 3  # clusters that are named of one object
+
+
 class ObjectStates:
     """The states of the objects of one world; asked about many of them."""
 
     def __init__(self, trouble: Trouble) -> None:
         """Take what is wrong in that world."""
         self._trouble = trouble
-        self._suspended = {one.key for one in trouble.suspended}
+        suspended = {one.key for one in trouble.suspended}
+        self._suspended = suspended | set(filter(None, map(decision_on, suspended)))
         self._all = any(one.is_configuration for one in trouble.suspended)
+        self._down = trouble.down
 
-    def of(self, key: ObjectKey, named: ObjectKey, placed: object) -> tuple[State, ...]:
+    def of(self, key: ObjectKey, named: ObjectKey, placed: Placed) -> tuple[State, ...]:
         """Return the states of an object, the worst first.
 
         Args:
@@ -85,19 +102,35 @@ class ObjectStates:
         found = []
         if key in self._trouble.unplaced:
             found.append(UNPLACED)
+        if self._down_in(placed):
+            found.append(AT_RISK)
         if key in self._trouble.waiting:
             found.append(WAITING)
         if self._all or not self._suspended.isdisjoint((key, named)):
             found.append(SUSPENDED)
         return tuple(found) or ((PLACED,) if placed else (NOWHERE,))
 
-    def why(self, key: ObjectKey) -> str:
-        """Return why an object lacks clusters or waits, `""` if it does neither."""
+    def order(self, key: ObjectKey, placed: Placed) -> int:
+        """Return how bad an object is, as `severity`, without asking how people call it."""
+        return severity(self.of(key, key, placed))
+
+    def _down_in(self, placed: Placed) -> list[str]:
+        """Return the clusters of an object that are down."""
+        return [name for name, _ in placed if name in self._down] if self._down else []
+
+    def is_down(self, cluster: str) -> bool:
+        """Return whether nothing on a cluster counts as well."""
+        return cluster in self._down
+
+    def why(self, key: ObjectKey, placed: Placed) -> str:
+        """Return why an object lacks clusters, is at risk or waits, `""` if it is none of that."""
         problem = self._trouble.unplaced.get(key, "")
+        down = self._down_in(placed)
+        risk = f"not ready: {enumerated(down, SHOWN_DOWN)}" if down else ""
         waits = (
             f"{one.cluster} waits for {one.waits_for}" for one in self._trouble.waiting.get(key, ())
         )
-        return "; ".join(filter(None, (problem, *waits)))
+        return "; ".join(filter(None, (problem, risk, *waits)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,11 +207,15 @@ DOWN = "-"  # before the name of a column: the greatest first
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SortColumn(Generic[T]):
-    """A column: its title, by what it is sorted, and whether the greatest comes first."""
+    """A column: its title, by what it is sorted, and whether it has numbers.
+
+    A click asks of numbers for the greatest first, and of columns that are `greatest_first`.
+    """
 
     title: str
     order: Callable[[T], object]
     is_number: bool = False
+    greatest_first: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,21 +237,24 @@ def sorted_by(items: Sequence[T], columns: Mapping[str, SortColumn[T]], sort: st
 
 def heads_of(
     columns: Mapping[str, SortColumn[T]], sort: str, link: Callable[[str], str]
-) -> Sequence[SortHead]:
+) -> Mapping[str, SortHead]:
     """Return the heads of columns; the one that counts leads to its opposite order."""
-    return [
-        SortHead(
-            Anchor(column.title, link(_next(name, column.is_number, sort))),
+    return {
+        name: SortHead(
+            Anchor(
+                column.title,
+                link(_next(name, column.is_number or column.greatest_first, sort)),
+            ),
             {name: "ascending", f"{DOWN}{name}": "descending"}.get(sort, ""),
             column.is_number,
         )
         for name, column in columns.items()
-    ]
+    }
 
 
-def _next(name: str, is_number: bool, sort: str) -> str:  # noqa: FBT001  # a column's own
-    """Return the order that a click asks for: of numbers the greatest come first."""
-    first, other = (f"{DOWN}{name}", name) if is_number else (name, f"{DOWN}{name}")
+def _next(name: str, greatest_first: bool, sort: str) -> str:  # noqa: FBT001  # a column's own
+    """Return the order that a click asks for."""
+    first, other = (f"{DOWN}{name}", name) if greatest_first else (name, f"{DOWN}{name}")
     return other if sort == first else first
 
 
@@ -281,10 +321,18 @@ SIZE = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListQuery:
-    """What is asked of every list; `""` is the order that it has by itself."""
+    """What is asked of every list.
+
+    Attributes:
+        state: Only rows in it, `""` for all.
+        sort: The column that gives the order, `""` for the worst first.
+        group: What rows stand together by, `""` for nothing.
+        page: Which page, from 1.
+    """
 
     state: str = ""
     sort: str = ""
+    group: str = ""
     page: int = 1
 
     @property
@@ -306,8 +354,10 @@ class ListView(Generic[Q, R]):
         query: What is asked for.
         states: By the word of the address, what a filter by state is called.
         choices: The namespaces or regions that can be chosen.
-        heads: Of the columns by which it is sorted.
+        heads: Of the columns by which it is sorted, by name.
         rows: One page of it.
+        groups: The same rows under their titles; without grouping all of them under `""`.
+        groupings: By what its rows can be grouped.
         steps_on: What can be done with all that is asked for.
         form: Whether it can be asked for something else.
     """
@@ -315,8 +365,10 @@ class ListView(Generic[Q, R]):
     query: Q
     states: Mapping[str, str]
     choices: Sequence[str]
-    heads: Sequence[SortHead]
+    heads: Mapping[str, SortHead]
     rows: Page[R]
+    groups: Sequence[tuple[str, Sequence[R]]]
+    groupings: Sequence[str]
     steps_on: Sequence[Anchor] = ()
     form: bool = True
 
@@ -331,6 +383,8 @@ def list_view(
     *,
     states: Mapping[str, str],
     choices: Sequence[str],
+    worst_first: str,
+    groupings: Mapping[str, Callable[[T], Iterable[str]]],
     steps_on: Sequence[Anchor] = (),
     size: int = SIZE,
 ) -> ListView[Q, R]:
@@ -338,31 +392,67 @@ def list_view(
 
     Args:
         name: Of the view, as in its address.
-        items: All that is asked for, in the order that the list has by itself.
+        items: All that is asked for, by name.
         query: What is asked for.
         columns: By which it can be sorted.
         row: Returns what is shown of an item; only asked of those on the page.
         links: Where views lead.
         states: As in the view.
         choices: As in the view.
+        worst_first: The column by which the worst comes first: the order of the list by itself.
+        groupings: By the word of the address, under which titles an item stands.
         steps_on: As in the view.
         size: How many rows a page has.
     """
-    ordered = sorted_by(items, columns, query.sort)
+    sort = query.sort or worst_first
+    ordered = sorted_by(items, columns, sort)
 
     def link(asked: Q) -> str:
         page = asked.page if asked.page > 1 else 0
-        return links.view(name, **asked.words, state=asked.state, sort=asked.sort, page=page)
+        more = {"state": asked.state, "sort": asked.sort, "group": asked.group}
+        return links.view(name, **asked.words, **more, page=page)
 
-    found = page_of(ordered, query.page, size, lambda number: link(replace(query, page=number)))
+    titles = groupings.get(query.group)
+    titled = _Untitled(ordered) if titles is None else _titled(ordered, titles)
+    found = page_of(titled, query.page, size, lambda number: link(replace(query, page=number)))
+    rows = [(title, row(one)) for title, one in found.items]
     return ListView(
         query=query,
         states=states,
         choices=choices,
-        heads=heads_of(columns, query.sort, lambda s: link(replace(query, sort=s, page=1))),
-        rows=found.of([row(one) for one in found.items]),
+        heads=heads_of(columns, sort, lambda s: link(replace(query, sort=s, page=1))),
+        rows=found.of([shown for _, shown in rows]),
+        groups=[
+            (title, [shown for _, shown in listed])
+            for title, listed in groupby(rows, key=lambda one: one[0])
+        ],
+        groupings=tuple(groupings),
         steps_on=steps_on,
     )
+
+
+def _titled(items: Iterable[T], titles: Callable[[T], Iterable[str]]) -> list[tuple[str, T]]:
+    """Return items under each of their titles, the title of the first item first."""
+    found: dict[str, list[T]] = {}
+    for one in items:
+        for title in titles(one):
+            found.setdefault(title, []).append(one)
+    return [(title, one) for title, listed in found.items() for one in listed]
+
+
+class _Untitled(Sequence[tuple[str, T]]):
+    """Items under no title; each is read where it is asked for."""
+
+    def __init__(self, items: Sequence[T]) -> None:
+        self._items = items
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __getitem__(self, at: Any) -> Any:  # an item, or items of a slice
+        if isinstance(at, slice):
+            return [("", one) for one in self._items[at]]
+        return "", self._items[at]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,6 +30,8 @@ from reconciler.model.identity import ObjectKey
 from reconciler.model.world import Fault, World
 from reconciler.page.links import Anchor, Links, anchor_of
 from reconciler.page.lists import (
+    AT_RISK,
+    NOT_READY,
     PLACED,
     SIZE,
     WAITING,
@@ -49,7 +51,12 @@ from reconciler.page.lists import (
 from reconciler.page.pictures import BandPicture, MovedThen
 
 MOST_COMPOSED = 50  # objects of one rebalancer or patch
-STATES = {"unplaced": "not placed", "waiting": "waiting", "suspended": "suspended"}
+STATES = {
+    "unplaced": "not placed",
+    "at-risk": "at risk",
+    "waiting": "waiting",
+    "suspended": "suspended",
+}
 """By the word of the address, what a filter is called."""
 Line = tuple[ObjectKey, Placed]
 COLUMNS: Mapping[str, SortColumn[Line]] = {
@@ -114,18 +121,31 @@ def object_list_view(
     """
     states = ObjectStates(trouble)
     keys = objects_chosen(world, placements, trouble, query)
+    worst: SortColumn[Line] = SortColumn(title="state", order=lambda one: states.order(*one))
     return list_view(
         "objects",
         _Lines(keys, placements),
         query,
-        COLUMNS,
+        {**COLUMNS, "state": worst},
         lambda one: object_row(world, *one, states, links),
         links,
         states=STATES,
         choices=namespaces_of(placements),
+        worst_first="state",
+        groupings={
+            "namespace": lambda one: (one[0].namespace or "no namespace",),
+            "cluster": lambda one: _cluster_titles(one[1], states),
+        },
         steps_on=_steps_on(len(keys), query, links),
         size=size,
     )
+
+
+def _cluster_titles(placed: Placed, states: ObjectStates) -> Iterable[str]:
+    """Return the titles under which an object stands, one for each cluster that has it."""
+    names = (str(name) for name, _ in placed)
+    found = [f"{name}, {NOT_READY.word}" if states.is_down(name) else name for name in names]
+    return found or ("no cluster",)
 
 
 def objects_chosen(
@@ -177,7 +197,7 @@ def object_row(
         placed=placed,
         clusters=len(placed),
         replicas=sum(count for _, count in placed),
-        why=states.why(key),
+        why=states.why(key, placed),
     )
 
 
@@ -187,6 +207,9 @@ def _among(
     """Return the objects in a state, `None` for all."""
     if state == "unplaced":
         return list(trouble.unplaced)
+    if state == "at-risk":
+        down = trouble.down
+        return [key for key, placed in placements.items() if any(n in down for n, _ in placed)]
     if state == "waiting":
         return list(trouble.waiting)
     if state == "suspended" and not any(one.is_configuration for one in trouble.suspended):
@@ -199,7 +222,7 @@ LEAVING = "leaves"
 MOST_CLUSTERS = 30  # that are told one by one; more are told by what is said of them
 HEALTH = {
     Report.HEALTHY: State("healthy", Tone.GOOD),
-    Report.AT_RISK: State("at risk", Tone.WARN),
+    Report.AT_RISK: AT_RISK,
     Report.ASSUMED: State("assumed healthy", Tone.GOOD),
     Report.REPORTED: State("reported", Tone.GOOD),
     Report.UNHEALTHY: State("unhealthy", Tone.BAD),

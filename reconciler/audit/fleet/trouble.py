@@ -56,6 +56,12 @@ class Trouble:
     held: Sequence[HeldFile] = ()
 
     @property
+    def down(self) -> frozenset[str]:
+        """The names of clusters on which nothing counts as well."""
+        reports = (*self.not_ready, *self.silent)
+        return frozenset(one.key.name for one in reports if one.ready not in WELL)
+
+    @property
     def leaving(self) -> Mapping[str, int]:
         """How many objects are leaving a cluster whose copies are there still, by its name."""
         copies = (copy for found in self.waiting.values() for copy in found if copy.leaving)

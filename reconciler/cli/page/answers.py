@@ -57,13 +57,13 @@ def matrix_query(query: Query) -> MatrixQuery:
 
 def object_query(query: Query) -> ObjectQuery:
     """Return what is asked of the view."""
-    words = only(query, ("state", "sort"))
+    words = only(query, ("state", "sort", "group"))
     return ObjectQuery(choice=_choice(query), **words, page=number_in(query, "page"))
 
 
 def cluster_query(query: Query) -> ClusterQuery:
     """Return what is asked of the view."""
-    words = only(query, ("state", "region", "zone", "name", "sort"))
+    words = only(query, ("state", "region", "zone", "name", "sort", "group"))
     return ClusterQuery(**words, page=number_in(query, "page"))
 
 
@@ -227,7 +227,7 @@ class PageAnswers:
         simply("fleet", lambda _: views.fleet())
         simply("clusters", lambda query: views.clusters(cluster_query(query)))
         simply("matrix", lambda query: views.matrix(matrix_query(query)))
-        simply("faults", lambda _: views.fault_list())
+        simply("faults", lambda query: views.fault_list(query.get("group", "")))
         return found
 
     def _objects(self, views: PageViews, query: Query) -> AnsweredView:

@@ -187,7 +187,7 @@ def _around(
     return {
         "named": person,
         "states": found,
-        "why": states.why(key),
+        "why": states.why(key, placed),
         "policy": None if policy is None else Anchor(called(policy), links.manifest(policy)),
         "manifest": Anchor("its manifest and outputs", links.manifest(person)),
         "steps_on": [one for one in steps if one.href],

@@ -1,9 +1,9 @@
 """The views of the page at one commit: asked of the audit, laid out for the templates."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
 from reconciler.audit.fleet.placed import named
 from reconciler.audit.fleet.problems import Problem, ProblemSources, problems_of
@@ -64,14 +64,26 @@ OVERDUE = span(seconds=60)  # ours: a daemon is there within seconds, a first re
 FRESH = span(seconds=10)  # how long it stands what time alone may change
 
 
-class FaultsView(NamedTuple):
-    """What is wrong, what stands in for it, and what is left alone."""
+T = TypeVar("T")
+Grouped: TypeAlias = Sequence[tuple[str, Sequence[T]]]
+FAULT_GROUPS = BY_NAMESPACE, BY_RULE = "namespace", "rule"
 
-    faults: "Sequence[Fault]"
-    warnings: "Sequence[Fault]"
+
+class FaultsView(NamedTuple):
+    """What is wrong, what stands in for it, and what is left alone.
+
+    Each list but `held` stands under titles: by what it is `group`ed, or all of it under `""`.
+    `form` is whether it can be grouped otherwise.
+    """
+
+    faults: "Grouped[Fault]"
+    warnings: "Grouped[Fault]"
     held: "Sequence[HeldFile]"
-    suspended: "Sequence[tuple[Suspender, Anchor]]"
-    not_selected: "Sequence[Anchor]"
+    suspended: "Grouped[tuple[Suspender, Anchor]]"
+    not_selected: "Grouped[Anchor]"
+    group: str = ""
+    form: bool = True
+    groupings: Sequence[str] = FAULT_GROUPS
 
 
 class CheckedInputs(NamedTuple):
@@ -284,9 +296,22 @@ class PageViews:
         first = next(due, None)
         return "" if first is None else later_text(first)
 
-    def fault_list(self) -> FaultsView:
-        """Return what is wrong with files, and what is held or suspended."""
+    def fault_list(self, group: str = "") -> FaultsView:
+        """Return what is wrong with files, and what is held or suspended.
+
+        Args:
+            group: By what it is grouped, `""` for nothing.
+        """
         trouble = self.trouble
+        spaces = self._namespaces if group == BY_NAMESPACE else {}
+
+        def of_fault(fault: "Fault") -> str:
+            known = ", ".join(spaces.get(fault.path, ())) or "no namespace"
+            return {BY_NAMESPACE: known, BY_RULE: fault.rule}.get(group, "")
+
+        def of_key(key: "ObjectKey") -> str:
+            return key.namespace or "no namespace" if group == BY_NAMESPACE else ""
+
         suspended = [
             (
                 one,
@@ -296,15 +321,26 @@ class PageViews:
             )
             for one in trouble.suspended
         ]
+        not_selected = [
+            (of_key(key), Anchor(spelled(key), self.links.object(key))) for key in self.not_selected
+        ]
         return FaultsView(
-            faults=trouble.faults,
-            warnings=[found.fault for found in self.warnings],
+            faults=_grouped((of_fault(one), one) for one in trouble.faults),
+            warnings=_grouped((of_fault(one.fault), one.fault) for one in self.warnings),
             held=trouble.held,
-            suspended=suspended,
-            not_selected=[
-                Anchor(spelled(key), self.links.object(key)) for key in self.not_selected
-            ],
+            suspended=_grouped((of_key(one[0].key), one) for one in suspended),
+            not_selected=_grouped(not_selected),
+            group=group,
         )
+
+    @property
+    def _namespaces(self) -> "Mapping[str, Sequence[str]]":
+        """The namespaces of the objects in each file, sorted."""
+        found: dict[str, set[str]] = {}
+        for key, manifest in self.world.inputs.items():
+            if key.namespace:
+                found.setdefault(manifest.origin.path, set()).add(key.namespace)
+        return {path: sorted(spaces) for path, spaces in found.items()}
 
     @property
     def warnings(self) -> "Sequence[Finding]":
@@ -434,3 +470,11 @@ class PageViews:
         )
         self.memory.replay.together = frozenset(found.rows.items)
         return found
+
+
+def _grouped(titled: "Iterable[tuple[str, T]]") -> "Grouped[T]":
+    """Return what stands under each title, sorted by title."""
+    found: dict[str, list[T]] = {}
+    for title, one in titled:
+        found.setdefault(title, []).append(one)
+    return [(title, found[title]) for title in sorted(found)]
