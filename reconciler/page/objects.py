@@ -7,7 +7,7 @@ a pass changed in them.
 
 import difflib
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -34,6 +34,7 @@ from reconciler.page.lists import (
     NOT_READY,
     PLACED,
     SIZE,
+    UNPLACED,
     WAITING,
     Amount,
     ListQuery,
@@ -83,7 +84,10 @@ class ObjectQuery(ListQuery):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObjectRow:
-    """One object: how people call it, its states, where it is, why it lacks clusters or waits."""
+    """One object: how people call it, its states, where it is, why it lacks clusters or waits.
+
+    `cause` is what clusters lack, in words, `""` where it is not asked.
+    """
 
     anchor: Anchor
     namespace: str
@@ -92,6 +96,7 @@ class ObjectRow:
     clusters: int
     replicas: int
     why: str
+    cause: str
 
 
 ObjectListView = ListView[ObjectQuery, ObjectRow]
@@ -104,6 +109,7 @@ def object_list_view(
     query: ObjectQuery,
     links: Links,
     *,
+    causes: Callable[[ObjectKey], str] = lambda _: "",
     size: int = SIZE,
 ) -> ObjectListView:
     """Return the view.
@@ -114,6 +120,7 @@ def object_list_view(
         trouble: What is wrong in it.
         query: What is asked for.
         links: Where views lead.
+        causes: Returns what clusters lack for an object that is not placed.
         size: How many objects a page has.
 
     Raises:
@@ -127,7 +134,7 @@ def object_list_view(
         _Lines(keys, placements),
         query,
         {**COLUMNS, "state": worst},
-        lambda one: object_row(world, *one, states, links),
+        lambda one: object_row(world, *one, states, links, causes),
         links,
         states=STATES,
         choices=namespaces_of(placements),
@@ -186,18 +193,25 @@ class _Lines(Sequence[Line]):
 
 
 def object_row(
-    world: World, key: ObjectKey, placed: Placed, states: ObjectStates, links: Links
+    world: World,
+    key: ObjectKey,
+    placed: Placed,
+    states: ObjectStates,
+    links: Links,
+    causes: Callable[[ObjectKey], str] = lambda _: "",
 ) -> ObjectRow:
     """Return one object."""
     person = named(world, key)
+    found = states.of(key, person, placed)
     return ObjectRow(
         anchor=Anchor(called(person), links.object(person)),
         namespace=key.namespace,
-        states=states.of(key, person, placed),
+        states=found,
         placed=placed,
         clusters=len(placed),
         replicas=sum(count for _, count in placed),
         why=states.why(key, placed),
+        cause=causes(key) if UNPLACED in found else "",
     )
 
 
@@ -289,10 +303,11 @@ class ObjectView:
     """The view; `then` is whether the explanation is of the pass that decided, not of today.
 
     `named` is the object as people call it, `states` are its own, `why` says why it lacks clusters
-    or waits. `policy` is what it belongs to, `None` where it belongs to none. `steps_on` is what a
-    person may do next, `again` where the same is asked again. `past` is where it was over time,
-    `None` where that did not change, `past_note` that older commits are being read, `moved` what
-    commits moved of it. `asks` is where why and its history are told, `""` for here.
+    or waits, `cause` what clusters lack. `policy` is what it belongs to, `None` where it belongs to
+    none. `steps_on` is what a person may do next, `again` where the same is asked again. `past` is
+    where it was over time, `None` where that did not change, `past_note` that older commits are
+    being read, `moved` what commits moved of it. `asks` is where why and its history are told, `""`
+    for here.
     """
 
     anchor: str
@@ -324,6 +339,7 @@ class ObjectView:
     moved: Sequence[MovedThen] = ()
     asks: str = ""
     most: int = MOST_CLUSTERS
+    cause: str = ""
 
     @property
     def alike(self) -> Sequence[tuple[str, Sequence[str]]]:

@@ -11,6 +11,7 @@ from tests.page.served import ServedPage, served_page
 from tests.shell.fleet import Clock, new_passes
 from tests.shell.repositories import new_checkout
 
+SEARCH = "/object?group=apps&kind=Deployment&namespace=gamma&name=search"
 NOW = datetime.now(UTC).replace(microsecond=0)
 
 
@@ -89,6 +90,15 @@ def test_objects_begin_with_the_worst_and_none_is_green_on_a_cluster_that_failed
     assert [*expected] == [*found]
     assert {"deployment/ledger": "at risk"} == listed(page, "/objects?state=at-risk")
     assert "not ready: south" in page.get("/objects").text
+
+
+@pytest.mark.parametrize("path", ["/", "/objects", "/objects?name=search", SEARCH])
+def test_what_clusters_lack_stands_beside_what_is_not_placed(page: ServedPage, path: str) -> None:
+    """In words, wherever it is said."""
+    shown = page.get(path).text
+
+    assert "east, north would have to match clusterAffinity: be one of nowhere" in shown
+    assert "0/3 clusters are available" in shown
 
 
 @pytest.mark.parametrize(

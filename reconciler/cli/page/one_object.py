@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reconciler.audit.fleet.copies import CopiesOf
 from reconciler.audit.fleet.placed import decision_on, named, parts_of, placed_on
+from reconciler.audit.fleet.problems import lacking_text
 from reconciler.audit.history.revisions import UnreadableRevision
 from reconciler.audit.named_object import near, spelled
 from reconciler.cli.event_reader import EventReader
@@ -27,7 +28,7 @@ from reconciler.model.fields import mapping
 from reconciler.model.moments import format_moment
 from reconciler.model.settings import settings_in
 from reconciler.page.links import Anchor, Links
-from reconciler.page.lists import SUSPENDED, ObjectStates, called
+from reconciler.page.lists import SUSPENDED, UNPLACED, ObjectStates, State, called
 from reconciler.page.objects import (
     ManifestView,
     ObjectView,
@@ -99,6 +100,8 @@ def object_detail(
     reader = EventReader(revisions, key, replay=replay)
     told, _ = reader.read(head, None, EVENTS)
     note = f"it depends on others ({depending[0]}); {unknown}" if depending else why.note
+    around = _around(world, key, links, states, past)
+    is_so: Sequence[State] = around["states"]
     view = object_view(
         subject.key,
         _title(subject.named),
@@ -115,7 +118,8 @@ def object_detail(
         history=[history_line(event) for event in events],
         events=told[::-1],
         note=note,
-        **_around(world, key, links, states, past),
+        cause=lacking_text(why.explanation) if UNPLACED in is_so and why.explanation else "",
+        **around,
     )
     awaits = settings_in(world).assume_after_seconds is not None
     is_brief = awaits and any(one.status.report is Report.NONE for one in why.copies)

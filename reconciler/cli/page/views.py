@@ -1,12 +1,18 @@
 """The views of the page at one commit: asked of the audit, laid out for the templates."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
 from reconciler.audit.fleet.placed import named
-from reconciler.audit.fleet.problems import Problem, ProblemSources, problems_of
+from reconciler.audit.fleet.problems import (
+    NAMED,
+    Problem,
+    ProblemSources,
+    lacking_text,
+    problems_of,
+)
 from reconciler.audit.fleet.trouble import PlacementTrouble, Trouble, faults_of, trouble_of
 from reconciler.audit.fleet.usage import FleetLoads, Usage, usage_of
 from reconciler.audit.history.revisions import is_by_hand
@@ -20,7 +26,6 @@ from reconciler.audit.references import (
 )
 from reconciler.cli.page.passes import HistoryIndex, PassLine
 from reconciler.cli.printing import coming_in
-from reconciler.core.asked import AskedAlone
 from reconciler.core.record import last_pass, next_moment
 from reconciler.errors import UsageError
 from reconciler.model.moments import span
@@ -58,6 +63,7 @@ if TYPE_CHECKING:
 KEPT_PASSES = 4  # of 5,000 bindings on 55 clusters each a pass is some 100 MB
 FEW_PLACED = 300  # objects; whole passes over so many take no longer than one over each alone
 ON_ITS_WAY = "it is being computed over all objects, and appears here by itself"
+CLUSTERS_ASKED = 5_000  # of a list why objects are nowhere: each is asked of every cluster
 NEWEST = 5  # passes that the fleet shows
 PAST = span(minutes=60 * HOURS)
 OVERDUE = span(seconds=60)  # ours: a daemon is there within seconds, a first reading aside
@@ -158,6 +164,7 @@ class PageViews:
     is_kept: bool = False
     _trouble: "tuple[datetime, Trouble] | None" = None
     _wrong: "tuple[Trouble, Sequence[Problem]] | None" = None
+    _causes: "dict[ObjectKey, str]" = field(default_factory=dict)
 
     @cached_property
     def world(self) -> "World":
@@ -385,16 +392,23 @@ class PageViews:
         return self._wrong[1]
 
     def _explained(self, key: "ObjectKey") -> "Explanation | None":
-        """Return what scheduling says of an object, `None` where that takes too long for a view."""
-        if not self.is_few:
-            return None
+        """Return what scheduling says of an object, `None` where others have a say."""
         at = next_moment(self.world, SystemClock().now())
-        return self.alone.explain(self.world, key, at)
+        return self.memory.replay.alone.explain(self.world, key, at)
 
-    @cached_property
-    def alone(self) -> AskedAlone:
-        """What answers for single objects."""
-        return AskedAlone()
+    def causes(self) -> "Callable[[ObjectKey], str]":
+        """Return what tells what clusters lack for an object, `""` beyond the first of a view."""
+        left = max(NAMED, CLUSTERS_ASKED // max(1, len(self.usage)))
+
+        def cause(key: "ObjectKey") -> str:
+            nonlocal left
+            if key not in self._causes and left:
+                left -= 1
+                explanation = self._explained(key)
+                self._causes[key] = "" if explanation is None else lacking_text(explanation)
+            return self._causes.get(key, "")
+
+        return cause
 
     @cached_property
     def passes(self) -> PassLine:
@@ -449,7 +463,9 @@ class PageViews:
 
     def objects(self, query: ObjectQuery) -> ObjectListView:
         """Return the objects that are asked for, in pages."""
-        return object_list_view(self.world, self.placements, self.trouble, query, self.links)
+        return object_list_view(
+            self.world, self.placements, self.trouble, query, self.links, causes=self.causes()
+        )
 
     def objects_asked(self, query: ObjectQuery) -> "Sequence[ObjectKey]":
         """Return all objects that are asked for, as people call them, each once."""
