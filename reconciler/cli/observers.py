@@ -134,6 +134,7 @@ def _page(
         branch, layout = root.passes.branch, root.passes.loader.layout
         home = RootPage.home_of(root.name) if len(roots) > 1 else ""
         place, below = branch.repository.top, branch.repository.prefix
+        ails = partial(_ails, root.health, mask)
         page = stack.enter_context(
             open_page(
                 place,
@@ -144,10 +145,11 @@ def _page(
                 below=below,
                 home=home,
                 warnings=warnings,
+                ails=ails,
             )
         )
         head = partial(branch.repository.find, branch.name)
-        pages[root.name] = RootPage(page, head, partial(_ails, root.health, mask), root.worker)
+        pages[root.name] = RootPage(page, head, ails, root.worker)
         observers[root.name].append(pages[root.name])
     if len(roots) == 1:
         return pages[roots[0].name].page

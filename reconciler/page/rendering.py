@@ -182,7 +182,8 @@ class Frame:
         found: What was searched for; `None` where nothing can be searched.
         trail: What the page is a part of, the widest first.
         command: What says the same on a command line, `""` for nothing.
-        passed: Moment of the last pass, `None` if there was none, or it is not told.
+        passed: Moment of the last pass that decided something, `None` if none has, or it is not
+            told.
         now: Moment of which elapsed time is told; `None` where the page is kept, and moments are
             told as they are.
         forge: Where commits and files are for people.
@@ -210,6 +211,15 @@ class Frame:
         """What a page that stands by itself may load: its own style, its own script, no more."""
         script = f"; script-src '{_digest(asset('script.js'))}'" if self.scripted else ""
         return f"default-src 'none'; style-src '{_digest(style())}'{script}"
+
+
+SEEN = "<!--seen-->"
+"""Where a served page says who watches its branch: its listener alone knows that."""
+
+
+def seen_line(look: str, says: str) -> Markup:
+    """Return what stands in that place."""
+    return Markup('<span id="seen" class="{}">{}</span>').format(look, printable(says))
 
 
 def render(frame: Frame, parts: Sequence[PagePart]) -> str:

@@ -4,6 +4,7 @@ import base64
 import hashlib
 import re
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import httpx
@@ -11,12 +12,13 @@ import pytest
 
 from reconciler.cli.main import run
 from reconciler.shell.http.page_access import PageAccess
+from reconciler.shell.http.page_endpoints import BranchLook, seen_of
 from tests.builders import configmap, text
 from tests.cli.history import FAILED, answer, told_fleet
 from tests.cli.test_operation import port_in
 from tests.page.served import VIEWS, ServedPage, served_page
 from tests.shell.fleet import eventually, new_fleet, reconciler, run_pass, running
-from tests.shell.repositories import Checkout
+from tests.shell.repositories import NOW, Checkout
 
 TOKEN = "correct horse battery staple"  # noqa: S105  # of tests only
 HOSTILE = "<script>alert(1)</script>"
@@ -212,14 +214,67 @@ def test_the_matrix_stands_by_policy(page: ServedPage) -> None:
     assert sorted(["no policy", *claimed]) == list(dict.fromkeys(titles))
 
 
+@pytest.mark.parametrize(
+    ("look", "ails", "expected"),
+    [
+        pytest.param(
+            BranchLook(NOW - timedelta(minutes=3)),
+            "",
+            ("good", "daemon running, looked 3m ago, nothing to do"),
+            id="idle",
+        ),
+        pytest.param(
+            BranchLook(NOW, is_deciding=True),
+            "",
+            ("good", "daemon running, looked now, a pass is running"),
+            id="deciding",
+        ),
+        pytest.param(
+            BranchLook(NOW - timedelta(hours=1)),
+            "the last pass failed, once: no disk",
+            (
+                "bad",
+                "daemon not ready: the last pass failed, once: no disk; branch read 60m ago",
+            ),
+            id="failing",
+        ),
+        pytest.param(
+            BranchLook(NOW),
+            None,
+            ("soft", "branch read now; no daemon is seen from here"),
+            id="none",
+        ),
+    ],
+)
+def test_who_watches_the_branch_is_said(
+    look: BranchLook, ails: str | None, expected: tuple[str, str]
+) -> None:
+    """That it looked and found nothing to do is no silence."""
+    assert expected == seen_of(look, ails, NOW)
+
+
+def test_a_page_that_is_served_alone_claims_no_daemon(page: ServedPage) -> None:
+    """It says what it knows: when it read the branch, and what was decided last."""
+    shown = page.get("/faults").text
+
+    assert "; no daemon is seen from here</span>" in shown
+    assert re.search(r"last decision <time [^>]+>[^<]+ ago</time>; <span id=.seen", shown)
+
+
 def test_the_daemon_shows_what_it_decided(tmp_path: Path) -> None:
-    """As soon as its first pass is over."""
+    """As soon as its first pass is over; from then on, each look."""
     fleet, log = new_fleet(tmp_path / "fleet"), tmp_path / "log"
     with running(fleet.folder, "--listen", "0", log=log):
         at = f"http://127.0.0.1:{port_in(log)}"
         eventually(
             lambda: "deployment/shop" in httpx.get(f"{at}/matrix", timeout=60).text, "the page"
         )
+        found = httpx.get(f"{at}/", timeout=60).text
+        told = httpx.get(f"{at}/events", timeout=60).text
+
+    says = r"daemon running, looked (now|\d+s ago), (nothing to do|a pass is running)"
+    assert re.search(rf'<span id="seen" class="good">{says}</span>', found)
+    assert re.search(rf"event: seen\ndata: good {says}\n", told)
 
 
 def test_a_daemon_whose_passes_fail_shows_what_was_decided_before(tmp_path: Path) -> None:

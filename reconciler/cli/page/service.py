@@ -29,6 +29,7 @@ def open_page(
     below: str = "",
     home: str = "",
     warnings: Callable[[], tuple[str, ...]] = tuple,
+    ails: Callable[[], str] | None = None,
 ) -> "Iterator[PageEndpoints]":
     """Answer the page while the block lasts.
 
@@ -41,6 +42,7 @@ def open_page(
         below: Folder of it that matters, from there; it need not be there yet.
         home: Where the list of the roots is, as the page sees it; `""` where there is none.
         warnings: Returns what is wrong beside what is in the repository, a sentence each.
+        ails: Returns why nobody should rely on the daemon, `None` where there is none.
     """
     from reconciler.shell.http.page_endpoints import PageEndpoints, PageNews
     from reconciler.shell.http.page_process import PageProcesses
@@ -59,7 +61,7 @@ def open_page(
     words += ["--forge", *forge] if forge is not None else []
     processes = PageProcesses(words)
     try:
-        yield PageEndpoints(processes, PageNews(), access, warnings)
+        yield PageEndpoints(processes, PageNews(), access, warnings, ails)
     finally:
         processes.close()
 

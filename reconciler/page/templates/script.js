@@ -65,8 +65,27 @@ const renew = async (revision) => {
   document.querySelector("#news").textContent = "Renewed: a pass has committed.";
   complete();
 };
+const UNITS = [[86400, 172800, "d"], [3600, 10800, "h"], [60, 120, "m"], [1, 0, "s"]];
+const age = () => { // a page that stays open must not say what was true when it came
+  for (const time of document.querySelectorAll("time[title]")) {
+    const seconds = Math.max(0, Math.floor((Date.now() - new Date(time.dateTime)) / 1000));
+    const [size, , unit] = UNITS.find(([, least]) => seconds >= least);
+    if (time.textContent.endsWith("ago")) time.textContent = `${Math.floor(seconds / size)}${unit} ago`;
+  }
+};
 const follow = () => {
   const source = new EventSource(`events?since=${document.body.dataset.live}`);
+  let heard = new Date();
+  const see = (look, says) => Object.assign(document.querySelector("#seen") || {}, { className: look, textContent: says });
+  source.addEventListener("seen", (event) => {
+    const [look, ...words] = event.data.split(" ");
+    heard = new Date();
+    see(look, words.join(" "));
+  });
+  setInterval(() => {
+    age();
+    if (new Date() - heard > 30000) see("bad", `no answer since ${heard.toLocaleTimeString()}: nothing here is renewed`);
+  }, 5000);
   source.addEventListener("moved", (event) => { if (event.data !== document.body.dataset.live) renew(event.data); });
 };
 document.addEventListener("keydown", (event) => {

@@ -14,9 +14,10 @@ import gzip
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import partial
 from itertools import count
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 from urllib.parse import quote
 
 from starlette.requests import Request
@@ -24,9 +25,25 @@ from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from reconciler.errors import ShellError
+from reconciler.model.text import printable
 from reconciler.page.links import Anchor, Notice, RootLine, ServedLinks, command_for, menu_of
-from reconciler.page.rendering import Frame, PagePart, asset, render, style
-from reconciler.shell.daemon.events import DaemonEvent, PassFailed, PassFinished
+from reconciler.page.rendering import (
+    SEEN,
+    Frame,
+    PagePart,
+    asset,
+    render,
+    seen_line,
+    span_words,
+    style,
+)
+from reconciler.shell.daemon.events import (
+    BranchRead,
+    DaemonEvent,
+    PassBegun,
+    PassFailed,
+    PassFinished,
+)
 from reconciler.shell.http.page_access import PageAccess, is_foreign
 from reconciler.shell.http.page_process import (
     ALONE,
@@ -38,13 +55,22 @@ from reconciler.shell.http.page_process import (
     is_alone,
 )
 from reconciler.shell.passes.pass_report import PassSummary
+from reconciler.shell.resources import SystemClock
+
+
+class BranchLook(NamedTuple):
+    """When the branch was read last, and whether a pass runs since; no moment if it never was."""
+
+    at: datetime | None = None
+    is_deciding: bool = False
 
 
 class PageNews:
-    """The head of a branch; clients wait until it is another one."""
+    """The head of a branch, and the last look at it; clients wait until it is another one."""
 
     def __init__(self, revision: str = "") -> None:
         """Begin with the commit that is known, full hex, `""` for none."""
+        self.look = BranchLook()
         self._revision = revision
         self._lock = threading.Lock()
         self._waiting: set[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = set()
@@ -56,6 +82,7 @@ class PageNews:
 
     def tell(self, revision: str) -> None:
         """Say where the branch is now."""
+        self.look = BranchLook(SystemClock().now())
         with self._lock:
             if revision == self._revision:
                 return
@@ -139,14 +166,21 @@ def _peer(request: Request) -> str:
     return "" if request.client is None else request.client.host
 
 
-def streamed(news: PageNews) -> Endpoint:
-    """Return what streams the head of a branch as soon as it is another; browsers ask again."""
+def streamed(news: PageNews, seen: "Callable[[], Seen] | None" = None) -> Endpoint:
+    """Return what streams the head of a branch as soon as it is another; browsers ask again.
+
+    Args:
+        news: Where the branch is.
+        seen: Returns what is known of whoever watches it, each time that a browser asks.
+    """
 
     async def endpoint(request: Request) -> Response:
         known = request.headers.get("last-event-id") or request.query_params.get("since", "")
 
         async def stream() -> AsyncIterator[str]:
             yield "retry: 500\n\n"
+            if seen is not None:
+                yield f"event: seen\ndata: {' '.join(map(printable, seen()))}\n\n"
             head = await news.other_than(known, NEWS_SECONDS)
             if head:
                 yield f"id: {head}\nevent: moved\ndata: {head}\n\n"
@@ -193,6 +227,34 @@ PATHS = {
         )
     },
 }
+NO_DAEMON = "no daemon is seen from here"
+
+
+class Seen(NamedTuple):
+    """What is known of whoever watches the branch: how it looks, and in words."""
+
+    look: str
+    says: str
+
+
+def seen_of(look: BranchLook, ails: str | None, now: datetime) -> Seen:
+    """Return what is known of whoever watches the branch.
+
+    Args:
+        look: The last one at the branch.
+        ails: Why nobody should rely on the daemon, `""` if it is ready, `None` where no daemon is
+            known: the page is served by itself.
+        now: Moment of the question, aware UTC.
+    """
+    at = "never" if look.at is None else span_words(now, look.at)
+    if ails is None:
+        return Seen("soft", f"branch read {at}; {NO_DAEMON}")
+    if ails:
+        return Seen("bad", f"daemon not ready: {ails}; branch read {at}")
+    does = "a pass is running" if look.is_deciding else "nothing to do"
+    return Seen("good", f"daemon running, looked {at}, {does}")
+
+
 LINKS = ServedLinks()
 ANSWER_SECONDS = 6.0  # less than what a connection has
 KEPT_ANSWERS = 16
@@ -213,6 +275,8 @@ class PageEndpoints:
         news: Where the branch is.
         access: Who may see it.
         warnings: Returns what the daemon knows to be wrong beside what is in the repository.
+        ails: Returns why nobody should rely on the daemon, `""` if it is ready; `None` where the
+            page is served by itself.
         answer_seconds: How long a connection waits for an answer before its client is told to come
             again, as while the branch is read for the first time.
     """
@@ -221,6 +285,7 @@ class PageEndpoints:
     news: PageNews
     access: PageAccess
     warnings: Callable[[], tuple[str, ...]] = tuple
+    ails: Callable[[], str] | None = None
     answer_seconds: float = ANSWER_SECONDS
     _asked: "dict[PageQuestion, asyncio.Task[PageReply]]" = field(default_factory=dict)
     _wholes: WholeAnswers = field(init=False)
@@ -232,7 +297,12 @@ class PageEndpoints:
     def endpoints(self) -> dict[str, Endpoint]:
         """Return what answers each path, whoever asks; see `guarded`."""
         views = {path: self._view(name) for path, name in PATHS.items()}
-        return {**views, **FILES, "/events": streamed(self.news)}
+        return {**views, **FILES, "/events": streamed(self.news, self.seen)}
+
+    def seen(self) -> Seen:
+        """Return what is known of whoever watches the branch."""
+        ails = None if self.ails is None else self.ails()
+        return seen_of(self.news.look, ails, SystemClock().now())
 
     def routes(self) -> list[Route]:
         """Return the routes, for those who may ask."""
@@ -264,7 +334,7 @@ class PageEndpoints:
         if found is None:
             return await self._quick(question)
         reply, is_whole = found
-        return _shown(reply) if is_whole else _shown(reply, 202)
+        return self._shown(reply) if is_whole else self._shown(reply, 202)
 
     async def _quick(self, question: PageQuestion) -> Response:
         """Return the page without what takes whole passes, which are begun then."""
@@ -288,9 +358,9 @@ class PageEndpoints:
             return await self._unanswered(question, error)
         self._forget(question)
         if not reply.lacks or question.problem:
-            return _shown(reply)
+            return self._shown(reply)
         self._wholes.begin(question, reply)
-        return _shown(reply, 202)
+        return self._shown(reply, 202)
 
     async def _unanswered(self, question: PageQuestion, error: ShellError) -> Response:
         """Return why there is no answer; of an object what is known without asking why."""
@@ -305,6 +375,12 @@ class PageEndpoints:
         again = LINKS.view(question.view, **query)
         return _notice(503, "Not answered", str(error), link=again, command=command)
 
+    def _shown(self, reply: PageReply, status: int = 0) -> Response:
+        """Return a page; with a status of its own it is on its way, and the browser asks again."""
+        headers = AGAIN if status else {}
+        html = reply.html.replace(SEEN, seen_line(*self.seen()), 1)
+        return Response(html, status or reply.status, media_type="text/html", headers=headers)
+
     def _ask_whole(self, question: PageQuestion) -> PageReply:
         """Ask for an answer by whole passes, in a thread, if it is still of the newest commit."""
         if question.head != self.news.revision:
@@ -318,12 +394,6 @@ class PageEndpoints:
         done = [one for one, task in self._asked.items() if task.done()]
         for old in done[: max(0, len(done) - KEPT_ANSWERS)]:
             del self._asked[old]
-
-
-def _shown(reply: PageReply, status: int = 0) -> Response:
-    """Return a page; with a status of its own it is on its way, and the browser asks again."""
-    headers = AGAIN if status else {}
-    return Response(reply.html, status or reply.status, media_type="text/html", headers=headers)
 
 
 def _brief(question: PageQuestion) -> PageQuestion | None:
@@ -375,12 +445,19 @@ class RootPage:
 
     def __call__(self, event: DaemonEvent) -> None:
         """Take note of a pass; one that fails leaves what was decided before it."""
+        news = self.page.news
         match event:
             case PassFinished():
                 self._report = event.report
-                self.page.news.tell(event.report.left.inputs)
+                news.tell(event.report.left.inputs)
             case PassFailed():
-                self.page.news.tell(self.page.news.revision or self.head() or "")
+                look = news.look
+                news.tell(news.revision or self.head() or "")
+                news.look = look._replace(is_deciding=False)  # what fails has not looked
+            case BranchRead() | PassBegun():
+                begins = isinstance(event, PassBegun)
+                news.look = BranchLook(SystemClock().now(), is_deciding=begins)
+                return
             case _:
                 return
         self.told()
