@@ -178,6 +178,29 @@ def command_for(view: str, query: Mapping[str, str], branch: str) -> str:
     return shlex.join(["reconciler", *words]) if words else ""
 
 
+HAPPENS = {"fail": "fails", "cordon": "is cordoned", "scale": "is the scale"}
+
+
+def subject_of(view: str, query: Mapping[str, str]) -> str:
+    """Return what a question is about, in words.
+
+    >>> subject_of("what-if", {"fail": "member1", "cordon": "member2"})
+    'What if member1 fails, member2 is cordoned'
+    >>> subject_of("suspend", {"kind": "Deployment", "name": "shop"})
+    'Suspend deployment/shop'
+    """
+    if view == "what-if":
+        says = [f"{query[name]} {what}" for name, what in HAPPENS.items() if query.get(name)]
+        return f"What if {', '.join(says)}" if says else TITLES[view]
+    if view == "plan" and query.get("branch"):
+        return f"Plan of {query['branch']}"
+    name = query.get("name", "")
+    if view in ("rebalance", "suspend"):
+        kind = query.get("kind", "").lower()
+        return f"{view.capitalize()} {f'{kind}/{name}' if kind else 'the objects of a list'}"
+    return name if view in BELOW and name else TITLES.get(view, view.capitalize())
+
+
 def object_command(verb: str, key: ObjectKey) -> str:
     """Return a command about one object.
 
@@ -315,10 +338,19 @@ def forge_links(kind: str, commits: str, branch: str, prefix: str) -> ForgeLinks
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """A sentence; `again` is where the same is asked again, `""` where that is of no use."""
+    """A sentence.
+
+    Attributes:
+        says: It.
+        again: Where the same is asked again, `""` where that is of no use.
+        seconds: For how long an answer is being computed.
+        most: How long that may take, 0 where nothing is computed, or it waits for its turn.
+    """
 
     says: str
     again: str = ""
+    seconds: int = 0
+    most: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

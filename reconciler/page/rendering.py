@@ -217,6 +217,25 @@ SEEN = "<!--seen-->"
 """Where a served page says who watches its branch: its listener alone knows that."""
 
 
+PROGRESS = "<!--progress-->"
+"""Where a served page says how far it is that whole passes are computed for it."""
+STRIP = '<div class="wrong-bar">'
+NO_STRIP = "<!--strip-->"
+"""Where a served page that does not know what is wrong says what another one said."""
+
+
+def strip_of(html: str) -> str:
+    """Return what a page says is wrong in its head, `""` if it says nothing of that."""
+    _, begin, rest = html.partition(STRIP)
+    strip, end, _ = rest.partition("</div>")
+    return f"{begin}{strip}{end}" if end else ""
+
+
+def progress_line(says: str) -> Markup:
+    """Return what stands in the place of progress."""
+    return Markup('<p class="line" role="status">{}</p>').format(printable(says))
+
+
 def seen_line(look: str, says: str) -> Markup:
     """Return what stands in that place."""
     return Markup('<span id="seen" class="{}">{}</span>').format(look, printable(says))

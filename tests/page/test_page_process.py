@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,11 +18,10 @@ from reconciler.shell.http.listener import Address, Listener
 from reconciler.shell.http.page_access import PageAccess
 from reconciler.shell.http.page_endpoints import PageEndpoints, PageNews
 from reconciler.shell.http.page_process import (
-    PageBusy,
+    AnswersInTurn,
     PageProcesses,
     PageQuestion,
     PageReply,
-    WholeAnswers,
 )
 from tests.builders import configmap, policy, rebalancer, selector, target, text
 from tests.page.served import served_page
@@ -94,17 +94,6 @@ def test_a_process_that_ends_is_told_and_replaced(tmp_path: Path) -> None:
     (tmp_path / "answers.py").write_text(ECHO)
 
     assert 200 == found.ask(VIEW).status
-    found.close()
-
-
-def test_one_plan_is_computed_at_a_time(tmp_path: Path) -> None:
-    """The second one is refused at once, and views go on."""
-    found = processes(tmp_path, ECHO)
-
-    with found._alone, pytest.raises(PageBusy, match="another plan is being computed"):
-        found.ask(PLAN)
-    with found._alone:
-        assert 200 == found.ask(VIEW).status
     found.close()
 
 
@@ -222,6 +211,82 @@ def test_whole_passes_that_fail_are_told_and_not_asked_for_again(get: Get) -> No
     assert 202 == get("/rebalancers").status_code
 
 
+LINE = """\
+import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    if asked["query"].get("fail"):
+        open(sys.argv[1]).close()  # a pipe: it waits until somebody writes
+    html = '<div class="wrong-bar">1 fault</div>' if asked["view"] == "fleet" else asked["view"]
+    print(json.dumps({"status": 200, "html": html}), flush=True)
+"""
+
+
+@pytest.fixture
+def line(tmp_path: Path, gate: Path) -> Iterator[Get]:
+    """What asks a page of which each what-if waits for somebody who writes to a pipe."""
+    script = tmp_path / "line.py"
+    script.write_text(LINE)
+    found = PageProcesses([sys.executable, str(script), str(gate)])
+    news = PageNews("0" * 40)
+    endpoints = PageEndpoints(found, news, PageAccess(), answer_seconds=0.2)
+    with Listener(Address("127.0.0.1", 0), page_app(endpoints)) as listener:
+        yield lambda path: httpx.get(f"http://127.0.0.1:{listener.address.port}{path}")
+        found.close()
+
+
+PLAN_OF, WHAT_IF = "/plan?branch=topic", "/what-if?fail=c021"
+REBALANCE = "/rebalance?group=apps&kind=Deployment&namespace=default&name=shop"
+
+
+def test_whoever_comes_after_a_what_if_waits_in_line_and_is_answered(line: Get, gate: Path) -> None:
+    """Each page says what it computes, how far that is, and what is wrong in the fleet."""
+    eventually(lambda: "1 fault" in line(WHAT_IF).text, "what is wrong")
+    first = line(WHAT_IF)
+    behind = [line(path) for path in (PLAN_OF, REBALANCE, "/suspend?of=objects")]
+
+    assert [(202, "1")] * 4 == [(p.status_code, p.headers["refresh"]) for p in (first, *behind)]
+    assert ["What if c021 fails", "Plan of topic", "Rebalance deployment/shop"] == [
+        re.findall("<h1>(.*)</h1>", page.text)[0] for page in (first, *behind[:2])
+    ]
+    assert re.search(r"computing for \d+ s, 120 s at most; this page updates", first.text)
+    assert '<progress max="120"' in first.text
+    for page, before in zip(behind, ("1 question", "2 questions", "3 questions"), strict=True):
+        assert f"waiting for {before}: What if c021 fails is being computed, for" in page.text
+        assert '<div class="wrong-bar">1 fault</div>' in page.text
+
+    gate.write_text("")
+    for path, view in ((WHAT_IF, "what-if"), (PLAN_OF, "plan"), (REBALANCE, "rebalance")):
+        eventually(lambda path=path, view=view: (200, view) == told(line(path)), view)  # type: ignore[misc]  # bound now
+
+
+def told(response: httpx.Response) -> tuple[int, str]:
+    """Return the status of an answer, and what it says."""
+    return response.status_code, response.text
+
+
+def test_nothing_is_computed_for_whoever_has_left() -> None:
+    """Whoever comes back asks again, and is answered."""
+    computed = []
+
+    def answer(question: PageQuestion) -> PageReply:
+        computed.append(question.view)
+        return PageReply(200, question.view)
+
+    async def ask() -> list[tuple[PageReply, bool] | None]:
+        turns = AnswersInTurn(answer, wanted_seconds=-1.0)
+        turns.begin(PLAN, PageReply(202, ""))
+        await asyncio.wait(turns._asked.values())
+        left = turns.find(PLAN)
+        turns.wanted_seconds = 60.0
+        turns.begin(PLAN, PageReply(202, ""))
+        await turns.wait(PLAN, 60)
+        return [left, turns.find(PLAN)]
+
+    assert [None, (PageReply(200, "plan"), True)] == asyncio.run(ask())
+    assert ["plan"] == computed
+
+
 def test_an_answer_that_time_may_change_is_computed_anew() -> None:
     """It is shown until the new one is there; any other answer is kept."""
     brief, kept = (PageQuestion(view, (), "0" * 40) for view in ("brief", "kept"))
@@ -231,7 +296,7 @@ def test_an_answer_that_time_may_change_is_computed_anew() -> None:
         return PageReply(200, f"{question.view} {next(count)}", brief=question is brief)
 
     async def ask() -> list[tuple[PageReply, bool] | None]:
-        wholes, found = WholeAnswers(answer, brief_seconds=0.0), []
+        wholes, found = AnswersInTurn(answer, brief_seconds=0.0), []
         for question in (kept, brief):
             wholes.begin(question, PageReply(200, "until"))
         for question in (kept, kept, brief, brief):
@@ -271,6 +336,6 @@ def test_the_page_of_many_objects_answers_by_two_processes(tmp_path: Path) -> No
         shop = "/object?group=apps&kind=Deployment&namespace=default&name=shop&full=1"
         for path in (shop, "/coming"):
             first = page.get(path)
-            assert (202, True) == (first.status, "appears here by itself" in first.text)
+            assert (202, True) == (first.status, "updates when the result is ready" in first.text)
             eventually(lambda path=path: page.get(path).status == 200, path)  # type: ignore[misc]  # bound now
-            assert "appears here by itself" not in page.get(path).text
+            assert "updates when the result is ready" not in page.get(path).text

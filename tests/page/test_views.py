@@ -478,9 +478,12 @@ def test_all_of_a_list_is_suspended_by_one_patch(composed_page: ServedPage, tmp_
 
 def test_more_than_can_be_composed_is_refused(composed_page: ServedPage) -> None:
     """As nothing is."""
+    composed_page.get("/")
     shown = composed_page.get("/rebalance?of=objects&name=nothing")
 
-    assert (400, True) == (shown.status, "0 objects are chosen; it must be 1 to 50" in shown.text)
+    assert 400 == shown.status
+    assert "0 objects are chosen; one change takes 1 to 50, so filter the list" in shown.text
+    assert 'aria-label="What is wrong now"' in shown.text
 
 
 HOME = "https://git.example.org/acme/fleet"

@@ -130,7 +130,10 @@ def composed_change(
             too many.
     """
     if not 0 < len(keys) <= MOST_COMPOSED:
-        raise UsageError(f"{len(keys)} objects are chosen; it must be 1 to {MOST_COMPOSED}")
+        raise UsageError(
+            f"{len(keys)} objects are chosen; one change takes 1 to {MOST_COMPOSED}, "
+            "so filter the list of objects first"
+        )
     if verb == "rebalance":
         view, preview = _rebalance(world, base[0], keys)
         word = "Rebalance"

@@ -62,7 +62,7 @@ if TYPE_CHECKING:
 
 KEPT_PASSES = 4  # of 5,000 bindings on 55 clusters each a pass is some 100 MB
 FEW_PLACED = 300  # objects; whole passes over so many take no longer than one over each alone
-ON_ITS_WAY = "it is being computed over all objects, and appears here by itself"
+ON_ITS_WAY = "it is computed over all objects; this page updates when the result is ready"
 CLUSTERS_ASKED = 5_000  # of a list why objects are nowhere: each is asked of every cluster
 NEWEST = 5  # passes that the fleet shows
 PAST = span(minutes=60 * HOURS)

@@ -12,6 +12,7 @@ listener each page is below its root's name, and a list has them all.
 import asyncio
 import gzip
 import threading
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -26,15 +27,27 @@ from starlette.routing import Route
 
 from reconciler.errors import ShellError
 from reconciler.model.text import printable
-from reconciler.page.links import Anchor, Notice, RootLine, ServedLinks, command_for, menu_of
+from reconciler.page.links import (
+    Anchor,
+    Notice,
+    RootLine,
+    ServedLinks,
+    command_for,
+    menu_of,
+    subject_of,
+)
 from reconciler.page.rendering import (
+    NO_STRIP,
+    PROGRESS,
     SEEN,
     Frame,
     PagePart,
     asset,
+    progress_line,
     render,
     seen_line,
     span_words,
+    strip_of,
     style,
 )
 from reconciler.shell.daemon.events import (
@@ -47,11 +60,12 @@ from reconciler.shell.daemon.events import (
 from reconciler.shell.http.page_access import PageAccess, is_foreign
 from reconciler.shell.http.page_process import (
     ALONE,
-    PageBusy,
+    MOST,
+    AnswersInTurn,
     PageProcesses,
     PageQuestion,
     PageReply,
-    WholeAnswers,
+    Progress,
     is_alone,
 )
 from reconciler.shell.passes.pass_report import PassSummary
@@ -257,9 +271,14 @@ def seen_of(look: BranchLook, ails: str | None, now: datetime) -> Seen:
 
 LINKS = ServedLinks()
 ANSWER_SECONDS = 6.0  # less than what a connection has
-KEPT_ANSWERS = 16
+KEPT_ANSWERS = 16  # questions that are known to take too long
 LONGEST_QUERY = 2000
 AGAIN = {"refresh": "1"}
+RENEWED = "this page updates when the result is ready"
+OVER_ALL = "over all objects"
+UNREAD = "the branch has not been read yet"
+FULL = f"{MOST} questions wait already; this page asks again by itself"
+NOTHING_YET = PageReply(202, "")
 FOREIGN = (
     "a page of another site led here, and such a page starts no computation; "
     "choose the address in the address bar and press Enter, or begin at the fleet"
@@ -287,12 +306,17 @@ class PageEndpoints:
     warnings: Callable[[], tuple[str, ...]] = tuple
     ails: Callable[[], str] | None = None
     answer_seconds: float = ANSWER_SECONDS
-    _asked: "dict[PageQuestion, asyncio.Task[PageReply]]" = field(default_factory=dict)
-    _wholes: WholeAnswers = field(init=False)
+    _asked: "dict[PageQuestion, tuple[asyncio.Task[PageReply], float]]" = field(
+        default_factory=dict
+    )
+    _wholes: AnswersInTurn = field(init=False)
+    _alone: AnswersInTurn = field(init=False)
     _slow: dict[PageQuestion, None] = field(default_factory=dict)
+    _strip: str = ""
 
     def __post_init__(self) -> None:
-        self._wholes = WholeAnswers(self._ask_whole)
+        self._wholes = AnswersInTurn(self._ask_whole)
+        self._alone = AnswersInTurn(self.processes.ask)
 
     def endpoints(self) -> dict[str, Endpoint]:
         """Return what answers each path, whoever asks; see `guarded`."""
@@ -313,15 +337,15 @@ class PageEndpoints:
     def _view(self, name: str) -> Endpoint:
         async def endpoint(request: Request) -> Response:
             if len(request.scope["query_string"]) > LONGEST_QUERY:
-                return _notice(414, "Too long", "the address is too long")
+                return self._notice(414, "Too long", Notice("the address is too long"))
             proxies = self.access.proxies
             if name in ALONE and is_foreign(_peer(request), request.headers, proxies):
-                return _notice(403, "Another site asks", FOREIGN)
+                return self._notice(403, "Another site asks", Notice(FOREIGN))
             if not self.news.revision:
-                return _notice(503, "Not yet", "the branch has not been read yet", again=True)
+                return self._notice(503, "Not yet", Notice(UNREAD), again=True)
             query = tuple(sorted(dict(request.query_params).items()))
             asked = PageQuestion(name, query, self.news.revision, warnings=self.warnings())
-            return await self._answer(asked)
+            return await (self._in_turn(asked) if is_alone(asked) else self._answer(asked))
 
         return endpoint
 
@@ -334,33 +358,66 @@ class PageEndpoints:
         if found is None:
             return await self._quick(question)
         reply, is_whole = found
-        return self._shown(reply) if is_whole else self._shown(reply, 202)
+        if is_whole:
+            return self._shown(reply)
+        progress = self._wholes.progress(question)
+        return self._shown(reply, 202, _progress_words(progress, OVER_ALL))
+
+    async def _in_turn(self, question: PageQuestion) -> Response:
+        """Return the answer to what computes what would be, or how far it is in line."""
+        subject = subject_of(question.view, dict(question.query))
+        if not self._strip:  # what is wrong is said beside it, so it is asked for meanwhile
+            self._task(PageQuestion("fleet", (), question.head, warnings=question.warnings))
+        try:
+            found = self._alone.find(question)
+            if found is None and not self._alone.begin(question, NOTHING_YET):
+                return self._notice(503, subject, Notice(FULL), again=True)
+            await self._alone.wait(question, self.answer_seconds)
+            found = self._alone.find(question)
+        except ShellError as error:
+            return await self._unanswered(question, error)
+        if found is not None and found[1]:
+            return self._shown(found[0])
+        progress = self._alone.progress(question)
+        limit = 0 if progress.before else round(self.processes.alone_seconds)
+        says = _progress_words(progress, f"{limit} s at most; ")
+        notice = Notice(f"{says}{RENEWED}", seconds=progress.seconds, most=limit)
+        return self._notice(202, subject, notice, again=True)
+
+    def _task(self, question: PageQuestion) -> "tuple[asyncio.Task[PageReply], float]":
+        """Return the task that answers a question, and since when it does."""
+        known = self._asked.get(question)
+        if known is None:
+            task = asyncio.create_task(asyncio.to_thread(self._ask, question))
+            known = self._asked[question] = task, time.monotonic()
+        return known
+
+    def _ask(self, question: PageQuestion) -> PageReply:
+        """Ask for a view, in a thread; what it says is wrong is said beside others, too."""
+        reply = self.processes.ask(question)
+        self._strip = strip_of(reply.html) or self._strip
+        return reply
 
     async def _quick(self, question: PageQuestion) -> Response:
         """Return the page without what takes whole passes, which are begun then."""
         if question in self._slow:
             question = _brief(question) or question
-        task = self._asked.get(question)
-        if task is None:
-            task = asyncio.create_task(asyncio.to_thread(self.processes.ask, question))
-            self._asked[question] = task
+        task, since = self._task(question)
         try:
             reply = await asyncio.wait_for(asyncio.shield(task), self.answer_seconds)
         except TimeoutError:
-            return _notice(
-                202, "Being computed", "this page updates when the result is ready", again=True
-            )
-        except PageBusy as busy:
-            self._asked.pop(question, None)
-            return _notice(503, "Busy", str(busy), again=True)
+            subject = subject_of(question.view, dict(question.query))
+            notice = Notice(f"computing for {int(time.monotonic() - since)} s; {RENEWED}")
+            return self._notice(202, subject, notice, again=True)
         except ShellError as error:
             self._asked.pop(question, None)
             return await self._unanswered(question, error)
-        self._forget(question)
+        self._asked.pop(question, None)
         if not reply.lacks or question.problem:
             return self._shown(reply)
         self._wholes.begin(question, reply)
-        return self._shown(reply, 202)
+        progress = self._wholes.progress(question)
+        return self._shown(reply, 202, _progress_words(progress, OVER_ALL))
 
     async def _unanswered(self, question: PageQuestion, error: ShellError) -> Response:
         """Return why there is no answer; of an object what is known without asking why."""
@@ -373,27 +430,39 @@ class PageEndpoints:
         query = dict(question.query)
         command = command_for(question.view, query, "HEAD")
         again = LINKS.view(question.view, **query)
-        return _notice(503, "Not answered", str(error), link=again, command=command)
+        return self._notice(503, "Not answered", Notice(str(error), again), command=command)
 
-    def _shown(self, reply: PageReply, status: int = 0) -> Response:
+    def _shown(self, reply: PageReply, status: int = 0, progress: str = "") -> Response:
         """Return a page; with a status of its own it is on its way, and the browser asks again."""
         headers = AGAIN if status else {}
-        html = reply.html.replace(SEEN, seen_line(*self.seen()), 1)
+        html = reply.html.replace(NO_STRIP, self._strip, 1)
+        html = html.replace(SEEN, seen_line(*self.seen()), 1)
+        if progress:
+            html = html.replace(PROGRESS, progress_line(progress), 1)
         return Response(html, status or reply.status, media_type="text/html", headers=headers)
+
+    def _notice(
+        self, status: int, title: str, notice: Notice, *, again: bool = False, command: str = ""
+    ) -> Response:
+        """Return a page with one sentence, below what is wrong.
+
+        Args:
+            status: Of HTTP.
+            title: Of the page.
+            notice: What it says.
+            again: Whether the browser asks again by itself.
+            command: What answers on a command line, `""` for nothing.
+        """
+        menu = menu_of(LINKS, "")
+        frame = Frame(title=title, menu=menu, found="", command=command)
+        html = render(frame, [PagePart("notice", "notice.html", notice)])
+        return self._shown(PageReply(status, html), status if again else 0)
 
     def _ask_whole(self, question: PageQuestion) -> PageReply:
         """Ask for an answer by whole passes, in a thread, if it is still of the newest commit."""
         if question.head != self.news.revision:
             raise ShellError("the branch has moved on")
         return self.processes.ask_whole(question)
-
-    def _forget(self, question: PageQuestion) -> None:
-        """Keep the newest answers that took a process of their own, and no others."""
-        if not is_alone(question):
-            self._asked.pop(question, None)
-        done = [one for one, task in self._asked.items() if task.done()]
-        for old in done[: max(0, len(done) - KEPT_ANSWERS)]:
-            del self._asked[old]
 
 
 def _brief(question: PageQuestion) -> PageQuestion | None:
@@ -403,22 +472,13 @@ def _brief(question: PageQuestion) -> PageQuestion | None:
     return question._replace(query=tuple(sorted((*question.query, ("brief", "1")))))
 
 
-def _notice(
-    status: int, title: str, says: str, *, again: bool = False, link: str = "", command: str = ""
-) -> Response:
-    """Return a page with one sentence; with `again` the browser asks again by itself.
-
-    Args:
-        status: Of HTTP.
-        title: Of the page.
-        says: The sentence.
-        again: Whether the browser asks again.
-        link: Where a person asks again, `""` for nowhere.
-        command: What answers on a command line, `""` for nothing.
-    """
-    frame = Frame(title=title, menu=menu_of(LINKS, ""), found="", command=command)
-    html = render(frame, [PagePart("notice", "notice.html", Notice(says, link))])
-    return Response(html, status, media_type="text/html", headers=AGAIN if again else {})
+def _progress_words(progress: Progress, more: str) -> str:
+    """Return how far a question is in line."""
+    if not progress.before:
+        return f"computing for {progress.seconds} s, {more}"
+    first = subject_of(progress.first.view, dict(progress.first.query))
+    before = "1 question" if progress.before == 1 else f"{progress.before} questions"
+    return f"waiting for {before}: {first} is being computed, for {progress.seconds} s so far; "
 
 
 BELOW = "/roots/"

@@ -3,7 +3,8 @@
 Nothing that a page asks runs in the process of the daemon: no pass waits for it, and its memory is
 bounded by itself. One process answers views; it is kept, for one question after the other, and
 ended if it takes too long. What takes whole passes is computed by another one, one answer after the
-other, so no view waits for that. A plan and a what-if have a process of their own, one at a time.
+other, so no view waits for that. A plan and a what-if have a process of their own; they stand in
+line, and each is answered in its turn.
 """
 
 import asyncio
@@ -50,6 +51,9 @@ class PageReply(NamedTuple):
     brief: bool = False
 
 
+CLOSED = "the page is closed"
+
+
 @dataclass(slots=True, eq=False)
 class KeptProcess:
     """Asks a process, and starts another one where it ended.
@@ -75,7 +79,7 @@ class KeptProcess:
         """
         with self._asking:
             if self._closed:
-                raise ShellError("the page is closed")
+                raise ShellError(CLOSED)
             is_new = self._process is None or self._process.poll() is not None
             process = self._process = self.start() if is_new else self._process
             assert process is not None  # noqa: S101  # it is one of both
@@ -156,8 +160,8 @@ ALONE = frozenset({"plan", "what-if", "rebalance", "suspend"})
 WHOLE = "--whole"  # what tells a process to compute whole passes
 
 
-class PageBusy(ShellError):
-    """Another plan or what-if is being computed."""
+class PageUnwanted(ShellError):
+    """Nobody waits for the answer any more."""
 
 
 def is_alone(question: PageQuestion) -> bool:
@@ -186,7 +190,8 @@ class PageProcesses:
     memory_bytes: int = MEMORY_BYTES
     _viewing: KeptProcess = field(init=False)
     _whole: KeptProcess = field(init=False)
-    _alone: threading.Lock = field(default_factory=threading.Lock)
+    _alone: "subprocess.Popen[bytes] | None" = None
+    _closed: bool = False
 
     def __post_init__(self) -> None:
         start_whole = partial(self._start, WHOLE)
@@ -197,21 +202,17 @@ class PageProcesses:
         """Return the answer, without what takes whole passes; may be called by any thread.
 
         Raises:
-            PageBusy: Another plan or what-if is being computed.
             ShellError: It took too long, or the process ended.
         """
         if not is_alone(question):
             return self._viewing.ask(question)
-        if not self._alone.acquire(blocking=False):
-            raise PageBusy("another plan is being computed; ask again in a moment")
+        if self._closed:
+            raise ShellError(CLOSED)
+        process = self._alone = self._start()
         try:
-            process = self._start()
-            try:
-                return asked(process, question, self.alone_seconds)
-            finally:
-                end(process)
+            return asked(process, question, self.alone_seconds)
         finally:
-            self._alone.release()
+            end(process)
 
     def ask_whole(self, question: PageQuestion) -> PageReply:
         """Return the answer with all that whole passes tell.
@@ -222,7 +223,10 @@ class PageProcesses:
         return self._whole.ask(question)
 
     def close(self) -> None:
-        """End the processes that are kept."""
+        """End every process; what waits in line is not computed any more."""
+        self._closed = True
+        if self._alone is not None:
+            _kill(self._alone)
         self._viewing.close()
         self._whole.close()
 
@@ -240,40 +244,55 @@ class PageProcesses:
 
 MOST = 16  # answers that are kept, and questions that wait
 BRIEF_SECONDS = 5.0  # how long one is shown that time alone may change
+WANTED_SECONDS = 30.0  # a browser that waits asks each second; whoever left does not
+
+
+class Progress(NamedTuple):
+    """How far a question is: how many are before it, and which is computed for how many seconds."""
+
+    before: int
+    first: PageQuestion
+    seconds: int
 
 
 @dataclass(slots=True, eq=False)
-class WholeAnswers:
-    """What is shown of questions until whole passes have answered them, and then the answers.
+class AnswersInTurn:
+    """Answers that are computed one after the other, and what is shown of them until then.
 
     Attributes:
         ask: Computes an answer, in a thread.
         brief_seconds: After how long a brief answer is computed anew, when it is asked for.
+        wanted_seconds: How long a question keeps its place in line that nobody asks any more.
     """
 
     ask: Callable[[PageQuestion], PageReply]
     brief_seconds: float = BRIEF_SECONDS
+    wanted_seconds: float = WANTED_SECONDS
     _thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1))
     _asked: "dict[PageQuestion, asyncio.Future[tuple[PageReply, float]]]" = field(
         default_factory=dict
     )
     _until: dict[PageQuestion, PageReply] = field(default_factory=dict)
+    _wanted: dict[PageQuestion, float] = field(default_factory=dict)
+    _first: tuple[PageQuestion, float] | None = None
 
-    def begin(self, question: PageQuestion, until: PageReply) -> None:
-        """Have an answer computed; where too many wait, the question has to come again.
+    def begin(self, question: PageQuestion, until: PageReply) -> bool:
+        """Have an answer computed; return whether it is, or too many wait already.
 
         Args:
             question: It.
             until: What is shown until the answer is there.
         """
-        waiting = sum(not answer.done() for answer in self._asked.values())
-        if question not in self._asked and waiting < MOST:
-            loop = asyncio.get_running_loop()
-            self._asked[question] = loop.run_in_executor(
-                self._thread, lambda: (self.ask(question), time.monotonic())
-            )
-            self._until[question] = until
-            self._forget()
+        if question in self._asked:
+            return True
+        if len(self._waiting()) >= MOST:
+            return False
+        self._want(question)
+        loop = asyncio.get_running_loop()
+        self._asked[question] = loop.run_in_executor(self._thread, self._compute, question)
+        self._until[question] = until
+        self._forget()
+        return True
 
     def find(self, question: PageQuestion) -> tuple[PageReply, bool] | None:
         """Return what there is to show, and whether that is the answer; `None` if nothing is.
@@ -284,11 +303,15 @@ class WholeAnswers:
         answer = self._asked.get(question)
         if answer is None:
             return None
+        self._want(question)
         if not answer.done():
             return self._until[question], False
         self._until.pop(question, None)
         try:
             reply, at = answer.result()
+        except PageUnwanted:
+            del self._asked[question]
+            return None
         except ShellError:
             del self._asked[question]
             raise
@@ -298,9 +321,36 @@ class WholeAnswers:
         self.begin(question, reply)
         return reply, False
 
+    async def wait(self, question: PageQuestion, seconds: float) -> None:
+        """Wait for an answer, for so long at most."""
+        self._want(question, seconds)
+        await asyncio.wait({self._asked[question]}, timeout=seconds)
+
+    def progress(self, question: PageQuestion) -> Progress:
+        """Return how far a question is."""
+        waiting = self._waiting()
+        first, began = self._first or (question, time.monotonic())
+        before = waiting.index(question) if question in waiting else 0
+        return Progress(before, first, int(time.monotonic() - began))
+
+    def _waiting(self) -> list[PageQuestion]:
+        return [question for question, answer in self._asked.items() if not answer.done()]
+
+    def _want(self, question: PageQuestion, seconds: float = 0.0) -> None:
+        until = time.monotonic() + self.wanted_seconds + seconds
+        self._wanted[question] = max(until, self._wanted.get(question, 0.0))
+
+    def _compute(self, question: PageQuestion) -> tuple[PageReply, float]:
+        """Compute an answer, if anybody waits for it still."""
+        self._first = question, time.monotonic()
+        if self._wanted[question] < time.monotonic():
+            raise PageUnwanted("nobody waits for it any more")
+        return self.ask(question), time.monotonic()
+
     def _forget(self) -> None:
         """Keep the newest answers, and no others."""
         done = [question for question, answer in self._asked.items() if answer.done()]
         for old in done[: max(0, len(done) - MOST)]:
             del self._asked[old]
             self._until.pop(old, None)
+        self._wanted = {one: at for one, at in self._wanted.items() if one in self._asked}
