@@ -5,20 +5,22 @@ is filtered and sorted by its address. A cluster shows its room, what is wrong w
 runs there, and what left it.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import groupby
+from typing import NamedTuple
 
 from reconciler.audit.fleet.placed import named
 from reconciler.audit.fleet.trouble import Trouble, is_well
-from reconciler.audit.fleet.usage import Usage
+from reconciler.audit.fleet.usage import Usage, clusters_down
 from reconciler.audit.previews.foresight import Coming, is_on_cluster, of_cluster
 from reconciler.audit.previews.wording import share
 from reconciler.model.body import Body
 from reconciler.model.decision import Placed
 from reconciler.model.fields import bodies, mapping, text
-from reconciler.model.identity import ObjectKey
+from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.moments import format_moment, parse_moment
 from reconciler.model.world import World
 from reconciler.page.links import Anchor, Links
@@ -310,6 +312,49 @@ class LeavingRow:
     waits: str
 
 
+class DepartureRow(NamedTuple):
+    """An object that leaves the cluster: replicas here, what others get, where it is afterwards."""
+
+    anchor: Anchor
+    namespace: str
+    replicas: int
+    gains: Sequence[tuple[str, int]]
+    after: Placed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Departure:
+    """What leaves the cluster at one moment, and where to: the first objects, and all in numbers.
+
+    `gains` is how many replicas each cluster gets, the most first, `nowhere` how many objects are
+    on no cluster from then on.
+    """
+
+    at: datetime
+    objects: int
+    replicas: int
+    gains: Sequence[tuple[str, int]]
+    nowhere: int
+    rows: Sequence[DepartureRow]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failing:
+    """What becomes of a cluster that is not well, and of all that is on it.
+
+    Attributes:
+        says: What is wrong with it, `""` where it does not say.
+        departures: What leaves it, in the order of time; `None` where that is not computed.
+        note: Why it is not, `""` where it is.
+        stay: How many objects leave at no moment that is known.
+    """
+
+    says: str
+    departures: Sequence[Departure] | None
+    note: str
+    stay: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PassHere:
     """What a pass changed on a cluster: objects that left it or lost replicas, and that came.
@@ -336,6 +381,7 @@ class ClusterView:
         conditions: What it reports of itself.
         labels: By which it is chosen, sorted.
         rows: All that is placed on it.
+        failing: What becomes of it and of all that is on it, `None` of one that is well.
         leaving: What leaves it.
         coming: What happens to what is on it by itself; `None` where that is not computed.
         moves: What came and left, hour by hour.
@@ -354,6 +400,7 @@ class ClusterView:
     conditions: Sequence[ConditionLine]
     labels: Mapping[str, str]
     rows: Page[HereRow]
+    failing: Failing | None
     leaving: Sequence[LeavingRow]
     coming: Sequence[Coming] | None
     moves: BarPicture
@@ -373,6 +420,7 @@ def cluster_view(
     links: Links,
     *,
     coming: Sequence[Coming] | None,
+    unknown: str = "",
     past: Past,
     steps: Sequence[PassStep],
     page: int = 1,
@@ -387,6 +435,7 @@ def cluster_view(
         trouble: What is wrong.
         links: Where views lead.
         coming: What comes, in the order of time; `None` where that is not computed.
+        unknown: Why it is not.
         past: What moved.
         steps: The newest passes, the newest first.
         page: Which page of the objects on it.
@@ -411,6 +460,7 @@ def cluster_view(
         rows=found.of(
             [_here(world, key, placements[key], name, states, links) for key in found.items]
         ),
+        failing=None if is_well(usage) else _failing(world, usage, coming, unknown, links),
         leaving=list(_leaving(world, trouble, name, states, links)),
         coming=None if coming is None else [one for one in coming if is_on_cluster(one, name)],
         moves=past.by_hour(name),
@@ -420,6 +470,65 @@ def cluster_view(
         what_if=Anchor("What if it fails?", links.view("what-if", fail=name)),
         manifest=Anchor("manifest", links.manifest(usage.key)),
         matrix=Anchor("where else it runs", links.view("matrix", cluster=name)),
+    )
+
+
+MOST_LEAVING = 40  # objects that are listed of one moment
+
+
+def _failing(
+    world: World, usage: Usage, coming: Sequence[Coming] | None, unknown: str, links: Links
+) -> Failing:
+    """Return what becomes of a cluster that is not well."""
+    name = usage.key.name
+    down = clusters_down(world, (usage.key.group,))[usage.key.group]
+    leaves = [one for one in coming or () if _loses(one, name)]
+    return Failing(
+        says=down.get(ClusterName(name), ""),
+        departures=None
+        if coming is None
+        else [
+            _departure(world, at, list(found), name, links)
+            for at, found in groupby(leaves, key=lambda one: one.at)
+        ],
+        note=unknown if coming is None else "",
+        stay=usage.objects - len({one.key for one in leaves}),
+    )
+
+
+def _loses(coming: Coming, name: str) -> bool:
+    """Return whether an object leaves a cluster, or has less there than before."""
+    then, later = dict(coming.before or ()), dict(coming.after or ())
+    here = ClusterName(name)
+    return here in then and (here not in later or later[here] < then[here])
+
+
+def _departure(
+    world: World, at: datetime, found: Sequence[Coming], name: str, links: Links
+) -> Departure:
+    """Return what leaves a cluster at one moment."""
+    rows, nowhere = [], 0
+    sums: Counter[str] = Counter()
+    for one in found:
+        then, later = dict(one.before or ()), dict(one.after or ())
+        gains = [
+            (str(cluster), count - then.get(cluster, 0))
+            for cluster, count in later.items()
+            if count > then.get(cluster, -1)
+        ]
+        lost = then[ClusterName(name)] - later.get(ClusterName(name), 0)
+        nowhere += not later
+        sums.update(dict(gains))
+        person = named(world, one.key)
+        anchor = Anchor(called(person), links.object(person))
+        rows.append(DepartureRow(anchor, one.key.namespace, lost, gains, one.after or ()))
+    return Departure(
+        at=at,
+        objects=len(rows),
+        replicas=sum(row.replicas for row in rows),
+        gains=sorted(sums.items(), key=lambda pair: (-pair[1], pair[0])),
+        nowhere=nowhere,
+        rows=rows[:MOST_LEAVING],
     )
 
 

@@ -11,6 +11,7 @@ from tests.page.served import ServedPage, served_page
 from tests.shell.fleet import Clock, new_passes
 from tests.shell.repositories import new_checkout
 
+SOUTH = "/cluster?name=south"
 SEARCH = "/object?group=apps&kind=Deployment&namespace=gamma&name=search"
 NOW = datetime.now(UTC).replace(microsecond=0)
 
@@ -126,3 +127,21 @@ def test_rows_stand_by_what_they_are_grouped_by(
 ) -> None:
     """The group with the worst comes first."""
     assert expected == groups(page, path)[: len(expected)]
+
+
+def test_a_cluster_that_failed_begins_with_what_leaves_it(page: ServedPage) -> None:
+    """When, which objects, where to; and nothing that is on it is green."""
+    shown = page.get(SOUTH).text
+    block, _, rest = shown.partition("</section>")
+
+    assert "south is not ready (Told). Everything on it is at risk." in block
+    assert re.search(r"<b>1 object leaves <time [^>]+>in [^<]+</time></b>, 2 replicas", block)
+    assert '<span class="state bad">1 on no cluster from then on</span>' in block
+    assert ["deployment/ledger"] == re.findall(r'<th scope="row"><a [^>]+>([^<]+)', block)
+    assert '<span class="state warn">at risk</span>' in rest
+    assert "state good" not in block.partition("<h1>")[2] + rest
+
+
+def test_a_cluster_that_is_well_has_no_such_block(page: ServedPage) -> None:
+    """Nothing leaves it."""
+    assert "What leaves this cluster" not in page.get("/cluster?name=east").text

@@ -211,7 +211,7 @@ class PageAnswers:
             found[name] = answer
 
         found: dict[str, Callable[[Query], AnsweredView]] = {
-            "cluster": lambda query: self._cluster(views, query),
+            "cluster": lambda query: self._cluster(views, query, problem),
             "object": lambda query: self._object(views, query, problem),
             "objects": lambda query: self._objects(views, query),
             "manifest": lambda query: self._manifest(views, query),
@@ -253,13 +253,14 @@ class PageAnswers:
         command = f"{object_command('get', key)} -o yaml"
         return AnsweredView(f"Manifest of {called(key)}", parts, trail=trail, command=command)
 
-    def _cluster(self, views: PageViews, query: Query) -> AnsweredView:
+    def _cluster(self, views: PageViews, query: Query, problem: str) -> AnsweredView:
         name = query.get("name", "")
-        found = views.cluster(query.get("kind", ""), name, number_in(query, "page"))
+        found = views.cluster(query.get("kind", ""), name, number_in(query, "page"), problem)
         trail = [titled("clusters", LINKS)]
         if region := found.usage.region:
             trail.append(Anchor(region, LINKS.view("clusters", region=region)))
-        return AnsweredView(name, [PagePart("cluster", "cluster.html", found)], trail=trail)
+        lacks = found.failing is not None and found.failing.departures is None
+        return AnsweredView(name, [PagePart("cluster", "cluster.html", found)], lacks, trail=trail)
 
     def _object(self, views: PageViews, query: Query, problem: str) -> AnsweredView:
         """Return the view of one object: what is decided, or a workload of which that is told."""

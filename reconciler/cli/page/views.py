@@ -13,7 +13,7 @@ from reconciler.audit.fleet.problems import (
     lacking_text,
     problems_of,
 )
-from reconciler.audit.fleet.trouble import PlacementTrouble, Trouble, faults_of, trouble_of
+from reconciler.audit.fleet.trouble import PlacementTrouble, Trouble, faults_of, is_well, trouble_of
 from reconciler.audit.fleet.usage import FleetLoads, Usage, usage_of
 from reconciler.audit.history.revisions import is_by_hand
 from reconciler.audit.named_object import spelled
@@ -440,8 +440,14 @@ class PageViews:
         coming = self.foreseen if self._foresees else ()
         return cluster_list_view(self.usage, query, self.links, coming, **more)
 
-    def cluster(self, kind: str, name: str, page: int = 1) -> ClusterView:
-        """Return one cluster.
+    def cluster(self, kind: str, name: str, page: int = 1, problem: str = "") -> ClusterView:
+        """Return one cluster; of one that is not well, what leaves it is computed at any size.
+
+        Args:
+            kind: Of its manifest, `""` for any.
+            name: Its own.
+            page: Which page of the objects on it.
+            problem: As for `unknown`.
 
         Raises:
             UsageError: There is none of that name.
@@ -449,13 +455,15 @@ class PageViews:
         found = [one for one in self.usage if one.key.name == name and kind in ("", one.key.kind)]
         if not found:
             raise UsageError(f"there is no cluster {name} at this commit")
+        is_computed = self.is_whole and not is_well(found[0])
         return cluster_view(
             self.world,
             found[0],
             self.placements,
             self.trouble,
             self.links,
-            coming=self.foreseen if self._foresees else None,
+            coming=self.foreseen if self._foresees or is_computed else None,
+            unknown=self.unknown(problem),
             past=self.past,
             steps=self.passes.newest(NEWEST),
             page=page,
