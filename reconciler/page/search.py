@@ -43,6 +43,19 @@ class SearchView:
     groups: Sequence[FoundGroup]
     looked: int
 
+    @property
+    def only(self) -> str:
+        """Where the only result leads, `""` if there are others.
+
+        Commits beside a cluster, an object or a policy do not count if it has just the name that is
+        looked for: nearly everything is named by some commit.
+        """
+        things = [one for group in self.groups for one in group.found if not one.revision]
+        every = [one for group in self.groups for one in group.found]
+        if len(things) == 1 and self.words.strip().lower() in _names(things[0].anchor.text):
+            return things[0].anchor.href
+        return every[0].anchor.href if len(every) == 1 else ""
+
 
 def search_view(
     world: World, words: str, commits: Sequence[FoundCommit], links: Links
@@ -71,6 +84,11 @@ def search_view(
             )
         )
     return SearchView(words=words, groups=found, looked=len(commits))
+
+
+def _names(text: str) -> tuple[str, str]:
+    """Return what a result is called: with its kind, and without."""
+    return text.lower(), text.lower().partition("/")[2] or text.lower()
 
 
 CLUSTERS_TITLE, OBJECTS_TITLE, REST_TITLE = TITLES = (

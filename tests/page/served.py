@@ -22,7 +22,7 @@ VIEWS = (
     "/cluster?name=member1",
     "/objects",
     "/objects?state=unplaced",
-    "/search?q=shop",
+    "/search?list=1&q=shop",
     "/manifest?group=apps&kind=Deployment&namespace=default&name=shop",
     "/matrix",
     "/matrix?group=policy",

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from selenium.webdriver.support.ui import Select
 
 from reconciler.cli.main import run
 from reconciler.cli.page.views import FEW_PLACED
@@ -112,16 +113,38 @@ def test_a_pass_renews_the_page(tmp_path: Path, person: Browser) -> None:
 
 
 def test_what_if_answers_a_form(page: ServedPage, person: Browser) -> None:
-    """The cluster is written into a field, the answer is drawn and listed."""
+    """The cluster is chosen from a list, the answer is drawn and listed."""
     person.open(page.address)
     person.click("link", "What if")
-    person.driver.find_element("name", "fail").send_keys("member2")
+    clusters = Select(person.driver.find_element("name", "fail"))
+    assert {"none", "member1", "member2"} <= {one.text for one in clusters.options}
+    clusters.select_by_visible_text("member2")
     person.click("button", "What would move?")
 
     person.until("location.search.includes('fail=member2')")
     person.until("document.querySelector('svg.flows') !== null")
     assert "Simulation: " in person.find("heading", "Simulation").text
     assert "member2 fails, 3600 seconds later" in person.text()
+
+
+def test_a_plan_offers_the_branches_that_there_are(tmp_path: Path, person: Browser) -> None:
+    """None of them is typed; where there is no other, it is said how to have one."""
+    fleet = told_fleet(tmp_path / "fleet")
+    with served_page(fleet.folder) as page:
+        person.open(f"{page.address}/plan")
+        none = person.text()
+        fleet.git("branch", "topic")
+        person.open(f"{page.address}/plan")
+        branches = Select(person.driver.find_element("name", "branch"))
+        offered = [one.text for one in branches.options]
+        branches.select_by_visible_text("topic")
+        person.click("button", "What would merging it move?")
+        person.until("location.search.includes('branch=topic')")
+        said = person.find("heading", "Plan of topic").text
+        person.open("about:blank")
+
+    assert "There is no other branch here." in none
+    assert (["choose one", "topic"], "Plan of topic") == (offered, said)
 
 
 def test_everything_is_reached_by_the_keyboard(page: ServedPage, person: Browser) -> None:

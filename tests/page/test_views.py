@@ -170,9 +170,28 @@ def test_the_heat_map_tells_each_cluster_in_words(page: ServedPage) -> None:
 )
 def test_anything_is_found_by_a_word(page: ServedPage, words: str, expected: list[str]) -> None:
     """In upper or lower case; each result leads to its view."""
-    shown = page.get(f"/search?q={words.replace(' ', '+')}").text
+    shown = page.get(f"/search?list=1&q={words.replace(' ', '+')}").text
 
     assert expected == re.findall(r"<li>(?:<a [^>]+>)?([^<]+?)(?:</a>)? <span", shown)
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        pytest.param(
+            "web", "object?group=apps&kind=Deployment&namespace=default&name=web", id="name"
+        ),
+        pytest.param("clusters/a.yaml", "cluster?kind=Cluster&name=a", id="file"),
+        pytest.param("lost", None, id="object-and-policy"),
+        pytest.param("we", None, id="part-of-a-name-and-a-commit"),
+        pytest.param("nothing", None, id="nothing"),
+    ],
+)
+def test_the_only_hit_is_shown_at_once(page: ServedPage, words: str, expected: str | None) -> None:
+    """Without a script, too; where there are others, there is a list."""
+    answer = page.get(f"/search?q={words}")
+
+    assert (303 if expected else 200, expected) == (answer.status, answer.headers.get("location"))
 
 
 def test_values_of_secrets_are_hidden(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
 
@@ -85,14 +84,34 @@ def test_from_a_cluster_that_fails_to_a_rebalance_on_a_branch(
 
 
 def test_any_object_is_two_actions_away(page: ServedPage, person: Browser) -> None:
-    """From every view: a key and a word, then the result."""
+    """From every view: a key and a word, which is its name."""
     for path in VIEWS[:4]:
         person.open(f"{page.address}{here(path)}")
         person.driver.find_element("tag name", "body").send_keys("/")
         person.driver.switch_to.active_element.send_keys("deployment/web\ue007")
-        person.until("location.pathname === '/search'")
-        person.click("link", "deployment/web")
-        assert "/object" == urlsplit(person.driver.current_url).path
+        person.until("location.pathname === '/object'")
+
+
+def test_the_search_suggests_while_somebody_types(page: ServedPage, person: Browser) -> None:
+    """By the keyboard alone: down to a result, Enter, and it is there; Escape closes the list."""
+    shown = "document.querySelector('#suggestions').hidden"
+    person.open(page.address)
+    find = person.driver.find_element("id", "find")
+    find.send_keys("we")
+    person.until(f"!{shown}")
+    told = [one.text for one in person.driver.find_elements("css selector", "#suggestions a")]
+    find.send_keys("\ue015")
+    active = person.run("document.activeElement.textContent")
+    person.driver.switch_to.active_element.send_keys("\ue00c")
+    closed = person.run(shown)
+    find.send_keys("b")
+    person.until(f"!{shown}")
+    find.send_keys("\ue015")
+    person.driver.switch_to.active_element.send_keys("\ue007")
+    person.until("location.pathname === '/object'")
+
+    assert "deployment/web" == told[0] == active
+    assert closed
 
 
 def test_control_k_leads_to_the_search(page: ServedPage, person: Browser) -> None:
@@ -109,7 +128,6 @@ def test_every_view_is_found_and_read_without_a_script(page: ServedPage, tmp_pat
         reader.open(page.address)
         reader.driver.find_element("id", "find").send_keys("web")
         reader.click("button", "Find")
-        reader.click("link", "deployment/web")
 
         assert "Where it runs" in reader.text()
 

@@ -91,12 +91,14 @@ class PageAnswer(NamedTuple):
     html: str
     lacks: bool = False
     brief: bool = False
+    leads_to: str = ""
 
 
 class AnsweredView(NamedTuple):
     """A title and the parts of a page; see `PageAnswer`.
 
-    `trail` is what it is a part of, the widest first, `command` what says the same.
+    `trail` is what it is a part of, the widest first, `command` what says the same. `leads_to` is
+    the view that is shown in its place, `""` for itself.
     """
 
     title: str
@@ -105,6 +107,7 @@ class AnsweredView(NamedTuple):
     brief: bool = False
     trail: Sequence[Anchor] = ()
     command: str = ""
+    leads_to: str = ""
 
 
 @dataclass(slots=True, eq=False)
@@ -143,6 +146,8 @@ class PageAnswers:
                 self._load(head)
                 return PageAnswer(200, "")
             found = self._parts(head, problem)[view](query)
+            if found.leads_to:
+                return PageAnswer(303, "", leads_to=found.leads_to)
             html = self._page(view, query, found, head, warnings)
         except ReconcilerError as error:
             return PageAnswer(400, self._refused(view, query, error))
@@ -235,12 +240,13 @@ class PageAnswers:
         return AnsweredView(TITLES["objects"], parts)
 
     def _search(self, views: PageViews, query: Query) -> AnsweredView:
-        """Return what words name."""
+        """Return what words name: the only result itself, unless a list is asked for."""
         from reconciler.page.search import search_view
 
         words = query.get("q", "")
         found = search_view(views.world, words, views.passes.commits(), LINKS)
-        return AnsweredView("Find", [PagePart("search", "search.html", found)])
+        parts = [PagePart("search", "search.html", found)]
+        return AnsweredView("Find", parts, leads_to="" if query.get("list") else found.only)
 
     def _manifest(self, views: PageViews, query: Query) -> AnsweredView:
         """Return the texts of one object."""

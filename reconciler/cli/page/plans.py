@@ -9,6 +9,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from reconciler.audit.fleet.placed import decision_on
 from reconciler.audit.named_object import spelled
 from reconciler.audit.previews.preview import Preview, look_ahead
 from reconciler.audit.previews.wording import Heading
@@ -17,6 +18,7 @@ from reconciler.errors import ReconcilerError, UsageError
 from reconciler.library.fleet import FleetRepository, moment_of
 from reconciler.model.fields import bodies, mapping
 from reconciler.model.text import short_id
+from reconciler.page.lists import called
 from reconciler.page.objects import MOST_COMPOSED
 from reconciler.page.rendering import PagePart
 from reconciler.page.timeline import ComposedView, plan_view
@@ -40,14 +42,19 @@ class AskPlan(NamedTuple):
 
 
 class AskWhatIf(NamedTuple):
-    """The form that asks what if."""
+    """The form that asks what if; `workloads` are named where they are few."""
 
     fail: str
     cordon: str
     scale: str
     namespace: str
     clusters: Sequence[str]
+    namespaces: Sequence[str]
+    workloads: Sequence[str]
     problem: str
+
+
+MOST_NAMED = 500  # workloads to choose from; of more the name is typed
 
 
 def plan_parts(fleet: "FleetRepository", base: tuple[str, str], branch: str) -> list[PagePart]:
@@ -67,7 +74,8 @@ def plan_parts(fleet: "FleetRepository", base: tuple[str, str], branch: str) -> 
             parts = [PagePart("moves", "plan.html", moves)]
         except ReconcilerError as error:
             problem = str(error)
-    form = AskPlan(branch, fleet.repository.branches(), problem)
+    branches = [name for name in fleet.repository.branches() if name != base[0]]
+    form = AskPlan(branch, branches, problem)
     return [PagePart("plan", "ask_plan.html", form), *parts]
 
 
@@ -83,8 +91,15 @@ def what_if_parts(world: "World", query: Mapping[str, str]) -> list[PagePart]:
             parts = [PagePart("moves", "plan.html", _simulated(world, asked, namespace))]
         except UsageError as error:
             problem = str(error)
-    names = sorted({key.name for key in clusters_of(world)})
-    form = AskWhatIf(**asked, namespace=namespace, clusters=names, problem=problem)
+    placed = {key for key in world.inputs if decision_on(key) in world.outputs}
+    form = AskWhatIf(
+        **asked,
+        namespace=namespace,
+        clusters=sorted({key.name for key in clusters_of(world)}),
+        namespaces=sorted({namespace, *(key.namespace for key in placed if key.namespace)}),
+        workloads=sorted(map(called, placed)) if len(placed) <= MOST_NAMED else (),
+        problem=problem,
+    )
     return [PagePart("what-if", "ask_what_if.html", form), *parts]
 
 

@@ -1,6 +1,6 @@
 "use strict";
 // None of this is needed to read a page: the slider, what is asked after the first answer, a live page
-// and its news, keys that lead to the search, and a button that copies.
+// and its news, keys that lead to the search, what it suggests while somebody types, and a button that copies.
 const slider = () => {
   for (const form of document.querySelectorAll("form.slider")) {
     const input = form.querySelector("input[type=range]");
@@ -88,6 +88,37 @@ const follow = () => {
   }, 5000);
   source.addEventListener("moved", (event) => { if (event.data !== document.body.dataset.live) renew(event.data); });
 };
+const suggest = () => {
+  const find = document.querySelector("#find");
+  const list = document.querySelector("#suggestions");
+  if (!find || !list) return;
+  let asked = 0;
+  const close = () => { asked += 1; list.hidden = true; };
+  const step = (event) => {
+    const links = [find, ...list.querySelectorAll("a")];
+    const here = links.indexOf(document.activeElement);
+    const ways = { ArrowDown: here + 1, ArrowUp: here - 1 };
+    if (event.key === "Escape") { close(); find.focus(); }
+    if (list.hidden || !(event.key in ways) || !links[ways[event.key]]) return;
+    event.preventDefault();
+    links[ways[event.key]].focus();
+  };
+  find.addEventListener("input", async () => {
+    const words = find.value.trim();
+    const mine = asked += 1;
+    if (words.length < 2) { list.hidden = true; return; }
+    await new Promise((done) => setTimeout(done, 200)); // whoever types on asks once
+    if (mine !== asked) return;
+    const answer = await ask(`search?list=1&q=${encodeURIComponent(words)}`);
+    if (mine !== asked || answer.status !== 200) return;
+    const found = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const lines = [...found.querySelectorAll("main li")].filter((one) => one.querySelector("a")).slice(0, 8);
+    list.replaceChildren(...lines);
+    list.hidden = !lines.length;
+  });
+  find.form.addEventListener("keydown", step);
+  document.addEventListener("click", (event) => { if (!find.form.contains(event.target)) close(); });
+};
 document.addEventListener("keydown", (event) => {
   const find = document.querySelector("#find");
   const writes = event.target.matches("input, select, textarea");
@@ -97,5 +128,6 @@ document.addEventListener("keydown", (event) => {
 });
 slider();
 copying();
+suggest();
 complete();
 if (document.body.dataset.live) follow();

@@ -434,6 +434,8 @@ class PageEndpoints:
 
     def _shown(self, reply: PageReply, status: int = 0, progress: str = "") -> Response:
         """Return a page; with a status of its own it is on its way, and the browser asks again."""
+        if reply.leads_to:
+            return Response(status_code=reply.status, headers={"location": reply.leads_to})
         headers = AGAIN if status else {}
         html = reply.html.replace(NO_STRIP, self._strip, 1)
         html = html.replace(SEEN, seen_line(*self.seen()), 1)

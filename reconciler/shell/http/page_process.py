@@ -42,13 +42,15 @@ class PageReply(NamedTuple):
     """An HTTP status and a page.
 
     `lacks` says whether whole passes would tell more, `brief` whether time alone may soon tell
-    something else: a cluster is silent, and will be assumed to have its copy.
+    something else: a cluster is silent, and will be assumed to have its copy. `leads_to` is the
+    address of another view that is shown in the place of this one, `""` for none.
     """
 
     status: int
     html: str
     lacks: bool = False
     brief: bool = False
+    leads_to: str = ""
 
 
 CLOSED = "the page is closed"
@@ -129,10 +131,7 @@ def asked(process: "subprocess.Popen[bytes]", question: PageQuestion, seconds: f
         raise ShellError(
             "the process that answers ended: it may have needed more memory than it may have"
         )
-    reply = json.loads(line)
-    return PageReply(
-        reply["status"], reply["html"], reply.get("lacks", False), reply.get("brief", False)
-    )
+    return PageReply(**json.loads(line))
 
 
 def end(process: "subprocess.Popen[bytes]") -> None:
