@@ -16,7 +16,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from reconciler.audit.fleet.placed import decision_on
 from reconciler.audit.fleet.placed_objects import DecidedObjects
 from reconciler.audit.fleet.trouble import SILENT, Trouble, is_well
-from reconciler.audit.fleet.usage import AMOUNTS, DECLARED, Usage, amount_text
+from reconciler.audit.fleet.usage import DECLARED, FOREMOST, Usage, amount_text, part_text
 from reconciler.manifests.selectors import parse_selector
 from reconciler.model.decision import Placed
 from reconciler.model.identity import ObjectKey
@@ -462,7 +462,7 @@ class Amount:
     Attributes:
         resource: Its name.
         used: What is taken.
-        all: What there is, `""` where that is not known.
+        part: The same of what there is, `""` where that is not known.
         free: What is left, `""` where that is not known.
         reserved: What of it is decided and not reported yet, `""` unless room is protected.
         over: By how much it is over-committed, `""` if it is not.
@@ -472,7 +472,7 @@ class Amount:
 
     resource: str
     used: str
-    all: str
+    part: str
     free: str
     over: str
     percent: int | None
@@ -482,7 +482,7 @@ class Amount:
     def bar(self) -> tuple[int, int]:
         """How far a bar of a hundred is filled, and from where on it is over-committed.
 
-        >>> Amount(resource="cpu", used="", all="", free="", over="", percent=125).bar
+        >>> Amount(resource="cpu", used="", part="", free="", over="", percent=125).bar
         (100, 80)
         """
         percent = self.percent or 0
@@ -492,7 +492,7 @@ class Amount:
 def amounts_of(usage: Usage, *, every: bool = False) -> Sequence[Amount]:
     """Return what is known of cpu and memory, with `every` of what else a cluster counts, too."""
     known = [*usage.used, *(usage.capacity or {})] if every else []
-    names = dict.fromkeys((*AMOUNTS, *sorted(known)))
+    names = dict.fromkeys((*FOREMOST, *sorted(known)))
     return [one for name in names if (one := _amount(usage, name)) is not None]
 
 
@@ -503,8 +503,8 @@ def _amount(usage: Usage, name: str) -> Amount | None:
         return None
     return Amount(
         resource=name,
-        used=_shown(usage.used, name) or "0",
-        all=_shown(usage.capacity or {}, name),
+        used=_shown(usage.used, name) or "nothing",
+        part="" if not capacity else part_text(name, used or Quantity(0), capacity),
         free=_shown(usage.free or {}, name),
         over=_shown(usage.over, name),
         reserved=_shown(usage.reserved, name),

@@ -217,7 +217,10 @@ def _matrix_cell(count: int | None, most: int) -> MatrixCell:
 
 
 MOST_CELLS = 500  # clusters; of more each zone is a cell
+MOST_NAMED = 100  # clusters whose names stand in their cells
 LEVELS = 5
+PERCENTS = ("0", "1-19", "20-39", "40-59", "60-79", "80 and more")
+UNKNOWN = "?"
 NOWHERE = "no region given"
 MEASURED = ("cpu", "memory")
 
@@ -227,6 +230,7 @@ class HeatCell:
     """One cluster or one zone.
 
     Attributes:
+        name: Of the cluster, `""` where there are too many to be named.
         anchor: What stands in the cell, and where it leads.
         look: `use-0` to `use-5`; `ill` where something is wrong with it, `off` where it leaves.
         says: All of it in words.
@@ -235,6 +239,7 @@ class HeatCell:
     anchor: Anchor
     look: str
     says: str
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -248,11 +253,13 @@ class HeatZone:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeatMap:
-    """The map; `measure` says of what the cells are told."""
+    """The map; `measure` says of what the cells are told, `legend` each colour with its range."""
 
     zones: Sequence[HeatZone]
     measure: str
+    legend: Sequence[tuple[str, str]]
     by_zone: bool
+    has_unknown: bool
 
 
 def heat_map(usages: Iterable[Usage], links: Links, leaving: Mapping[str, int]) -> HeatMap:
@@ -267,27 +274,74 @@ def heat_map(usages: Iterable[Usage], links: Links, leaving: Mapping[str, int]) 
     grouped: dict[tuple[str, str], list[Usage]] = defaultdict(list)
     for one in ordered:
         grouped[one.region, one.zone].append(one)
+    by_zone, is_named = len(ordered) > MOST_CELLS, len(ordered) < MOST_NAMED
     has_room = any(percent_of([one]) is not None for one in ordered)
-    most = max((one.replicas for one in ordered), default=0)
-    if len(ordered) <= MOST_CELLS:
-        zones = [
-            HeatZone(
-                title=place_of(region, zone),
-                says=_counted(found),
-                cells=[_heat_cell(one, links, leaving, most) for one in found],
-            )
-            for (region, zone), found in grouped.items()
-        ]
-    else:
+    counted = grouped.values() if by_zone else [[one] for one in ordered]
+    most = max((sum(one.replicas for one in found) for found in counted), default=0)
+    scale = HeatScale(has_room=has_room, most=most)
+    if by_zone:
         regions: dict[str, list[HeatCell]] = defaultdict(list)
         for (region, zone), found in grouped.items():
-            regions[region].append(_zone_cell(region, zone, found, links, most))
+            regions[region].append(_zone_cell(region, zone, found, links, scale))
         zones = [
             HeatZone(title=region or NOWHERE, says="", cells=cells)
             for region, cells in regions.items()
         ]
-    measure = "percent of cpu or memory taken, the greater" if has_room else "replicas"
-    return HeatMap(zones=zones, measure=measure, by_zone=len(ordered) > MOST_CELLS)
+    else:
+        zones = [
+            HeatZone(
+                title=place_of(region, zone),
+                says=_counted(found),
+                cells=[_heat_cell(one, links, leaving, scale, is_named=is_named) for one in found],
+            )
+            for (region, zone), found in grouped.items()
+        ]
+    return HeatMap(
+        zones=zones,
+        measure="percent of cpu or memory used, the greater" if has_room else "replicas",
+        legend=scale.legend,
+        by_zone=by_zone,
+        has_unknown=has_room and any(percent_of(found) is None for found in counted),
+    )
+
+
+class HeatScale(NamedTuple):
+    """What a colour stands for: percent where any cluster reports room, else replicas.
+
+    `most` is how many replicas the fullest cell has.
+    """
+
+    has_room: bool
+    most: int
+
+    def cell(self, percent: int | None, replicas: int) -> tuple[str, str]:
+        """Return the text and the look of a cell."""
+        if not self.has_room:
+            return str(replicas), f"use-{self._step(replicas)}"
+        return (UNKNOWN, "use-0") if percent is None else (str(percent), f"use-{level_of(percent)}")
+
+    @property
+    def legend(self) -> Sequence[tuple[str, str]]:
+        """Each look with what it stands for."""
+        if self.has_room:
+            return [(f"use-{n}", text) for n, text in enumerate(PERCENTS)]
+        ranges = [(0, 0)]
+        for level in range(1, LEVELS + 1):
+            low, high = (-(-self.most * n // LEVELS) for n in (level - 1, level))
+            ranges.append((low + 1, high))
+        return [
+            (f"use-{level}", str(low) if low == high else f"{low}-{high}")
+            for level, (low, high) in enumerate(ranges)
+            if low <= high
+        ]
+
+    def _step(self, replicas: int) -> int:
+        """Return which step of colour so many replicas have, of as many steps of equal width.
+
+        >>> [HeatScale(has_room=False, most=10)._step(count) for count in (0, 1, 2, 3, 9, 10)]
+        [0, 1, 1, 2, 5, 5]
+        """
+        return 1 + LEVELS * (replicas - 1) // self.most if replicas else 0
 
 
 def percent_of(usages: Iterable[Usage]) -> int | None:
@@ -311,41 +365,40 @@ def level_of(percent: int) -> int:
     return 0 if percent <= 0 else min(LEVELS, 1 + percent // 20)
 
 
-def _heat_cell(usage: Usage, links: Links, leaving: Mapping[str, int], most: int) -> HeatCell:
+def _heat_cell(
+    usage: Usage, links: Links, leaving: Mapping[str, int], scale: HeatScale, *, is_named: bool
+) -> HeatCell:
     percent, name = percent_of([usage]), usage.key.name
-    text = str(usage.replicas) if percent is None else str(percent)
-    part = percent if percent is not None else round(100 * usage.replicas / most) if most else 0
-    look = f"use-{level_of(part)}"
+    text, look = scale.cell(percent, usage.replicas)
     if usage.over or not is_well(usage):
         look = "off" if usage.leaving else "ill"
     told = [one.word for one in cluster_states(usage)]
-    told += [] if percent is None else [f"{percent} % taken"]
+    told += [] if percent is None else [f"{percent} % used"]
     told += [f"{usage.objects} objects", f"{usage.replicas} replicas"]
     told += [f"{leaving[name]} leaving"] if leaving.get(name) else []
     told += [f"{len(usage.taints)} taints"] if usage.taints else []
     mark = "!" if look == "ill" else "-" if leaving.get(name) else ""
     return HeatCell(
+        name=name if is_named else "",
         anchor=Anchor(f"{mark}{text}", links.cluster(usage.key)),
         look=look,
         says=f"{name}: {', '.join(told)}",
     )
 
 
-def _zone_cell(region: str, zone: str, found: Sequence[Usage], links: Links, most: int) -> HeatCell:
-    percent = percent_of(found)
-    replicas = sum(one.replicas for one in found)
-    part = percent
-    if part is None:
-        part = round(100 * replicas / (most * len(found))) if most else 0
+def _zone_cell(
+    region: str, zone: str, found: Sequence[Usage], links: Links, scale: HeatScale
+) -> HeatCell:
+    text, look = scale.cell(percent_of(found), sum(one.replicas for one in found))
     unwell = sum(not is_well(one) or bool(one.over) for one in found)
-    text = str(replicas) if percent is None else str(percent)
     name = place_of(region, zone)
     return HeatCell(
+        name=zone or name,
         anchor=Anchor(
-            f"{zone or name} {text}" + (f" !{unwell}" if unwell else ""),
+            f"{text} !{unwell}" if unwell else text,
             links.view("clusters", region=region, zone=zone),
         ),
-        look="ill" if unwell else f"use-{level_of(part)}",
+        look="ill" if unwell else look,
         says=f"{name}: {_counted(found)}",
     )
 
@@ -356,7 +409,7 @@ def _counted(found: Sequence[Usage]) -> str:
     unwell = sum(not is_well(one) for one in found)
     parts = [f"{len(found)} cluster{'s' if len(found) != 1 else ''}"]
     parts += [f"{unwell} not ready"] if unwell else []
-    parts += [] if percent is None else [f"{percent} % taken"]
+    parts += [] if percent is None else [f"{percent} % used"]
     parts.append(f"{sum(one.replicas for one in found)} replicas")
     return ", ".join(parts)
 

@@ -422,7 +422,7 @@ def _share(count: int, total: int) -> Amount | None:
         return None
     percent = round(100 * count / total)
     return Amount(
-        resource="its replicas", used=str(count), all=str(total), free="", over="", percent=percent
+        resource="its replicas", used=str(count), part="", free="", over="", percent=percent
     )
 
 

@@ -181,9 +181,10 @@ WIDEST = 6.0  # of the field: few bars are no wider than many
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slot:
-    """One slot: what it is called and says, how many parts came and left, where it leads.
+    """One slot: what it is called and says, how many replicas came and left, where it leads.
 
-    `unknown` is how many commits are not known in it, `is_here` whether it is the one shown.
+    `apart` is how many copies moved of what has no replicas, `unknown` how many commits are not
+    known in it, `is_here` whether it is the one shown.
     """
 
     label: str
@@ -192,12 +193,13 @@ class Slot:
     left: int = 0
     href: str = ""
     unknown: int = 0
+    apart: int = 0
     is_here: bool = False
 
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to tell of it."""
-        return not (self.came or self.left or self.unknown)
+        return not (self.came or self.left or self.unknown or self.apart)
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,14 +305,20 @@ def _says(slots: Sequence[Slot]) -> str:
     """Return what the picture shows, in a sentence."""
     came, left = (sum(getattr(one, side) for one in slots) for side in ("came", "left"))
     if not came and not left:
-        return "nothing moved"
+        return "no replica moved"
     most = max(slots, key=lambda one: one.came + one.left)
-    return f"{came} came and {left} left in all; most at {most.label}: {most.says}"
+    return f"{came} replicas came and {left} left in all; most at {most.label}: {most.says}"
 
 
-def moved_words(came: int, left: int, unknown: int) -> str:
-    """Return what happened in a slot, in words."""
-    said = [f"{came} came, {left} left"] if came or left else []
+def moved_words(came: int, left: int, apart: int, unknown: int) -> str:
+    """Return what happened in a slot, in words.
+
+    >>> moved_words(4, 2, 3, 0), moved_words(0, 0, 0, 0)
+    ('4 replicas came, 2 left; 3 copies of objects without replicas', 'nothing moved')
+    """
+    said = [f"{came} replicas came, {left} left"] if came or left else []
+    copies = "1 copy" if apart == 1 else f"{apart} copies"
+    said += [f"{copies} of objects without replicas"] if apart else []
     said += [f"{unknown} with too many files to be read"] if unknown else []
     return "; ".join(said) or "nothing moved"
 
@@ -364,10 +372,11 @@ class Past:
         slots = [
             Slot(
                 label=f"{one.begins:%H}:00",
-                says=moved_words(one.came, one.left, one.unknown),
+                says=moved_words(one.came, one.left, one.apart, one.unknown),
                 came=one.came,
                 left=one.left,
                 unknown=one.unknown,
+                apart=one.apart,
                 href=self.links.view("timeline", at=one.newest) if one.newest else "",
             )
             for one in hours

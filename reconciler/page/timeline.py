@@ -8,12 +8,12 @@ with the command that proposes it.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from reconciler.audit.history.moves import ObjectMoves
 from reconciler.audit.previews.foresight import Coming
-from reconciler.audit.previews.placement_moves import PlacementMove, came_and_left, parts_in
+from reconciler.audit.previews.placement_moves import PlacementMove, traffic
 from reconciler.audit.previews.preview import Preview, PreviewEntry
 from reconciler.audit.previews.wording import Heading, footer, later_blocks, reason, summary, title
 from reconciler.model.identity import ObjectKey
@@ -27,7 +27,7 @@ NEW, GONE = "(new)", "(stopped)"
 MOST = 12  # clusters on a side; the rest is one of their own
 REST = "(others)"
 Flows = Mapping[tuple[str, str], int]
-"""How many parts go from one cluster to another."""
+"""How many replicas go from one cluster to another, or copies of what has none."""
 
 WIDTH, ROW, GAP, BAR = 720, 18, 10, 14
 LEFT, RIGHT = 200, 520
@@ -93,16 +93,23 @@ class Drawing:
     sources: Sequence[Bar]
     targets: Sequence[Bar]
     flows: Sequence[Flow]
+    says: str = ""
 
 
-def flows_of(moves: Iterable[Sequence[PlacementMove]]) -> Flows:
-    """Return how many parts go from where to where, of objects given cluster by cluster.
+def flows_of(moves: Iterable[Sequence[PlacementMove]], *, copies: bool = False) -> Flows:
+    """Return how much goes from where to where, of objects given cluster by cluster.
 
     What leaves a cluster is paired with what comes to others in the order of names.
+
+    Args:
+        moves: What becomes of each object.
+        copies: Count copies of objects that have no replicas, in the place of replicas.
     """
     found: Counter[tuple[str, str]] = Counter()
     for listed in moves:
-        left = [(str(one.cluster), parts_in(one.before) - parts_in(one.after)) for one in listed]
+        if copies and any(one.delta for one in listed):
+            continue
+        left = [(str(one.cluster), _copies_lost(one) if copies else -one.delta) for one in listed]
         sources = [(name, count) for name, count in left if count > 0]
         targets = [(name, -count) for name, count in left if count < 0]
         surplus = sum(count for _, count in left)
@@ -111,6 +118,11 @@ def flows_of(moves: Iterable[Sequence[PlacementMove]]) -> Flows:
         ):
             found[source, target] += count
     return dict(sorted(found.items()))
+
+
+def _copies_lost(move: PlacementMove) -> int:
+    """Return 1 where a copy leaves a cluster, -1 where one comes."""
+    return (move.before is not None) - (move.after is not None)
 
 
 def _paired(
@@ -128,6 +140,21 @@ def _paired(
             count = min(left, room)
             yield source, target, count
             left, room = left - count, room - count
+
+
+def drawn_moves(moves: Sequence[Sequence[PlacementMove]]) -> Drawing | None:
+    """Return moves as flows: of replicas or, where none moves, of copies without replicas.
+
+    What both are is said beside the picture, so that its numbers add up to those of its title.
+    """
+    apart = sum(not any(one.delta for one in listed) for listed in moves)
+    others = "1 object" if apart == 1 else f"{apart} objects"
+    replicas = drawing_of(flows_of(moves))
+    if replicas is not None:
+        more = f"; {others} without replicas besides" if apart else ""
+        return replace(replicas, says=f"replicas that move{more}")
+    copies = drawing_of(flows_of(moves, copies=True))
+    return copies and replace(copies, says=f"copies of {others} without replicas")
 
 
 def drawing_of(flows: Flows) -> Drawing | None:
@@ -302,7 +329,7 @@ def moved_objects(
 
 def drawn(found: Sequence[ObjectMoves]) -> Drawing | None:
     """Return moves as flows between clusters."""
-    return drawing_of(flows_of([one.moves for one in found]))
+    return drawn_moves([one.moves for one in found])
 
 
 def passes_picture(steps: Sequence[PassStep], chosen: int) -> BarPicture:
@@ -314,15 +341,15 @@ def passes_picture(steps: Sequence[PassStep], chosen: int) -> BarPicture:
     """
     slots = []
     for at, step in enumerate(steps):
-        moved = [came_and_left(one.moves) for one in step.every]
-        came, left = (sum(pair[side] for pair in moved) for side in (0, 1))
+        came, left, apart = traffic(move for one in step.every for move in one.moves)
         slots.append(
             Slot(
                 label=format_moment(step.at),
-                says=f"{step.subject}: {moved_words(came, left, int(step.rest is None))}",
+                says=f"{step.subject}: {moved_words(came, left, apart, int(step.rest is None))}",
                 came=came,
                 left=left,
                 unknown=int(step.rest is None),
+                apart=apart,
                 href=step.anchor.href,
                 is_here=at == chosen,
             )
@@ -401,7 +428,7 @@ def plan_svg(preview: Preview) -> str:
 
 
 def _drawing(preview: Preview) -> Drawing | None:
-    return drawing_of(flows_of([entry.moves for entry in preview.entries]))
+    return drawn_moves([entry.moves for entry in preview.entries])
 
 
 def _entry(entry: PreviewEntry) -> PlanEntry:

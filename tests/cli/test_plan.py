@@ -833,7 +833,7 @@ def test_a_cluster_that_would_be_over_committed_is_named(tmp_path: Path, capsys:
 
     out = answer(fleet, capsys, "plan", *LATER)[1]
 
-    assert "warning: a: it would be over-committed: cpu 500 of 16\n" in out
+    assert "warning: a: it would be over-committed: cpu 500 of 16 cores\n" in out
 
 
 def test_what_is_not_committed_is_said_by_a_pass(tmp_path: Path, capsys: Capsys) -> None:

@@ -2,7 +2,7 @@
 
 from reconciler.audit.previews.placement_moves import PlacementMove
 from reconciler.model.identity import ClusterName
-from reconciler.page.timeline import GONE, MOST, NEW, REST, drawing_of, flows_of
+from reconciler.page.timeline import GONE, MOST, NEW, REST, drawing_of, drawn_moves, flows_of
 
 
 def move(name: str, before: int | None, after: int | None) -> PlacementMove:
@@ -24,9 +24,21 @@ def test_what_only_grows_or_shrinks_is_new_or_stopped() -> None:
     assert {(NEW, "a"): 3, ("b", GONE): 2} == found
 
 
-def test_an_object_without_replicas_is_one_part() -> None:
-    """It is on a cluster or not."""
-    assert {("a", "b"): 1} == flows_of([[move("a", 0, None), move("b", None, 0)]])
+def test_objects_without_replicas_are_counted_apart() -> None:
+    """The picture has as many replicas as its title; copies are drawn where no replica moves."""
+    settings = [move("a", 0, None), move("b", None, 0)]
+    shop = [move("a", 6, None), move("b", None, 6)]
+    both, alone = drawn_moves([shop, settings]), drawn_moves([settings])
+
+    assert {("a", "b"): 6} == flows_of([shop, settings])
+    assert both is not None
+    assert alone is not None
+    assert ["b +6"] == [bar.text("+") for bar in both.targets]
+    assert "replicas that move; 1 object without replicas besides" == both.says
+    assert (["b +1"], "copies of 1 object without replicas") == (
+        [bar.text("+") for bar in alone.targets],
+        alone.says,
+    )
 
 
 def test_a_billion_replicas_are_one_flow() -> None:

@@ -20,7 +20,7 @@ from reconciler.library.fleet import open_repository
 from reconciler.model.decision import Placed
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.page.links import NO_FORGE, ForgeLinks, ServedLinks, forge_links
-from reconciler.page.matrix import MatrixQuery, MatrixView, matrix_view
+from reconciler.page.matrix import HeatScale, MatrixQuery, MatrixView, matrix_view
 from reconciler.page.rendering import asset
 from tests.builders import (
     NOTHING,
@@ -135,7 +135,7 @@ def test_a_cluster_says_what_is_taken_and_by_whom(page: ServedPage) -> None:
     shown = page.get("/cluster?name=a").text
 
     assert "200 % cpu" in shown
-    assert "over by 1" in shown
+    assert "over by 1 core<" in shown
     assert ["deployment/web"] == rows(shown)
 
 
@@ -152,10 +152,37 @@ def test_the_heat_map_tells_each_cluster_in_words(page: ServedPage) -> None:
     told = re.findall(r'class="(ill|off|use-\d)" title="([^"]+)"', page.get("/").text)
 
     assert [
-        ("ill", "a: ready, over-committed, 200 % taken, 1 objects, 4 replicas"),
-        ("ill", "b: not ready, 0 % taken, 0 objects, 0 replicas, 2 taints"),
-        ("ill", "c: no report, 0 % taken, 0 objects, 0 replicas, 2 taints"),
+        ("ill", "a: ready, over-committed, 200 % used, 1 objects, 4 replicas"),
+        ("ill", "b: not ready, 0 % used, 0 objects, 0 replicas, 2 taints"),
+        ("ill", "c: no report, 0 % used, 0 objects, 0 replicas, 2 taints"),
     ] == told
+
+
+@pytest.mark.parametrize(
+    ("has_room", "most", "expected"),
+    [
+        pytest.param(True, 7, ["0", "1-19", "20-39", "40-59", "60-79", "80 and more"], id="room"),
+        pytest.param(False, 2, ["0", "1", "2"], id="two-replicas"),
+        pytest.param(False, 12, ["0", "1-3", "4-5", "6-8", "9-10", "11-12"], id="replicas"),
+        pytest.param(False, 0, ["0"], id="nothing"),
+    ],
+)
+def test_the_legend_of_the_heat_map_is_true(
+    most: int, expected: list[str], *, has_room: bool
+) -> None:
+    """Each number of replicas looks as the range that it stands in."""
+    scale = HeatScale(has_room=has_room, most=most)
+
+    assert expected == [text for _, text in scale.legend]
+    for count in range(most + 1 if not has_room else 0):
+        look = scale.cell(None, count)[1]
+        low, _, high = dict(scale.legend)[look].partition("-")
+        assert int(low) <= count <= int(high or low)
+
+
+def test_few_clusters_have_their_names_in_the_heat_map(page: ServedPage) -> None:
+    """For those who point at nothing, as on a telephone."""
+    assert ["a", "b", "c"] == re.findall(r'<span class="name">([^<]+)', page.get("/").text)
 
 
 @pytest.mark.parametrize(
@@ -381,7 +408,7 @@ def test_the_pictures_say_what_they_show(tmp_path: Path) -> None:
 
     assert {"Replicas over time": "from 0 to 5 in 3 changes, 5 at most"} == thing
     assert "from 0 to 4 in 3 changes, 9 at most" == cluster["Replicas over time"]
-    assert timeline["Moves of each pass"].startswith("22 came and 5 left in all; most at ")
+    assert timeline["Moves of each pass"].startswith("16 replicas came and 5 left in all; most at ")
     assert 1 == tables
 
 

@@ -14,9 +14,9 @@ from reconciler.audit.fleet.trouble import PlacementTrouble, Trouble, health_of
 from reconciler.audit.fleet.usage import (
     FleetLoads,
     Usage,
-    amount_text,
     by_name,
     clusters_down,
+    part_text,
     usage_of,
 )
 from reconciler.audit.named_object import spelled
@@ -232,8 +232,7 @@ def _down(sources: ProblemSources, usages: Sequence[Usage]) -> Iterator[ProblemD
 def over(usage: Usage) -> str:
     """Return how much is placed on a cluster of how much it has, where that is more."""
     return ", ".join(
-        f"{name} {amount_text(name, usage.used[name])} of "
-        f"{amount_text(name, (usage.capacity or {})[name])}"
+        f"{name} {part_text(name, usage.used[name], (usage.capacity or {})[name])}"
         for name in usage.over
     )
 

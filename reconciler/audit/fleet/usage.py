@@ -7,7 +7,7 @@ scores between -100 and 100, so that a Placement can weigh them.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Self
@@ -22,10 +22,9 @@ from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.kinds import Kind
 from reconciler.model.quantity import (
+    NANOS,
     Quantity,
     Resources,
-    canonical_binary,
-    canonical_cpu,
     ceil_units,
     less,
 )
@@ -322,16 +321,43 @@ def _beyond(capacity: Resources, used: Resources) -> Resources:
     return {name: beyond for name, beyond in over if beyond and name in capacity}
 
 
-AMOUNTS: Mapping[str, Callable[[Quantity], str]] = {
-    "cpu": canonical_cpu,
-    "memory": canonical_binary,
-}
-"""How amounts of these resources are written; those of others are whole numbers."""
+FOREMOST = CPU, MEMORY = "cpu", "memory"
+"""The resources that are told first."""
+BYTES = (MEMORY, "storage", "ephemeral-storage")
+BINARY_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 
 
 def amount_text(name: str, amount: Quantity) -> str:
-    """Return an amount of a resource as people write it."""
-    return AMOUNTS[name](amount) if name in AMOUNTS else str(ceil_units(amount))
+    """Return an amount of a resource as people say it.
+
+    >>> [amount_text("cpu", Quantity(number * 10**6)) for number in (205_750, 1_500, 1_000, 250)]
+    ['206 cores', '1.5 cores', '1 core', '0.25 cores']
+    >>> amount_text("memory", Quantity(89_344 * 2**20 * 10**9))
+    '87.2 GiB'
+    """
+    if name == CPU:
+        cores = _rounded_text(amount / NANOS)
+        return f"{cores} core{'' if cores == '1' else 's'}"
+    if name not in BYTES:
+        return str(ceil_units(amount))
+    size, unit = amount / NANOS, 0
+    while size >= 1024 and unit < len(BINARY_UNITS) - 1:
+        size, unit = size / 1024, unit + 1
+    return f"{_rounded_text(size)} {BINARY_UNITS[unit]}"
+
+
+def part_text(name: str, part: Quantity, whole: Quantity) -> str:
+    """Return how much of a resource is taken of how much there is.
+
+    >>> part_text("cpu", Quantity(5 * 10**9), Quantity(2 * 10**9))
+    '5 of 2 cores'
+    """
+    taken = _rounded_text(part / NANOS) if name == CPU else amount_text(name, part)
+    return f"{taken} of {amount_text(name, whole)}"
+
+
+def _rounded_text(number: float) -> str:
+    return f"{number:.0f}" if number >= 100 else f"{number:.3g}"
 
 
 Down = Mapping[ClusterName, str]

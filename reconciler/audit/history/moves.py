@@ -14,9 +14,9 @@ from reconciler.audit.history.events import Texts, changed_outputs
 from reconciler.audit.history.revisions import FileChange
 from reconciler.audit.previews.placement_moves import (
     PlacementMove,
-    came_and_left,
     moves_of,
     parts_in,
+    traffic,
 )
 from reconciler.core.dialects import DIALECTS, PLACED, dialect_of
 from reconciler.manifests.paths import folder_of
@@ -117,15 +117,16 @@ HOUR = span(seconds=3600)
 
 
 class ClusterMoves(NamedTuple):
-    """What became of one cluster: parts that came and left, replicas and objects more or fewer.
+    """What became of one cluster: replicas that came and left, replicas and objects more or fewer.
 
-    A part is a replica, or an object that has none to count.
+    `apart` is how many copies came or left of objects that have no replicas to count.
     """
 
     came: int = 0
     left: int = 0
     replicas: int = 0
     objects: int = 0
+    apart: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,16 +166,16 @@ def commit_moves(revision: str, at: datetime, found: Iterable[ObjectMoves] | Non
     clusters: dict[str, ClusterMoves] = {}
     for one in objects.values():
         for move in one.moves:
-            came, left = came_and_left((move,))
+            came, left, apart = traffic((move,))
             objects_more = (move.after is not None) - (move.before is not None)
-            more = ClusterMoves(came, left, move.delta, objects_more)
+            more = ClusterMoves(came, left, move.delta, objects_more, apart)
             known = clusters.get(move.cluster, ClusterMoves())
             clusters[move.cluster] = ClusterMoves(*map(sum, zip(known, more, strict=True)))
     return CommitMoves(revision=revision, at=at, objects=objects, clusters=clusters)
 
 
 class HourMoves(NamedTuple):
-    """What moved within an hour.
+    """What moved within an hour: replicas, and `apart` copies of what has none.
 
     `begins` is its first moment, `unknown` how many commits are not known in it, `newest` the
     newest commit that moved something, `""` for none.
@@ -185,6 +186,7 @@ class HourMoves(NamedTuple):
     left: int = 0
     unknown: int = 0
     newest: str = ""
+    apart: int = 0
 
 
 def moves_by_hour(
@@ -210,7 +212,8 @@ def moves_by_hour(
             slot.came + moved.came,
             slot.left + moved.left,
             slot.unknown + (one.objects is None),
-            slot.newest or (one.revision if moved.came or moved.left else ""),
+            slot.newest or (one.revision if moved.came or moved.left or moved.apart else ""),
+            slot.apart + moved.apart,
         )
     return slots[::-1]
 

@@ -37,6 +37,28 @@ def came_and_left(moves: Iterable[PlacementMove]) -> tuple[int, int]:
     return _sums([parts_in(one.after) - parts_in(one.before) for one in moves])
 
 
+class Traffic(NamedTuple):
+    """How many replicas come to clusters and leave them, and copies of what has no replicas."""
+
+    came: int
+    left: int
+    apart: int
+
+
+def traffic(moves: Iterable[PlacementMove]) -> Traffic:
+    """Return what comes and leaves.
+
+    >>> traffic(moves_of((("a", 3), ("b", 1)), (("b", 2), ("c", 0))))
+    Traffic(came=1, left=3, apart=1)
+    """
+    listed = list(moves)
+    return Traffic(
+        came=sum(max(one.delta, 0) for one in listed),
+        left=sum(max(-one.delta, 0) for one in listed),
+        apart=sum(not (one.before or one.after) and one.before != one.after for one in listed),
+    )
+
+
 def parts_between(before: Placed, after: Placed) -> tuple[int, int]:
     """Return the same of all clusters of either side.
 

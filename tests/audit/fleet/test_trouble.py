@@ -227,7 +227,7 @@ def test_each_detail_has_its_cause() -> None:
     shop = spelled(SHOP)
     assert {
         ProblemKind.NOT_READY: "down: 3 objects on it",
-        ProblemKind.OVER: "full: cpu 5 of 2",
+        ProblemKind.OVER: "full: cpu 5 of 2 cores",
         ProblemKind.NOT_PLACED: f"{shop}: 0/3 clusters are available",
         ProblemKind.FAULT: "a.yaml:1:2: it is no number (expected: a number)",
         ProblemKind.WAITING: f"{shop}: full waits for room",

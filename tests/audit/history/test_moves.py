@@ -48,17 +48,17 @@ NEWEST_FIRST = (
 @pytest.mark.parametrize(
     ("cluster", "expected"),
     [
-        pytest.param("", [(0, 0), (3, 0), (3, 2)], id="all"),
-        pytest.param("a", [(0, 0), (2, 0), (1, 2)], id="a"),
-        pytest.param("b", [(0, 0), (1, 0), (2, 0)], id="b"),
-        pytest.param("c", [(0, 0), (0, 0), (0, 0)], id="none"),
+        pytest.param("", [(0, 0, 0), (3, 0, 0), (2, 2, 1)], id="all"),
+        pytest.param("a", [(0, 0, 0), (2, 0, 0), (0, 2, 1)], id="a"),
+        pytest.param("b", [(0, 0, 0), (1, 0, 0), (2, 0, 0)], id="b"),
+        pytest.param("c", [(0, 0, 0), (0, 0, 0), (0, 0, 0)], id="none"),
     ],
 )
-def test_moves_are_counted_by_the_hour(cluster: str, expected: list[tuple[int, int]]) -> None:
-    """The oldest hour first; an object without replicas is one part."""
+def test_moves_are_counted_by_the_hour(cluster: str, expected: list[tuple[int, int, int]]) -> None:
+    """The oldest hour first; copies of an object without replicas are counted apart."""
     found = moves_by_hour(NEWEST_FIRST, NOON - timedelta(minutes=1), 3, cluster)
 
-    assert expected == [(one.came, one.left) for one in found]
+    assert expected == [(one.came, one.left, one.apart) for one in found]
     assert [NOON - timedelta(hours=back) for back in (3, 2, 1)] == [one.begins for one in found]
 
 
