@@ -5,7 +5,7 @@ is filtered and sorted by its address. A cluster shows its room, what is wrong w
 runs there, and what left it.
 """
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -54,28 +54,12 @@ from reconciler.page.timeline import PassStep
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RegionRow:
-    """The clusters of one region and zone, in numbers; `percent` of what there is is taken."""
-
-    region: str
-    zone: str
-    anchor: Anchor
-    clusters: int
-    unwell: int
-    tainted: int
-    percent: int | None
-    objects: int
-    replicas: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class FleetView:
     """The view.
 
     Attributes:
         wrong: What is wrong now.
         heat: The clusters as a heat map.
-        regions: Clusters in numbers, sorted by region and zone.
         clusters: How many there are, and where they are listed.
         unwell: How many do not report that they are ready.
         objects: How many bindings and placements there are, on however many clusters, and where.
@@ -89,7 +73,6 @@ class FleetView:
 
     wrong: WrongView
     heat: HeatMap
-    regions: Sequence[RegionRow]
     clusters: tuple[int, Anchor]
     unwell: int
     objects: tuple[int, Anchor]
@@ -128,7 +111,6 @@ def fleet_view(
     return FleetView(
         wrong=wrong,
         heat=heat_map(every, links, leaving),
-        regions=_regions(every, links),
         clusters=(len(every), Anchor("clusters", links.view("clusters"))),
         unwell=sum(not is_well(one) for one in every),
         objects=(objects, Anchor("objects placed", links.view("objects"))),
@@ -136,33 +118,9 @@ def fleet_view(
         moves=past.by_hour(),
         steps=steps,
         coming=coming if coming is None else coming[:5],
-        asked=Anchor("what comes next, and when", links.view("coming")),
+        asked=Anchor("upcoming changes", links.view("coming")),
         timeline=Anchor("all passes", links.view("timeline")),
     )
-
-
-def _regions(usages: Iterable[Usage], links: Links) -> list[RegionRow]:
-    """Return the numbers of each region and zone, sorted."""
-    grouped: dict[tuple[str, str], list[Usage]] = defaultdict(list)
-    for one in usages:
-        grouped[one.region, one.zone].append(one)
-    return [
-        RegionRow(
-            region=region or NOWHERE,
-            zone=zone,
-            anchor=Anchor(
-                region or NOWHERE,
-                links.view("clusters", region=region, zone=zone) if region or zone else "",
-            ),
-            clusters=len(found),
-            unwell=sum(not is_well(one) for one in found),
-            tainted=sum(bool(one.taints) for one in found),
-            percent=percent_of(found),
-            objects=sum(one.objects for one in found),
-            replicas=sum(one.replicas for one in found),
-        )
-        for (region, zone), found in sorted(grouped.items())
-    ]
 
 
 STATES: Mapping[str, tuple[str, Callable[[Usage], bool]]] = {
@@ -466,7 +424,7 @@ def cluster_view(
         moves=past.by_hour(name),
         past=past.of_cluster(usage),
         passes=list(filter(None, (_pass(world, step, name, links) for step in steps))),
-        all_coming=Anchor("what comes next, and when", links.view("coming")),
+        all_coming=Anchor("upcoming changes", links.view("coming")),
         what_if=Anchor("What if it fails?", links.view("what-if", fail=name)),
         manifest=Anchor("manifest", links.manifest(usage.key)),
         matrix=Anchor("where else it runs", links.view("matrix", cluster=name)),

@@ -244,9 +244,9 @@ class HeatCell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeatZone:
-    """The cells of one region and zone, with its name and what there is, in words."""
+    """The cells of one region and zone, with its name, what there is, and where that is listed."""
 
-    title: str
+    anchor: Anchor
     says: str
     cells: Sequence[HeatCell]
 
@@ -284,13 +284,13 @@ def heat_map(usages: Iterable[Usage], links: Links, leaving: Mapping[str, int]) 
         for (region, zone), found in grouped.items():
             regions[region].append(_zone_cell(region, zone, found, links, scale))
         zones = [
-            HeatZone(title=region or NOWHERE, says="", cells=cells)
+            HeatZone(anchor=_listed(region, "", links), says="", cells=cells)
             for region, cells in regions.items()
         ]
     else:
         zones = [
             HeatZone(
-                title=place_of(region, zone),
+                anchor=_listed(region, zone, links),
                 says=_counted(found),
                 cells=[_heat_cell(one, links, leaving, scale, is_named=is_named) for one in found],
             )
@@ -303,6 +303,12 @@ def heat_map(usages: Iterable[Usage], links: Links, leaving: Mapping[str, int]) 
         by_zone=by_zone,
         has_unknown=has_room and any(percent_of(found) is None for found in counted),
     )
+
+
+def _listed(region: str, zone: str, links: Links) -> Anchor:
+    """Return the name of a place, and where its clusters are listed."""
+    href = links.view("clusters", region=region, zone=zone) if region or zone else ""
+    return Anchor(place_of(region, zone), href)
 
 
 class HeatScale(NamedTuple):

@@ -60,6 +60,41 @@ def test_no_view_is_wider_than_its_window(
     assert {path: (0, []) for path in VIEWS} == wider
 
 
+def test_on_a_telephone_nothing_scrolls_sideways(page: ServedPage, person: Browser) -> None:
+    """No table either: a row is a card, whose state comes first, with the names of its columns."""
+    person.resize(390)
+    wide = """[...document.querySelectorAll("main *")].filter((one) =>
+      one.checkVisibility() && one.scrollWidth > one.clientWidth + 1
+      && getComputedStyle(one).overflowX === "auto").map((one) => one.outerHTML.slice(0, 80))"""
+    found = {}
+    for path in VIEWS:
+        person.open(f"{page.address}{path}")
+        found[path] = person.run(wide)
+    person.open(f"{page.address}/objects")
+    tops = person.run(
+        "['.state', 'th'].map((one) => document.querySelector(`.cards tbody ${one}`))"
+        ".map((one) => one.getBoundingClientRect().top)"
+    )
+
+    assert {path: [] for path in VIEWS} == found
+    assert tops == sorted(tops)
+
+
+def test_on_a_telephone_the_menu_is_one_button(page: ServedPage, person: Browser) -> None:
+    """It opens by a click, without a script, and leads on."""
+    person.resize(390)
+    person.open(page.address)
+    height = person.run("document.querySelector('header').getBoundingClientRect().height")
+    menu = person.driver.find_element("css selector", "#views")
+    closed = menu.is_displayed()
+    person.click("button", "Menu")
+    person.click("link", "Faults")
+    person.until("location.pathname === '/faults'")
+
+    assert not closed
+    assert height < 100
+
+
 @pytest.mark.parametrize("width", WIDTHS)
 def test_no_report_is_wider_than_its_window(
     page: ServedPage, person: Browser, tmp_path: Path, width: int
