@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 from reconciler.audit.fleet.placed import named
 from reconciler.audit.fleet.trouble import Trouble, is_well
-from reconciler.audit.fleet.usage import Usage, clusters_down
+from reconciler.audit.fleet.usage import DECLARED, Usage, clusters_down
 from reconciler.audit.previews.foresight import Coming, is_on_cluster, of_cluster
-from reconciler.audit.previews.wording import share
+from reconciler.audit.previews.wording import step_text
 from reconciler.model.body import Body
 from reconciler.model.decision import Placed
 from reconciler.model.fields import bodies, mapping, text
@@ -62,6 +62,7 @@ class FleetView:
         heat: The clusters as a heat map.
         clusters: How many there are, and where they are listed.
         unwell: How many do not report that they are ready.
+        reporting: How many report how they are.
         objects: How many bindings and placements there are, on however many clusters, and where.
         replicas: How many replicas they have.
         moves: What moved, hour by hour.
@@ -75,6 +76,7 @@ class FleetView:
     heat: HeatMap
     clusters: tuple[int, Anchor]
     unwell: int
+    reporting: int
     objects: tuple[int, Anchor]
     replicas: int
     moves: BarPicture
@@ -113,6 +115,7 @@ def fleet_view(
         heat=heat_map(every, links, leaving),
         clusters=(len(every), Anchor("clusters", links.view("clusters"))),
         unwell=sum(not is_well(one) for one in every),
+        reporting=sum(one.ready != DECLARED for one in every),
         objects=(objects, Anchor("objects placed", links.view("objects"))),
         replicas=sum(one.replicas for one in every),
         moves=past.by_hour(),
@@ -524,8 +527,7 @@ def _pass(world: World, step: PassStep, name: str, links: Links) -> PassHere | N
                 person = named(world, one.key)
                 told = Anchor(called(person), links.object(person))
                 is_less = move.after is None or move.delta < 0
-                says = f"{share(move.before)} → {share(move.after)}"
-                (gone if is_less else came).append((told, says))
+                (gone if is_less else came).append((told, step_text(move)))
     if not gone and not came and step.rest is not None:
         return None
     return PassHere(step=step, gone=gone, came=came, known=step.rest is not None)

@@ -342,6 +342,12 @@ class ObjectView:
     cause: str = ""
 
     @property
+    def scored(self) -> Sequence[ClusterLine]:
+        """The clusters that were scored, as far as they are listed; none where all got nothing."""
+        listed = [one for one in self.clusters[: self.most] if one.score]
+        return listed if any(not one.score.startswith("0") for one in listed) else ()
+
+    @property
     def alike(self) -> Sequence[tuple[str, Sequence[str]]]:
         """The clusters that are not listed, by what is said of them, what most have first."""
         found: dict[str, list[str]] = defaultdict(list)

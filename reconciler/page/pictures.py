@@ -33,6 +33,34 @@ TAIL = 4  # how many times as long as the changes took is shown of the time sinc
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Tick:
+    """A mark of the upright axis: how far from the top of the field, and what it stands for.
+
+    `label` is how far from the top its number stands, where the field is 120 high.
+    """
+
+    y: float
+    text: str
+
+    @property
+    def label(self) -> float:
+        """Where its number stands, so that none is cut off."""
+        return round(min(max(self.y * 1.2 + 4, 10), 118), 2)
+
+
+LEAST_APART = 14.0  # of the field: numbers that are closer would cover each other
+
+
+def _ticks(marks: Sequence[tuple[float, int]]) -> list[Tick]:
+    """Return ticks, but for those that are too close to one before them."""
+    found: list[Tick] = []
+    for y, count in marks:
+        if all(abs(y - one.y) >= LEAST_APART for one in found):
+            found.append(Tick(y=y, text=str(count)))
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SteppedParts:
     """What there was from a moment on, and what must be said of it; `href` is where it is told."""
 
@@ -64,7 +92,7 @@ class BandPicture:
         title: What it shows.
         says: The same as its shapes, in a sentence.
         bands: From the bottom up.
-        most: What the top of the field stands for.
+        ticks: Of the upright axis.
         begins: The moment at its left edge.
         ends: That at its right edge; what is then has not changed up to now.
         steps: The changes, the newest first.
@@ -75,7 +103,7 @@ class BandPicture:
     title: str
     says: str
     bands: Sequence[Band]
-    most: int
+    ticks: Sequence[Tick]
     begins: datetime
     ends: datetime
     steps: Sequence[SteppedParts]
@@ -122,7 +150,7 @@ def band_picture(
             )
             for number, name in enumerate(names)
         ],
-        most=most,
+        ticks=_ticks([(FIELD, 0), (0.0, most), *([] if most % 2 else [(FIELD / 2, most // 2)])]),
         begins=begins,
         ends=ends,
         steps=steps[::-1],
@@ -231,8 +259,7 @@ class BarPicture:
         says: The same as its shapes, in a sentence.
         slots: From left to right.
         axis: How far from the top the axis is.
-        most_came: What the highest bar stands for.
-        most_left: What the lowest one stands for.
+        ticks: Of the upright axis: what the highest and the lowest bar stand for.
         labels: What stands below it, from left to right.
         note: What must be said besides, `""` for nothing.
         unit: What a slot is, as the head of a column.
@@ -242,8 +269,7 @@ class BarPicture:
     says: str
     slots: Sequence[BarSlot]
     axis: float
-    most_came: int
-    most_left: int
+    ticks: Sequence[Tick]
     labels: Sequence[str]
     unit: str
     note: str = ""
@@ -282,8 +308,7 @@ def bar_picture(
             for at, one in enumerate(slots)
         ],
         axis=axis,
-        most_came=up,
-        most_left=down,
+        ticks=_ticks([(axis, 0), *([(0.0, up)] if up else []), *([(FIELD, down)] if down else [])]),
         labels=labels,
         unit=unit,
         note=note,
@@ -384,7 +409,7 @@ class Past:
         return bar_picture(
             slots,
             title="Moves per hour",
-            labels=(slots[0].label, slots[len(slots) // 2].label, f"{slots[-1].label} UTC"),
+            labels=(*(one.label for one in slots[:-1:6]), f"{slots[-1].label} UTC"),
             unit="hour",
             note=self._note(hours[0].begins),
         )

@@ -19,7 +19,7 @@ from reconciler.audit.findings import Severity, fault_line
 from reconciler.audit.fleet.problems import NOTE, Problem, ProblemKind
 from reconciler.audit.fleet.trouble import Trouble
 from reconciler.audit.fleet.usage import Usage
-from reconciler.audit.previews.wording import change, coming_text, delivered_text, share
+from reconciler.audit.previews.wording import change, coming_text, delivered_text, share, step_text
 from reconciler.manifests.columns import duration
 from reconciler.model.decision import placed_text
 from reconciler.model.identity import ObjectKey
@@ -294,6 +294,7 @@ def environment() -> Environment:
         "indented": _indented,
         "short": short_id,
         "share": share,
+        "step": step_text,
         "change": change,
         "fault": fault_line,
         "coming": coming_text,

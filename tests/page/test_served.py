@@ -174,7 +174,7 @@ def test_two_passes_are_compared(page: ServedPage) -> None:
     text = page.get(f"/timeline?at={newest}&since={oldest}").text
 
     assert "Moved from" in text
-    assert "backup1 - → 5, member1 2 → -" in text
+    assert "backup1 came: 5, member1 left: 2" in text
 
 
 def test_a_stream_tells_of_a_branch_that_moved(page: ServedPage) -> None:

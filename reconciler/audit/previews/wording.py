@@ -154,6 +154,19 @@ def share(count: int | None) -> str:
     return str(count) if count else "yes"
 
 
+def step_text(move: PlacementMove) -> str:
+    """Return what became of a cluster's part, in words.
+
+    >>> [step_text(PlacementMove("a", *counts)) for counts in ((None, 5), (2, None), (4, 6))]
+    ['came: 5', 'left: 2', '4 → 6']
+    """
+    if move.before is None:
+        return f"came: {move.after}" if move.after else "came"
+    if move.after is None:
+        return f"left: {move.before}" if move.before else "left"
+    return f"{move.before} → {move.after}"
+
+
 def change(move: PlacementMove) -> str:
     """Return how a cluster's part changes: `+2`, `-1`, `new`, `gone` or nothing.
 

@@ -55,6 +55,7 @@ if TYPE_CHECKING:
 
 
 EVENTS, HISTORY = 20, 8
+MOST_FAILING = 3  # clusters of which each has a button; on more, each has its own page
 FULL = "full"  # in an address: why and the history, too
 
 
@@ -186,7 +187,7 @@ def _around(
     ]
     steps += [
         Anchor(f"What if {name} fails?", links.view("what-if", fail=str(name)))
-        for name, _ in placed[:3]
+        for name, _ in (placed if len(placed) <= MOST_FAILING else ())
     ]
     return {
         "named": person,
