@@ -151,7 +151,7 @@ COLUMNS: Mapping[str, SortColumn[Usage]] = {
     "taken": SortColumn(
         title="used", order=lambda one: percent_of([one]) or 0, greatest_first=True
     ),
-    "taints": SortColumn(title="taints", order=lambda one: len(one.taints), is_number=True),
+    "taints": SortColumn(title="taints", order=lambda one: len(one.taints), greatest_first=True),
 }
 
 
@@ -288,10 +288,11 @@ class Departure:
     """What leaves the cluster at one moment, and where to: the first objects, and all in numbers.
 
     `gains` is how many replicas each cluster gets, the most first, `nowhere` how many objects are
-    on no cluster from then on.
+    on no cluster from then on. `is_due` is whether the moment has come already.
     """
 
     at: datetime
+    is_due: bool
     objects: int
     replicas: int
     gains: Sequence[tuple[str, int]]
@@ -421,7 +422,9 @@ def cluster_view(
         rows=found.of(
             [_here(world, key, placements[key], name, states, links) for key in found.items]
         ),
-        failing=None if is_well(usage) else _failing(world, usage, coming, unknown, links),
+        failing=None
+        if is_well(usage)
+        else _failing(world, usage, coming, unknown, links, past.now),
         leaving=list(_leaving(world, trouble, name, states, links)),
         coming=None if coming is None else [one for one in coming if is_on_cluster(one, name)],
         moves=past.by_hour(name),
@@ -438,7 +441,12 @@ MOST_LEAVING = 40  # objects that are listed of one moment
 
 
 def _failing(
-    world: World, usage: Usage, coming: Sequence[Coming] | None, unknown: str, links: Links
+    world: World,
+    usage: Usage,
+    coming: Sequence[Coming] | None,
+    unknown: str,
+    links: Links,
+    now: datetime,
 ) -> Failing:
     """Return what becomes of a cluster that is not well."""
     name = usage.key.name
@@ -449,7 +457,7 @@ def _failing(
         departures=None
         if coming is None
         else [
-            _departure(world, at, list(found), name, links)
+            _departure(world, at, list(found), name, links, is_due=at <= now)
             for at, found in groupby(leaves, key=lambda one: one.at)
         ],
         note=unknown if coming is None else "",
@@ -465,7 +473,7 @@ def _loses(coming: Coming, name: str) -> bool:
 
 
 def _departure(
-    world: World, at: datetime, found: Sequence[Coming], name: str, links: Links
+    world: World, at: datetime, found: Sequence[Coming], name: str, links: Links, *, is_due: bool
 ) -> Departure:
     """Return what leaves a cluster at one moment."""
     rows, nowhere = [], 0
@@ -485,6 +493,7 @@ def _departure(
         rows.append(DepartureRow(anchor, one.key.namespace, lost, gains, one.after or ()))
     return Departure(
         at=at,
+        is_due=is_due,
         objects=len(rows),
         replicas=sum(row.replicas for row in rows),
         gains=sorted(sums.items(), key=lambda pair: (-pair[1], pair[0])),

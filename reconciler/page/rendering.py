@@ -16,7 +16,7 @@ from jinja2.runtime import Context
 from markupsafe import Markup, escape
 
 from reconciler.audit.findings import Severity, fault_line
-from reconciler.audit.fleet.problems import NOTE, Problem, ProblemKind
+from reconciler.audit.fleet.problems import NOTE, Problem, ProblemDetail, ProblemKind
 from reconciler.audit.fleet.trouble import Trouble
 from reconciler.audit.fleet.usage import Usage
 from reconciler.audit.previews.wording import change, coming_text, delivered_text, share, step_text
@@ -116,10 +116,17 @@ def _count(problem: Problem, trouble: Trouble, links: Links, first: Sequence[Anc
         tone=TONES[problem.severity],
         anchor=Anchor(words if whole else str(problem), _list_of(problem.kind, links)),
         first=() if whole else first,
-        causes=[str(one) for one in problem.details if one.cause]
-        if problem.kind is ProblemKind.NOT_PLACED
-        else (),
+        causes=_causes(problem.details) if problem.kind is ProblemKind.NOT_PLACED else (),
     )
+
+
+def _causes(details: Iterable[ProblemDetail]) -> list[str]:
+    """Return each cause once, behind all that it is about."""
+    about: dict[str, list[str]] = {}
+    for one in details:
+        if one.cause:
+            about.setdefault(one.cause, []).append(one.subject)
+    return [f"{', '.join(subjects)}: {cause}" for cause, subjects in about.items()]
 
 
 def _list_of(kind: ProblemKind, links: Links) -> str:

@@ -147,7 +147,7 @@ def drawn_moves(moves: Sequence[Sequence[PlacementMove]]) -> Drawing | None:
 
     What both are is said beside the picture, so that its numbers add up to those of its title.
     """
-    apart = sum(not any(one.delta for one in listed) for listed in moves)
+    apart = sum(moved.apart > 0 and not (moved.came or moved.left) for moved in map(traffic, moves))
     others = "1 object" if apart == 1 else f"{apart} objects"
     replicas = drawing_of(flows_of(moves))
     if replicas is not None:

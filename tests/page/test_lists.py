@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
@@ -145,3 +146,17 @@ def test_a_cluster_that_failed_begins_with_what_leaves_it(page: ServedPage) -> N
 def test_a_cluster_that_is_well_has_no_such_block(page: ServedPage) -> None:
     """Nothing leaves it."""
     assert "What leaves this cluster" not in page.get("/cluster?name=east").text
+
+
+def test_what_is_due_is_not_said_to_have_happened(tmp_path: Path) -> None:
+    """Where no daemon runs, the moment goes by and nothing leaves."""
+    fleet = new_checkout(tmp_path / "fleet", FILES)
+    new_passes(fleet.folder, Clock(NOW - timedelta(minutes=20))).run()
+    since = NOW - timedelta(minutes=10)
+    down = cluster("south", region="r2", status=cluster_status("False", since=since))
+    fleet.commit({"south.yaml": text(down)}, "Report that south has no power")
+    new_passes(fleet.folder, Clock(since)).run()
+    with served_page(fleet.folder) as found:
+        shown = found.get(SOUTH).text
+
+    assert re.search(r"<b>1 object leaves with the next pass, due <time [^>]+>[^<]+ ago<", shown)

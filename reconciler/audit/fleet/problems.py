@@ -242,7 +242,7 @@ def _not_placed(sources: ProblemSources) -> Iterator[ProblemDetail]:
     for key, problem in list(sources.trouble.unplaced.items())[: sources.most]:
         explanation = sources.explained(key)
         lacks = "" if explanation is None else lacking_text(explanation)
-        yield ProblemDetail(sources.called(key), f"{problem} {lacks}" if lacks else problem)
+        yield ProblemDetail(sources.called(key), f"{lacks}. {problem}" if lacks else problem)
 
 
 def lacking_text(explanation: Explanation) -> str:

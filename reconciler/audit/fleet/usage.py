@@ -351,8 +351,12 @@ def part_text(name: str, part: Quantity, whole: Quantity) -> str:
 
     >>> part_text("cpu", Quantity(5 * 10**9), Quantity(2 * 10**9))
     '5 of 2 cores'
+    >>> part_text("memory", Quantity(0), Quantity(2**40 * 10**9))
+    '0 of 1 TiB'
     """
-    taken = _rounded_text(part / NANOS) if name == CPU else amount_text(name, part)
+    taken = amount_text(name, part)
+    if name == CPU or not part:
+        taken = _rounded_text(part / NANOS)
     return f"{taken} of {amount_text(name, whole)}"
 
 
