@@ -467,7 +467,7 @@ def _secrets_not_delivered(known: Known) -> Iterator[Dangling]:
         if (why := settings.refusal_of_secret(one.key, one.body))
     }
     views = [dialect.view() for dialect in DIALECTS] if refused else []
-    placed = {one.object for view in views for one in view.brought(known)}
+    placed = {one.object for view in views for one in view.written.brought(known)}
     for key in sorted(refused.keys() & placed):
         yield Dangling(key, "", "delivery-not-rendered", refused[key], ENCRYPTED)
 
