@@ -7,14 +7,14 @@ with where each has put something.
 
 import json
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING
 
 import click
 
 from reconciler.audit.fleet.assumed_outputs import as_of
-from reconciler.audit.fleet.clusters_by_policy import clusters_by_policy
 from reconciler.audit.fleet.suspensions import Suspensions
 from reconciler.cli.kinds import asks_across
 from reconciler.cli.options import COLUMNS, is_template
@@ -26,12 +26,15 @@ from reconciler.cli.tables import (
     typed_name,
     without_secrets,
 )
+from reconciler.core.dialects import DIALECTS
 from reconciler.errors import UsageError
 from reconciler.manifests.columns import NONE
 from reconciler.manifests.json_path import check_path, find_path
+from reconciler.model.identity import ObjectKey
 from reconciler.model.labels import labels_of
 from reconciler.model.quantity import parse_quantity
 from reconciler.model.text import enumerated
+from reconciler.model.world import World
 from reconciler.shell.resources import SystemClock
 
 if TYPE_CHECKING:
@@ -242,7 +245,7 @@ def print_placements(world: "World", keys: "Sequence[ObjectKey]", query: "Query"
         keys: Policies and placements.
         query: Which columns there are beside.
     """
-    found, suspensions = clusters_by_policy(world), Suspensions(world)
+    found, suspensions = _clusters_by_policy(world), Suspensions(world)
     suspended = {key: suspensions.cell(key) for key in keys}
     labels = [label for listed in query.label_columns for label in listed.split(",")]
     titles = [*(["NAMESPACE"] if query.all_namespaces else []), "NAME", "CLUSTERS", "ON"]
@@ -261,3 +264,20 @@ def print_placements(world: "World", keys: "Sequence[ObjectKey]", query: "Query"
         every = ",".join(f"{name}={value}" for name, value in sorted(written.items()))
         rows.append([*cells, *([every or NONE] if query.show_labels else [])])
     print_table(titles, rows, headers=not query.no_headers)
+
+
+def _clusters_by_policy(world: World) -> Mapping[ObjectKey, AbstractSet[str]]:
+    """Return the clusters by policy or placement, as passes wrote them; one without any is absent.
+
+    Those of a policy are the clusters of all that it has claimed.
+    """
+    found: dict[ObjectKey, set[str]] = defaultdict(set)
+    for dialect in DIALECTS:
+        view = dialect.view()
+        for kind in sorted(dialect.placed):
+            for one in world.outputs_of_kind(dialect.parts.get(kind, kind)):
+                owner = view.outputs.policy_of(one.body) or view.outputs.owner_of(one.key, one.body)
+                names = {name for name, _ in view.outputs.clusters_in(one.body)}
+                if names:
+                    found[one.key if owner is None else owner] |= names
+    return found

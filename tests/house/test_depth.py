@@ -27,7 +27,6 @@ MOST_TEST_FILES = 351  # those of tests/, what supports them included
 
 SINGLE_USERS = frozenset(
     (
-        "cli/get_part.py",
         "cli/get_watch.py",
         "dialects/karmada/crd_kinds.py",
         "dialects/karmada/reads.py",

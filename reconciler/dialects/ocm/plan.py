@@ -59,10 +59,15 @@ from reconciler.dialects.ocm.manifestworkreplicaset.sync import (
 from reconciler.dialects.ocm.memory import PLACEMENT, OcmMemory, placement_key
 from reconciler.dialects.ocm.placement_files import DECISION, Draft, draft_of, is_left_alone
 from reconciler.dialects.ocm.reads import DECISIONS, placement_reads, set_reads
-from reconciler.dialects.ocm.scheduler.schedule import Hub
+from reconciler.dialects.ocm.scheduler.schedule import DecisionsSoFar, Hub, judge
 from reconciler.dialects.ocm.view.explanation import explain, explain_set, waits_of_set
-from reconciler.dialects.ocm.view.rebalance_target import fresh_place, standing_of
-from reconciler.dialects.ocm.view.record import record_removal, undecided
+from reconciler.dialects.ocm.view.record import (
+    known_problem,
+    placed,
+    problem_of,
+    record_removal,
+    undecided,
+)
 from reconciler.dialects.reads import FollowedObjects
 from reconciler.errors import UserError
 from reconciler.manifests.admission import is_suspended
@@ -79,6 +84,7 @@ from reconciler.rebalance.target import (
     Standing,
     Target,
     TargetSelection,
+    TargetState,
     exchanged_by,
     selects,
 )
@@ -212,11 +218,11 @@ class Placements:
         """Return where a placement is, as the last pass left it."""
         status = self.world.outputs.get(key)
         left = self.memory.followed.left.get(key, {})
-        return standing_of(None if status is None else status.body, left)
+        return _standing_of(None if status is None else status.body, left)
 
     def _afresh(self, draft: Draft) -> FreshPlace | None:
         """Return where a schedule afresh would put a placement, as others stand before."""
-        return fresh_place(draft, self.hub, self.memory.standing, self.now)
+        return _fresh_place(draft, self.hub, self.memory.standing, self.now)
 
     def plan(
         self,
@@ -604,4 +610,42 @@ def _fault(manifest: Manifest, message: str, rule: str = ROLLOUT_RULE) -> Fault:
         message=f"the rollout cannot go on: {message}",
         expected="a strategy that can be followed; what is there stays",
         subject=str(manifest.key),
+    )
+
+
+def _standing_of(status: Body | None, decisions: Mapping[ObjectKey, Body]) -> Standing:
+    """Return where a placement is, as the last pass left it.
+
+    Args:
+        status: Its status file, `None` without one.
+        decisions: Its PlacementDecisions.
+    """
+    listed = (name for body in decisions.values() for name in decode_decision(body).clusters)
+    return Standing(
+        clusters=frozenset(map(str, listed)),
+        states=frozenset({TargetState.UNSCHEDULABLE} if known_problem(status) else ()),
+    )
+
+
+def _fresh_place(
+    draft: Draft, hub: Hub, decided: DecisionsSoFar, now: datetime
+) -> FreshPlace | None:
+    """Return where a placement would be put afresh, `None` where nothing can be decided.
+
+    Args:
+        draft: The placement.
+        hub: What it is decided from.
+        decided: The decisions of all, as they are.
+        now: Moment of the pass.
+    """
+    try:
+        verdict = judge(draft.placement, hub, decided, now, afresh=True)
+    except UserError:
+        return None
+    if verdict is None:
+        return None
+    return FreshPlace(
+        before=placed(decided.own(draft.placement)),
+        after=placed(verdict.grouped.objects),
+        problem=problem_of(verdict),
     )
