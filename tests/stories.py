@@ -13,7 +13,6 @@ from reconciler.core.dialects import KINDS
 from reconciler.core.inputs.admissions import ADMISSIONS, UPDATES
 from reconciler.core.inputs.index import InputIndex, index_inputs
 from reconciler.core.inputs.last_known_good import (
-    InputsBefore,
     LastKnownGood,
     inputs_before,
     last_known_good,
@@ -31,7 +30,7 @@ from reconciler.model.identity import ObjectKey, RepositoryLayout
 from reconciler.model.kinds import Kind
 from reconciler.model.remembered import patched
 from reconciler.model.settings import decode_settings
-from reconciler.model.world import World
+from reconciler.model.world import FormerVersion, Manifest, World
 from reconciler.shell.resources import load_schemas
 from tests.builders import NOW, Body, after, path_of, text
 
@@ -113,14 +112,13 @@ class Story:
             edited=edited,
         )
         if last is not None:
-            before = self._before(found, inputs, last, index)
-            found = replace(found, earlier=before.earlier, former=before.former)
-            found = with_earlier_projected(found)
+            earlier, former = self._before(found, inputs, last, index)
+            found = with_earlier_projected(replace(found, earlier=earlier, former=former))
         return with_past(found, index.scopes, self._version)
 
     def _before(
         self, found: World, inputs: Sequence[FileValidation], last: LastPass, index: InputIndex
-    ) -> InputsBefore:
+    ) -> tuple[Mapping[ObjectKey, Manifest | None], Mapping[ObjectKey, FormerVersion]]:
         """What differs from the last pass, as it was."""
         tree = self._tree(self.trees.get(last.revision, {})).files
         pairs = {(path, tree[path]) for path in found.edited if path in tree}

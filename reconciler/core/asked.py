@@ -21,7 +21,7 @@ from functools import partial
 from reconciler.core.changes import Outcome
 from reconciler.core.dialects import DIALECTS, PLACED, dialect_of
 from reconciler.core.ledger import shares_room
-from reconciler.core.losses import LOSS_BRAKED, is_losing
+from reconciler.core.losses import LOSS_BRAKED
 from reconciler.core.reconcile import Memo, reconcile
 from reconciler.core.rounds import next_world
 from reconciler.core.safety import REBALANCED, REMOVAL_BRAKED, is_removed
@@ -256,7 +256,7 @@ class AskedAlone:
         outcome = reconcile(part, now, asked=asked, memo=self.memo)
         if _is_braked(outcome) or any(is_removed(one, part) for one in outcome.decisions):
             return DependsOnOthers("removals are counted together")
-        if part.former and any(map(is_losing, outcome.decisions)):
+        if part.former and any(one.lost for one in outcome.decisions):
             return DependsOnOthers("what an edit takes is counted together")
         if _is_capped(part) and any(map(_is_counted, outcome.decisions)):
             return DependsOnOthers("all that is rebalanced within an hour is counted together")

@@ -109,39 +109,6 @@ def but_of(
     return found
 
 
-def joined_ledgers(
-    outputs: Mapping[ObjectKey, Manifest],
-    written: tuple[Mapping[ObjectKey, Body], Mapping[ObjectKey, Body]],
-    gone: tuple[Container[ObjectKey], Container[ObjectKey]],
-    holders: Container[ObjectKey],
-) -> dict[ObjectKey, Body | None]:
-    """Return the files where some decisions are taken from another pass over the same outputs.
-
-    What the holders have reserved is as that one says; a file that is `None` goes.
-
-    Args:
-        outputs: As both passes found them.
-        written: What each pass writes, the one of the holders last.
-        gone: What each pass removes, likewise.
-        holders: What the decisions are about.
-    """
-
-    def after(key: ObjectKey, of: int) -> ClusterLedger:
-        body = written[of].get(key)
-        if body is None and key in outputs and key not in gone[of]:
-            body = outputs[key].body
-        return ClusterLedger() if body is None else decode_ledger(body)
-
-    joined: dict[ObjectKey, Body | None] = {}
-    for key in sorted({key for one in written for key in one if key[:2] == LEDGER}):
-        own, others = after(key, 1), after(key, 0)
-        held = {who: one for who, one in others.held.items() if who not in holders}
-        held |= {who: one for who, one in own.held.items() if who in holders}
-        left = ClusterLedger(capacity=others.capacity or own.capacity, held=held)
-        joined[key] = encode_ledger(key.name, left, EncodedReservations()) if held else None
-    return joined
-
-
 def encode_ledger(cluster: str, found: ClusterLedger, alike: EncodedReservations) -> Body:
     """Return the file of a cluster, its reservations by the keys of who holds them.
 

@@ -14,24 +14,30 @@ Source: ours; users of Argo CD ask for it (argo-cd issues 3484 and 16063).
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from reconciler.core.dialects import CLUSTERS, DIALECTS, dialect_of
 from reconciler.core.inputs.last_known_good import placing_as
 from reconciler.core.inputs.world import with_projected
-from reconciler.core.ledger_file import joined_ledgers
+from reconciler.core.ledger_file import (
+    LEDGER,
+    ClusterLedger,
+    EncodedReservations,
+    decode_ledger,
+    encode_ledger,
+)
 from reconciler.core.rounds import Round
 from reconciler.core.safety import FEWEST, FEWEST_OF_ALL, NAMED, is_of
 from reconciler.manifests.admission import digest
 from reconciler.model.body import Body
-from reconciler.model.decision import Decision
+from reconciler.model.decision import Decision, replicas_in
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import earliest
 from reconciler.model.remembered import branched
 from reconciler.model.settings import CONFIGURATION_PATH, Safety
 from reconciler.model.text import enumerated
-from reconciler.model.world import Fault, HeldFile, World
+from reconciler.model.world import Fault, HeldFile, Manifest, World
 
 LOSS_BRAKED = "loss-braked"
 
@@ -67,7 +73,7 @@ def keep_placements(
         safety: How much an edit may take.
         decide: Returns what a pass decides in another world; asked only where much is taken.
     """
-    taking = [one for one in edited.results.decisions if is_losing(one)] if world.former else []
+    taking = [one for one in edited.results.decisions if one.lost] if world.former else []
     held_already = _is_held(world, world.former)
     if not taking or not (held_already or _is_too_much(world, taking, safety)):
         return KeptPlacements(edited)
@@ -86,11 +92,6 @@ def keep_placements(
         versions=_files_of(world, versions),
         faults=(_fault(world, losing, versions, allow),),
     )
-
-
-def is_losing(decision: Decision) -> bool:
-    """Return whether an object that stays gets fewer replicas than it had."""
-    return not decision.removed and _count(decision.after) < _count(decision.before)
 
 
 def _placed_as_before(world: World) -> World:
@@ -118,8 +119,9 @@ def _taken_by_edits(taking: Iterable[Decision], before: Round) -> Iterator[Decis
     for decision in taking:
         other = otherwise.get(decision.key)
         stays = decision.before if other is None else other.after
-        if _count(stays) > _count(decision.after):
-            yield replace(decision, before=stays)
+        taken = replace(decision, before=stays)
+        if taken.lost:
+            yield taken
 
 
 def _with_kept(world: World, edited: Round, before: Round, held: Collection[ObjectKey]) -> Round:
@@ -142,7 +144,7 @@ def _with_kept(world: World, edited: Round, before: Round, held: Collection[Obje
     written |= {key: body for key, body in before.written.items() if is_held(key, body)}
     gone = {key for key in edited.gone if not is_held(key, outputs[key].body)}
     gone |= {key for key in before.gone if is_held(key, outputs[key].body)}
-    ledgers = joined_ledgers(
+    ledgers = _joined_ledgers(
         outputs, (edited.written, before.written), (edited.gone, before.gone), held
     )
     written |= {key: body for key, body in ledgers.items() if body is not None}
@@ -168,16 +170,6 @@ def _with_kept(world: World, edited: Round, before: Round, held: Collection[Obje
     )
 
 
-def _count(placed: Iterable[tuple[str, int]]) -> int:
-    """Return how many replicas are placed; of what has none each copy counts."""
-    return sum(count or 1 for _, count in placed)
-
-
-def _lost(losing: Iterable[Decision]) -> int:
-    """Return how many replicas decisions take."""
-    return sum(_count(one.before) - _count(one.after) for one in losing)
-
-
 def _left(decision: Decision) -> Iterator[str]:
     """Yield the clusters that have fewer replicas afterwards."""
     after = dict(decision.after)
@@ -201,7 +193,9 @@ def _is_too_much(world: World, losing: Collection[Decision], safety: Safety) -> 
     limit = safety.max_lost_percent
     emptied = sum(not decision.after for decision in losing)
     everything = limit < 100 and FEWEST_OF_ALL <= placements <= emptied  # percent
-    return everything or (placements >= FEWEST and _lost(losing) * 100 > replicas * limit)
+    return everything or (
+        placements >= FEWEST and sum(one.lost for one in losing) * 100 > replicas * limit
+    )
 
 
 def _placed_in(world: World) -> tuple[int, int]:
@@ -212,7 +206,7 @@ def _placed_in(world: World) -> tuple[int, int]:
         for kind in sorted(dialect.placed):
             placements += sum(map(view.outputs.is_placed, world.outputs_of_kind(kind)))
             parts = world.outputs_of_kind(dialect.parts.get(kind, kind))
-            replicas += sum(_count(view.outputs.clusters_in(part.body)) for part in parts)
+            replicas += sum(replicas_in(view.outputs.clusters_in(part.body)) for part in parts)
     return placements, replicas
 
 
@@ -260,6 +254,7 @@ def _fault(
     """Return what is held back, by which edits it would come, and how to let it through."""
     edits = enumerated((f"{key.kind} {_name(key)}" for key in versions), NAMED)
     names = enumerated((one.subject for one in losing), NAMED)
+    lost = sum(decision.lost for decision in losing)
     where = world.inputs[versions[0]].origin
     return Fault(
         path=where.path,
@@ -268,7 +263,7 @@ def _fault(
         field="",
         rule=LOSS_BRAKED,
         message=(
-            f"the edit of {edits} would take {_lost(losing)} replicas and place them nowhere else, "
+            f"the edit of {edits} would take {lost} replicas and place them nowhere else, "
             f"so {len(losing)} placements stay as they were before it: {names}"
         ),
         expected=(
@@ -281,3 +276,36 @@ def _fault(
 
 def _name(key: ObjectKey) -> str:
     return f"{key.namespace}/{key.name}" if key.namespace else key.name
+
+
+def _joined_ledgers(
+    outputs: Mapping[ObjectKey, Manifest],
+    written: tuple[Mapping[ObjectKey, Body], Mapping[ObjectKey, Body]],
+    gone: tuple[Container[ObjectKey], Container[ObjectKey]],
+    holders: Container[ObjectKey],
+) -> dict[ObjectKey, Body | None]:
+    """Return the files where some decisions are taken from another pass over the same outputs.
+
+    What the holders have reserved is as that one says; a file that is `None` goes.
+
+    Args:
+        outputs: As both passes found them.
+        written: What each pass writes, the one of the holders last.
+        gone: What each pass removes, likewise.
+        holders: What the decisions are about.
+    """
+
+    def after(key: ObjectKey, of: int) -> ClusterLedger:
+        body = written[of].get(key)
+        if body is None and key in outputs and key not in gone[of]:
+            body = outputs[key].body
+        return ClusterLedger() if body is None else decode_ledger(body)
+
+    joined: dict[ObjectKey, Body | None] = {}
+    for key in sorted({key for one in written for key in one if key[:2] == LEDGER}):
+        own, others = after(key, 1), after(key, 0)
+        held = {who: one for who, one in others.held.items() if who not in holders}
+        held |= {who: one for who, one in own.held.items() if who in holders}
+        left = ClusterLedger(capacity=others.capacity or own.capacity, held=held)
+        joined[key] = encode_ledger(key.name, left, EncodedReservations()) if held else None
+    return joined

@@ -111,6 +111,15 @@ Placed = tuple[tuple[ClusterName, int], ...]
 """Clusters with their replicas, ascending by name; 0 for what has no replicas."""
 
 
+def replicas_in(placed: Iterable[tuple[str, int]]) -> int:
+    """Return how many replicas are placed; of what has none each copy counts.
+
+    >>> replicas_in((("a", 2), ("b", 0)))
+    3
+    """
+    return sum(count or 1 for _, count in placed)
+
+
 def placed_text(placed: Placed) -> str:
     """Return clusters with replicas, `nowhere` if there are none.
 
@@ -212,6 +221,11 @@ class Decision:
     def stays(self) -> bool:
         """Whether it was rebalanced, and is where it was."""
         return self.cause.kind is CauseKind.REBALANCED and self.before == self.after
+
+    @property
+    def lost(self) -> int:
+        """How many replicas an object that stays has fewer than before, 0 for none."""
+        return 0 if self.removed else max(0, replicas_in(self.before) - replicas_in(self.after))
 
 
 @dataclass(frozen=True, slots=True, order=True, kw_only=True)

@@ -23,7 +23,6 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
-from typing import NamedTuple
 
 from reconciler.core.dialects import DIALECTS, PLACES_BY, READ_AS_BEFORE, TAKEN_BACK
 from reconciler.core.inputs.index import InputIndex, key_of, origin_of
@@ -358,26 +357,14 @@ def _fault(manifest: Manifest, violation: Violation) -> Fault:
     )
 
 
-class InputsBefore(NamedTuple):
-    """What differs from the last pass, as it was.
-
-    Attributes:
-        earlier: See `World.earlier`.
-        former: See `World.former`.
-    """
-
-    earlier: Mapping[ObjectKey, Manifest | None]
-    former: Mapping[ObjectKey, FormerVersion]
-
-
 def inputs_before(
     inputs: Mapping[ObjectKey, Manifest],
     now: Collection[FileValidation],
     then: Collection[FileValidation],
     last: LastPass,
     scopes: Mapping[Kind, bool],
-) -> InputsBefore:
-    """Return the objects that differ from the last pass, as they were.
+) -> tuple[dict[ObjectKey, Manifest | None], dict[ObjectKey, FormerVersion]]:
+    """Return what differs from the last pass as it was: `World.earlier` and `World.former`.
 
     Args:
         inputs: What is in force now.
@@ -399,14 +386,11 @@ def inputs_before(
         if key[:2] in PLACES_BY:
             path = "" if before is None else before.origin.path
             former.setdefault(key, FormerVersion(path, blob, before))
-    return InputsBefore(
-        earlier,
-        {
-            key: version
-            for key, version in sorted(former.items(), key=itemgetter(0))
-            if key in inputs and _places_otherwise(inputs[key], version.manifest)
-        },
-    )
+    return earlier, {
+        key: version
+        for key, version in sorted(former.items(), key=itemgetter(0))
+        if key in inputs and _places_otherwise(inputs[key], version.manifest)
+    }
 
 
 def _places_otherwise(now: Manifest, before: Manifest | None) -> bool:

@@ -12,7 +12,6 @@ from reconciler.core.dialects import KINDS, READ_AS_BEFORE
 from reconciler.core.inputs.admissions import UPDATES
 from reconciler.core.inputs.index import InputIndex, index_inputs
 from reconciler.core.inputs.last_known_good import (
-    InputsBefore,
     LastKnownGood,
     inputs_before,
     last_known_good,
@@ -28,7 +27,7 @@ from reconciler.model.identity import ObjectKey
 from reconciler.model.kinds import Kind
 from reconciler.model.remembered import differing_keys
 from reconciler.model.text import short_id
-from reconciler.model.world import Manifest
+from reconciler.model.world import FormerVersion, Manifest
 from reconciler.shell.git.command import GitError
 from reconciler.shell.git.objects import TreeEntry
 from reconciler.shell.reading.tree_cache import TreeCache
@@ -184,7 +183,6 @@ Version = tuple[str, str]
 """Path and blob id."""
 
 GROUPS = tuple(sorted({group.encode() for group, _ in READ_AS_BEFORE}))
-_NOTHING_BEFORE = InputsBefore({}, {})
 
 
 class EarlierFiles:
@@ -202,8 +200,8 @@ class EarlierFiles:
         edited: Before,
         last: LastPass | None,
         scopes: Mapping[Kind, bool],
-    ) -> InputsBefore:
-        """Return what differs from the last pass as it was then, of what is looked at as it was.
+    ) -> tuple[Mapping[ObjectKey, Manifest | None], Mapping[ObjectKey, FormerVersion]]:
+        """Return what differs from the last pass as it was: `World.earlier` and `World.former`.
 
         Args:
             inputs: What is in force now.
@@ -220,7 +218,7 @@ class EarlierFiles:
         """
         if last is None or not (edited or last.held or last.kept):
             self._known = {}
-            return _NOTHING_BEFORE
+            return {}, {}
         wanted = {(path, entry.blob) for path, entry in edited.items() if entry and entry.is_file}
         wanted |= {(held.path, held.blob) for held in last.held}
         wanted |= {(kept.path, kept.blob) for kept in last.kept if kept.blob}
@@ -233,7 +231,7 @@ class EarlierFiles:
                     f"placements are kept by {last.kept[0].path} as it was before an edit, and "
                     "that version is not in this repository; fetch the history"
                 ) from error
-            return _NOTHING_BEFORE
+            return {}, {}
         now = map(self._files.at, {*edited, *(held.path for held in last.held)})
         then = tuple(filter(None, self._known.values()))
         return inputs_before(inputs, tuple(filter(None, now)), then, last, scopes)

@@ -269,9 +269,8 @@ class Loader:
             edited=edited,
             last=before,
         )
-        before_edits = self._earlier.find(world.inputs, versions, last, index.scopes)
-        world = replace(world, earlier=before_edits.earlier, former=before_edits.former)
-        world = with_earlier_projected(world)
+        earlier, former = self._earlier.find(world.inputs, versions, last, index.scopes)
+        world = with_earlier_projected(replace(world, earlier=earlier, former=former))
         delivers = self._delivers or decode_delivery(settings).destinations
         if self._reads_past or delivers or protects(settings):
             world = with_past(world, index.scopes, partial(self._past, used))
