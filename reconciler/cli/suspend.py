@@ -1,15 +1,17 @@
 """Suspending and resuming: which field of which file says it, and the file with it edited."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import click
 
 from reconciler.audit.named_object import find_object, near, spelled
-from reconciler.cli.delivery import delivery_options
+from reconciler.cli.delivery import Delivery, commit_author, delivery_options
 from reconciler.cli.edits import (
     EditOptions,
     Files,
@@ -25,10 +27,15 @@ from reconciler.cli.options import (
     with_options,
 )
 from reconciler.cli.selection import object_argument
-from reconciler.errors import UsageError
-from reconciler.manifests.admission import SUSPEND
+from reconciler.errors import UsageError, UserError
+from reconciler.manifests.admission import (
+    SUSPEND,
+    SUSPEND_REASON,
+    SUSPEND_UNTIL,
+    SUSPENDED_BY,
+)
 from reconciler.model.identity import ObjectKey
-from reconciler.model.text import printable
+from reconciler.model.text import printable, shown
 
 if TYPE_CHECKING:
     from reconciler.model.world import Manifest, World
@@ -55,6 +62,9 @@ class Field:
 ANNOTATION = Field(("metadata", "annotations", SUSPEND), "true")
 EVERYTHING = "the whole repository"
 SPEC = Field(("spec", "suspend"), value=True)
+
+
+NOTES = (SUSPENDED_BY, SUSPEND_REASON, SUSPEND_UNTIL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,12 +105,15 @@ def hold(
     namespace: str,
     everything: bool,
     to: EditOptions,
+    reason: str = "",
+    until: str = "",
 ) -> int:
     """Suspend or resume what a person names, and say what was edited."""
     if (word is None) != everything:
         raise UsageError("give one OBJECT as KIND/NAME, or --all for the whole repository")
     delivery, world, files = open_edited(directory, to)
-    held = suspension_edit(world, files, word, namespace, suspend=suspend)
+    notes = _notes(reason, until, delivery) if suspend else {}
+    held = suspension_edit(world, files, word, namespace, suspend=suspend, notes=notes)
     said = f"{held.name} is {'suspended already' if suspend else 'not suspended'}"
     if held.before != held.after:
         verb = "Suspend" if suspend else "Resume"
@@ -112,8 +125,51 @@ def hold(
     return 0
 
 
+def _notes(reason: str, until: str, delivery: Delivery) -> dict[str, str]:
+    """Return the annotations that say why and until when something is suspended, and by whom.
+
+    Without a reason or a moment there are none: git says who suspended it.
+
+    Raises:
+        UsageError: The moment is none, or not later than now.
+    """
+    from reconciler.model.moments import format_moment
+    from reconciler.shell.resources import SystemClock
+
+    if not reason and not until:
+        return {}
+    notes = {SUSPENDED_BY: delivery.author or commit_author(delivery.repository)}
+    if reason:
+        notes[SUSPEND_REASON] = reason
+    if until:
+        notes[SUSPEND_UNTIL] = format_moment(_moment(until, SystemClock().now()))
+    return notes
+
+
+def _moment(written: str, now: datetime) -> datetime:
+    """Return a moment, or the one that a duration such as 2h leads to."""
+    from reconciler.manifests.durations import parse_duration
+    from reconciler.model.moments import add, is_moment, parse_moment
+
+    moment = parse_moment(written) if is_moment(written) else None
+    try:
+        found = moment or add(now, timedelta(microseconds=parse_duration(written) // 1000))
+    except (UserError, ValueError):
+        wanted = "a moment such as 2026-11-28T09:00:00Z, or a duration such as 2h"
+        raise UsageError(f"--until {shown(written)} must be {wanted}") from None
+    if found <= now:
+        raise UsageError(f"--until {shown(written)} must be later than now")
+    return found
+
+
 def suspension_edit(
-    world: "World", files: Files, word: str | None, namespace: str, *, suspend: bool
+    world: "World",
+    files: Files,
+    word: str | None,
+    namespace: str,
+    *,
+    suspend: bool,
+    notes: Mapping[str, str] = MappingProxyType({}),
 ) -> SuspensionEdit:
     """Return the edit that suspends or resumes what a person names.
 
@@ -123,6 +179,7 @@ def suspension_edit(
         word: `KIND/NAME`, `None` for the whole repository.
         namespace: Of a namespaced kind.
         suspend: Whether it is suspended, or resumed.
+        notes: Annotations that are written beside it; resuming takes them away.
 
     Raises:
         UsageError: There is no such object, it cannot be suspended, or its file cannot be edited.
@@ -137,17 +194,23 @@ def suspension_edit(
             raise UsageError(f"{CONFIGURATION_PATH} has faults; see reconciler validate")
         if not found:
             after = NEW_CONFIGURATION.encode() if suspend else b""
+            from reconciler.manifests.edits.fields import set_field
+
+            for name in notes:
+                parts = ("metadata", "annotations", name)
+                after = set_field(after, CONFIGURATION_PATH, 0, parts, notes[name])
             return SuspensionEdit(
                 key=None, name=EVERYTHING, path=CONFIGURATION_PATH, before=b"", after=after
             )
-        return _edited(found[0], None, files, SPEC, suspend=suspend)
+        return _edited(found[0], None, files, SPEC, suspend=suspend, notes=notes)
     key = find_object(world, word, namespace)
     manifest = world.inputs.get(key)
     if manifest is None:
         if (key.group, key.kind) in world.known.owned & PLACED:
             raise UsageError(f"{spelled(key)} is written by passes; name its workload")
         raise UsageError(f"there is no {spelled(key)}{near(world, key)}")
-    return _edited(manifest, key, files, _field_of(key, manifest), suspend=suspend)
+    field = _field_of(key, manifest)
+    return _edited(manifest, key, files, field, suspend=suspend, notes=notes)
 
 
 def _field_of(key: ObjectKey, manifest: "Manifest") -> Field:
@@ -173,29 +236,42 @@ def _field_of(key: ObjectKey, manifest: "Manifest") -> Field:
 
 
 def _edited(
-    manifest: "Manifest", key: ObjectKey | None, files: Files, field: Field, *, suspend: bool
+    manifest: "Manifest",
+    key: ObjectKey | None,
+    files: Files,
+    field: Field,
+    *,
+    suspend: bool,
+    notes: Mapping[str, str],
 ) -> SuspensionEdit:
     """Return the edit of the document that an object stands in."""
-    name = EVERYTHING if key is None else spelled(key)
     from reconciler.manifests.edits.fields import drop_field, set_field
+    from reconciler.model.fields import at
 
+    name = EVERYTHING if key is None else spelled(key)
     path, index = manifest.origin.path, manifest.origin.index
     before = text_around(manifest, name, files)
     present: object = manifest.body
     for part in field.parts:
         present = present.get(part) if isinstance(present, dict) else None
+    written = at(manifest.body, "metadata", "annotations")
+    after = before
     try:
-        if suspend:
-            same = present == field.value
-            after = before if same else set_field(before, path, index, field.parts, field.value)
-        else:
-            same = present != field.value
-            after = before if same else drop_field(before, path, index, field.parts)
+        if suspend and present != field.value:
+            after = set_field(after, path, index, field.parts, field.value)
+        elif not suspend and present == field.value:
+            after = drop_field(after, path, index, field.parts)
+        for note in NOTES:
+            parts = ("metadata", "annotations", note)
+            if note in notes and written.get(note) != notes[note]:
+                after = set_field(after, path, index, parts, notes[note])
+            elif note in written and (notes or (not suspend and after != before)):
+                after = after if note in notes else drop_field(after, path, index, parts)
     except ValueError as error:
-        written = json.dumps(field.value)
+        wanted = json.dumps(field.value)
         raise UsageError(
             f"{path} cannot be edited automatically: {error}; "
-            f"{'add' if suspend else 'remove'} {'.'.join(field.parts)}: {written} by hand"
+            f"{'add' if suspend else 'remove'} {'.'.join(field.parts)}: {wanted} by hand"
         ) from None
     return SuspensionEdit(key=key, name=name, path=path, before=before, after=after)
 

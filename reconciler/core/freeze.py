@@ -1,15 +1,26 @@
-"""Freeze windows: when rebalances and new placements wait, by cron expressions in UTC."""
+"""Freeze windows, when rebalances and new placements wait, and suspensions that end by themselves.
 
-from dataclasses import dataclass
+Windows are cron expressions in UTC. A suspension that names a moment is over from then on: a pass
+reads the object as if nothing of the sort stood there.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
+from reconciler.dialects.reads import FollowedIndex
+from reconciler.manifests.admission import SUSPEND, SUSPEND_UNTIL, suspended_until
 from reconciler.manifests.schemas.violations import Violation
-from reconciler.model.body import Body
-from reconciler.model.fields import bodies, mapping, text
+from reconciler.model.body import Body, StoredBody
+from reconciler.model.fields import bodies, mapping, text, without
+from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import add, earliest, span
-from reconciler.model.settings import CONFIGURATION_PATH, Settings
+from reconciler.model.remembered import branched
+from reconciler.model.settings import CONFIGURATION, CONFIGURATION_PATH, Settings
 from reconciler.model.text import shown
+from reconciler.model.world import Manifest, World
 from reconciler.rebalance.schedule_trigger import due_run, is_schedule, next_run
+from reconciler.rebalance.target import REBALANCER
 
 SECTION = "freeze"
 
@@ -75,3 +86,52 @@ def _duration(written: str) -> timedelta:
     """Return a duration of minutes or hours as the schema lets it through, such as `90m`."""
     number = int(written[:-1])
     return span(minutes=number * (60 if written.endswith("h") else 1))
+
+
+def _ends(_key: ObjectKey, manifest: Manifest) -> Iterator[str]:
+    """Yield that an object says until when it is suspended; few documents are read for that."""
+    held = manifest.held
+    if isinstance(held, StoredBody) and not held.may_say(SUSPEND_UNTIL):
+        return
+    if suspended_until(manifest.body) is not None:
+        yield SUSPEND_UNTIL
+
+
+@dataclass(slots=True, eq=False)
+class EndingSuspensions:
+    """The objects that are suspended until a moment; it follows worlds."""
+
+    _index: FollowedIndex[str, Manifest] = field(default_factory=lambda: FollowedIndex(_ends))
+    _last: tuple[World, frozenset[ObjectKey], World] | None = None
+
+    def resumed(self, world: World, now: datetime) -> World:
+        """Return a world in which nothing is suspended that is over; the same one if nothing is."""
+        ends = self._moments(world)
+        over = frozenset(key for key, moment in ends.items() if moment <= now)
+        if not over:
+            return world
+        if self._last is None or self._last[0] is not world or self._last[1] != over:
+            came = {key: _resumed(world.inputs[key]) for key in over}
+            inputs = branched(world.inputs, came)
+            self._last = world, over, replace(world, inputs=inputs, kinds=world.kinds.next())
+        return self._last[2]
+
+    def next_end(self, world: World, now: datetime) -> datetime | None:
+        """Return when the next suspension is over, `None` if none ends by itself."""
+        return min((one for one in self._moments(world).values() if one > now), default=None)
+
+    def _moments(self, world: World) -> Mapping[ObjectKey, datetime]:
+        """Return when each of them ends."""
+        self._index.follow(world.inputs)
+        found = (
+            (key, suspended_until(one.body))
+            for key, one in self._index.found(SUSPEND_UNTIL).items()
+        )
+        return {key: moment for key, moment in found if moment is not None}
+
+
+def _resumed(manifest: Manifest) -> Manifest:
+    """Return an object that is not suspended."""
+    if manifest.key[:2] in (CONFIGURATION, REBALANCER):
+        return replace(manifest, held=without(manifest.body, ("spec", "suspend")))
+    return replace(manifest, held=without(manifest.body, ("metadata", "annotations", SUSPEND)))

@@ -14,6 +14,7 @@ from functools import partial
 
 from reconciler.core.changes import Change, DeleteFile, Outcome, WaitingTarget, WriteFile
 from reconciler.core.dialects import DIALECTS, wraps
+from reconciler.core.freeze import EndingSuspensions
 from reconciler.core.inputs.world import apis_on_projected, with_projected
 from reconciler.core.ledger import LedgerMemory
 from reconciler.core.ledger_file import but_of
@@ -80,6 +81,7 @@ class Memo:
         settings: The configuration decoded, under one name.
         delivery: Which files of clusters there should be.
         ledger: What is reserved of clusters.
+        suspensions: Which objects are suspended until a moment.
         former: The same of the world in which people place as before, `None` while no edit is held.
     """
 
@@ -88,6 +90,7 @@ class Memo:
     delivery: DeliveryMemory = field(default_factory=undelivered)
     ledger: LedgerMemory = field(default_factory=LedgerMemory)
     former: "Memo | None" = None
+    suspensions: EndingSuspensions = field(default_factory=EndingSuspensions)
     _last: tuple[World, UnchangedUntil, Outcome] | None = None
 
     def clear(self) -> None:
@@ -147,14 +150,18 @@ def reconcile(
     """
     memo = Memo() if memo is None else memo
     world = with_projected(world)
-    idle = None if asked or busy else memo.idle(world, now)
-    if idle is not None:
-        return idle
-    try:
-        return _pass(world, now, asked, busy, memo)
-    except BaseException:
-        memo.clear()  # tables that are changed in place may be half of this pass
-        raise
+    ends_at = memo.suspensions.next_end(world, now)
+    world = memo.suspensions.resumed(world, now)
+    outcome = None if asked or busy else memo.idle(world, now)
+    if outcome is None:
+        try:
+            outcome = _pass(world, now, asked, busy, memo)
+        except BaseException:
+            memo.clear()  # tables that are changed in place may be half of this pass
+            raise
+    if ends_at is None:
+        return outcome
+    return replace(outcome, recheck_at=earliest(outcome.recheck_at, ends_at))
 
 
 def _pass(

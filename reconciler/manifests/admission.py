@@ -109,6 +109,9 @@ def _known(record: Body | None) -> tuple[Admitted, str] | None:
 
 OURS = "reconciler.dev/"
 SUSPEND = f"{OURS}suspend"
+SUSPEND_REASON = f"{OURS}suspend-reason"
+SUSPEND_UNTIL = f"{OURS}suspend-until"
+SUSPENDED_BY = f"{OURS}suspended-by"
 
 
 def without_ours(body: Body) -> Body:
@@ -138,6 +141,17 @@ def is_suspended(body: Body) -> bool:
     A policy or placement that does leaves all that it governs where it is; a workload itself only.
     """
     return at(body, "metadata", "annotations").get(SUSPEND) == "true"
+
+
+def suspended_until(body: Body) -> datetime | None:
+    """Return when a suspension ends by itself, `None` where no moment can be read: then it stays.
+
+    It is written beside what suspends: on the object, on a rebalancer or on the configuration.
+    """
+    written = at(body, "metadata", "annotations").get(SUSPEND_UNTIL)
+    if not isinstance(written, str) or not is_moment(written):
+        return None
+    return parse_moment(written)
 
 
 def suspends(kind: Kind, body: Body, known: KnownKinds) -> bool:

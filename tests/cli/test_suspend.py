@@ -1,6 +1,7 @@
 """`reconciler suspend` and `resume`: a line of a file, and what every verb says of it."""
 
 import json
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,9 @@ import pytest
 from reconciler.cli.main import run
 from reconciler.cli.page.answers import PageAnswers
 from reconciler.cli.page.views import new_memory
+from reconciler.core.reconcile import reconcile
 from reconciler.library.fleet import open_repository
+from reconciler.model.moments import parse_moment
 from tests.cli.history import SCALED, answer, answer_json
 from tests.cli.test_printing import ESCAPE, on_terminal
 from tests.shell.fleet import EXAMPLE, decisions, load_world, new_fleet, run_pass
@@ -80,6 +83,49 @@ def test_a_suspended_policy_keeps_its_workloads(fleet: Checkout, capsys: Capsys)
 
     assert [{"name": "member1", "replicas": 2}] == held
     assert [{"name": "member1", "replicas": 5}] == decisions(load_world(fleet.folder))[SHOP]
+
+
+def test_a_suspension_says_why_by_whom_and_until_when(fleet: Checkout, capsys: Capsys) -> None:
+    """In its file, and wherever it is told; resuming leaves nothing of it."""
+    before = (fleet.folder / "policies/shop.yaml").read_bytes()
+    asked = ("--reason", "INC-4711", "--until", "2999-11-28T09:00:00Z", *BY_ADA)
+
+    assert 0 == answer(fleet, capsys, "suspend", "pp/shop", *asked)[0]
+    said = "by Ada <ada@example.com>, INC-4711, until 2999-11-28T09:00:00Z"
+    fleet.git("commit", "--quiet", "--all", "--message=Hold")
+    assert said in answer(fleet, capsys, "status")[1]
+    assert said in answer(fleet, capsys, "why", "deployment/shop")[1]
+
+    assert 0 == answer(fleet, capsys, "resume", "pp/shop")[0]
+    assert before == (fleet.folder / "policies/shop.yaml").read_bytes()
+
+
+@pytest.mark.parametrize("word", ["pp/shop", "--all", "wr/weekly"])
+def test_a_suspension_ends_by_itself(fleet: Checkout, capsys: Capsys, word: str) -> None:
+    """At its moment, for which passes look again; until then nothing of it moves."""
+    asked = ("--until", "2999-11-28T09:00:00Z", *BY_ADA)
+    assert 0 == answer(fleet, capsys, "suspend", word, *asked)[0]
+    fleet.git("commit", "--quiet", "--all", "--message=Hold")
+    fleet.commit(SCALED, "Scale the shop")
+    world = load_world(fleet.folder)
+    ends = parse_moment("2999-11-28T09:00:00Z")
+
+    held = reconcile(world, ends - timedelta(seconds=1))
+    over = reconcile(world, ends)
+
+    assert held.recheck_at is not None
+    assert held.recheck_at <= ends
+    subjects = [[one.subject for one in outcome.decisions] for outcome in (held, over)]
+    assert subjects == ([["default/shop"]] * 2 if word == "wr/weekly" else [[], ["default/shop"]])
+
+
+@pytest.mark.parametrize("until", ["soon", "-2h", "2020-01-01T00:00:00Z"])
+def test_a_suspension_ends_at_a_moment_to_come(fleet: Checkout, capsys: Capsys, until: str) -> None:
+    """Nothing else is taken."""
+    code, _, err = answer(fleet, capsys, "suspend", "pp/shop", f"--until={until}", *BY_ADA)
+
+    assert (2, True) == (code, "--until" in err)
+    assert "" == fleet.status()
 
 
 def test_the_whole_repository(fleet: Checkout, capsys: Capsys) -> None:

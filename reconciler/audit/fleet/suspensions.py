@@ -6,7 +6,14 @@ from dataclasses import InitVar, dataclass, field
 from reconciler.audit.fleet.placed import decision_on
 from reconciler.audit.named_object import spelled
 from reconciler.core.dialects import KINDS, dialect_of
-from reconciler.manifests.admission import suspends
+from reconciler.manifests.admission import (
+    SUSPEND_REASON,
+    SUSPEND_UNTIL,
+    SUSPENDED_BY,
+    suspends,
+)
+from reconciler.model.body import Body
+from reconciler.model.fields import at
 from reconciler.model.identity import ObjectKey
 from reconciler.model.remembered import differing_keys
 from reconciler.model.settings import CONFIGURATION, settings_in
@@ -17,10 +24,14 @@ ITSELF, EVERYTHING = "itself", "everything"
 
 @dataclass(frozen=True, slots=True, order=True)
 class Suspender:
-    """What suspends an object: its own manifest, that of its policy, or the configuration."""
+    """What suspends an object: its own manifest, that of its policy, or the configuration.
+
+    `note` says who suspended it, why and until when, as far as that is written; `""` for nothing.
+    """
 
     key: ObjectKey
     path: str
+    note: str = ""
 
     @property
     def words(self) -> str:
@@ -30,7 +41,7 @@ class Suspender:
         'deployment/web in namespace default (web.yaml)'
         """
         what = EVERYTHING if self.is_configuration else spelled(self.key)
-        return f"{what} ({self.path})"
+        return f"{what} ({'; '.join(filter(None, (self.path, self.note)))})"
 
     @property
     def clause(self) -> str:
@@ -114,7 +125,18 @@ def _suspender(world: World, key: ObjectKey) -> Suspender | None:
     manifest = world.inputs.get(key)
     if manifest is None or not suspends(key[:2], manifest.body, KINDS):
         return None
-    return Suspender(key, manifest.origin.path)
+    return Suspender(key, manifest.origin.path, _note(manifest.body))
+
+
+def _note(body: Body) -> str:
+    """Return who suspended something, why and until when, `""` where nothing of that is written."""
+    notes = at(body, "metadata", "annotations")
+    by, reason, until = (
+        found if isinstance(found := notes.get(name), str) else ""
+        for name in (SUSPENDED_BY, SUSPEND_REASON, SUSPEND_UNTIL)
+    )
+    parts = (by and f"by {by}", reason, until and f"until {until}")
+    return ", ".join(filter(None, parts))
 
 
 def _suspender_of_all(world: World) -> Suspender | None:
@@ -122,7 +144,7 @@ def _suspender_of_all(world: World) -> Suspender | None:
     whole = next(iter(world.of_kind(*CONFIGURATION)), None)
     if whole is None or not settings_in(world).suspend:
         return None
-    return Suspender(whole.key, whole.origin.path)
+    return Suspender(whole.key, whole.origin.path, _note(whole.body))
 
 
 def _with_all(everything: Suspender | None, key: ObjectKey) -> tuple[Suspender, ...]:

@@ -150,6 +150,13 @@ def undo_command() -> None:
 
 
 @click.command(name="suspend")
+@click.option("--reason", metavar="TEXT", default="", help="Why, for status, why and the page.")
+@click.option(
+    "--until",
+    metavar="WHEN",
+    default="",
+    help="When it ends by itself: a moment, or a duration such as 2h.",
+)
 @holding_options
 @click.pass_obj
 @runs("reconciler.cli.suspend", "hold", suspend=True)
@@ -158,11 +165,13 @@ def suspend_command() -> None:
 
     OBJECT is kind/name of a policy, a placement, a workload, or a rebalancer with a schedule. Only
     the lines that suspend it are edited in its file, in the checkout, uncommitted, or with --branch
-    on a new branch. The change takes effect once merged.
+    on a new branch. The change takes effect once merged. With --reason or --until it also says by
+    whom; from the moment of --until on passes schedule the object again, whatever its file says.
 
     \b
     Examples:
       reconciler suspend pp/shop
+      reconciler suspend deployment/shop --reason "INC-4711" --until 2h
       reconciler suspend deployment/shop --branch hold-shop
       reconciler suspend --all
     \b
