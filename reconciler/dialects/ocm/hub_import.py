@@ -36,6 +36,7 @@ from reconciler.dialects.ocm.api.placement import (
     live_status,
 )
 from reconciler.dialects.ocm.decide import fingerprint_of
+from reconciler.dialects.ocm.hub import placement_key
 from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
     REPLICA_SET,
     SET_LABEL,
@@ -55,7 +56,6 @@ from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
 )
 from reconciler.dialects.ocm.manifestworkreplicaset.reports import plain_reports
 from reconciler.dialects.ocm.manifestworkreplicaset.sync import standing_set
-from reconciler.dialects.ocm.memory import placement_key
 from reconciler.dialects.ocm.placement_files import (
     DECIDED_AT,
     DECISION,

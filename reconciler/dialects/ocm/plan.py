@@ -36,7 +36,15 @@ from reconciler.dialects.ocm.api.placement import (
 )
 from reconciler.dialects.ocm.causes import PlacementInTurn, with_causes
 from reconciler.dialects.ocm.decide import PlacementOutcome, Surroundings, decide, keep
-from reconciler.dialects.ocm.hub import HubBefore, admit_cluster, hub_before, hub_of
+from reconciler.dialects.ocm.hub import (
+    PLACEMENT,
+    HubBefore,
+    OcmMemory,
+    admit_cluster,
+    hub_before,
+    hub_of,
+    placement_key,
+)
 from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
     REPLICA_SET,
     ReplicaSet,
@@ -56,7 +64,6 @@ from reconciler.dialects.ocm.manifestworkreplicaset.sync import (
     standing_set,
     take_set,
 )
-from reconciler.dialects.ocm.memory import PLACEMENT, OcmMemory, placement_key
 from reconciler.dialects.ocm.placement_files import DECISION, Draft, draft_of, is_left_alone
 from reconciler.dialects.ocm.reads import DECISIONS, placement_reads, set_reads
 from reconciler.dialects.ocm.scheduler.schedule import DecisionsSoFar, Hub, judge

@@ -20,6 +20,7 @@ from reconciler.dialects.ocm.api.placement import (
     decode_decision,
     decode_placement,
 )
+from reconciler.dialects.ocm.hub import OcmMemory
 from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
     SET_LABEL,
     ManifestWork,
@@ -38,7 +39,6 @@ from reconciler.dialects.ocm.manifestworkreplicaset.sync import (
     status_after,
     sync,
 )
-from reconciler.dialects.ocm.memory import OcmMemory
 from reconciler.dialects.ocm.plan import Ocm
 from reconciler.dialects.ocm.rollout import (
     BLOCKS,

@@ -11,6 +11,7 @@ from datetime import datetime
 from functools import cached_property
 
 from reconciler.dialects.ocm.api.placement import CLUSTER_GROUP, WORK_GROUP
+from reconciler.dialects.ocm.hub import placement_key
 from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
     REPLICA_SET,
     ReplicaSet,
@@ -31,7 +32,6 @@ from reconciler.dialects.ocm.manifestworkreplicaset.sync import (
     sync,
     with_assumed,
 )
-from reconciler.dialects.ocm.memory import placement_key
 from reconciler.dialects.ocm.placement_files import DECISION
 from reconciler.dialects.ocm.rollout import RolloutStatus
 from reconciler.dialects.ocm.view.placed import clusters_in, owner_of
