@@ -157,11 +157,6 @@ def undivided(
     )
 
 
-def divides(policy: Policy) -> bool:
-    """Return whether a policy divides replicas among clusters."""
-    return is_divided(policy.copied.placement)
-
-
 def _looks_replicated(body: Body) -> bool:
     """Return whether a workload has a number where many kinds have their replicas."""
     return any(isinstance(at(body, "spec").get(field), int) for field in COUNTS)
@@ -521,7 +516,9 @@ def _divided(
     policy: Policy, templates: Templates, custom: CustomKinds, scripted: frozenset[VersionedKind]
 ) -> Iterator[Dangling]:
     """Yield each selector of a policy that divides what it cannot; once, however many there are."""
-    for position, selector in enumerate(policy.selectors if divides(policy) else ()):
+    for position, selector in enumerate(
+        policy.selectors if is_divided(policy.copied.placement) else ()
+    ):
         found = (
             dangling
             for template in templates.matching(policy.key, selector)
@@ -664,15 +661,12 @@ def overlapping(policies: Iterable[Policy], templates: Templates) -> Iterator[Da
         for key, near in nearest.items():
             claims[key].append((policy, near))
     told: set[ObjectKey] = set()
-    for key, claiming in sorted(claims.items()) if _some_overlap(claims) else ():
+    some_overlap = any(len(claiming) > 1 for claiming in claims.values())
+    for key, claiming in sorted(claims.items()) if some_overlap else ():  # most claim alone
         for winner, loser in _by_name(claiming):
             if loser.key not in told:
                 told.add(loser.key)
                 yield _overlap(key, winner, loser)
-
-
-def _some_overlap(claims: Mapping[ObjectKey, Sequence[Claim]]) -> bool:
-    return any(len(one) > 1 for one in claims.values())
 
 
 def _near(selector: ResourceSelector) -> Implicit:
