@@ -34,7 +34,6 @@ SINGLE_USERS = frozenset(
         "dialects/karmada/view/cluster_references.py",
         "dialects/karmada/view/warnings.py",
         "dialects/kubefleet/projection.py",
-        "dialects/ocm/causes.py",
         "dialects/ocm/crd_kinds.py",
         "dialects/ocm/projection.py",
         "manifests/text/json_text.py",

@@ -34,8 +34,14 @@ from reconciler.dialects.ocm.api.placement import (
     decode_decision,
     decode_resync,
 )
-from reconciler.dialects.ocm.causes import PlacementInTurn, with_causes
-from reconciler.dialects.ocm.decide import PlacementOutcome, Surroundings, decide, keep
+from reconciler.dialects.ocm.decide import (
+    PlacementInTurn,
+    PlacementOutcome,
+    Surroundings,
+    decide,
+    keep,
+    with_causes,
+)
 from reconciler.dialects.ocm.hub import (
     PLACEMENT,
     HubBefore,
