@@ -1,12 +1,13 @@
 """What merging would move, in words or for machines: of one root, or of each root of a pattern."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
 import click
 
+from reconciler.audit.findings import Finding, Severity
 from reconciler.audit.fleet.placed import named
 from reconciler.audit.named_object import decided_key, find_object
 from reconciler.audit.previews.preview import Preview, look_ahead, manifest_changes, narrowed
@@ -16,15 +17,19 @@ from reconciler.cli.previews import print_manifest_changes, print_preview
 from reconciler.cli.printing import print_json
 from reconciler.cli.progress import PASSES, doing
 from reconciler.cli.world import fleet_of, note_if_empty, open_fleet
+from reconciler.core.asked import changed_keys
+from reconciler.dialects.view import Warned
 from reconciler.errors import ShellError, UsageError
 from reconciler.library.fleet import FleetRepository, moment_of
-from reconciler.manifests.identity import DEFAULT_NAMESPACE
+from reconciler.manifests.identity import CRD, DEFAULT_NAMESPACE
 from reconciler.manifests.selectors import parse_selector
 from reconciler.model.identity import ObjectKey, RepositoryLayout
 from reconciler.model.labels import labels_of, matches
 from reconciler.model.text import short_id
+from reconciler.model.world import Manifest
 from reconciler.shell.git.history import find_roots, resolve_revision
 from reconciler.shell.reading.merge_preview import Sides
+from reconciler.shell.resources import load_kubernetes
 
 EXIT_CHANGES = 2
 
@@ -42,6 +47,7 @@ class PlanQuestion:
         selector: Only objects with these labels, `None` for all.
         only: Only these objects, as `KIND/NAME`; none for all.
         manifests: Whether the manifests of clusters are compared, too.
+        kubernetes: The version of Kubernetes that clusters run, as for `load_kubernetes`.
     """
 
     base: str | None
@@ -52,6 +58,7 @@ class PlanQuestion:
     selector: str | None
     only: tuple[str, ...]
     manifests: bool
+    kubernetes: str
 
     @property
     def chooses(self) -> str:
@@ -123,6 +130,7 @@ def _plan(
                 sides.base, sides.merged, at, settled=sides.settled, roots=sides.roots
             )
             changed = manifest_changes(sides.base, sides.merged, at) if question.manifests else None
+            found = _with_refusals(found, sides, question.kubernetes)
         if question.chooses:
             found = narrowed(found, _chosen(sides, question), question.chooses)
     root = fleet.repository.prefix
@@ -170,6 +178,35 @@ def _chosen(sides: Sides, question: PlanQuestion) -> Callable[[ObjectKey], bool]
         return any(matches(selector, labels_of(one.body)) for one in objects if one is not None)
 
     return is_chosen
+
+
+def _with_refusals(found: Preview, sides: Sides, version: str) -> Preview:
+    """Return a plan with what clusters would refuse of the workloads that the change brings."""
+    base, merged = sides.base.inputs, sides.merged.inputs
+    changed = changed_keys(base, merged) & merged.keys()
+    kinds = load_kubernetes(version)
+    if not changed or kinds is None:
+        return found
+    from reconciler.audit.workloads import check_workloads  # a plan without changes needs none
+
+    def refused(inputs: Mapping[ObjectKey, Manifest]) -> Iterator[Warned]:
+        judged = {key: one for key, one in inputs.items() if key in changed or key[:2] == CRD}
+        subjects = set(map(str, changed))
+        for one in check_workloads(judged, {}, kinds):
+            if one.fault.subject in subjects:
+                yield Warned("refused-by-clusters", one.fault.path, _refusal(one))
+
+    known = set(refused(base))
+    warned = (one for one in refused(merged) if one not in known)
+    return replace(found, warnings=(*found.warnings, *warned))
+
+
+def _refusal(finding: Finding) -> str:
+    """Return what is wrong with a workload, and what would be right."""
+    fault, refused = finding.fault, finding.severity is Severity.ERROR
+    expected = f" (expected: {fault.expected})" if fault.expected else ""
+    message = f"{fault.message.rstrip('.')}{expected}"
+    return f"clusters would refuse it: {message}" if refused else message
 
 
 def _of(sides: Sides) -> str:

@@ -436,6 +436,29 @@ def test_an_edit_that_no_policy_takes_anywhere_is_warned_of(
     ] == warned(found)
 
 
+def test_a_workload_that_clusters_would_refuse_is_warned_of(
+    passed_fleet: Checkout, capsys: Capsys
+) -> None:
+    """What the change brings, once; what stands there already is the affair of validate."""
+    shop = EXAMPLE["workloads/shop.yaml"]
+    wrong = shop.replace("        image:", "        imagePullPolice: Always\n        image:")
+    passed_fleet.write({"workloads/shop.yaml": wrong})
+    asked = ["plan", "--base", "HEAD", "--worktree", *LATER]
+
+    _, found = answer_json(passed_fleet, capsys, asked)
+    _, left = answer_json(passed_fleet, capsys, [*asked, "--kubernetes-version", "none"])
+
+    message = (
+        'clusters would refuse it: "imagePullPolice" is not a field of '
+        'spec.template.spec.containers[0] (expected: Did you mean "imagePullPolicy"?)'
+    )
+    assert [("refused-by-clusters", "workloads/shop.yaml", message)] == warned(found)
+    assert [] == warned(left)
+    passed_fleet.commit({"workloads/shop.yaml": wrong}, "Be wrong")
+    passed_fleet.write({"workloads/shop.yaml": wrong.replace("replicas: 2", "replicas: 3")})
+    assert [] == warned(answer_json(passed_fleet, capsys, asked)[1])
+
+
 def test_a_workload_that_another_policy_takes_over_has_one(fleet: Checkout, capsys: Capsys) -> None:
     """Neither a policy of another name nor the end of the workload itself is a loss."""
     renamed = EXAMPLE["policies/frontend.yaml"].replace("name: frontend", "name: web", 1)

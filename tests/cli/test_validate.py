@@ -213,6 +213,23 @@ def test_strict_fails_on_each(mistake: Mistake, tmp_path: Path) -> None:
     assert 1 == run(["-C", str(with_mistake(tmp_path, mistake)), "validate", "--strict"])
 
 
+@pytest.mark.parametrize(
+    ("version", "code"),
+    [
+        pytest.param("1.31", 1, id="older"),
+        pytest.param("v1.25.16", 1, id="as-clusters-say"),
+        pytest.param("none", 0, id="none"),
+        pytest.param("1.2", 2, id="unknown"),
+    ],
+)
+def test_workloads_are_held_against_a_version(version: str, code: int, tmp_path: Path) -> None:
+    """As kubeconform is told; `none` leaves them to the clusters."""
+    mistake = next(one for one in MISTAKES if one.name == "imagePullPolice")
+    folder = str(with_mistake(tmp_path, mistake))
+
+    assert code == run(["-C", folder, "validate", "--kubernetes-version", version])
+
+
 def test_the_example_has_none(tmp_path: Path) -> None:
     """Nothing is said of it."""
     assert 0 == run(["-C", str(with_mistake(tmp_path, None)), "validate", "--strict"])

@@ -31,6 +31,14 @@ if TYPE_CHECKING:
     pass
 
 FORMATS = ("text", "json", "junit", "sarif", "github")
+kubernetes_option = click.option(
+    "--kubernetes-version",
+    "kubernetes",
+    metavar="VERSION",
+    default="",
+    help="Version of Kubernetes to check workloads against, or none to leave them unchecked  "
+    "[default: the newest known]",
+)
 
 
 @click.command(name="validate")
@@ -65,14 +73,7 @@ FORMATS = ("text", "json", "junit", "sarif", "github")
     shell_complete=complete.revisions,
     help="Check the files of a commit  [default: files on disk, HEAD in a bare repository]",
 )
-@click.option(
-    "--kubernetes-version",
-    "kubernetes",
-    metavar="VERSION",
-    default="",
-    help="Version of Kubernetes to check workloads against, or none to leave them unchecked  "
-    "[default: the newest known]",
-)
+@kubernetes_option
 @click.option("-v", "verbose", is_flag=True, help="List what was found in each file.")
 @layout_options
 @click.pass_obj
@@ -172,6 +173,7 @@ def validate_command() -> None:
     multiple=True,
     help="Plan each matching folder that has a reconciler.yaml (repeatable).",
 )
+@kubernetes_option
 @layout_options
 @click.pass_obj
 @gathers("question", "reconciler.cli.plan", "PlanQuestion")
