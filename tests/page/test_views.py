@@ -154,8 +154,8 @@ def test_a_list_is_sorted_by_its_address(page: ServedPage) -> None:
 
 
 def test_why_an_object_lacks_clusters_stands_in_its_row(page: ServedPage) -> None:
-    """In upstream's words."""
-    assert "0/3 clusters are available" in page.get("/objects?state=unplaced").text
+    """In words; upstream's stand on its own page."""
+    assert "would have to match clusterAffinity" in page.get("/objects?state=unplaced").text
 
 
 def test_a_cluster_says_what_is_taken_and_by_whom(page: ServedPage) -> None:
