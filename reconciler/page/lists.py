@@ -126,7 +126,8 @@ class ObjectStates:
         """Return why an object lacks clusters, is at risk or waits, `""` if it is none of that."""
         problem = self._trouble.unplaced.get(key, "")
         down = self._down_in(placed)
-        risk = f"not ready: {enumerated(down, SHOWN_DOWN)}" if down else ""
+        verb = "is" if len(down) == 1 else "are"
+        risk = f"{enumerated(down, SHOWN_DOWN)} {verb} not ready" if down else ""
         waits = (
             f"{one.cluster} waits for {one.waits_for}" for one in self._trouble.waiting.get(key, ())
         )

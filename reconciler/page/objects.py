@@ -233,6 +233,7 @@ def _among(
 
 
 LEAVING = "leaves"
+WORST_TONES = (Tone.BAD, Tone.WARN, Tone.HOLD, Tone.PLAIN, Tone.GOOD)
 MOST_CLUSTERS = 30  # that are told one by one; more are told by what is said of them
 HEALTH = {
     Report.HEALTHY: State("healthy", Tone.GOOD),
@@ -390,7 +391,7 @@ def object_view(
 
 
 def copy_lines(placed: Placed, copies: Sequence[DeliveredCopy], links: Links) -> list[CopyLine]:
-    """Return what each cluster has; where copies are unknown, only where the object is."""
+    """Return what each cluster has, the worst first; of unknown copies only where they are."""
     if not copies:
         total = sum(count for _, count in placed)
         return [
@@ -406,7 +407,7 @@ def copy_lines(placed: Placed, copies: Sequence[DeliveredCopy], links: Links) ->
             for name, count in placed
         ]
     total = sum(one.status.replicas for one in copies if not one.status.leaving)
-    return [
+    lines = [
         CopyLine(
             cluster=Anchor(
                 str(one.status.cluster), links.view("cluster", name=str(one.status.cluster))
@@ -420,6 +421,7 @@ def copy_lines(placed: Placed, copies: Sequence[DeliveredCopy], links: Links) ->
         )
         for one in copies
     ]
+    return sorted(lines, key=lambda line: WORST_TONES.index(line.health.tone))
 
 
 def _share(count: int, total: int) -> Amount | None:

@@ -74,6 +74,10 @@ PARTS: Mapping[ProblemKind, str] = {
     ProblemKind.NOT_SELECTED: "not-selected",
 }
 """The part of the view of faults that lists all of a kind."""
+TOLD_HERE = frozenset(
+    {ProblemKind.NOT_READY, ProblemKind.SILENT, ProblemKind.OVER, ProblemKind.NOT_PLACED}
+)
+"""The kinds of which the fleet says what is wrong with the first ones."""
 TONES = {Severity.ERROR: Tone.BAD, Severity.WARNING: Tone.WARN, NOTE: Tone.HOLD}
 
 
@@ -116,7 +120,7 @@ def _count(problem: Problem, trouble: Trouble, links: Links, first: Sequence[Anc
         tone=TONES[problem.severity],
         anchor=Anchor(words if whole else str(problem), _list_of(problem.kind, links)),
         first=() if whole else first,
-        causes=_causes(problem.details) if problem.kind is ProblemKind.NOT_PLACED else (),
+        causes=_causes(problem.details) if problem.kind in TOLD_HERE else (),
     )
 
 

@@ -91,7 +91,7 @@ def test_objects_begin_with_the_worst_and_none_is_green_on_a_cluster_that_failed
     assert expected == found
     assert [*expected] == [*found]
     assert {"deployment/ledger": "at risk"} == listed(page, "/objects?state=at-risk")
-    assert "not ready: south" in page.get("/objects").text
+    assert "south is not ready" in page.get("/objects").text
 
 
 @pytest.mark.parametrize("path", ["/", "/objects", "/objects?name=search", SEARCH])

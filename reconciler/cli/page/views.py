@@ -397,16 +397,25 @@ class PageViews:
         return self.memory.replay.alone.explain(self.world, key, at)
 
     def causes(self) -> "Callable[[ObjectKey], str]":
-        """Return what tells what clusters lack for an object, `""` beyond the first of a view."""
+        """Return what tells what clusters lack for an object.
+
+        The first objects of a view are asked about; beyond them one of the same policy, with the
+        same words of upstream's, lacks what that lacked.
+        """
         left = max(NAMED, CLUSTERS_ASKED // max(1, len(self.usage)))
+        alike: dict[tuple[ObjectKey | None, str], str] = {}
 
         def cause(key: "ObjectKey") -> str:
             nonlocal left
-            if key not in self._causes and left:
+            group = self.loads.decided.of(key).policy, self.trouble.unplaced.get(key, "")
+            if key not in self._causes:
+                if not left:
+                    return alike.get(group, "")
                 left -= 1
                 explanation = self._explained(key)
                 self._causes[key] = "" if explanation is None else lacking_text(explanation)
-            return self._causes.get(key, "")
+            alike.setdefault(group, self._causes[key])
+            return self._causes[key]
 
         return cause
 
