@@ -26,7 +26,6 @@ LEFT_OUT: Mapping[str, tuple[str, ...]] = {
         "tests/core/test_each_change_costs_alike.py",
         "tests/page/test_large_fleet.py",
         "tests/shell/git/test_process_counts.py",
-        "tests/shell/reading/test_loader_memory.py",
     ),
     "limits of the machine and of fields": (
         "tests/cli/test_machine_limits.py",

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from reconciler.manifests.text.canonical import read_canonical
 from reconciler.manifests.text.emitter import encode
 from reconciler.manifests.text.reader import read
-from tests.manifests.bodies import BODIES, WRITABLE
+from tests.manifests.text.test_emitter import BODIES, WRITABLE
 
 VALUES = [
     *("1", "x", '"x"', "'x'", "yes", '"yes"', "{}", "[]", "{a: 1}", "|", "-0", "1.0", "1.5e3"),

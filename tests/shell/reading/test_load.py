@@ -1,5 +1,6 @@
 """What is read of a commit: which files are input, what bad ones say, formats, edits refused."""
 
+import gc
 import json
 from collections.abc import Mapping
 from datetime import timedelta
@@ -9,6 +10,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from reconciler.cli.main import run
+from reconciler.core.inputs.validation import FileValidation
 from reconciler.library.folder import read_folder
 from reconciler.model.body import Body
 from reconciler.model.identity import RepositoryLayout
@@ -583,3 +585,38 @@ def test_a_refused_edit_is_told_before_the_merge(tmp_path: Path, capsys: Capture
 
     assert "; nothing moves" in told
     assert "`schedulerName` must stay" in told
+
+
+RECORD_PATH = "status/reconciler.yaml"
+RECORDED = """\
+apiVersion: reconciler.dev/v1alpha1
+kind: ReconcilerStatus
+metadata:
+  name: reconciler
+status:
+  version: "%d"
+"""
+
+
+def kept_files() -> int:
+    """How many inspected files there are in this process."""
+    gc.collect()
+    return sum(isinstance(one, FileValidation) for one in gc.get_objects())
+
+
+def test_versions_of_the_past_are_forgotten(tmp_path: Path) -> None:
+    """Of inputs and of outputs."""
+    checkout = new_checkout(tmp_path / "r", {"web.yaml": text(deployment())})
+    loader = Loader(
+        GitTrees(Repository.open(checkout.folder)), load_schemas(), layout=RepositoryLayout()
+    )
+    loader.load(checkout.head())
+    counts = []
+    for number in range(4):
+        checkout.commit(
+            {"web.yaml": text(deployment(replicas=number)), RECORD_PATH: RECORDED % number}
+        )
+        loader.load(checkout.head())
+        counts.append(kept_files())
+
+    assert counts[1:] == counts[1:2] * 3
