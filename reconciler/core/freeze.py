@@ -9,12 +9,12 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from reconciler.dialects.reads import FollowedIndex
-from reconciler.manifests.admission import SUSPEND, SUSPEND_UNTIL, suspended_until
+from reconciler.manifests.admission import SUSPEND, SUSPEND_UNTIL
 from reconciler.manifests.schemas.violations import Violation
-from reconciler.model.body import Body, StoredBody
-from reconciler.model.fields import bodies, mapping, text, without
+from reconciler.model.body import Body, may_say
+from reconciler.model.fields import at, bodies, mapping, text, without
 from reconciler.model.identity import ObjectKey
-from reconciler.model.moments import add, earliest, span
+from reconciler.model.moments import add, earliest, is_moment, parse_moment, span
 from reconciler.model.remembered import branched
 from reconciler.model.settings import CONFIGURATION, CONFIGURATION_PATH, Settings
 from reconciler.model.text import shown
@@ -88,12 +88,20 @@ def _duration(written: str) -> timedelta:
     return span(minutes=number * (60 if written.endswith("h") else 1))
 
 
+def _suspended_until(body: Body) -> datetime | None:
+    """Return when a suspension ends by itself, `None` where no moment can be read: then it stays.
+
+    It is written beside what suspends: on the object, on a rebalancer or on the configuration.
+    """
+    written = at(body, "metadata", "annotations").get(SUSPEND_UNTIL)
+    if not isinstance(written, str) or not is_moment(written):
+        return None
+    return parse_moment(written)
+
+
 def _ends(_key: ObjectKey, manifest: Manifest) -> Iterator[str]:
     """Yield that an object says until when it is suspended; few documents are read for that."""
-    held = manifest.held
-    if isinstance(held, StoredBody) and not held.may_say(SUSPEND_UNTIL):
-        return
-    if suspended_until(manifest.body) is not None:
+    if may_say(manifest.held, SUSPEND_UNTIL) and _suspended_until(manifest.body) is not None:
         yield SUSPEND_UNTIL
 
 
@@ -124,7 +132,7 @@ class EndingSuspensions:
         """Return when each of them ends."""
         self._index.follow(world.inputs)
         found = (
-            (key, suspended_until(one.body))
+            (key, _suspended_until(one.body))
             for key, one in self._index.found(SUSPEND_UNTIL).items()
         )
         return {key: moment for key, moment in found if moment is not None}

@@ -31,7 +31,7 @@ from reconciler.core.rounds import Round
 from reconciler.core.safety import FEWEST, FEWEST_OF_ALL, NAMED, is_of
 from reconciler.manifests.admission import digest
 from reconciler.model.body import Body
-from reconciler.model.decision import Decision, replicas_in
+from reconciler.model.decision import Decision
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import earliest
 from reconciler.model.remembered import branched
@@ -202,11 +202,12 @@ def _placed_in(world: World) -> tuple[int, int]:
     """Return how many placements name a cluster, and how many replicas these have."""
     placements = replicas = 0
     for dialect in DIALECTS:
-        view = dialect.view()
+        says = dialect.view().outputs
         for kind in sorted(dialect.placed):
-            placements += sum(map(view.outputs.is_placed, world.outputs_of_kind(kind)))
+            placements += sum(map(says.is_placed, world.outputs_of_kind(kind)))
             parts = world.outputs_of_kind(dialect.parts.get(kind, kind))
-            replicas += sum(replicas_in(view.outputs.clusters_in(part.body)) for part in parts)
+            placed = (item for part in parts for item in says.clusters_in(part.body))
+            replicas += sum(count or 1 for _, count in placed)
     return placements, replicas
 
 

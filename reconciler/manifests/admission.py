@@ -143,17 +143,6 @@ def is_suspended(body: Body) -> bool:
     return at(body, "metadata", "annotations").get(SUSPEND) == "true"
 
 
-def suspended_until(body: Body) -> datetime | None:
-    """Return when a suspension ends by itself, `None` where no moment can be read: then it stays.
-
-    It is written beside what suspends: on the object, on a rebalancer or on the configuration.
-    """
-    written = at(body, "metadata", "annotations").get(SUSPEND_UNTIL)
-    if not isinstance(written, str) or not is_moment(written):
-        return None
-    return parse_moment(written)
-
-
 def suspends(kind: Kind, body: Body, known: KnownKinds) -> bool:
     """Return whether a person's manifest suspends anything.
 

@@ -111,10 +111,10 @@ Placed = tuple[tuple[ClusterName, int], ...]
 """Clusters with their replicas, ascending by name; 0 for what has no replicas."""
 
 
-def replicas_in(placed: Iterable[tuple[str, int]]) -> int:
+def _replicas_in(placed: Iterable[tuple[str, int]]) -> int:
     """Return how many replicas are placed; of what has none each copy counts.
 
-    >>> replicas_in((("a", 2), ("b", 0)))
+    >>> _replicas_in((("a", 2), ("b", 0)))
     3
     """
     return sum(count or 1 for _, count in placed)
@@ -225,7 +225,7 @@ class Decision:
     @property
     def lost(self) -> int:
         """How many replicas an object that stays has fewer than before, 0 for none."""
-        return 0 if self.removed else max(0, replicas_in(self.before) - replicas_in(self.after))
+        return 0 if self.removed else max(0, _replicas_in(self.before) - _replicas_in(self.after))
 
 
 @dataclass(frozen=True, slots=True, order=True, kw_only=True)
