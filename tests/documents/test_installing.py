@@ -14,6 +14,8 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from reconciler.dialects.karmada.dialect import KARMADA
+from reconciler.manifests.paths import plural_of
 from reconciler.model.body import Body
 from tests.cli.test_pipelines import scripts
 from tests.imports.hubs import karmada_hub, kubefleet_hub, live, ocm_hub
@@ -209,6 +211,16 @@ HUBS: Mapping[str, list[Body]] = {
     ],
     "member1": [NODE],
 }
+
+
+def test_the_page_asks_a_hub_for_all_that_it_decides_by() -> None:
+    """In the line for kubectl, whose answer is read from a file."""
+    page = (ROOT / "docs/adopt.md").read_text(encoding="utf-8")
+    asked = re.search(r"get -A -o json \\\n +(\S+) > hub.json\nreconciler import hub.json", page)
+
+    assert asked is not None
+    kinds = KARMADA.importer().kinds | KARMADA.placed
+    assert {plural_of(kind) for _, kind in kinds} - set(asked[1].split(",")) == set()
 
 
 @pytest.mark.cpu_seconds(120)
