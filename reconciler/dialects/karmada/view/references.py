@@ -404,9 +404,10 @@ def _selected_by_policy(policy: Policy, known: Known, templates: Templates) -> I
     yield from unkinded
     if unkinded:
         return
-    astray = any(_astray(policy, templates, policy.selectors[position]) for position in empty)
-    doubts = [one for position in empty for one in _by_labels(policy, position, known, templates)]
-    doubts = [] if astray else doubts
+    found = (templates.elsewhere(policy.selectors[position]) for position in empty)
+    astray = any(is_slip(one.key.namespace, policy.key.namespace) for one in chain(*found))
+    by_labels = () if astray else empty  # then the namespace is wrong, not a label
+    doubts = [one for at in by_labels for one in _by_labels(policy, at, known, templates)]
     yield from doubts
     if len(empty) == len(policy.selectors) and not doubts:
         yield _selects_nothing(policy, templates, rule, expected)
@@ -473,13 +474,6 @@ def _selects_nothing(policy: Policy, templates: Templates, rule: str, expected: 
         if is_slip(other.key.namespace, namespace):
             expected = f"{named} in {namespace}; it is in {shown(other.key.namespace)}"
     return Dangling(policy.key, "/spec/resourceSelectors", rule, message, expected)
-
-
-def _astray(policy: Policy, templates: Templates, selector: ResourceSelector) -> bool:
-    """Return whether what a policy means stands in a namespace that is a slip of its own."""
-    namespace = policy.key.namespace
-    found = templates.elsewhere(selector) if namespace else iter(())
-    return any(is_slip(one.key.namespace, namespace) for one in found)
 
 
 def _without_kind(policy: Policy, rule: str) -> Iterator[Dangling]:
