@@ -289,10 +289,10 @@ def _mounts(key: ObjectKey, body: Body, pods: _Pods) -> Iterator[Dangling]:
 
     Source: kubernetes/kubernetes pkg/apis/core/validation/validation.go `ValidateVolumeMounts`.
     """
-    volumes = {one.get("name") for one in mappings_of(pods.pod.get("volumes"))}
-    for claim in mappings_of(at(body, "spec").get("volumeClaimTemplates")):
-        volumes.add(at(claim, "metadata").get("name"))
-    names = [name for name in volumes if isinstance(name, str)]
+    volumes = mappings_of(pods.pod.get("volumes"))
+    claims = mappings_of(at(body, "spec").get("volumeClaimTemplates"))
+    written = (*volumes, *(at(claim, "metadata") for claim in claims))
+    names = [name for one in written if isinstance(name := one.get("name"), str)]
     for place, container in _containers_of(pods):
         for position, mount in enumerate(mappings_of(container.get("volumeMounts"))):
             name = mount.get("name")

@@ -1,8 +1,12 @@
 """What clusters would refuse of a single workload, and what they would not."""
 
+import copy
 import gzip
 import subprocess
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -277,7 +281,10 @@ def widget(**spec: object) -> Body:
         pytest.param(
             {"port": {"x-kubernetes-int-or-string": True}}, {"port": "http"}, [], id="either"
         ),
-        pytest.param({"size": {"type": "integer", "minimum": -1}}, {"size": -5}, [], id="bound"),
+        pytest.param(
+            {"size": {"type": "integer", "minimum": -1}}, {"size": -5}, ["schema-range"], id="bound"
+        ),
+        pytest.param({"a": {"items": {"minLength": 1.5, "type": [3]}}}, {"a": [1]}, [], id="odd"),
         pytest.param(
             {"name": {"type": "string", "pattern": "(a+)+$"}}, {"name": "b"}, [], id="pattern"
         ),
@@ -455,6 +462,80 @@ def test_more_than_any_cluster_has(clusters: list[str], rules: list[str]) -> Non
 def status(cpu: str) -> Body:
     """Return what a cluster says that it has."""
     return {"resourceSummary": {"allocatable": {"cpu": cpu, "memory": "1Ti"}}}
+
+
+RICH = workload(
+    "StatefulSet",
+    pod={
+        "volumes": [{"name": "settings", "configMap": {"name": "settings"}}],
+        **container(
+            ports=[{"name": "http", "containerPort": 80}],
+            env=[{"name": "A", "valueFrom": {"configMapKeyRef": {"name": "b", "key": "c"}}}],
+            envFrom=[{"secretRef": {"name": "d"}}],
+            resources={"requests": {"cpu": 1, "memory": "1Gi"}, "limits": {"memory": "2Gi"}},
+            volumeMounts=[{"name": "data", "mountPath": "/data"}],
+            livenessProbe={"httpGet": {"path": "/", "port": "http"}},
+        ),
+    },
+    serviceName="web",
+    volumeClaimTemplates=[{"metadata": {"name": "data"}, "spec": {"accessModes": ["x"]}}],
+)
+ODD: tuple[object, ...] = (
+    None,
+    -1,
+    True,
+    "",
+    "${X}",
+    [],
+    {},
+    [[1]],
+    {"name": [1]},
+    [{"name": [1]}],
+)
+
+
+def places_in(value: object, place: tuple[object, ...] = ()) -> Iterator[tuple[object, ...]]:
+    """Yield the place of each value below one."""
+    parts: Iterable[tuple[object, object]] = ()
+    if isinstance(value, dict):
+        parts = value.items()
+    elif isinstance(value, list):
+        parts = enumerate(value)
+    for name, inner in parts:
+        yield (*place, name)
+        yield from places_in(inner, (*place, name))
+
+
+def with_odd(body: Body, place: tuple[object, ...], odd: object) -> Body:
+    """Return an object with another value at a place."""
+    changed = copy.deepcopy(body)
+    parent: Any = changed
+    for name in place[:-1]:
+        parent = parent[name]
+    parent[place[-1]] = odd
+    return changed
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(RICH, id="workload"),
+        pytest.param(service(app="web"), id="service"),
+        pytest.param(definition({"type": "object", "properties": {"a": WHOLE}}), id="crd"),
+    ],
+)
+def test_whatever_stands_there_stops_nothing(body: Body) -> None:
+    """Each field in its turn holds what nobody expects; all else is judged all the same."""
+    alone = {**service(app="db"), "metadata": {"name": "alone", "namespace": "shop"}}
+    beside = [manifest(one) for one in (workload(), settings(), alone, widget(a=1))]
+    about = world(workload())
+    for place in places_in(body["spec"]):
+        for odd in ODD:
+            changed = manifest(with_odd(body, ("spec", *place), odd))
+            inputs = {one.key: one for one in (*beside, changed)}
+            found = check_workloads(inputs, {}, kinds_of(), replace(about, inputs=inputs))
+
+            assert "workload-selects-nothing" in {one.fault.rule for one in found}
 
 
 RECORDED = [

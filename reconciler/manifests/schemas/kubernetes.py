@@ -125,35 +125,57 @@ def _versions_of(crd: Json) -> Iterator[Json]:
             yield judged
 
 
-_BOUNDS = ("minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems")
+_COUNTS = ("minLength", "maxLength", "minItems", "maxItems")
+_MOST = 2**31  # of a bound; no file reaches a greater one
 
 
-def _structural(schema: Json) -> dict[str, Any]:
+def _structural(schema: object) -> dict[str, Any]:
     """Return a part of a structural schema as JSON Schema: closed where an API server prunes.
+
+    What is odd in it is left out. Kubernetes' own schema of a CRD knows little of its parts.
 
     Source: apiextensions-apiserver pkg/apiserver/schema/pruning `prune`.
     """
-    judged = {bound: schema[bound] for bound in _BOUNDS if schema.get(bound, -1) >= 0}
-    if schema.get("enum"):
+    if not isinstance(schema, Mapping):
+        return {}
+    judged = {name: schema[name] for name in ("minimum", "maximum") if _is_bound(schema.get(name))}
+    judged |= {name: schema[name] for name in _COUNTS if _is_count(schema.get(name))}
+    if isinstance(schema.get("enum"), list) and schema["enum"]:
         judged["enum"] = schema["enum"]
-    kinds = [schema["type"]] if schema.get("type") in TYPES else []
+    kind = schema.get("type")
+    kinds = [kind] if isinstance(kind, str) and kind in TYPES else []
     if schema.get("x-kubernetes-int-or-string"):
         kinds = ["integer", "string"]
     if kinds:
         judged["type"] = [*kinds, "null"] if schema.get("nullable") else kinds
     if "items" in schema:
         judged["items"] = _structural(schema["items"])
-    fields, rest = schema.get("properties", {}), schema.get("additionalProperties")
-    if fields:
+    return judged | _structural_fields(schema)
+
+
+def _structural_fields(schema: Json) -> dict[str, Any]:
+    """Return what a part of a structural schema says of the fields of a mapping."""
+    judged: dict[str, Any] = {}
+    fields, rest = schema.get("properties"), schema.get("additionalProperties")
+    if isinstance(fields, Mapping) and fields:
         judged["properties"] = {name: _structural(one) for name, one in fields.items()}
-        needed = dict.fromkeys(schema.get("required", ()))
+        needed = schema.get("required")
+        names = dict.fromkeys(one for one in needed if isinstance(one, str)) if needed else {}
         # a field with a default is set before it is asked for
-        judged["required"] = [one for one in needed if "default" not in fields.get(one, {})]
+        judged["required"] = [one for one in names if "default" not in (fields.get(one) or {})]
+        if not any(schema.get(keyword) for keyword in _OPEN):
+            judged["additionalProperties"] = False
     if isinstance(rest, Mapping):
         judged["additionalProperties"] = _structural(rest)
-    elif fields and not any(schema.get(keyword) for keyword in _OPEN):
-        judged["additionalProperties"] = False
     return judged
+
+
+def _is_bound(value: object) -> bool:
+    return type(value) in (int, float) and abs(value) < _MOST  # type: ignore[arg-type]
+
+
+def _is_count(value: object) -> bool:
+    return type(value) is int and 0 <= value < _MOST
 
 
 _OPEN = ("x-kubernetes-preserve-unknown-fields", "x-kubernetes-embedded-resource")
