@@ -219,7 +219,7 @@ def test_the_page_asks_a_hub_for_all_that_it_decides_by() -> None:
     asked = re.search(r"get -A -o json \\\n +(\S+) > hub.json\nreconciler import hub.json", page)
 
     assert asked is not None
-    kinds = KARMADA.importer().kinds | KARMADA.placed
+    kinds = KARMADA.importer().kinds.keys() | KARMADA.placed
     assert {plural_of(kind) for _, kind in kinds} - set(asked[1].split(",")) == set()
 
 
