@@ -317,9 +317,10 @@ def test_every_reader_reads_the_same_files(
 
     assert {deployment()["kind"]} <= {key.kind for key in expected}
     assert expected == set(read_folder(folder).inputs)
-    for asked in (["validate"], ["validate", "--rev", "HEAD"], ["validate", "."]):
+    check = [*at, "validate", "--kubernetes-version=none"]  # the workloads lack much
+    for asked in ([], ["--rev", "HEAD"], ["."]):
         assert (0, f"{len(expected)} manifests valid, 0 faults") == (
-            run([*at, *asked]),
+            run([*check, *asked]),
             capsys.readouterr().err.splitlines()[-1],
         )
 
@@ -355,6 +356,7 @@ def test_a_file_that_is_named_is_checked_all_the_same(
     folder = delivered_fleet(tmp_path, {"delivery": {"folders": {}}})
     delivered = next(folder.glob("delivery/a/**/*web*.yaml")).relative_to(folder).as_posix()
     at = ["-C", str(folder), "validate", "--no-references", str(folder / delivered)]
+    at += ["--kubernetes-version=none"]
 
     assert 0 == run(at)
     assert "1 manifest valid" in capsys.readouterr().err
