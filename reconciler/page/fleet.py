@@ -44,7 +44,6 @@ from reconciler.page.lists import (
     health_of,
     list_view,
     page_of,
-    severity,
 )
 from reconciler.page.matrix import NOWHERE, HeatMap, heat_map, percent_of, place_of
 from reconciler.page.objects import ObjectRow, object_row
@@ -139,7 +138,7 @@ STATES: Mapping[str, tuple[str, Callable[[Usage], bool]]] = {
 def _badness(usage: Usage) -> tuple[int, int]:
     """Return how bad a cluster is; among those with more placed than there is, by how much."""
     percent = percent_of([usage]) or 0
-    return severity(cluster_states(usage)), -percent if usage.over else 0
+    return min(one.rank for one in cluster_states(usage)), -percent if usage.over else 0
 
 
 COLUMNS: Mapping[str, SortColumn[Usage]] = {
@@ -201,7 +200,7 @@ def cluster_list_view(
         coming: What comes, in the order of time; empty where that is not computed.
         size: How many clusters a page has.
     """
-    every = sorted(usages, key=lambda one: (one.key.name, one.key.kind))
+    every = sorted(usages, key=lambda one: (*_badness(one), one.key.name, one.key.kind))
     return list_view(
         "clusters",
         [one for one in every if _matches(one, query)],
@@ -301,7 +300,7 @@ class Departure:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Failing:
+class FailingCluster:
     """What becomes of a cluster that is not well, and of all that is on it.
 
     Attributes:
@@ -362,7 +361,7 @@ class ClusterView:
     conditions: Sequence[ConditionLine]
     labels: Mapping[str, str]
     rows: Page[HereRow]
-    failing: Failing | None
+    failing: FailingCluster | None
     leaving: Sequence[LeavingRow]
     coming: Sequence[Coming] | None
     moves: BarPicture
@@ -447,12 +446,12 @@ def _failing(
     unknown: str,
     links: Links,
     now: datetime,
-) -> Failing:
+) -> FailingCluster:
     """Return what becomes of a cluster that is not well."""
     name = usage.key.name
     down = clusters_down(world, (usage.key.group,))[usage.key.group]
     leaves = [one for one in coming or () if _loses(one, name)]
-    return Failing(
+    return FailingCluster(
         says=down.get(ClusterName(name), ""),
         departures=None
         if coming is None

@@ -46,6 +46,11 @@ class State(NamedTuple):
     word: str
     tone: Tone
 
+    @property
+    def rank(self) -> int:
+        """How bad it is: 0 for the worst of all."""
+        return WORST_FIRST.index(self) if self in WORST_FIRST else len(WORST_FIRST)
+
 
 READY, DECLARED_READY = State("ready", Tone.GOOD), State("declared", Tone.GOOD)
 NOT_READY, NO_REPORT = State("not ready", Tone.BAD), State("no report", Tone.BAD)
@@ -55,12 +60,6 @@ AT_RISK, WAITING = State("at risk", Tone.WARN), State("waiting", Tone.WARN)
 SUSPENDED, NOWHERE = State("suspended", Tone.HOLD), State("nowhere", Tone.PLAIN)
 WORST_FIRST = (NOT_READY, DELETED, NO_REPORT, OVER, UNPLACED, AT_RISK, WAITING, SUSPENDED)
 """States in the order of the kinds of problems; what is at risk runs still, or may."""
-
-
-def severity(states: Iterable[State]) -> int:
-    """Return how bad the worst of some states is: 0 for the worst of all."""
-    known = (WORST_FIRST.index(one) for one in states if one in WORST_FIRST)
-    return min(known, default=len(WORST_FIRST))
 
 
 def health_of(usage: Usage) -> State:
@@ -111,8 +110,14 @@ class ObjectStates:
         return tuple(found) or ((PLACED,) if placed else (NOWHERE,))
 
     def order(self, key: ObjectKey, placed: Placed) -> int:
-        """Return how bad an object is, as `severity`, without asking how people call it."""
-        return severity(self.of(key, key, placed))
+        """Return how bad an object is, without asking how people call it."""
+        return self.of(key, key, placed)[0].rank
+
+    @property
+    def are_calm(self) -> bool:
+        """Whether no object is otherwise than the others."""
+        found = self._trouble
+        return not (found.unplaced or found.waiting or self._suspended or self._down)
 
     def _down_in(self, placed: Placed) -> list[str]:
         """Return the clusters of an object that are down."""
@@ -393,20 +398,20 @@ def list_view(
 
     Args:
         name: Of the view, as in its address.
-        items: All that is asked for, by name.
+        items: All that is asked for, the worst first.
         query: What is asked for.
         columns: By which it can be sorted.
         row: Returns what is shown of an item; only asked of those on the page.
         links: Where views lead.
         states: As in the view.
         choices: As in the view.
-        worst_first: The column by which the worst comes first: the order of the list by itself.
+        worst_first: The column that gives that order, and counts where no other does.
         groupings: By the word of the address, under which titles an item stands.
         steps_on: As in the view.
         size: How many rows a page has.
     """
     sort = query.sort or worst_first
-    ordered = sorted_by(items, columns, sort)
+    ordered = sorted_by(items, columns, query.sort)
 
     def link(asked: Q) -> str:
         page = asked.page if asked.page > 1 else 0

@@ -128,6 +128,8 @@ def object_list_view(
     """
     states = ObjectStates(trouble)
     keys = objects_chosen(world, placements, trouble, query)
+    if not states.are_calm:
+        keys.sort(key=lambda key: states.order(key, placements[key]))
     worst: SortColumn[Line] = SortColumn(title="state", order=lambda one: states.order(*one))
     return list_view(
         "objects",

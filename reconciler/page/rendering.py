@@ -16,7 +16,7 @@ from jinja2.runtime import Context
 from markupsafe import Markup, escape
 
 from reconciler.audit.findings import Severity, fault_line
-from reconciler.audit.fleet.problems import NOTE, Problem, ProblemDetail, ProblemKind
+from reconciler.audit.fleet.problems import NOTE, Problem, ProblemKind
 from reconciler.audit.fleet.trouble import Trouble
 from reconciler.audit.fleet.usage import Usage
 from reconciler.audit.previews.wording import change, coming_text, delivered_text, share, step_text
@@ -120,14 +120,14 @@ def _count(problem: Problem, trouble: Trouble, links: Links, first: Sequence[Anc
         tone=TONES[problem.severity],
         anchor=Anchor(words if whole else str(problem), _list_of(problem.kind, links)),
         first=() if whole else first,
-        causes=_causes(problem.details) if problem.kind in TOLD_HERE else (),
+        causes=_causes(problem) if problem.kind in TOLD_HERE else (),
     )
 
 
-def _causes(details: Iterable[ProblemDetail]) -> list[str]:
+def _causes(problem: Problem) -> list[str]:
     """Return each cause once, behind all that it is about."""
     about: dict[str, list[str]] = {}
-    for one in details:
+    for one in problem.details:
         if one.cause:
             about.setdefault(one.cause, []).append(one.subject)
     return [f"{', '.join(subjects)}: {cause}" for cause, subjects in about.items()]
@@ -226,13 +226,11 @@ class Frame:
 
 SEEN = "<!--seen-->"
 """Where a served page says who watches its branch: its listener alone knows that."""
-
-
 PROGRESS = "<!--progress-->"
-"""Where a served page says how far it is that whole passes are computed for it."""
-STRIP = '<div class="wrong-bar">'
+"""Where it says how far it is that whole passes are computed for it."""
 NO_STRIP = "<!--strip-->"
-"""Where a served page that does not know what is wrong says what another one said."""
+"""Where one that does not know what is wrong says what another one said."""
+STRIP = '<div class="wrong-bar">'
 
 
 def strip_of(html: str) -> str:
@@ -242,14 +240,21 @@ def strip_of(html: str) -> str:
     return f"{begin}{strip}{end}" if end else ""
 
 
-def progress_line(says: str) -> Markup:
-    """Return what stands in the place of progress."""
-    return Markup('<p class="line" role="status">{}</p>').format(printable(says))
+def completed(html: str, *, strip: str, seen: tuple[str, str], progress: str = "") -> str:
+    """Return a page with what only its listener knows.
 
-
-def seen_line(look: str, says: str) -> Markup:
-    """Return what stands in that place."""
-    return Markup('<span id="seen" class="{}">{}</span>').format(look, printable(says))
+    Args:
+        html: It; texts of others are escaped in it, so none of them is taken for a place.
+        strip: What another page said is wrong.
+        seen: How it looks who watches the branch, and in words.
+        progress: How far the page is in line, `""` where it is there.
+    """
+    line = Markup('<p class="line" role="status">{}</p>').format(printable(progress))
+    watch = Markup('<span id="seen" class="{}">{}</span>').format(seen[0], printable(seen[1]))
+    parts = {NO_STRIP: strip, SEEN: watch, PROGRESS: line if progress else ""}
+    for place, part in parts.items():
+        html = html.replace(place, part, 1)
+    return html
 
 
 def render(frame: Frame, parts: Sequence[PagePart]) -> str:

@@ -11,7 +11,6 @@ from datetime import datetime
 from functools import partial
 
 from reconciler.audit.fleet.assumed_outputs import as_of, shown_at
-from reconciler.audit.fleet.usage import Down, clusters_down
 from reconciler.core.dialects import DIALECTS, dialect_of, wraps
 from reconciler.core.record import recorded_faults
 from reconciler.core.safety import REMOVAL_BRAKED
@@ -27,6 +26,7 @@ from reconciler.dialects.renderer import UNKNOWN_OBJECTS, NotRendered, Reach, Re
 from reconciler.dialects.view import FINE, Copies, CopyStatus, Report
 from reconciler.errors import UserError
 from reconciler.manifests.paths import blob_id
+from reconciler.model.fields import mapping
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.settings import Settings, settings_in
 from reconciler.model.world import World
@@ -96,7 +96,7 @@ class CopiesOf:
     _shown: World | None = None
     _renderers: dict[str, Renderer] = field(default_factory=dict)
     _known: dict[str, Copies] = field(default_factory=dict)
-    _down: dict[str, Down] = field(default_factory=dict)
+    _down: dict[ObjectKey, bool] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Read the configuration."""
@@ -119,19 +119,22 @@ class CopiesOf:
         found = attempt(partial(self._known[dialect.name], key), lambda: _place(key))
         if isinstance(found, Failed):
             return ()
-        down = self._down_in(key.group)
         return tuple(
             replace(one, report=Report.AT_RISK)
-            if one.cluster in down and one.report in VOUCHED
+            if one.report in VOUCHED and self._is_down(ObjectKey(*dialect.cluster, "", one.cluster))
             else one
             for one in found
         )
 
-    def _down_in(self, group: str) -> Down:
-        """Return the clusters of an API that are down."""
-        if group not in self._down:
-            self._down |= clusters_down(self.world, (group,))
-        return self._down[group]
+    def _is_down(self, key: ObjectKey) -> bool:
+        """Return whether a cluster is down; each is asked once."""
+        if key not in self._down:
+            cluster, dialect = self.world.find(key), dialect_of(key.group)
+            if cluster is None or dialect is None:
+                return False
+            report = dialect.view().clusters.report_of(mapping(cluster.body, "status"))
+            self._down[key] = bool(report.down)
+        return self._down[key]
 
     def __call__(self, key: ObjectKey) -> tuple[DeliveredCopy, ...]:
         """Return the copies of a decision; none if it is about no content."""

@@ -26,6 +26,7 @@ from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from reconciler.errors import ShellError
+from reconciler.manifests.columns import duration
 from reconciler.model.text import printable
 from reconciler.page.links import (
     Anchor,
@@ -37,16 +38,11 @@ from reconciler.page.links import (
     subject_of,
 )
 from reconciler.page.rendering import (
-    NO_STRIP,
-    PROGRESS,
-    SEEN,
     Frame,
     PagePart,
     asset,
-    progress_line,
+    completed,
     render,
-    seen_line,
-    span_words,
     strip_of,
     style,
 )
@@ -65,7 +61,6 @@ from reconciler.shell.http.page_process import (
     PageProcesses,
     PageQuestion,
     PageReply,
-    Progress,
     is_alone,
 )
 from reconciler.shell.passes.pass_report import PassSummary
@@ -180,7 +175,7 @@ def _peer(request: Request) -> str:
     return "" if request.client is None else request.client.host
 
 
-def streamed(news: PageNews, seen: "Callable[[], Seen] | None" = None) -> Endpoint:
+def streamed(news: PageNews, seen: "Callable[[], BranchWatch] | None" = None) -> Endpoint:
     """Return what streams the head of a branch as soon as it is another; browsers ask again.
 
     Args:
@@ -244,14 +239,14 @@ PATHS = {
 NO_DAEMON = "no daemon is seen from here"
 
 
-class Seen(NamedTuple):
+class BranchWatch(NamedTuple):
     """What is known of whoever watches the branch: how it looks, and in words."""
 
     look: str
     says: str
 
 
-def seen_of(look: BranchLook, ails: str | None, now: datetime) -> Seen:
+def seen_of(look: BranchLook, ails: str | None, now: datetime) -> BranchWatch:
     """Return what is known of whoever watches the branch.
 
     Args:
@@ -260,13 +255,13 @@ def seen_of(look: BranchLook, ails: str | None, now: datetime) -> Seen:
             known: the page is served by itself.
         now: Moment of the question, aware UTC.
     """
-    at = "never" if look.at is None else span_words(now, look.at)
+    at = "never" if look.at is None else f"{duration(now - look.at)} ago"
     if ails is None:
-        return Seen("soft", f"branch read {at}; {NO_DAEMON}")
+        return BranchWatch("soft", f"branch read {at}; {NO_DAEMON}")
     if ails:
-        return Seen("bad", f"daemon not ready: {ails}; branch read {at}")
+        return BranchWatch("bad", f"daemon not ready: {ails}; branch read {at}")
     does = "a pass is running" if look.is_deciding else "nothing to do"
-    return Seen("good", f"daemon running, looked {at}, {does}")
+    return BranchWatch("good", f"daemon running, looked {at}, {does}")
 
 
 LINKS = ServedLinks()
@@ -323,7 +318,7 @@ class PageEndpoints:
         views = {path: self._view(name) for path, name in PATHS.items()}
         return {**views, **FILES, "/events": streamed(self.news, self.seen)}
 
-    def seen(self) -> Seen:
+    def seen(self) -> BranchWatch:
         """Return what is known of whoever watches the branch."""
         ails = None if self.ails is None else self.ails()
         return seen_of(self.news.look, ails, SystemClock().now())
@@ -360,8 +355,7 @@ class PageEndpoints:
         reply, is_whole = found
         if is_whole:
             return self._shown(reply)
-        progress = self._wholes.progress(question)
-        return self._shown(reply, 202, _progress_words(progress, OVER_ALL))
+        return self._shown(reply, 202, self._wholes.place(question).words(OVER_ALL))
 
     async def _in_turn(self, question: PageQuestion) -> Response:
         """Return the answer to what computes what would be, or how far it is in line."""
@@ -378,10 +372,10 @@ class PageEndpoints:
             return await self._unanswered(question, error)
         if found is not None and found[1]:
             return self._shown(found[0])
-        progress = self._alone.progress(question)
-        limit = 0 if progress.before else round(self.processes.alone_seconds)
-        says = _progress_words(progress, f"{limit} s at most; ")
-        notice = Notice(f"{says}{RENEWED}", seconds=progress.seconds, most=limit)
+        place = self._alone.place(question)
+        limit = 0 if place.before else round(self.processes.alone_seconds)
+        says = place.words(f"{limit} s at most; ")
+        notice = Notice(f"{says}{RENEWED}", seconds=place.seconds, most=limit)
         return self._notice(202, subject, notice, again=True)
 
     def _task(self, question: PageQuestion) -> "tuple[asyncio.Task[PageReply], float]":
@@ -416,8 +410,7 @@ class PageEndpoints:
         if not reply.lacks or question.problem:
             return self._shown(reply)
         self._wholes.begin(question, reply)
-        progress = self._wholes.progress(question)
-        return self._shown(reply, 202, _progress_words(progress, OVER_ALL))
+        return self._shown(reply, 202, self._wholes.place(question).words(OVER_ALL))
 
     async def _unanswered(self, question: PageQuestion, error: ShellError) -> Response:
         """Return why there is no answer; of an object what is known without asking why."""
@@ -437,10 +430,7 @@ class PageEndpoints:
         if reply.leads_to:
             return Response(status_code=reply.status, headers={"location": reply.leads_to})
         headers = AGAIN if status else {}
-        html = reply.html.replace(NO_STRIP, self._strip, 1)
-        html = html.replace(SEEN, seen_line(*self.seen()), 1)
-        if progress:
-            html = html.replace(PROGRESS, progress_line(progress), 1)
+        html = completed(reply.html, strip=self._strip, seen=self.seen(), progress=progress)
         return Response(html, status or reply.status, media_type="text/html", headers=headers)
 
     def _notice(
@@ -472,15 +462,6 @@ def _brief(question: PageQuestion) -> PageQuestion | None:
     if question.view != "object" or ("brief", "1") in question.query:
         return None
     return question._replace(query=tuple(sorted((*question.query, ("brief", "1")))))
-
-
-def _progress_words(progress: Progress, more: str) -> str:
-    """Return how far a question is in line."""
-    if not progress.before:
-        return f"computing for {progress.seconds} s, {more}"
-    first = subject_of(progress.first.view, dict(progress.first.query))
-    before = "1 question" if progress.before == 1 else f"{progress.before} questions"
-    return f"waiting for {before}: {first} is being computed, for {progress.seconds} s so far; "
 
 
 BELOW = "/roots/"

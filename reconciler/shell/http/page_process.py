@@ -22,6 +22,7 @@ from functools import partial
 from typing import NamedTuple
 
 from reconciler.errors import ShellError
+from reconciler.page.links import subject_of
 
 
 class PageQuestion(NamedTuple):
@@ -246,12 +247,20 @@ BRIEF_SECONDS = 5.0  # how long one is shown that time alone may change
 WANTED_SECONDS = 30.0  # a browser that waits asks each second; whoever left does not
 
 
-class Progress(NamedTuple):
+class PlaceInLine(NamedTuple):
     """How far a question is: how many are before it, and which is computed for how many seconds."""
 
     before: int
     first: PageQuestion
     seconds: int
+
+    def words(self, more: str) -> str:
+        """Return it in words; `more` is said of what is being computed."""
+        if not self.before:
+            return f"computing for {self.seconds} s, {more}"
+        first = subject_of(self.first.view, dict(self.first.query))
+        before = "1 question" if self.before == 1 else f"{self.before} questions"
+        return f"waiting for {before}: {first} is being computed, for {self.seconds} s so far; "
 
 
 @dataclass(slots=True, eq=False)
@@ -325,12 +334,12 @@ class AnswersInTurn:
         self._want(question, seconds)
         await asyncio.wait({self._asked[question]}, timeout=seconds)
 
-    def progress(self, question: PageQuestion) -> Progress:
+    def place(self, question: PageQuestion) -> PlaceInLine:
         """Return how far a question is."""
         waiting = self._waiting()
         first, began = self._first or (question, time.monotonic())
         before = waiting.index(question) if question in waiting else 0
-        return Progress(before, first, int(time.monotonic() - began))
+        return PlaceInLine(before, first, int(time.monotonic() - began))
 
     def _waiting(self) -> list[PageQuestion]:
         return [question for question, answer in self._asked.items() if not answer.done()]
