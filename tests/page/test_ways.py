@@ -13,12 +13,21 @@ from tests.page.served import VIEWS, ServedPage, served_page
 from tests.shell.fleet import run_pass
 from tests.shell.repositories import NOW, Checkout, new_checkout
 
+LABELS = {"app": "web"}
+TEMPLATE = {
+    "metadata": {"labels": LABELS},
+    "spec": {"containers": [{"name": "web", "image": "web:1"}]},
+}
+WEB = {  # with what Kubernetes asks of it, so that validate has nothing to say
+    **deployment("web"),
+    "spec": {"replicas": 4, "selector": {"matchLabels": LABELS}, "template": TEMPLATE},
+}
 FILES = {
     **{
         f"clusters/{n}.yaml": text(cluster(n, status=cluster_status()))
         for n in ("alpha", "beta", "gamma")
     },
-    "web.yaml": text(deployment("web", replicas=4)),
+    "web.yaml": text(WEB),
     "policy.yaml": text(policy(selectors=[selector(name="web")])),
 }
 DOWN = {"clusters/alpha.yaml": text(cluster("alpha", status=cluster_status("False", since=NOW)))}
