@@ -80,6 +80,22 @@ def test_on_a_telephone_nothing_scrolls_sideways(page: ServedPage, person: Brows
     assert tops == sorted(tops)
 
 
+def test_a_heading_stands_above_its_column(page: ServedPage, person: Browser) -> None:
+    """The bars of what is used begin where their heading does, taints, too."""
+    person.resize(1440)
+    person.open(f"{page.address}/clusters")
+    lefts = person.run(
+        "['used', 'taints'].map((name) => [...document.querySelectorAll('thead th')]"
+        ".find((one) => one.textContent === name)).map((one) => {"
+        " const cell = document.querySelector('tbody tr').cells[one.cellIndex];"
+        " const text = (one) => { const range = document.createRange();"
+        " range.selectNodeContents(one); return range.getBoundingClientRect().left; };"
+        " return [text(one), cell.getBoundingClientRect().left]; })"
+    )
+
+    assert [True, True] == [abs(head - cell) < 2 for head, cell in lefts]
+
+
 def test_on_a_telephone_the_menu_is_one_button(page: ServedPage, person: Browser) -> None:
     """It opens by a click, without a script, and leads on."""
     person.resize(390)
