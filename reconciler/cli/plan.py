@@ -184,8 +184,8 @@ def _with_refusals(found: Preview, sides: Sides, version: str) -> Preview:
     """Return a plan with what clusters would refuse of the workloads that the change brings."""
     base, merged = sides.base.inputs, sides.merged.inputs
     changed = changed_keys(base, merged) & merged.keys()
-    kinds = load_kubernetes(version)
-    if not changed or kinds is None:
+    kinds = load_kubernetes(version) if changed else None
+    if kinds is None:
         return found
     from reconciler.audit.workloads import check_workloads  # a plan without changes needs none
 
