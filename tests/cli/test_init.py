@@ -240,16 +240,22 @@ def test_a_pipeline_below_the_top_is_told(tmp_path: Path, capsys: Capsys) -> Non
     assert "" == capsys.readouterr().err
 
 
+def stamps(folder: Path) -> dict[str, tuple[int, int, int]]:
+    """What of each file would be another one had it been written; when it was read is not."""
+    found = ((path, (folder / path).stat()) for path in files(folder))
+    return {path: (one.st_ino, one.st_mtime_ns, one.st_ctime_ns) for path, one in found}
+
+
 def test_a_second_time_writes_nothing(tmp_path: Path, capsys: Capsys) -> None:
     """Each file is there."""
     assert 0 == run(["init", str(tmp_path / "fleet")])
-    before = {path: (tmp_path / "fleet" / path).stat() for path in files(tmp_path / "fleet")}
+    before = stamps(tmp_path / "fleet")
     capsys.readouterr()
 
     assert 0 == run(["init", str(tmp_path / "fleet"), "--examples"])
 
     assert "wrote" not in capsys.readouterr().out
-    assert before == {path: (tmp_path / "fleet" / path).stat() for path in before}
+    assert before == stamps(tmp_path / "fleet")
 
 
 def test_every_option_is_documented_with_its_words() -> None:

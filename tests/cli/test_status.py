@@ -60,7 +60,7 @@ def test_a_healthy_fleet_has_one_screen(tmp_path: Path, capsys: Capsys) -> None:
         "Objects",
     ] == [title for title in found if title]
     assert [f"{fleet.folder}, outputs in status/"] == found["Root"]
-    assert [f"main at {head} (Place default/shop on backup1(5))"] == found["Branch"]
+    assert [f"main at {head} (Evict default/shop from member1 (not ready))"] == found["Branch"]
     assert found["Last pass"][0].startswith("2026-11-20T12:02:00Z, ")
     assert [f"{inputs}, nothing since"] == found["Input"]
     assert [["none"]] * 2 == [found[title] for title in ("Held files", "Suspended")]
