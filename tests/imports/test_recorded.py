@@ -36,7 +36,7 @@ STEPS = ("Fleet", "Step scale_up", "Step scale_down", "Step requests")
 SCALED_DOWN = STEPS[2]
 MISTAKEN = {
     *("aff-none", "aff-second", "dup-min-only", "dup-names", "pay-break", "static-missing"),
-    *("none", "nosuch", "p20", "p26", "p28", "t01", "u00"),
+    *("none", "nosuch", "p20", "p25", "p26", "p28", "t01", "u00"),
 }
 """Objects that name, select or ask for what is not there."""
 

@@ -1,10 +1,10 @@
 """A real Chromium for tests: headless, with a new profile, and what a person does with it."""
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from selenium.common.exceptions import WebDriverException
 from selenium.webdriver import Chrome, ChromeOptions, ChromeService
@@ -14,6 +14,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 
 from tests.shell.fleet import ROOT
 
+T = TypeVar("T")
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 MISSING = "" if CHROMIUM and DRIVER else "no chromium and chromedriver here: apt-get install both"
 AXE = ROOT / ".venv/page/node_modules/axe-core/axe.min.js"
@@ -58,11 +59,32 @@ class Browser:
 
     def click(self, role: str, text: str) -> None:
         """Click an element, and wait until the page that it leads to is there."""
-        self.find(role, text).click()
+
+        def clicked(_: Chrome) -> bool:
+            self.find(role, text).click()
+            return True
+
+        self._once(clicked)
 
     def text(self) -> str:
         """Return all that can be seen."""
-        return self.driver.find_element(By.TAG_NAME, "main").text
+        return self._once(lambda driver: driver.find_element(By.TAG_NAME, "main").text or " ")
+
+    def words_of(self, role: str, text: str) -> str:
+        """Return all that the first visible element of a role says that has a text."""
+        return self._once(lambda _: getattr(self._seen(role, text), "text", ""))
+
+    def texts(self, selector: str) -> list[str]:
+        """Return what the elements of a selector say, as the page is now."""
+        found = self._once(
+            lambda driver: ([one.text for one in driver.find_elements(By.CSS_SELECTOR, selector)],)
+        )
+        return found[0]
+
+    def _once(self, action: Callable[[Chrome], T]) -> T:
+        """Do something with the elements of a page; one that is replaced meanwhile has others."""
+        waiting = WebDriverWait(self.driver, PATIENCE_SECONDS, 0.05, (WebDriverException,))
+        return waiting.until(action)
 
     def until(self, script: str) -> None:
         """Wait until a script in the page says true."""
@@ -72,17 +94,13 @@ class Browser:
 
     def row_of(self, name: str, expected: str) -> str:
         """Return the row of an object as soon as it is as expected: a page may be on its way."""
-        driver = self.driver
         xpath = f"//tr[th/a[.='{name}']]"
-        waiting = WebDriverWait(driver, PATIENCE_SECONDS, 0.05, (WebDriverException,))
-        return waiting.until(
-            lambda _: (
-                found
-                if expected
-                in (found := " ".join(driver.find_element(By.XPATH, xpath).text.split()))
-                else ""
-            )
-        )
+
+        def row(driver: Chrome) -> str:
+            found = " ".join(driver.find_element(By.XPATH, xpath).text.split())
+            return found if expected in found else ""
+
+        return self._once(row)
 
     def run(self, script: str) -> Any:
         """Return what a script in the page says."""

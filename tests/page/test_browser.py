@@ -44,7 +44,7 @@ def test_where_a_workload_runs_is_one_click_away(page: ServedPage, person: Brows
     person.open(page.address)
     person.click("link", "Matrix")
 
-    head = person.find("row", "object").text.split()
+    head = person.words_of("row", "object").split()
     cells = person.driver.find_elements("xpath", "//tr[th/a[.='deployment/shop']]/*")
     assert "5" == cells[head.index("backup1")].text
     assert "" == cells[head.index("member1")].text
@@ -56,7 +56,7 @@ def test_why_it_left_a_cluster_is_two_clicks_away(page: ServedPage, person: Brow
     person.click("link", "Matrix")
     person.click("link", "deployment/shop")
 
-    row = person.find("row", "member1(5)").text
+    row = person.words_of("row", "member1(5)")
     assert "backup1(5) evicted (member1: toleration of cluster.karmada.io" in row
     assert "Ada: Report that member1 is down" in row
 

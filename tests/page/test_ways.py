@@ -75,13 +75,13 @@ def test_from_a_cluster_that_fails_to_a_rebalance_on_a_branch(
     person.open(f"{page.address}/timeline")
     person.click("link", "1 cluster not ready")
     person.click("link", "alpha")
-    assert "False" in person.find("row", "Ready").text
+    assert "False" in person.words_of("row", "Ready")
     person.click("link", "deployment/web")
-    row = person.find("row", "evicted").text
+    row = person.words_of("row", "evicted")
     assert "Ada: Report that alpha is down" in row
     person.click("link", "Rebalance it")
     person.until("document.querySelector('pre') !== null")
-    command = person.driver.find_element("css selector", ".command code").text
+    [command, *_] = person.texts(".command code")
 
     assert "kind: WorkloadRebalancer" in person.text()
     words = command.split()
@@ -108,7 +108,7 @@ def test_the_search_suggests_while_somebody_types(page: ServedPage, person: Brow
     find = person.driver.find_element("id", "find")
     find.send_keys("we")
     person.until(f"!{shown}")
-    told = [one.text for one in person.driver.find_elements("css selector", "#suggestions a")]
+    told = person.texts("#suggestions a")
     find.send_keys("\ue015")
     active = person.run("document.activeElement.textContent")
     person.driver.switch_to.active_element.send_keys("\ue00c")
@@ -143,11 +143,10 @@ def test_every_view_is_found_and_read_without_a_script(page: ServedPage, tmp_pat
 
 def test_each_command_says_what_the_view_shows(page: ServedPage, person: Browser) -> None:
     """It runs as it stands there."""
-    said = {}
+    said: dict[str, str] = {}
     for path in VIEWS:
         person.open(f"{page.address}{here(path)}")
-        for found in person.driver.find_elements("css selector", ".command code"):
-            said[found.text] = path
+        said |= dict.fromkeys(person.texts(".command code"), path)
     failed: dict[str, int] = {}
     for command in said:
         words = command.replace("'", "").split()
