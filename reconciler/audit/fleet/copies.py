@@ -96,7 +96,7 @@ class CopiesOf:
     _shown: World | None = None
     _renderers: dict[str, Renderer] = field(default_factory=dict)
     _known: dict[str, Copies] = field(default_factory=dict)
-    _down: dict[ObjectKey, bool] = field(default_factory=dict)
+    _down: dict[str, dict[ClusterName, bool]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Read the configuration."""
@@ -119,22 +119,26 @@ class CopiesOf:
         found = attempt(partial(self._known[dialect.name], key), lambda: _place(key))
         if isinstance(found, Failed):
             return ()
+        known = self._down.setdefault(dialect.name, {})
+        vouching = {one.cluster for one in found if one.report in VOUCHED}
+        for name in vouching - known.keys():  # each is asked once, however many copies it has
+            known[name] = self._is_down(dialect, name)
+        down = {name for name in vouching if known[name]}
+        if not down:
+            return tuple(found)
         return tuple(
             replace(one, report=Report.AT_RISK)
-            if one.report in VOUCHED and self._is_down(ObjectKey(*dialect.cluster, "", one.cluster))
+            if one.report in VOUCHED and one.cluster in down
             else one
             for one in found
         )
 
-    def _is_down(self, key: ObjectKey) -> bool:
-        """Return whether a cluster is down; each is asked once."""
-        if key not in self._down:
-            cluster, dialect = self.world.find(key), dialect_of(key.group)
-            if cluster is None or dialect is None:
-                return False
-            report = dialect.view().clusters.report_of(mapping(cluster.body, "status"))
-            self._down[key] = bool(report.down)
-        return self._down[key]
+    def _is_down(self, dialect: Dialect, name: ClusterName) -> bool:
+        """Return whether a cluster is down."""
+        cluster = self.world.find(ObjectKey(*dialect.cluster, "", name))
+        if cluster is None:
+            return False
+        return bool(dialect.view().clusters.report_of(mapping(cluster.body, "status")).down)
 
     def __call__(self, key: ObjectKey) -> tuple[DeliveredCopy, ...]:
         """Return the copies of a decision; none if it is about no content."""
