@@ -423,13 +423,16 @@ def _held_to_reverts(proofs: Sequence[Proof], revisions: Revisions) -> Iterator[
     """Yield proofs; who brings outputs back as an ancestor had them, all of them, reverts.
 
     That is how a decision is taken back, so it is no tampering: what stands there was decided, and
-    is proven where it was. One file that is otherwise makes it tampering.
+    is proven where it was. One file that is otherwise makes it tampering, and so does taking files
+    away alone, unless the record of the pass goes with them.
     """
+    record = output_path(revisions.layout.output_root, RECORD)
     for proof in proofs:
         earlier = ""
         if proof.state is ProofState.TAMPERED:
             edited = edited_outputs(revisions.changes(proof.commit), revisions.layout)
-            if all(one.plain for one in edited):
+            brought = any(one.after or one.path == record for one in edited)
+            if brought and all(one.plain for one in edited):
                 paths = frozenset(one.path for one in edited)
                 earlier = _ancestor_with(proof.commit, paths, revisions)
         if not earlier:
