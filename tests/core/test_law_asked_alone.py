@@ -165,12 +165,12 @@ def test_a_cluster_without_file_is_told_to_those_that_it_had() -> None:
     only_a, only_c = ({"clusterAffinity": {"clusterNames": [name]}} for name in "ac")
     on_a = policy("only-a", selectors=[selector(name="api")], placement=only_a)
     nowhere = policy("nowhere", selectors=[selector(name="new")], placement=only_c)
-    told = story(*ROOM, policy(), on_a, deployment(), deployment("api"))
+    told = story(*ROOM, policy(), on_a, nowhere, deployment(), deployment("api"))
     told.run()
     told.drop(cluster("b"))
 
     assert {} == depending(told)
-    told.put(deployment("api", replicas=5), deployment("new"), nowhere)
+    told.put(deployment("api", replicas=5), deployment("new"))
     assert {} == depending(told)
     outcome = reconcile(told.world(), told.now, asked=decided_in(told.world()))
     heard = {
@@ -180,6 +180,15 @@ def test_a_cluster_without_file_is_told_to_those_that_it_had() -> None:
     assert {"api-deployment": ["a"], "new-deployment": ["a"], "web-deployment": ["a", "b"]} == heard
     new = {one.key.name: one for one in outcome.decisions}["new-deployment"]
     assert (["a"], True) == ([*new.rejected], new.problem.startswith("0/1 clusters are available"))
+
+
+def test_what_an_edit_takes_is_counted_together() -> None:
+    """Whether it is too much depends on all others."""
+    told = story(*ROOM, policy(), deployment())
+    told.run()
+    told.put(policy(placement={"clusterAffinity": {"clusterNames": ["nowhere"]}}))
+
+    assert {"web-deployment": "what an edit takes is counted together"} == depending(told)
 
 
 def test_removals_are_counted_together() -> None:
