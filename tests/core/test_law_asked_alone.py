@@ -97,13 +97,16 @@ def test_hubs_too(
 
 @pytest.mark.parametrize("fleet", PLAIN.values(), ids=PLAIN)
 def test_in_a_plain_fleet_every_object_is_answered_alone(fleet: CellFleet) -> None:
-    """New, settled, and after each change that people make; none takes the whole pass."""
+    """New, settled, and after each change of people; what an edit takes is counted with all."""
     told, asking = Story(files=files(fleet.files(CELLS))), AskedAlone()
+    most = 1  # placement that an edit lets go of a cluster
     for change in ({}, {}, *fleet.changes.values()):
         told.files |= files(change)
         world = told.world()
         assert len(decided_in(world)) >= CELLS * 10
-        assert {} == hold_alone(world, told.now, asking)
+        left = hold_alone(world, told.now, asking)
+        assert {*left.values()} <= {"what an edit takes is counted together"}
+        assert len(left) <= most
         told.run()
 
 
