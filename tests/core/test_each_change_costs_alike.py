@@ -37,6 +37,7 @@ ROOM = "how often a workload fits is asked of the whole fleet at once, and kept"
 SCORE = "a score is read of all clusters at once, and kept"
 RECORDS = "a record names the first twenty clusters that were rejected, of which this is one"
 LISTED = "a snapshot lists what was decided of the first twenty clusters"
+COUNTED = "where an edit takes something, all that is placed is counted"
 GROWS: Mapping[tuple[str, str], tuple[float, float, str]] = {
     ("karmada", "override"): (MORE, 1.08, POLICIES),
     ("karmada", "label"): (MORE, 1.62, INDEX),
@@ -47,7 +48,7 @@ GROWS: Mapping[tuple[str, str], tuple[float, float, str]] = {
     ("kubefleet", "override"): (MORE, 1.25, POLICIES),
     ("kubefleet", "label"): (3.2, 10.2, RECORDS),
     ("kubefleet", "taint"): (3.2, 10.2, RECORDS),
-    ("kubefleet", "rebalancer"): (1.1, 1.14, INDEX),
+    ("kubefleet", "rebalancer"): (1.16, 2.2, COUNTED),
     ("ocm", "placement"): (MORE, 1.15, SCORE),
     ("ocm", "label"): (MORE, 1.39, INDEX),
     ("ocm", "taint"): (MORE, 1.45, INDEX),
