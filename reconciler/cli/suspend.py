@@ -261,12 +261,14 @@ def _edited(
             after = set_field(after, path, index, field.parts, field.value)
         elif not suspend and present == field.value:
             after = drop_field(after, path, index, field.parts)
+        is_over = bool(notes) or (not suspend and after != before)  # what was noted before
         for note in NOTES:
             parts = ("metadata", "annotations", note)
-            if note in notes and written.get(note) != notes[note]:
-                after = set_field(after, path, index, parts, notes[note])
-            elif note in written and (notes or (not suspend and after != before)):
-                after = after if note in notes else drop_field(after, path, index, parts)
+            if note in notes:
+                if written.get(note) != notes[note]:
+                    after = set_field(after, path, index, parts, notes[note])
+            elif note in written and is_over:
+                after = drop_field(after, path, index, parts)
     except ValueError as error:
         wanted = json.dumps(field.value)
         raise UsageError(

@@ -28,10 +28,11 @@ CLUSTERS = tuple(dialect.cluster for dialect in DIALECTS)
 PLACED = frozenset(kind for dialect in DIALECTS for kind in dialect.placed)
 """Kinds of the outputs that decisions are about."""
 
+ROOTS = frozenset(kind for dialect in DIALECTS for kind in dialect.roots)
+"""Kinds beside these that placements hang on, such as policies."""
+
 SURROUNDINGS = (
-    frozenset(kind.id for kind in API_KINDS if kind.read and not kind.removable)
-    - PLACED
-    - {kind for dialect in DIALECTS for kind in dialect.roots}
+    frozenset(kind.id for kind in API_KINDS if kind.read and not kind.removable) - PLACED - ROOTS
 )
 """Kinds of what decisions depend on beside workloads, their policies and who asks."""
 

@@ -112,21 +112,21 @@ class EndingSuspensions:
     _index: FollowedIndex[str, Manifest] = field(default_factory=lambda: FollowedIndex(_ends))
     _last: tuple[World, frozenset[ObjectKey], World] | None = None
 
-    def resumed(self, world: World, now: datetime) -> World:
-        """Return a world in which nothing is suspended that is over; the same one if nothing is."""
+    def resumed(self, world: World, now: datetime) -> tuple[World, datetime | None]:
+        """Return a world in which nothing is suspended that is over, and when the next one is.
+
+        The very same world if none is over; `None` if none ends by itself.
+        """
         ends = self._moments(world)
+        next_end = min((moment for moment in ends.values() if moment > now), default=None)
         over = frozenset(key for key, moment in ends.items() if moment <= now)
         if not over:
-            return world
+            return world, next_end
         if self._last is None or self._last[0] is not world or self._last[1] != over:
             came = {key: _resumed(world.inputs[key]) for key in over}
             inputs = branched(world.inputs, came)
             self._last = world, over, replace(world, inputs=inputs, kinds=world.kinds.next())
-        return self._last[2]
-
-    def next_end(self, world: World, now: datetime) -> datetime | None:
-        """Return when the next suspension is over, `None` if none ends by itself."""
-        return min((one for one in self._moments(world).values() if one > now), default=None)
+        return self._last[2], next_end
 
     def _moments(self, world: World) -> Mapping[ObjectKey, datetime]:
         """Return when each of them ends."""

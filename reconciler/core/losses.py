@@ -17,7 +17,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from reconciler.core.dialects import CLUSTERS, DIALECTS, dialect_of
+from reconciler.core.dialects import CLUSTERS, DIALECTS, PLACED, ROOTS, dialect_of
 from reconciler.core.inputs.last_known_good import placing_as
 from reconciler.core.inputs.world import with_projected
 from reconciler.core.ledger_file import (
@@ -224,15 +224,13 @@ def _behind(world: World, edited: Round, losing: Collection[Decision]) -> Iterat
         if dialect is not None:
             bodies = (edited.written.get(decision.key), present and present.body)
             policies |= {dialect.view().outputs.policy_of(body) for body in bodies if body}
-    roots = {kind for dialect in DIALECTS for kind in dialect.roots}
-    placed = {kind for dialect in DIALECTS for kind in dialect.placed}
     keys = {decision.key for decision in losing}
     known = sorted(key for key in world.former if key in world.inputs)
     found = [
         key
         for key in known
-        if (key[:2] not in roots or key in policies)
-        and (key[:2] not in placed or key in keys)
+        if (key[:2] not in ROOTS or key in policies)
+        and (key[:2] not in PLACED or key in keys)
         and (key[:2] not in CLUSTERS or key.name in clusters)
     ]
     yield from found or known

@@ -318,7 +318,7 @@ def _from_clusters(evicted: Iterable[Decision]) -> str:
 def _reason(cause: Cause, cluster: str) -> str:
     """Return in few words why a cluster is left, `""` where the cause does not say.
 
-    >>> _reason(Cause(CauseKind.EVICTED, "a: cluster.karmada.io/not-ready:NoExecute, b: x:y"), "a")
+    >>> _reason(Cause(CauseKind.EVICTED, "a: example.com/not-ready:NoExecute, b: x:y"), "a")
     'not ready'
     """
     if cause.kind is CauseKind.CLUSTER_GONE:

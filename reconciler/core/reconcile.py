@@ -149,9 +149,7 @@ def reconcile(
     Source: ours; the order of the stages follows karmada@f8fdd02 pkg/controllers and pkg/scheduler.
     """
     memo = Memo() if memo is None else memo
-    world = with_projected(world)
-    ends_at = memo.suspensions.next_end(world, now)
-    world = memo.suspensions.resumed(world, now)
+    world, ends_at = memo.suspensions.resumed(with_projected(world), now)
     outcome = None if asked or busy else memo.idle(world, now)
     if outcome is None:
         try:

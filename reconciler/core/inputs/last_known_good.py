@@ -24,7 +24,7 @@ from collections.abc import Callable, Collection, Container, Iterable, Iterator,
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
 
-from reconciler.core.dialects import DIALECTS, PLACES_BY, READ_AS_BEFORE, TAKEN_BACK
+from reconciler.core.dialects import DIALECTS, PLACES_BY, READ_AS_BEFORE, ROOTS, TAKEN_BACK
 from reconciler.core.inputs.index import InputIndex, key_of, origin_of
 from reconciler.core.inputs.validation import FileValidation
 from reconciler.core.record import LastPass
@@ -399,7 +399,7 @@ def _places_otherwise(now: Manifest, before: Manifest | None) -> bool:
     One that is new does if others may have been placed without it: a policy.
     """
     if before is None:
-        return any(now.key[:2] in dialect.roots for dialect in DIALECTS)
+        return now.key[:2] in ROOTS
     return any(
         _value_at(now.body, path) != _value_at(before.body, path) for path in PLACES_BY[now.key[:2]]
     )

@@ -343,9 +343,9 @@ class Leaving:
 
     `until` is the moment at which it must be left, for `after` only, and `tolerated` are its taints
     until then, or until now. `untolerated` is the taint that forces it out at once, `None` when
-    none does.
-    `error` says why nothing could be decided, and `unpreserved` why the cluster is not left though
-    it must be: what the workload should take along is not there. `labels` are what it takes.
+    none does. `error` says why nothing could be decided, and `unpreserved` why the cluster is not
+    left though it must be: what the workload should take along is not there. `labels` are what it
+    takes.
     """
 
     cluster: ClusterName
