@@ -5,7 +5,9 @@ It includes the commits that wait to be accepted, as a daemon of this repository
 
 import textwrap
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
@@ -17,6 +19,7 @@ from reconciler.audit.fleet.problems import (
     Problem,
     ProblemKind,
     ProblemSources,
+    change_text,
     is_wrong,
     problems_of,
 )
@@ -31,6 +34,8 @@ from reconciler.audit.fleet.usage import by_name, usage_of
 from reconciler.audit.history.revisions import Commit, is_by_hand
 from reconciler.audit.json_shapes import coming_json, commit_json, fault_json, object_json
 from reconciler.audit.named_object import spelled
+from reconciler.audit.previews.foresight import overdue
+from reconciler.audit.previews.wording import later_text
 from reconciler.audit.references import (
     check_references,
     is_complete,
@@ -57,7 +62,7 @@ from reconciler.library.fleet import FleetRepository
 from reconciler.manifests.columns import duration
 from reconciler.manifests.paths import plural_of
 from reconciler.model.fields import mapping
-from reconciler.model.identity import ObjectKey
+from reconciler.model.identity import ObjectKey, RepositoryLayout
 from reconciler.model.kinds import Kind
 from reconciler.model.moments import format_moment
 from reconciler.model.text import printable, short_id
@@ -124,7 +129,15 @@ def run(
         known.keep(world, head, idle, now)
     here = at == "HEAD" and not world.apart
     edits = kept_edits(revisions.repository, layout.output_root) if here else ()
-    problems = _problems(world, clock, status, unaccepted)
+    late = overdue(coming, clock, commits[0].committed_at) if world.outputs and commits else None
+    problems = problems_of(
+        replace(
+            _problem_sources(world, clock, status),
+            unaccepted=[named_commit(commit) for commit in unaccepted],
+            late="" if late is None else later_text(late),
+            last_change=partial(revisions.last_change, head),
+        )
+    )
     code = EXIT_FORBIDDEN if check and is_wrong(problems) else 0
     if output == "json":
         waiting = since if status.last_at is not None else []
@@ -139,7 +152,7 @@ def run(
         print_json({"problems": wrong, **answer, **beside})
         return code
     lines = [
-        *_wrong(problems),
+        *_wrong(problems, clock, layout),
         ("Root:", f"{asked.root}, outputs in {layout.output_root}/"),
         *_branches(revisions, world, branch, commits),
         *_passes(status, since),
@@ -159,24 +172,20 @@ def run(
     return code
 
 
-def _problems(
-    world: World, now: datetime, status: RepositoryStatus, unaccepted: Sequence[Commit]
-) -> tuple[Problem, ...]:
-    """Return what is wrong; of objects without clusters, those that are shown are asked alone."""
+def _problem_sources(world: World, now: datetime, status: RepositoryStatus) -> ProblemSources:
+    """Return what the files say; of objects without clusters, those shown are asked alone."""
     alone, at = AskedAlone(), next_moment(world, now)
     placements, known = PlacementTrouble(world), referable_in(world)
     usages = by_name(usage_of(world)) if _tells_of_clusters(world) else ()
-    sources = ProblemSources(
+    return ProblemSources(
         world=world,
         trouble=trouble_of(usages, placements, now, faults=status.faults),
         warnings=check_references(world, {}, known) if is_complete(world) else (),
-        unaccepted=[named_commit(commit) for commit in unaccepted],
         not_selected=not_selected_in(known),
         called=lambda key: spelled(named(world, key)),
         explained=lambda key: alone.explain(world, key, at),
         most=SHOWN,
     )
-    return problems_of(sources)
 
 
 def _tells_of_clusters(world: World) -> bool:
@@ -188,12 +197,15 @@ def _tells_of_clusters(world: World) -> bool:
     )
 
 
-def _wrong(problems: Sequence[Problem]) -> Iterator[Line]:
+def _wrong(problems: Sequence[Problem], now: datetime, layout: RepositoryLayout) -> Iterator[Line]:
     """Yield what is wrong, the worst first: how many of each kind, and the first of them."""
     lines = []
     for problem in problems:
-        lines.append(str(problem))
-        lines += [f"  {printable(str(detail))}" for detail in problem.details]
+        lines.append(f"{problem}; {problem.remedy}")
+        for detail in problem.details:
+            lines.append(f"  {printable(str(detail))}")
+            if change := change_text(detail, now, layout):
+                lines.append(f"    {printable(change)}")
         rest = problem.count - len(problem.details)
         if rest:
             lines.append(f"  and {rest} more; {MORE[problem.kind]}")
@@ -208,6 +220,7 @@ MORE = {
     ProblemKind.NOT_PLACED: "see reconciler get rb -A",
     ProblemKind.FAULT: "see reconciler validate",
     ProblemKind.UNACCEPTED: "see status -o json",
+    ProblemKind.LATE: "see reconciler events",
     ProblemKind.WARNING: "see reconciler validate",
     ProblemKind.WAITING: "see reconciler events",
     ProblemKind.SUSPENDED: "see status -o json",
@@ -222,7 +235,16 @@ def _problem_json(problem: Problem) -> dict[str, object]:
         "severity": problem.severity,
         "count": problem.count,
         "words": str(problem),
-        "details": [{"subject": one.subject, "cause": one.cause} for one in problem.details],
+        "remedy": problem.remedy,
+        "details": [
+            {
+                "subject": detail.subject,
+                "cause": detail.cause,
+                "path": detail.path,
+                "changed": detail.changed and commit_json(detail.changed),
+            }
+            for detail in problem.details
+        ],
     }
 
 
@@ -259,11 +281,11 @@ def _branch(revisions: GitRevisions) -> str:
 def _passes(status: RepositoryStatus, since: Sequence[Commit]) -> Iterator[Line]:
     """Yield what is known of the last pass, and what came since."""
     if status.last_at is None:
-        yield "Last pass:", "none yet; reconciler reconcile runs one"
+        yield "Decided:", "none yet; reconciler reconcile runs one"
         return
     ago = duration(SystemClock().now() - status.last_at)
     by = f", by version {status.version}" if status.version else ""
-    yield "Last pass:", f"{format_moment(status.last_at)}, {ago} ago{by}"
+    yield "Decided:", f"{format_moment(status.last_at)}, {ago} ago{by}"
     count = len(since)
     came = f"{count} commit{'s' if count != 1 else ''} since" if count else "nothing since"
     yield "Input:", f"{short_id(status.inputs)}, {came}"

@@ -54,10 +54,9 @@ class WrongCount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrongView:
-    """All that is wrong, the worst first; `late` says that a pass is overdue, `""` if none is."""
+    """All that is wrong, the worst first."""
 
     counts: Sequence[WrongCount]
-    late: str = ""
 
 
 LISTS: Mapping[ProblemKind, tuple[str, str]] = {
@@ -75,7 +74,13 @@ PARTS: Mapping[ProblemKind, str] = {
 }
 """The part of the view of faults that lists all of a kind."""
 TOLD_HERE = frozenset(
-    {ProblemKind.NOT_READY, ProblemKind.SILENT, ProblemKind.OVER, ProblemKind.NOT_PLACED}
+    {
+        ProblemKind.NOT_READY,
+        ProblemKind.SILENT,
+        ProblemKind.OVER,
+        ProblemKind.NOT_PLACED,
+        ProblemKind.LATE,
+    }
 )
 """The kinds of which the fleet says what is wrong with the first ones."""
 TONES = {Severity.ERROR: Tone.BAD, Severity.WARNING: Tone.WARN, NOTE: Tone.HOLD}
@@ -86,7 +91,6 @@ def wrong_view(
     trouble: Trouble,
     links: Links,
     called: "dict[ObjectKey, Anchor]",
-    late: str = "",
 ) -> WrongView:
     """Return the view.
 
@@ -95,11 +99,10 @@ def wrong_view(
         trouble: What that is about.
         links: Where views lead.
         called: How people call the first objects of each list, and where they are told.
-        late: Why a pass is overdue, `""` if none is.
     """
     first = _first(trouble, links, called)
     counts = [_count(problem, trouble, links, first.get(problem.kind, ())) for problem in problems]
-    return WrongView(counts=counts, late=late)
+    return WrongView(counts=counts)
 
 
 def objects_told(trouble: Trouble) -> Iterator[ObjectKey]:
@@ -138,6 +141,8 @@ def _list_of(kind: ProblemKind, links: Links) -> str:
     if kind in LISTS:
         view, state = LISTS[kind]
         return links.view(view, state=state)
+    if kind is ProblemKind.LATE:
+        return links.view("coming")
     return links.part("faults", PARTS[kind]) if kind in PARTS else links.view("faults")
 
 

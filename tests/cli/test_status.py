@@ -51,7 +51,7 @@ def test_a_healthy_fleet_has_one_screen(tmp_path: Path, capsys: Capsys) -> None:
         "Problems",
         "Root",
         "Branch",
-        "Last pass",
+        "Decided",
         "Input",
         "Held files",
         "Suspended",
@@ -61,7 +61,7 @@ def test_a_healthy_fleet_has_one_screen(tmp_path: Path, capsys: Capsys) -> None:
     ] == [title for title in found if title]
     assert [f"{fleet.folder}, outputs in status/"] == found["Root"]
     assert [f"main at {head} (Evict default/shop from member1 (not ready))"] == found["Branch"]
-    assert found["Last pass"][0].startswith("2026-11-20T12:02:00Z, ")
+    assert found["Decided"][0].startswith("2026-11-20T12:02:00Z, ")
     assert [f"{inputs}, nothing since"] == found["Input"]
     assert [["none"]] * 2 == [found[title] for title in ("Held files", "Suspended")]
     assert "2 deployments, 3 clusters," in " ".join(found["Objects"])
@@ -71,7 +71,7 @@ def test_before_the_first_pass_it_says_how_to_run_one(tmp_path: Path, capsys: Ca
     """There is no input then."""
     found = told(new_fleet(tmp_path / "fleet"), capsys)
 
-    assert ["none yet; reconciler reconcile runs one"] == found["Last pass"]
+    assert ["none yet; reconciler reconcile runs one"] == found["Decided"]
     assert "Input" not in found
 
 
@@ -91,9 +91,10 @@ def test_a_fault_is_told_with_what_is_held(fleet: Checkout, capsys: Capsys) -> N
     run_pass(fleet.folder, 60)
     after = told(fleet, capsys)
 
-    assert before["Problems"] == after["Problems"]
-    assert "1 fault" == after["Problems"][0]
+    assert before["Problems"][:2] == after["Problems"][:2]
+    assert "1 fault; edit the file" == after["Problems"][0]
     assert after["Problems"][1].startswith(f"{SHOP}:12:3: ")
+    assert "(Break the policy), by Ada" in after["Problems"][2]
     assert [f"{SHOP}: using the last valid PropagationPolicy shop"] == after["Held files"]
 
 
@@ -103,7 +104,7 @@ def test_a_fault_that_only_a_pass_finds_is_told(fleet: Checkout, capsys: Capsys)
     fleet.commit({"rebalancers/demo.yaml": silent}, "Forget the namespace")
     run_pass(fleet.folder, 60)
 
-    assert "1 fault" == told(fleet, capsys)["Problems"][0]
+    assert "1 fault; edit the file" == told(fleet, capsys)["Problems"][0]
 
 
 def test_what_is_suspended_is_told(fleet: Checkout, capsys: Capsys) -> None:
@@ -137,7 +138,10 @@ def test_many_faults_stay_one_screen(fleet: Checkout, capsys: Capsys) -> None:
     fleet.commit({f"workloads/{name}.yaml": broken for name in "abcdefgh"}, "Break much")
 
     found = told(fleet, capsys)["Problems"]
-    assert ("8 faults", "and 3 more; see reconciler validate") == (found[0], found[6])
+    assert ("8 faults; edit the file", "and 3 more; see reconciler validate") == (
+        found[0],
+        found[-1],
+    )
 
 
 def test_the_past_is_told_as_it_was(tmp_path: Path, capsys: Capsys) -> None:
@@ -145,7 +149,7 @@ def test_the_past_is_told_as_it_was(tmp_path: Path, capsys: Capsys) -> None:
     found = told(told_fleet(tmp_path / "fleet"), capsys, "--at", "HEAD~2")
 
     assert found["Branch"][0].startswith("HEAD~2 at ")
-    assert found["Last pass"][0].startswith("2026-11-20T12:01:00Z, ")
+    assert found["Decided"][0].startswith("2026-11-20T12:01:00Z, ")
 
 
 @pytest.fixture
@@ -358,11 +362,16 @@ def test_a_mistyped_label_is_named_with_what_clusters_have(
 
     lines = out.splitlines()
     assert 3 == code
-    assert "Problems:    1 object not placed" == lines[0]
+    what_to_do = "`reconciler why OBJECT` says what each cluster lacks"
+    assert f"Problems:    1 object not placed; {what_to_do}" == lines[0]
     assert "have label tier=productoin (it has tier=production; did you mean that?)" in lines[1]
     assert "backup1 would have to match clusterAffinity: have label tier=productoin" in lines[1]
-    assert "1 warning" == lines[2].strip()
-    assert 'did you mean "production"?' in lines[3]
+    assert lines[2].strip().startswith("last decided ")
+    assert "(Take default/frontend off member1(4), member2(2))" in lines[2]
+    assert "1 warning; edit the file if that is not what was meant" == lines[3].strip()
+    assert 'did you mean "production"?' in lines[4]
+    assert lines[5].strip().startswith("last changed ")
+    assert lines[5].endswith("(Tidy up labels), by Ada")
     assert (
         "(it has tier=production; did you mean that?)"
         in answer(mistyped, capsys, "why", "deployment/frontend")[1]
@@ -376,6 +385,19 @@ def test_a_machine_reads_the_same(mistyped: Checkout, capsys: Capsys) -> None:
     assert [("object-not-placed", "error", 1), ("warning", "warning", 1)] == [
         (one["kind"], one["severity"], one["count"]) for one in found
     ]
+    changes = [one["details"][0]["changed"]["title"] for one in found]
+    assert ["Take default/frontend off member1(4), member2(2)", "Tidy up labels"] == changes
+
+
+def test_a_pass_that_should_have_run_is_a_problem(mistyped: Checkout, capsys: Capsys) -> None:
+    """A daemon that has died says nothing; the moment that went by does."""
+    mistyped.commit({"policies/frontend.yaml": EXAMPLE["policies/frontend.yaml"]}, "Mend it")
+
+    found = json.loads(answer(mistyped, capsys, "status", "-o", "json")[1])["problems"]
+
+    [late] = [one for one in found if one["kind"] == "pass-overdue"]
+    assert ("error", 1, "1 pass overdue") == (late["severity"], late["count"], late["words"])
+    assert "default/frontend" in late["details"][0]["subject"]
 
 
 def test_nothing_wrong_is_one_line(tmp_path: Path, capsys: Capsys) -> None:
@@ -397,5 +419,6 @@ def test_what_nothing_selects_is_named(tmp_path: Path, capsys: Capsys) -> None:
     code, out, _ = answer(fleet, capsys, "status", "--check")
 
     assert 0 == code
-    assert "Problems:    1 object that no policy or placement selects" == out.splitlines()[0]
+    expected = "Problems:    1 object that no policy or placement selects; write a policy"
+    assert out.startswith(expected)
     assert out.splitlines()[1].split()[0] == "deployment/lost"

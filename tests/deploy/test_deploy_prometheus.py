@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
+from reconciler.audit.fleet.problems import ProblemKind
 from reconciler.shell.reports.metrics import Metrics
 from tests.shell.fleet import ROOT
 from tests.shell.servers import MOMENT
@@ -81,6 +82,26 @@ def test_every_alert_has_its_section() -> None:
     assert [f"docs/operations.md#{name.lower()}" for name in names] == [
         rule["annotations"]["runbook"] for rule in alerts()
     ]
+
+
+ALERTS = {
+    ProblemKind.NOT_READY: "ReconcilerClustersNotReady",
+    ProblemKind.SILENT: "ReconcilerClustersNotReady",
+    ProblemKind.OVER: "ReconcilerClustersOverCommitted",
+    ProblemKind.NOT_PLACED: "ReconcilerUnschedulable",
+    ProblemKind.FAULT: "ReconcilerFaults",
+    ProblemKind.UNACCEPTED: "ReconcilerCommitsWait",
+    ProblemKind.LATE: "ReconcilerNotReady",
+    ProblemKind.WARNING: "ReconcilerWarnings",
+    ProblemKind.WAITING: "ReconcilerObjectsWaiting",
+    ProblemKind.SUSPENDED: "ReconcilerSuspended",
+}
+
+
+def test_every_kind_of_problem_has_an_alert() -> None:
+    """But for what people wrote and put nowhere: that may be on purpose."""
+    assert {*ProblemKind} - {ProblemKind.NOT_SELECTED} == ALERTS.keys()
+    assert {*ALERTS.values()} <= {rule["alert"] for rule in alerts()}
 
 
 def test_every_alert_is_tested() -> None:

@@ -6,11 +6,12 @@ kind with all that it is about, the worst kind first; each detail is a subject w
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
 
 from reconciler.audit.findings import Finding, Severity, fault_line
-from reconciler.audit.fleet.trouble import PlacementTrouble, Trouble, health_of
+from reconciler.audit.fleet.trouble import PlacementTrouble, Trouble, trouble_of
 from reconciler.audit.fleet.usage import (
     FleetLoads,
     Usage,
@@ -19,12 +20,20 @@ from reconciler.audit.fleet.usage import (
     part_text,
     usage_of,
 )
+from reconciler.audit.history.revisions import Commit
 from reconciler.audit.named_object import spelled
+from reconciler.audit.references import (
+    check_references,
+    is_complete,
+    not_selected_in,
+    referable_in,
+)
+from reconciler.manifests.columns import duration
 from reconciler.model.decision import Explanation
-from reconciler.model.identity import ClusterName, ObjectKey
-from reconciler.model.remembered import AnswerCache
-from reconciler.model.text import enumerated
-from reconciler.model.world import World
+from reconciler.model.identity import ClusterName, ObjectKey, RepositoryLayout
+from reconciler.model.remembered import AnswerCache, differing_keys
+from reconciler.model.text import enumerated, short_id
+from reconciler.model.world import Manifest, World
 
 NAMED = 3
 GROUPS = 2  # of clusters that lack the same
@@ -39,6 +48,7 @@ class ProblemKind(StrEnum):
     NOT_PLACED = "object-not-placed"
     FAULT = "fault"
     UNACCEPTED = "commit-not-accepted"
+    LATE = "pass-overdue"
     WARNING = "warning"
     WAITING = "object-waiting"
     SUSPENDED = "suspended"
@@ -46,45 +56,88 @@ class ProblemKind(StrEnum):
 
 
 class KindWords(NamedTuple):
-    """How one and how many of a kind are called, and how much they matter."""
+    """How one and how many of a kind are called, how much they matter, and what to do."""
 
     one: str
     many: str
     severity: str
+    remedy: str
 
 
 NOTE = "note"
 """The severity of what is meant, and should not be forgotten."""
 
 WORDS: Mapping[ProblemKind, KindWords] = {
-    ProblemKind.NOT_READY: KindWords("cluster not ready", "clusters not ready", Severity.ERROR),
+    ProblemKind.NOT_READY: KindWords(
+        "cluster not ready",
+        "clusters not ready",
+        Severity.ERROR,
+        "`reconciler events` lists what leaves it, and when",
+    ),
     ProblemKind.SILENT: KindWords(
-        "cluster without a report", "clusters without a report", Severity.ERROR
+        "cluster without a report",
+        "clusters without a report",
+        Severity.ERROR,
+        "look at what reports for it; nothing is decided from silence",
     ),
     ProblemKind.OVER: KindWords(
-        "cluster over-committed", "clusters over-committed", Severity.ERROR
+        "cluster over-committed",
+        "clusters over-committed",
+        Severity.ERROR,
+        "`reconciler advise` proposes what to move",
     ),
-    ProblemKind.NOT_PLACED: KindWords("object not placed", "objects not placed", Severity.ERROR),
-    ProblemKind.FAULT: KindWords("fault", "faults", Severity.ERROR),
+    ProblemKind.NOT_PLACED: KindWords(
+        "object not placed",
+        "objects not placed",
+        Severity.ERROR,
+        "`reconciler why OBJECT` says what each cluster lacks",
+    ),
+    ProblemKind.FAULT: KindWords("fault", "faults", Severity.ERROR, "edit the file"),
     ProblemKind.UNACCEPTED: KindWords(
-        "commit not accepted", "commits not accepted", Severity.ERROR
+        "commit not accepted",
+        "commits not accepted",
+        Severity.ERROR,
+        "sign on top of it with an allowed key, or revert it",
     ),
-    ProblemKind.WARNING: KindWords("warning", "warnings", Severity.WARNING),
-    ProblemKind.WAITING: KindWords("object waiting", "objects waiting", Severity.WARNING),
-    ProblemKind.SUSPENDED: KindWords("suspended", "suspended", NOTE),
+    ProblemKind.LATE: KindWords(
+        "pass overdue",
+        "passes overdue",
+        Severity.ERROR,
+        "`reconciler check` says whether a daemon can run here",
+    ),
+    ProblemKind.WARNING: KindWords(
+        "warning", "warnings", Severity.WARNING, "edit the file if that is not what was meant"
+    ),
+    ProblemKind.WAITING: KindWords(
+        "object waiting",
+        "objects waiting",
+        Severity.WARNING,
+        "`reconciler events OBJECT` says for what",
+    ),
+    ProblemKind.SUSPENDED: KindWords("suspended", "suspended", NOTE, "`reconciler resume` ends it"),
     ProblemKind.NOT_SELECTED: KindWords(
         "object that no policy or placement selects",
         "objects that no policy or placement selects",
         NOTE,
+        "write a policy or placement for it, if it belongs on clusters",
     ),
 }
 
 
 class ProblemDetail(NamedTuple):
-    """One thing that is wrong: what it is about, and why or how; `""` where that is all."""
+    """One thing that is wrong.
+
+    Attributes:
+        subject: What it is about.
+        cause: Why or how; `""` where the subject is all.
+        path: The file that says so, one of people or of ours; `""` where none does.
+        changed: The last commit that changed this file, `None` where that was not asked.
+    """
 
     subject: str
     cause: str = ""
+    path: str = ""
+    changed: Commit | None = None
 
     def __str__(self) -> str:
         return f"{self.subject}: {self.cause}" if self.cause else self.subject
@@ -108,6 +161,11 @@ class Problem:
         """What so many are called."""
         return WORDS[self.kind].one if self.count == 1 else WORDS[self.kind].many
 
+    @property
+    def remedy(self) -> str:
+        """What a person may do about it."""
+        return WORDS[self.kind].remedy
+
     def __str__(self) -> str:
         return f"{self.count} {self.noun}"
 
@@ -121,9 +179,11 @@ class ProblemSources:
         trouble: What is wrong with them.
         warnings: What is legal, but has another effect than it seems.
         unaccepted: The commits that wait to be accepted, each in words.
+        late: Why a pass is overdue, `""` if none is.
         not_selected: What people wrote, and nothing puts onto clusters, sorted.
         called: Returns how people call what a decision is about.
         explained: Returns what scheduling says of an object, `None` where that takes too long.
+        last_change: Returns the last commit that changed a file, `None` where none is known.
         most: How many details each kind has.
     """
 
@@ -131,83 +191,151 @@ class ProblemSources:
     trouble: Trouble
     warnings: Sequence[Finding] = ()
     unaccepted: Sequence[str] = ()
+    late: str = ""
     not_selected: Sequence[ObjectKey] = ()
     called: Callable[[ObjectKey], str] = spelled
     explained: Callable[[ObjectKey], Explanation | None] = lambda _: None
+    last_change: Callable[[str], Commit | None] = lambda _: None
     most: int = NAMED
 
 
 def problems_of(sources: ProblemSources) -> tuple[Problem, ...]:
     """Return what is wrong, the worst first; none where nothing is."""
-    trouble, most = sources.trouble, sources.most
-    found: dict[ProblemKind, tuple[int, Iterable[ProblemDetail]]] = {
+    trouble, most, world = sources.trouble, sources.most, sources.world
+    listed: dict[ProblemKind, tuple[int, Iterable[ProblemDetail]]] = {
         ProblemKind.NOT_READY: (len(trouble.not_ready), _down(sources, trouble.not_ready[:most])),
         ProblemKind.SILENT: (len(trouble.silent), _down(sources, trouble.silent[:most])),
         ProblemKind.OVER: (
             len(trouble.over),
-            (ProblemDetail(one.key.name, over(one)) for one in trouble.over[:most]),
+            (
+                ProblemDetail(usage.key.name, over(usage), _path_of(world, usage.key))
+                for usage in trouble.over[:most]
+            ),
         ),
         ProblemKind.NOT_PLACED: (len(trouble.unplaced), _not_placed(sources)),
         ProblemKind.FAULT: (
             len(trouble.faults),
-            (ProblemDetail(fault_line(fault)) for fault in trouble.faults[:most]),
+            (ProblemDetail(fault_line(fault), path=fault.path) for fault in trouble.faults[:most]),
         ),
         ProblemKind.UNACCEPTED: (
             len(sources.unaccepted),
             map(ProblemDetail, sources.unaccepted[:most]),
         ),
+        ProblemKind.LATE: (int(bool(sources.late)), (ProblemDetail(sources.late),)),
         ProblemKind.WARNING: (
             len(sources.warnings),
-            (ProblemDetail(fault_line(finding.fault)) for finding in sources.warnings[:most]),
+            (
+                ProblemDetail(fault_line(finding.fault), path=finding.fault.path)
+                for finding in sources.warnings[:most]
+            ),
         ),
         ProblemKind.WAITING: (len(trouble.waiting), _waiting(sources)),
         ProblemKind.SUSPENDED: (
             len(trouble.suspended),
-            (ProblemDetail(one.words) for one in trouble.suspended[:most]),
+            (
+                ProblemDetail(suspender.words, path=suspender.path)
+                for suspender in trouble.suspended[:most]
+            ),
         ),
         ProblemKind.NOT_SELECTED: (
             len(sources.not_selected),
-            (ProblemDetail(spelled(key)) for key in sources.not_selected[:most]),
+            (
+                ProblemDetail(spelled(key), path=_path_of(world, key))
+                for key in sources.not_selected[:most]
+            ),
         ),
     }
-    counted = ((kind, *found[kind]) for kind in ProblemKind)
-    return tuple(Problem(kind, count, tuple(details)) for kind, count, details in counted if count)
+    return tuple(
+        Problem(kind, count, tuple(_with_change(sources, detail) for detail in details))
+        for kind in ProblemKind
+        for count, details in (listed[kind],)
+        if count
+    )
 
 
-COUNTED = (
-    ProblemKind.NOT_READY,
-    ProblemKind.SILENT,
-    ProblemKind.OVER,
-    ProblemKind.NOT_PLACED,
-    ProblemKind.FAULT,
-    ProblemKind.SUSPENDED,
-)
-"""The kinds whose number can be followed from pass to pass at the cost of what differs."""
+def _path_of(world: World, key: ObjectKey) -> str:
+    """Return the file of an object: what a person wrote, else what a pass did; `""` for none."""
+    manifest = world.inputs.get(key) or world.outputs.get(key)
+    return "" if manifest is None else manifest.origin.path
+
+
+def _with_change(sources: ProblemSources, detail: ProblemDetail) -> ProblemDetail:
+    """Return a detail with the last commit that changed its file."""
+    if not detail.path:
+        return detail
+    return detail._replace(changed=sources.last_change(detail.path))
+
+
+CHECKED_AT_ONCE = 2_000
+"""So many documents are checked for warnings after each pass; more of them take longer than it."""
 
 
 @dataclass(slots=True, eq=False)
 class ProblemCounts:
-    """How many problems there are of each counted kind; follows the worlds that passes leave."""
+    """How many problems there are of each kind; follows the worlds that passes leave."""
 
     _placements: PlacementTrouble | None = None
     _loads: FleetLoads | None = None
     _usages: AnswerCache[ObjectKey, Usage] = field(default_factory=AnswerCache)
+    _checked: tuple[Mapping[ObjectKey, Manifest], Mapping[ProblemKind, int]] | None = None
 
-    def of(self, world: World, faults: int) -> dict[ProblemKind, int]:
-        """Go on to a world, of which a pass found so many faults, and count."""
+    def of(self, world: World, faults: int, now: datetime) -> Mapping[ProblemKind, int]:
+        """Go on to a world, of which a pass found so many faults, and count.
+
+        Returns:
+            Every kind but two that the daemon itself is asked for: commits that are not accepted,
+            and passes that are overdue. Warnings and what nothing selects are left out where there
+            are more documents than are checked at once: `validate` and the page count those.
+        """
         known, loads = self._placements, self._loads
         placements = PlacementTrouble(world) if known is None else known.follow(world)
         loads = FleetLoads(world) if loads is None else loads.follow(world)
         self._placements, self._loads = placements, loads
-        health = health_of(by_name(usage_of(world, loads, self._usages)))
+        usages = by_name(usage_of(world, loads, self._usages))
+        trouble = trouble_of(usages, placements, now, faults=())
         return {
-            ProblemKind.NOT_READY: len(health.not_ready),
-            ProblemKind.SILENT: len(health.silent),
-            ProblemKind.OVER: len(health.over),
-            ProblemKind.NOT_PLACED: len(placements.unplaced),
+            ProblemKind.NOT_READY: len(trouble.not_ready),
+            ProblemKind.SILENT: len(trouble.silent),
+            ProblemKind.OVER: len(trouble.over),
+            ProblemKind.NOT_PLACED: len(trouble.unplaced),
             ProblemKind.FAULT: faults,
-            ProblemKind.SUSPENDED: len(placements.suspensions.foremost),
+            ProblemKind.WAITING: len(trouble.waiting),
+            ProblemKind.SUSPENDED: len(trouble.suspended),
+            **self._references(world),
         }
+
+    def _references(self, world: World) -> Mapping[ProblemKind, int]:
+        """Return what the files of people say of one another; a pass leaves them as they are."""
+        if len(world.inputs) > CHECKED_AT_ONCE:
+            return {}
+        if self._checked is None or differing_keys(world.inputs, self._checked[0]):
+            known = referable_in(world)
+            warnings = check_references(world, {}, known) if is_complete(world) else ()
+            counts = {
+                ProblemKind.WARNING: len(warnings),
+                ProblemKind.NOT_SELECTED: len(not_selected_in(known)),
+            }
+            self._checked = world.inputs, counts
+        return self._checked[1]
+
+
+def change_text(detail: ProblemDetail, now: datetime, layout: RepositoryLayout) -> str:
+    """Return how long ago what says so was written, in which commit and by whom; `""` if unknown.
+
+    Args:
+        detail: What is wrong.
+        now: Aware UTC.
+        layout: Says where passes write; a commit there is a decision.
+    """
+    commit = detail.changed
+    if commit is None:
+        return ""
+    ago = duration(now - commit.committed_at)
+    where = f"{ago} ago in {short_id(commit.revision)} ({commit.subject})"
+    if detail.path.startswith(f"{layout.output_root}/"):
+        return f"last decided {where}"
+    file = "" if detail.path in str(detail) else f"{detail.path} "
+    return f"{file}last changed {where}, by {commit.author.partition(' <')[0]}"
 
 
 def is_wrong(problems: Iterable[Problem]) -> bool:
@@ -226,7 +354,8 @@ def _down(sources: ProblemSources, usages: Sequence[Usage]) -> Iterator[ProblemD
         count = leaving.get(name, 0)
         leave = f"{count} of them leaving" if count else ""
         objects = f"{usage.objects} object{'' if usage.objects == 1 else 's'} on it"
-        yield ProblemDetail(name, ", ".join(filter(None, (says or goes, objects, leave))))
+        words = ", ".join(filter(None, (says or goes, objects, leave)))
+        yield ProblemDetail(name, words, _path_of(sources.world, usage.key))
 
 
 def over(usage: Usage) -> str:
@@ -242,7 +371,8 @@ def _not_placed(sources: ProblemSources) -> Iterator[ProblemDetail]:
     for key, problem in list(sources.trouble.unplaced.items())[: sources.most]:
         explanation = sources.explained(key)
         lacks = "" if explanation is None else lacking_text(explanation)
-        yield ProblemDetail(sources.called(key), f"{lacks}. {problem}" if lacks else problem)
+        cause = f"{lacks}. {problem}" if lacks else problem
+        yield ProblemDetail(sources.called(key), cause, _path_of(sources.world, key))
 
 
 def lacking_text(explanation: Explanation) -> str:
@@ -263,4 +393,5 @@ def _waiting(sources: ProblemSources) -> Iterator[ProblemDetail]:
     """Yield objects with copies that wait, and for what."""
     for key, copies in list(sources.trouble.waiting.items())[: sources.most]:
         waits = (f"{copy.cluster} {copy.waits_for}" for copy in copies)
-        yield ProblemDetail(sources.called(key), enumerated(waits, GROUPS))
+        path = _path_of(sources.world, key)
+        yield ProblemDetail(sources.called(key), enumerated(waits, GROUPS), path)

@@ -7,7 +7,7 @@ as a clause.
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 
 from reconciler.core.asked import MOMENTS, AskedAlone, SettledWorld, passes_alone, passes_since
 from reconciler.core.changes import Outcome
@@ -17,6 +17,7 @@ from reconciler.core.rounds import next_world
 from reconciler.dialects.contract import DependsOnOthers
 from reconciler.model.decision import Decision, Placed, Wait, placed_text
 from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.model.moments import span
 from reconciler.model.text import enumerated
 from reconciler.model.world import World
 
@@ -47,6 +48,23 @@ class Coming:
     waits: bool
     before: Placed | None = None
     after: Placed | None = None
+
+
+OVERDUE = span(seconds=60)  # ours: a daemon is there within seconds, a first reading aside
+
+
+def overdue(
+    coming: Iterable[Coming], now: datetime, committed_at: datetime | None
+) -> Coming | None:
+    """Return the first that a pass should have brought by now, `None` if there is none.
+
+    Args:
+        coming: What passes will do.
+        now: Aware UTC.
+        committed_at: Moment of the last commit, aware UTC; nothing is overdue before it.
+    """
+    began = datetime.min.replace(tzinfo=UTC) if committed_at is None else committed_at
+    return next((one for one in coming if now - max(one.at, began) > OVERDUE), None)
 
 
 def foresee(

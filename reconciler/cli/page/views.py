@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
 from reconciler.audit.fleet.placed import named
@@ -17,6 +17,7 @@ from reconciler.audit.fleet.trouble import PlacementTrouble, Trouble, faults_of,
 from reconciler.audit.fleet.usage import FleetLoads, Usage, usage_of
 from reconciler.audit.history.revisions import is_by_hand
 from reconciler.audit.named_object import spelled
+from reconciler.audit.previews.foresight import overdue
 from reconciler.audit.previews.wording import later_text
 from reconciler.audit.references import (
     check_references,
@@ -66,7 +67,6 @@ ON_ITS_WAY = "it is computed over all objects; this page updates when the result
 CLUSTERS_ASKED = 5_000  # of a list why objects are nowhere: each is asked of every cluster
 NEWEST = 5  # passes that the fleet shows
 PAST = span(minutes=60 * HOURS)
-OVERDUE = span(seconds=60)  # ours: a daemon is there within seconds, a first reading aside
 FRESH = span(seconds=10)  # how long it stands what time alone may change
 
 
@@ -163,7 +163,7 @@ class PageViews:
     memory: PageMemory
     is_kept: bool = False
     _trouble: "tuple[datetime, Trouble] | None" = None
-    _wrong: "tuple[Trouble, Sequence[Problem]] | None" = None
+    _wrong: "tuple[Trouble, str, Sequence[Problem]] | None" = None
     _causes: "dict[ObjectKey, str]" = field(default_factory=dict)
 
     @cached_property
@@ -291,16 +291,14 @@ class PageViews:
         anchors = {
             key: Anchor(called(person), self.links.object(person)) for key, person in people.items()
         }
-        return wrong_view(self.problems(trouble), trouble, self.links, anchors, self._late())
+        return wrong_view(self.problems(trouble), trouble, self.links, anchors)
 
     def _late(self) -> str:
         """Return why a pass is overdue, `""` if none is, or where that is not known at once."""
         newest = next(iter(self.history.commits), None)
         if newest is None or not self._foresees or not self.world.outputs:
             return ""
-        came = newest.committed_at
-        due = (one for one in self.foreseen if SystemClock().now() - max(one.at, came) > OVERDUE)
-        first = next(due, None)
+        first = overdue(self.foreseen, SystemClock().now(), newest.committed_at)
         return "" if first is None else later_text(first)
 
     def fault_list(self, group: str = "") -> FaultsView:
@@ -379,17 +377,20 @@ class PageViews:
     def problems(self, trouble: Trouble) -> "Sequence[Problem]":
         """Return what is wrong, the worst first, as `status` says it."""
         at_once = self.is_few or self._is_checked  # else the view of faults has them
+        late = self._late()
         sources = ProblemSources(
             world=self.world,
             trouble=trouble,
             warnings=self.warnings if at_once else (),
+            late=late,
             not_selected=self.not_selected if at_once else (),
             called=lambda key: spelled(named(self.world, key)),
             explained=self._explained,
+            last_change=partial(self.revisions.last_change, self.head),
         )
-        if self._wrong is None or self._wrong[0] is not trouble:
-            self._wrong = trouble, problems_of(sources)
-        return self._wrong[1]
+        if self._wrong is None or self._wrong[0] is not trouble or self._wrong[1] != late:
+            self._wrong = trouble, late, problems_of(sources)
+        return self._wrong[2]
 
     def _explained(self, key: "ObjectKey") -> "Explanation | None":
         """Return what scheduling says of an object, `None` where others have a say."""

@@ -363,7 +363,7 @@ def summary_of(report: PassReport, counts: ProblemCounts) -> PassSummary:
         rebalancers=_rebalancer_states(_rebalancers_after(world, outcome)),
         suspended=settings.suspend,
         feedback_branch=settings.feedback_branch,
-        problems=counts.of(next_world(world, outcome), len(outcome.faults)),
+        problems=counts.of(next_world(world, outcome), len(outcome.faults), report.now),
     )
 
 

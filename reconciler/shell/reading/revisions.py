@@ -14,6 +14,7 @@ from reconciler.shell.git.history import (
     CommitRecord,
     changes_of,
     check_whole,
+    cut_off,
     is_ancestor,
     list_brought,
     list_range,
@@ -156,6 +157,25 @@ class GitRevisions:
             self.repository, commit.revision, commit.parent, paths=places, most=MOST_BROUGHT
         )
         return tuple(map(_commit, read_commits(self.repository, listed)))
+
+    def last_change(self, head: str, path: str) -> Commit | None:
+        """Return the last commit that changed a file of inputs or outputs, along first parents.
+
+        Args:
+            head: Full hex id of the commit that is looked back from.
+            path: Relative to the root.
+
+        Returns:
+            `None` where none did, or a shallow clone does not have it.
+        """
+        place = self.repository.from_top(path)
+        inputs, outputs = self.loader.sources_of(head)
+        is_output = path.startswith(f"{self.layout.output_root}/")
+        tip = outputs if is_output else inputs
+        listed = list_range(self.repository, tip, paths=(place,), most=1)
+        if not listed or listed[0] in cut_off(self.repository):
+            return None
+        return self.commit_at(listed[0])
 
     def differences(self, old: str, new: str, /) -> tuple[FileChange, ...]:
         """Return what differs between the trees of two commits, below the root."""

@@ -8,7 +8,7 @@ from datetime import datetime
 
 import prometheus_client as prometheus
 
-from reconciler.audit.fleet.problems import COUNTED, ProblemKind
+from reconciler.audit.fleet.problems import ProblemKind
 from reconciler.audit.previews.placement_moves import parts_between
 from reconciler.core.message import is_told
 from reconciler.shell.daemon.events import DaemonEvent, PassFailed, PassFinished
@@ -102,7 +102,7 @@ class Metrics:
         self._problems = self._gauge(
             "problems", "What is wrong, by kind, as `status` says it.", "kind"
         )
-        self._describe_problems({})
+        self._describe_problems({kind: 0 for kind in ProblemKind if kind is not ProblemKind.LATE})
         self._contested = self._gauge(
             "contested_files",
             "Files that wait, since others undo them again and again.",
@@ -199,7 +199,8 @@ class Metrics:
         """Set how things stand after a pass."""
         self._faults.set(len(report.faults))
         self._unschedulable.set(report.problems[ProblemKind.NOT_PLACED])
-        self._describe_problems(report.problems)
+        waiting = sum(commit.waiting for commit in report.refused)
+        self._describe_problems({**report.problems, ProblemKind.UNACCEPTED: waiting})
         self._contested.set(len(report.contested.paths) if report.contested else 0)
         self._describe_refused(report)
         self._suspended.set(report.suspended)
@@ -207,9 +208,10 @@ class Metrics:
             self._rebalancers.labels(state).set(report.rebalancers.get(state, 0))
 
     def _describe_problems(self, counts: Mapping[ProblemKind, int]) -> None:
-        """Set how much is wrong of each kind that is counted, 0 where nothing is."""
-        for kind in COUNTED:
-            self._problems.labels(kind.value).set(counts.get(kind, 0))
+        """Set how much is wrong of each kind; what was not counted has no series."""
+        self._problems.clear()
+        for kind, count in counts.items():
+            self._problems.labels(kind.value).set(count)
 
     def _describe_refused(self, report: PassSummary) -> None:
         """Set how many commits wait, and since when this process has known of the first."""

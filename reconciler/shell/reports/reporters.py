@@ -13,9 +13,11 @@ Source: notification-controller docs/spec/v1beta3/providers.md, generic and gene
 import hashlib
 import hmac
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 
+from reconciler.audit.findings import Severity
+from reconciler.audit.fleet.problems import NOTE, Problem, ProblemKind
 from reconciler.audit.json_shapes import fault_json, object_json, placed_json
 from reconciler.core.message import is_told
 from reconciler.model.decision import Decision
@@ -63,6 +65,7 @@ class EventReporter:
         self._clock = clock
         self._post = post
         self._faults: frozenset[Fault] = frozenset()
+        self._problems: Mapping[ProblemKind, int] = {}
         self._failed = False
 
     def __call__(self, event: DaemonEvent) -> None:
@@ -78,23 +81,38 @@ class EventReporter:
 
     def _finished(self, report: PassSummary) -> None:
         faults = frozenset(report.faults)
+        problems = {kind: count for kind, count in report.problems.items() if count}
         decided = [one for one in report.decisions if is_told(one) or one.problem]
         news = report.commit is not None and bool(decided)
-        if news or faults != self._faults or self._failed:
-            reason = "DecisionsCommitted" if news else "FaultsChanged"
-            if self._failed and not news and faults == self._faults:
-                reason = "PassRecovered"
+        if reason := self._reason(faults, problems, news=news):
             metadata = {"revision": report.heads.inputs}
             if report.commit is not None:
                 metadata["commit"] = report.commit
             lists = {
                 "decisions": [_decision(one) for one in decided[:MOST_LISTED]] if news else [],
                 "faults": [fault_json(fault) for fault in report.faults[:MOST_LISTED]],
+                "problems": {kind.value: count for kind, count in problems.items()},
             }
             count = len(decided) if news else 0
             says = f"{_counted(count, 'decision')}, {_counted(len(faults), 'fault')}"
-            self._send(reason, "error" if faults else "info", says, report.now, metadata, lists)
-        self._faults, self._failed = faults, False
+            others = [Problem(kind, count) for kind, count in problems.items()]
+            wrong = _wrong_text(one for one in others if one.kind is not ProblemKind.FAULT)
+            is_error = faults or any(one.severity == Severity.ERROR for one in others)
+            severity = "error" if is_error else "info"
+            self._send(reason, severity, f"{says}{wrong}", report.now, metadata, lists)
+        self._faults, self._problems, self._failed = faults, problems, False
+
+    def _reason(
+        self, faults: frozenset[Fault], problems: Mapping[ProblemKind, int], *, news: bool
+    ) -> str:
+        """Return what is newly told, `""` for nothing."""
+        if news:
+            return "DecisionsCommitted"
+        if faults != self._faults:
+            return "FaultsChanged"
+        if problems != self._problems:
+            return "ProblemsChanged"
+        return "PassRecovered" if self._failed else ""
 
     def _send(
         self,
@@ -197,10 +215,13 @@ def _verdict(report: PassSummary) -> tuple[StatusState, str]:
         first = report.faults[0]
         many = f"{len(report.faults)} faults, the first: " if len(report.faults) > 1 else ""
         return StatusState.FAILURE, f"{many}{first.path}:{first.line}: {first.message}"
-    stuck = sum(bool(decision.problem) for decision in report.decisions)
-    waits = f", {stuck} unschedulable" if stuck else ""
+    wrong = _wrong_text(Problem(kind, count) for kind, count in report.problems.items() if count)
     if report.commit is None:
-        return StatusState.SUCCESS, f"nothing to decide{waits}"
+        return StatusState.SUCCESS, f"nothing to decide{wrong}"
     count = sum(map(is_told, report.decisions))
-    decided = f"{count} decision{'s' if count != 1 else ''}"
-    return StatusState.SUCCESS, f"{decided} in {short_id(report.commit)}{waits}"
+    return StatusState.SUCCESS, f"{_counted(count, 'decision')} in {short_id(report.commit)}{wrong}"
+
+
+def _wrong_text(problems: Iterable[Problem]) -> str:
+    """Return what is wrong as the end of a sentence; what is only to be remembered is left out."""
+    return "".join(f", {problem}" for problem in problems if problem.severity != NOTE)

@@ -373,7 +373,7 @@ def test_what_is_unschedulable_is_counted(tmp_path: Path) -> None:
     serve(fleet, StatusReporter(said.append))
 
     assert StatusState.SUCCESS == said[1].state
-    assert said[1].description.endswith(", 1 unschedulable")
+    assert said[1].description.endswith(", 1 object not placed, 2 warnings")
 
 
 def test_a_failure_is_told_once_and_mended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
