@@ -169,10 +169,10 @@ def _print(found: Sequence[Happening], *, lines: bool, wide: bool, headers: bool
             print_json_line(_as_json(item))
     elif found:
         now = SystemClock().now()
-        source = ["SOURCE"] if wide else []
-        titles = ["LAST SEEN", "TYPE", "REASON", "OBJECT", *source, "MESSAGE", "COMMIT"]
+        more = ["TIME", "SOURCE"] if wide else []
+        titles = ["LAST SEEN", "TYPE", "REASON", "OBJECT", *more, "MESSAGE", "COMMIT"]
         rows = [_row(item, now, wide=wide) for item in found]
-        print_table(titles, rows, headers=headers)
+        print_table(titles, rows, headers=headers, fits=not wide)
 
 
 def _row(item: Happening, now: datetime, *, wide: bool) -> list[str]:
@@ -182,7 +182,7 @@ def _row(item: Happening, now: datetime, *, wide: bool) -> list[str]:
         item.told.type,
         item.told.reason,
         f"{scope}{item.key.name}",
-        *([item.told.source] if wide else []),
+        *([format_moment(item.at), item.told.source] if wide else []),
         item.told.message,
         short_id(item.commit.revision),
     ]

@@ -5,6 +5,7 @@ name and file. An object is shown as its user wrote it, with the status that pas
 What clusters have of an object is printed here, too.
 """
 
+import shutil
 import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -168,7 +169,8 @@ def print_tables(
         if number:
             click.echo()
         table = table_of(kind, layout, namespaced=any(key.namespace for key in keys))
-        print_table(table.titles, [table.cells(key, rows[key]) for key in keys], headers=headers)
+        cells = [table.cells(key, rows[key]) for key in keys]
+        print_table(table.titles, cells, headers=headers, fits=not layout.wide)
 
 
 def suspended_kinds(rows: "Mapping[ObjectKey, Row]") -> "frozenset[Kind]":
@@ -249,6 +251,7 @@ def print_table(
     *,
     headers: bool = True,
     bad: Collection[int] = (),
+    fits: bool = False,
 ) -> None:
     """Print an aligned table without lines, as kubectl does, to standard output.
 
@@ -257,9 +260,42 @@ def print_table(
         rows: Cells, as many each.
         headers: Whether the head is printed.
         bad: Numbers of the rows, from 0, that are red on a terminal.
+        fits: Whether long cells are cut on a terminal that is too narrow for them.
     """
+    if fits and sys.stdout.isatty():
+        rows = fitting(titles, rows, shutil.get_terminal_size().columns)
     for line in table_lines(titles, rows, headers=headers, bad=bad):
         click.echo(line)
+
+
+NAMES = frozenset({"NAMESPACE", "NAME", "OBJECT", "COMMIT"})
+"""The columns that people copy from; they are never cut."""
+NARROWEST = 12  # of a column that is cut
+CUT = "…"
+
+
+def fitting(
+    titles: Sequence[str], rows: Sequence[Sequence[str]], width: int
+) -> Sequence[Sequence[str]]:
+    """Return rows whose widest cells are cut so that their lines are as wide as a terminal.
+
+    >>> fitting(["NAME", "MESSAGE"], [["a", "a sentence that is too long"]], 22)
+    [['a', 'a sentence tha…']]
+    """
+    widths = widths_of([titles, *rows])
+    gaps = len(GAP) * (len(widths) - 1)
+    names = sum(w for title, w in zip(titles, widths, strict=True) if title in NAMES)
+    others = [w for title, w in zip(titles, widths, strict=True) if title not in NAMES]
+    most = max(others, default=0)
+    while most > NARROWEST and names + gaps + sum(min(w, most) for w in others) > width:
+        most -= 1
+    return [
+        [
+            text if title in NAMES or len(text) <= most else f"{text[: most - 1]}{CUT}"
+            for title, text in zip(titles, map(printable, row), strict=True)
+        ]
+        for row in rows
+    ]
 
 
 def table_lines(

@@ -56,10 +56,20 @@ def test_wide_tables_say_who_records_it_upstream(fleet: Checkout, capsys: Capsys
 
     lines = [re.split(r" {3,}", line) for line in out.splitlines()]
     assert (0, "") == (code, err)
-    assert ["LAST SEEN", "TYPE", "REASON", "OBJECT", "SOURCE", "MESSAGE", "COMMIT"] == lines[0]
+    assert [
+        "LAST SEEN",
+        "TYPE",
+        "REASON",
+        "OBJECT",
+        "TIME",
+        "SOURCE",
+        "MESSAGE",
+        "COMMIT",
+    ] == lines[0]
     events = answer_json(fleet, capsys, ["events", "deployment/shop"])[1]["events"]
     sources = [event["source"] for event in events]
-    assert sources == [line[4] for line in lines[1:]]
+    assert sources == [line[5] for line in lines[1:]]
+    assert [event["at"] for event in events] == [line[4] for line in lines[1:]]
     assert all(sources)
 
 

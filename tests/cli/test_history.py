@@ -100,6 +100,28 @@ def test_all_commits_that_caused_a_move_are_told(tmp_path: Path, capsys: Capsys)
     ]
 
 
+def test_a_resume_names_what_was_edited_while_nothing_moved(tmp_path: Path, capsys: Capsys) -> None:
+    """The scale is why it moved; the resume only let it."""
+    workload = "workloads/shop.yaml"
+    name = "  name: shop\n"
+    frozen = f"{name}  annotations: {{reconciler.dev/suspend: 'true'}}\n"
+    fleet = new_fleet(tmp_path / "fleet")
+    run_pass(fleet.folder, 0)
+    steps = [
+        (EXAMPLE[workload].replace(name, frozen), "Suspend the shop"),
+        (SCALED[workload].replace(name, frozen), "Scale the shop"),
+        (SCALED[workload], "Resume the shop"),
+    ]
+    for number, (content, subject) in enumerate(steps, start=1):
+        fleet.commit({workload: content}, subject)
+        run_pass(fleet.folder, 60 * number)
+
+    decisions = answer_json(fleet, capsys, ["history", "deployment/shop"])[1]["decisions"]
+
+    assert "resumed" == decisions[0]["cause"]
+    assert [subject for _, subject in steps] == [item["title"] for item in decisions[0]["inputs"]]
+
+
 def test_time_alone_can_be_the_cause(tmp_path: Path, capsys: Capsys) -> None:
     """Nobody edits anything when a toleration ends."""
     fleet = told_fleet(tmp_path / "fleet")

@@ -72,6 +72,22 @@ def test_colour_is_for_terminals_only(fleet: Path) -> None:
     assert ESCAPE not in reconciler(fleet, "get", "rb").stdout
 
 
+def test_a_table_is_as_wide_as_the_terminal(fleet: Path) -> None:
+    """Long cells are cut, names never; a wide one and a pipe have everything."""
+    plain = {"COLUMNS": "120", "NO_COLOR": "1"}
+
+    cut = on_terminal(fleet, ["events"], plain).splitlines()
+    whole = on_terminal(fleet, ["events", "-o", "wide"], plain)
+    piped = reconciler(fleet, "events").stdout
+
+    assert max(map(len, cut)) <= 120
+    assert "…" in cut[1]
+    assert "…" not in whole + piped
+    assert {line.split()[3] for line in piped.splitlines()[1:]} == {
+        line.split()[3] for line in cut[1:]
+    }
+
+
 def test_a_plan_is_coloured_on_terminals_only(fleet: Path) -> None:
     """Its headline is bold there, and plain text in a pipe."""
     assert ESCAPE in on_terminal(fleet, ["plan"], {})

@@ -7,7 +7,7 @@ holds is told, and where they would not have written the same, that is said.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice
 from typing import NamedTuple
@@ -109,6 +109,11 @@ class Event:
         return is_by_hand(self.commit)
 
     @property
+    def is_resume(self) -> bool:
+        """Whether the object was suspended until then."""
+        return self.decision is not None and CauseKind.RESUMED in self.decision.cause.kinds
+
+    @property
     def is_still(self) -> bool:
         """Whether a person's edit left the object where it was."""
         return self.by_hand and self.before is not None and self.before == self.after
@@ -146,9 +151,45 @@ def history_of(
         first: How many are computed together at first: as many as will surely be asked for.
     """
     position = {revision: i for i, revision in enumerate(lineage.revisions)}
-    for piece in _pieces(touched, first):
-        told = [_event(key, lineage, position[found], replay) for found in reversed(piece)]
-        yield from (event for event in reversed(told) if event is not None)
+
+    def listed() -> Iterator[Event]:
+        for piece in _pieces(touched, first):
+            events = [_event(key, lineage, position[one], replay) for one in reversed(piece)]
+            yield from (event for event in reversed(events) if event is not None)
+
+    yield from _with_edits_while_suspended(listed(), replay.revisions)
+
+
+def _with_edits_while_suspended(events: Iterable[Event], revisions: Revisions) -> Iterator[Event]:
+    """Yield events; a resume has all that was edited since the object was placed last.
+
+    What a resume moves was asked for while the object was suspended: a scale, another placement.
+    """
+    resumed: Event | None = None
+    for event in events:
+        if resumed is not None:
+            yield replace(resumed, causes=_edits_between(event.commit, resumed, revisions))
+        resumed = event if event.is_resume else None
+        if resumed is None:
+            yield event
+    if resumed is not None:
+        yield resumed
+
+
+def _edits_between(older: Commit, resumed: Event, revisions: Revisions) -> tuple[Commit, ...]:
+    """Return people's commits after an older one to the files that a resume edited."""
+    old, new = pass_of(older), pass_of(resumed.commit)
+    inputs = older.revision if old is None else old.inputs
+    if new is None or not revisions.leads_to(inputs, new.inputs):
+        return resumed.causes
+    files = {change.path for commit in resumed.causes for change in revisions.changes(commit)}
+    people = filter(is_by_hand, reversed(revisions.between(inputs, new.inputs)))
+    edits = tuple(
+        commit
+        for commit in people
+        if any(change.path in files for change in revisions.changes(commit))
+    )
+    return edits if resumed.causes and 0 < len(edits) <= MOST_COMMITS else resumed.causes
 
 
 def blame_of(events: Iterable[Event], present: Placed) -> list[Blame]:

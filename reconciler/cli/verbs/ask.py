@@ -289,7 +289,9 @@ def events_command() -> None:
     Events are derived from what the commits of passes changed in the outputs; manual edits of
     outputs are included. OBJECT is kind/name; a workload stands for its binding, a rebalancer, a
     trigger or a staged update run for itself. Upcoming changes are listed below, except with
-    --watch or --since. -o wide adds the upstream controller that records the event.
+    --watch or --since. On a
+    terminal long cells are cut; -o wide has them whole, with the moment and the upstream
+    controller that records the event.
 
     \b
     Examples:
