@@ -24,6 +24,7 @@ from reconciler.audit.previews.wording import (
     DELIVERED,
     Heading,
     change,
+    clusters_summary,
     delivered_text,
     footer,
     later_blocks,
@@ -68,6 +69,9 @@ def _text(preview: Preview, heading: Heading) -> str:
     lines = [click.style(first, bold=True), printable(heading.line)]
     if preview.shown:
         lines.append(printable(narrowed_text(preview)))
+    if by_cluster := clusters_summary(preview):
+        lines += ["", click.style("By cluster:", bold=True)]
+        lines += [f"  {printable(line)}" for line in by_cluster]
     for entry in preview.entries:
         lines += ["", *_entry(entry)]
     if preview.progress or preview.faults or preview.mended or preview.removes:

@@ -14,7 +14,7 @@ from urllib.parse import quote
 from reconciler.audit.findings import fault_line
 from reconciler.audit.json_shapes import coming_json, fault_json, object_json, placed_json
 from reconciler.audit.previews.foresight import Coming
-from reconciler.audit.previews.placement_moves import PlacementMove
+from reconciler.audit.previews.placement_moves import PlacementMove, Traffic, traffic
 from reconciler.audit.previews.preview import (
     Counts,
     DeliveryChange,
@@ -29,7 +29,7 @@ from reconciler.manifests.text.emitter import encode
 from reconciler.model.body import Body
 from reconciler.model.decision import placed_text
 from reconciler.model.fields import mapping
-from reconciler.model.identity import ObjectKey, Origin
+from reconciler.model.identity import ClusterName, ObjectKey, Origin
 from reconciler.model.moments import format_moment
 from reconciler.model.remembered import branched
 from reconciler.model.settings import CONFIGURATION, CONFIGURATION_PATH
@@ -197,6 +197,40 @@ def summary(entry: PreviewEntry) -> str:
     return f"{placed_text(before)} -> {placed_text(after)}"
 
 
+MANY = 10  # objects; of fewer the list itself is the summary
+CLUSTERS = 20
+
+
+def clusters_summary(preview: Preview) -> list[str]:
+    """Return what comes to each cluster and leaves it, where many objects change; else nothing.
+
+    Those with most traffic come first, then by name. Copies of what has no replicas are counted
+    beside them.
+    """
+    if len(preview.entries) <= MANY:
+        return []
+    moves: dict[ClusterName, list[PlacementMove]] = {}
+    for entry in preview.entries:
+        for move in entry.moves:
+            if move.before != move.after:
+                moves.setdefault(move.cluster, []).append(move)
+    found = [(name, len(listed), traffic(listed)) for name, listed in moves.items()]
+    found.sort(key=lambda one: (-sum(one[2]), one[0]))
+    lines = [_cluster_line(*one) for one in found[:CLUSTERS]]
+    rest = len(found) - CLUSTERS
+    return [*lines, *([f"and {_counted(rest, 'more cluster', 'more clusters')}"] * (rest > 0))]
+
+
+def _cluster_line(cluster: ClusterName, objects: int, moved: Traffic) -> str:
+    parts = [
+        f"+{_counted(moved.came, 'replica', 'replicas')}" if moved.came else "",
+        f"-{_counted(moved.left, 'replica', 'replicas')}" if moved.left else "",
+        _counted(moved.apart, "copy", "copies"),
+    ]
+    told = ", ".join(filter(None, parts))
+    return f"{cluster}: {told} of {_counted(objects, 'object', 'objects')}"
+
+
 def coming_text(coming: Coming) -> str:
     """Return what is coming in one sentence, without whom it is about."""
     at = format_moment(coming.at)
@@ -325,6 +359,7 @@ def preview_markdown(preview: Preview, heading: Heading, *, limit_bytes: int = L
     faults += [_line(f"✅ mended: {_code(fault_line(fault))}") for fault in preview.mended]
     faults += [_line(f"🗑️ the pass removes {_code(path)}") for path in preview.removes]
     objects = [_section(entry) for entry in preview.entries]
+    clusters = [_line(_code(line)) for line in clusters_summary(preview)]
     runs = [_line(_code(str(one))) for one in preview.progress]
     anyway = [_line(f"{_code(e.subject)}: {_code(summary(e))}") for e in preview.anyway]
     delivered = [_line(_code(delivered_text(one))) for one in preview.delivered]
@@ -333,6 +368,7 @@ def preview_markdown(preview: Preview, heading: Heading, *, limit_bytes: int = L
     for above, parts, what in (
         ("", warnings, "warnings"),
         ("", faults, "faults"),
+        ("**By cluster:**\n\n", clusters, "clusters"),
         ("", objects, "objects"),
         ("\n**Runs, because of this change:**\n\n", runs, "steps of runs"),
         (

@@ -18,6 +18,7 @@ from reconciler.audit.previews.wording import (
     LIMIT_BYTES,
     MARKER,
     Heading,
+    clusters_summary,
     delivered_text,
     footer,
     preview_markdown,
@@ -218,6 +219,18 @@ def test_it_fits_one_comment(objects: int, clusters: int, faults: int) -> None:
     assert text.count("<details>") == text.count("</details>")
     left_out = re.search(r"and (\d+) more objects, left out", text)
     assert objects == text.count("<details>") + (int(left_out[1]) if left_out else 0)
+
+
+def test_many_objects_are_summed_up_by_cluster() -> None:
+    """Before the list that nobody reads whole: most traffic first; few objects need no sum."""
+    few, many = plan(*map(entry, range(10))), plan(*map(entry, range(11)))
+
+    assert [] == clusters_summary(few)
+    assert [
+        "c0000: 11 copies of 11 objects",
+        "c0001: +11 replicas of 11 objects",
+    ] == clusters_summary(many)
+    assert "**By cluster:**" in preview_markdown(many, HEADING)
 
 
 def outside_code(text: str) -> str:
