@@ -3,7 +3,7 @@
 Nothing is printed here, whatever is wrong: a shell would mix it into the line that is being typed.
 """
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +13,7 @@ import click
 if TYPE_CHECKING:
     from reconciler.model.identity import RepositoryLayout
     from reconciler.model.kinds import Kind
+    from reconciler.shell.git.objects import TreeEntry
     from reconciler.shell.git.repository import Repository
     from reconciler.shell.reading.kept import KeptOffers
     from reconciler.shell.reading.parts import PresentKeys
@@ -21,8 +22,10 @@ if TYPE_CHECKING:
 NAMESPACES, CLUSTERS, KINDS = "namespaces", "clusters", "kinds"
 """Questions about a commit; `of PLURAL` and `meant by WORD` are others."""
 
-MANY_FILES = 10_000
-"""Beyond so many that are in no index, names take longer than one waits for a Tab."""
+FEW_FILES = 500
+"""So many of people that are in no index are parsed; of more only the names are looked for."""
+MOST_FILES = 20_000
+"""Beyond so many, in the order of paths, names take longer than one waits for a Tab."""
 
 Complete = Callable[[click.Context, click.Parameter, str], list[str]]
 
@@ -129,19 +132,17 @@ class _Offers:
         self._kept = _kept_offers(context, repository)
 
     def of(self, question: str) -> list[str]:
-        """Return what the commit answers, nothing where its files are too many to be read."""
+        """Return what the commit answers."""
         known = None if self._kept is None else self._kept.read(self._head, question)
         if known is not None:
             return known
-        if self._present is None:
-            return []
         answers = _answers(self._present, question)
         if self._kept is not None:
             self._kept.write(self._head, answers)
         return answers[question]
 
     @cached_property
-    def _present(self) -> "PresentKeys | None":
+    def _present(self) -> "PresentKeys":
         return _present(self._context, self._repository, self._head)
 
     def places(self, words: Iterable[str]) -> list[str]:
@@ -225,11 +226,11 @@ def _kept_offers(context: click.Context, repository: "Repository") -> "KeptOffer
     return KeptOffers(folder / "documents", build_stamp, place_of(repository, layout))
 
 
-def _present(context: click.Context, repository: "Repository", head: str) -> "PresentKeys | None":
+def _present(context: click.Context, repository: "Repository", head: str) -> "PresentKeys":
     """Return the objects of a commit.
 
-    An index of files tells them of any number of files. Without one, all are read; `None` if they
-    are too many for that.
+    An index of files tells them of any number of files. Without one, as in a fresh clone, few files
+    are read; of many the names are guessed, and the verb that is typed then reads them.
     """
     from reconciler.cli.world import fleet_of
     from reconciler.shell.reading.parts import keys_of, present_keys
@@ -237,10 +238,72 @@ def _present(context: click.Context, repository: "Repository", head: str) -> "Pr
     with context.scope(cleanup=False):
         fleet = fleet_of(Path(), repository, _layout(context))
     known = present_keys(fleet.parts, head)
-    loader = fleet.revisions.loader
-    if known is not None or len(loader.entries(head)[0]) > MANY_FILES:
+    if known is not None:
         return known
-    return keys_of(loader.load(head))
+    loader = fleet.revisions.loader
+    below = f"{fleet.layout.output_root}/"
+    listed, written = loader.entries(head)
+    inputs = {path: entry for path, entry in listed.items() if not path.startswith(below)}
+    if len(inputs) <= FEW_FILES:
+        return keys_of(loader.load(head))
+    outputs = [path.removeprefix(below) for path in written if path.startswith(below)]
+    return _guessed(repository, inputs, outputs)
+
+
+def _guessed(
+    repository: "Repository", inputs: "Mapping[str, TreeEntry]", outputs: "Collection[str]"
+) -> "PresentKeys":
+    """Return the objects that files look as if they held; outputs are told by their places."""
+    from reconciler.core.dialects import KINDS as KNOWN
+    from reconciler.manifests.identity import namespace_for
+    from reconciler.manifests.paths import ALONE, folder_of, selects
+    from reconciler.model.identity import ObjectKey
+    from reconciler.shell.git.objects import read_blobs
+    from reconciler.shell.reading.parts import PresentKeys
+
+    names = [path for path in sorted(inputs) if selects(path, include=(), exclude=())]
+    blobs = dict.fromkeys(inputs[path].blob for path in names[:MOST_FILES])
+    found: set[ObjectKey] = set()
+    for _, content in read_blobs(repository, blobs):
+        for group, kind, namespace, name in (
+            _named_in(content) if isinstance(content, bytes) else ()
+        ):
+            place = namespace_for(group, kind, namespace, KNOWN.scopes)
+            found.add(ObjectKey(group, kind, place, name))
+    folders = {folder_of(*kind): kind for kind in KNOWN.outputs}
+    decided = {key for key in ALONE if f"{key.name}.yaml" in outputs}
+    for path in outputs:
+        folder, *scope, name = ("", *path.removesuffix(".yaml").split("/"))[-3:]
+        if folder not in folders:
+            folder, scope = "".join(scope), []
+        if folder in folders:
+            decided.add(ObjectKey(*folders[folder], "".join(scope), name))
+    return PresentKeys(frozenset(found), frozenset(decided))
+
+
+def _named_in(content: bytes) -> "Iterator[tuple[str, str, str, str]]":
+    r"""Yield group, kind, namespace and name of what looks like a manifest, in either style.
+
+    >>> [*_named_in(b"apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}")]
+    [('apps', 'Deployment', '', 'web')]
+    >>> [*_named_in(b"apiVersion: v1\nkind: A\nmetadata:\n  labels:\n    name: x\n  name: y")]
+    [('', 'A', '', 'y')]
+    """
+    import re
+
+    for document in re.split(r"(?m)^---", content.decode(errors="replace")):
+        fields = dict(
+            re.findall(r"(?m)^[\"']?(apiVersion|kind)[\"']?:\s*[\"']?([\w./-]+)", document)
+        )
+        metadata = re.search(r"(?m)^metadata:(.*(?:\n[ \t]+.*)*)", document)
+        if metadata is None or len(fields) < 2:
+            continue
+        inner = re.search(r"\n( +)\S", metadata[1])
+        start = r"[{,]\s*" if inner is None else rf"\n{inner[1]}"
+        named = dict(re.findall(rf"{start}(name|namespace):\s*[\"']?([\w.-]+)", metadata[1]))
+        if "name" in named:
+            group = fields["apiVersion"].rpartition("/")[0]
+            yield group, fields["kind"], named.get("namespace", ""), named["name"]
 
 
 def _root(context: click.Context) -> Path:

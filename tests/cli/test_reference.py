@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from click.shell_completion import get_completion_class
 
+from reconciler.cli import complete
 from reconciler.cli.main import ANSWERS, ELSEWHERE, VERBS, cli, run
 from reconciler.cli.reference import reference
 from reconciler.cli.verbs.beside import VARIABLE
@@ -212,6 +213,20 @@ def test_the_next_tab_offers_the_same_and_reads_no_file(
         patched.setattr(Loader, "load", lambda *_: pytest.fail("files were read"))
         patched.setattr(PartReader, "known_heads", lambda *_: pytest.fail("files were listed"))
         assert without == offered(fleet.folder, line, cache=tmp_path)
+
+
+def test_many_files_of_a_fresh_clone_are_not_parsed_for_a_tab(
+    fleet: Checkout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Names are looked for, and the same are offered."""
+    lines = (*KEPT, "simulate --fail ", "describe crp/", "get cluster ")
+    read = [offered(fleet.folder, line, cache="off") for line in lines]
+
+    monkeypatch.setattr(complete, "FEW_FILES", 0)
+    monkeypatch.setattr(Loader, "load", lambda *_: pytest.fail("files were parsed"))
+
+    assert read == [offered(fleet.folder, line, cache="off") for line in lines]
+    assert ["frontend", "shop"] == read[1]
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
