@@ -122,7 +122,8 @@ DAYS = [
     pytest.param(datetime(2031, 2, 28, 23, 59, 30, tzinfo=UTC), id="years-later-over-midnight"),
 ]
 PAGES = ["README.md", "example-repo/README.md", "docs/tour.md", "docs/editors.md"]
-SERVED = ["example-repo/README.md"]  # those that start the daemon
+EXAMPLE, NIGHT = "example-repo/README.md", "tests/stories/night.md"  # those that start the daemon
+SERVED = [(EXAMPLE, nullcontext), (EXAMPLE, busy_processors), (NIGHT, nullcontext)]
 
 
 @pytest.mark.cpu_seconds(300)
@@ -144,8 +145,7 @@ def prepare(page: str, folder: Path) -> None:
 
 
 @pytest.mark.cpu_seconds(600)
-@pytest.mark.parametrize("load", [nullcontext, busy_processors])
-@pytest.mark.parametrize("page", SERVED)
+@pytest.mark.parametrize(("page", "load"), SERVED)
 def test_a_page_is_true_beside_its_daemon(
     page: str, load: Callable[[], AbstractContextManager[None]], tmp_path: Path
 ) -> None:

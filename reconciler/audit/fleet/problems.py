@@ -392,6 +392,6 @@ def lacking_text(explanation: Explanation) -> str:
 def _waiting(sources: ProblemSources) -> Iterator[ProblemDetail]:
     """Yield objects with copies that wait, and for what."""
     for key, copies in list(sources.trouble.waiting.items())[: sources.most]:
-        waits = (f"{copy.cluster} {copy.waits_for}" for copy in copies)
+        waits = (f"{copy.cluster} waits for {copy.waits_for}" for copy in copies)
         path = _path_of(sources.world, key)
         yield ProblemDetail(sources.called(key), enumerated(waits, GROUPS), path)

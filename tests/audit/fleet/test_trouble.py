@@ -191,7 +191,7 @@ ALL = ProblemSources(
         silent=[usage("mute", "Unknown")],
         over=[usage("full", used=5)],
         unplaced={SHOP: "0/3 clusters are available"},
-        waiting={SHOP: (CopyStatus(cluster=ClusterName("full"), waits_for="waits for room"),)},
+        waiting={SHOP: (CopyStatus(cluster=ClusterName("full"), waits_for="room"),)},
         suspended=[Suspender(ObjectKey("apps", "Deployment", "default", "web"), "web.yaml")],
         faults=[FAULT],
     ),
