@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from importlib.resources import files
+from typing import NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
@@ -19,6 +20,7 @@ from reconciler.audit.findings import Severity, fault_line
 from reconciler.audit.fleet.problems import NOTE, Problem, ProblemKind
 from reconciler.audit.fleet.trouble import Trouble
 from reconciler.audit.fleet.usage import Usage
+from reconciler.audit.history.revisions import Commit
 from reconciler.audit.previews.wording import change, coming_text, delivered_text, share, step_text
 from reconciler.manifests.columns import duration
 from reconciler.model.decision import placed_text
@@ -32,11 +34,19 @@ from reconciler.page.pictures import parts_shown
 SHOWN = 4  # of each, beside the count
 
 
+class CauseView(NamedTuple):
+    """What is wrong with some, and the commit that changed last what says so, if that is known."""
+
+    text: str
+    changed: Commit | None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrongCount:
     """One kind of problem: so many, what they are, where all are listed, the first of them.
 
-    `causes` says what is wrong with the first ones, where that is short enough to be read here.
+    `causes` says what is wrong with the first ones, where that is short enough to be read here,
+    and `remedy` what to do, commands in back-quotes.
     """
 
     count: int
@@ -44,7 +54,8 @@ class WrongCount:
     tone: Tone
     anchor: Anchor
     first: Sequence[Anchor] = ()
-    causes: Sequence[str] = ()
+    causes: Sequence[CauseView] = ()
+    remedy: str = ""
 
     @property
     def rest(self) -> int:
@@ -80,6 +91,8 @@ TOLD_HERE = frozenset(
         ProblemKind.OVER,
         ProblemKind.NOT_PLACED,
         ProblemKind.LATE,
+        ProblemKind.FAULT,
+        ProblemKind.WARNING,
     }
 )
 """The kinds of which the fleet says what is wrong with the first ones."""
@@ -123,17 +136,21 @@ def _count(problem: Problem, trouble: Trouble, links: Links, first: Sequence[Anc
         tone=TONES[problem.severity],
         anchor=Anchor(words if whole else str(problem), _list_of(problem.kind, links)),
         first=() if whole else first,
+        remedy=problem.remedy,
         causes=_causes(problem) if problem.kind in TOLD_HERE else (),
     )
 
 
-def _causes(problem: Problem) -> list[str]:
+def _causes(problem: Problem) -> list[CauseView]:
     """Return each cause once, behind all that it is about."""
-    about: dict[str, list[str]] = {}
-    for one in problem.details:
-        if one.cause:
-            about.setdefault(one.cause, []).append(one.subject)
-    return [f"{', '.join(subjects)}: {cause}" for cause, subjects in about.items()]
+    about: dict[tuple[str, Commit | None], list[str]] = {}
+    for detail in problem.details:
+        if detail.cause or detail.changed:
+            about.setdefault((detail.cause, detail.changed), []).append(detail.subject)
+    return [
+        CauseView(": ".join(filter(None, (", ".join(subjects), cause))), changed)
+        for (cause, changed), subjects in about.items()
+    ]
 
 
 def _list_of(kind: ProblemKind, links: Links) -> str:

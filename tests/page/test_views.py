@@ -132,6 +132,16 @@ def here(path: str) -> str:
     return re.sub("member[12]", "a", path).replace("shop", "web")
 
 
+def test_the_fleet_says_who_changed_what_is_wrong(page: ServedPage) -> None:
+    """And what to do: nobody has to search the history for the commit."""
+    shown = page.get("/").text
+
+    assert "<code>reconciler why OBJECT</code> says what each cluster lacks" in shown
+    lost = shown.partition("deployment/lost in namespace default:")[2].partition("</p>")[0]
+    assert "<br>last changed " in lost
+    assert "<code>" in lost
+
+
 def test_nothing_wrong_is_said_in_one_line(tmp_path: Path) -> None:
     """Instead of counts that are all 0."""
     fleet = new_checkout(tmp_path / "fleet", WELL)
