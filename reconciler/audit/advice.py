@@ -13,7 +13,7 @@ JSON for machines is made here, too.
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import NamedTuple
+from typing import Annotated, NamedTuple, TypedDict
 
 from reconciler.audit.gains import (
     AdviceRequest,
@@ -30,7 +30,7 @@ from reconciler.audit.gains import (
     points_of,
     weighing_in,
 )
-from reconciler.audit.json_shapes import object_json, placed_json
+from reconciler.audit.json_shapes import Moment, ObjectJson, PlacementJson, object_json, placed_json
 from reconciler.audit.previews.edits import put
 from reconciler.core.changes import Outcome, WriteFile
 from reconciler.core.dialects import dialect_of
@@ -212,7 +212,79 @@ class Advice:
         return sum(one.moves for one in self.moves)
 
 
-def advice_json(advice: Advice, path: str) -> dict[str, object]:
+class LimitsJson(TypedDict):
+    """What advice stays within."""
+
+    maxMoves: Annotated[int | None, "How many moves are advised at most in all."]
+    minGain: Annotated[int, "Points that a move gains at least."]
+    batch: Annotated[int | None, "Replicas that a batch of the rebalancer moves at most."]
+
+
+class GainJson(TypedDict):
+    """What a move gains or loses."""
+
+    goal: Annotated[str, "`affinity`, `spread`, `room`, `score` or `cost`."]
+    points: Annotated[int, "Less than 0 for a loss."]
+    words: Annotated[str, "What it is, a clause."]
+
+
+# A class body cannot name a field `from`.
+_From = TypedDict("_From", {"from": Annotated[list[PlacementJson], "Where it is."]})
+
+
+class AdvisedJson(_From):
+    """What moves, and what that gains."""
+
+    object: Annotated[ObjectJson, "What decisions about it bear."]
+    target: Annotated[
+        Body | None,
+        "As the rebalancer names it; `null` for what goes along with others.",
+    ]
+    subject: Annotated[str, "The object as people call it."]
+    to: Annotated[list[PlacementJson], "Where it is once the rebalancer is done."]
+    moves: Annotated[int, "How many of its replicas or clusters move."]
+    points: Annotated[int, "What it gains in all; 100 is a replica that is better off for good."]
+    gains: Annotated[list[GainJson], "What that is, the greatest first."]
+
+
+class DeclinedJson(TypedDict):
+    """What is not advised, and why."""
+
+    object: Annotated[ObjectJson, "What decisions about it bear."]
+    target: Annotated[Body, "As a rebalancer would name it."]
+    subject: Annotated[str, "The object as people call it."]
+    why: Annotated[
+        str,
+        "`is well placed already`, `stays where it is`, `gains nothing`, `gains too little a "
+        "move`, `is beyond the moves that are allowed`, `has to wait`, `moves anyway`, `gains "
+        "nothing beside the others` or `cannot be decided`.",
+    ]
+    detail: Annotated[str, 'What keeps it, or what is lost; `""` for nothing more.']
+    moves: Annotated[int, "How many of its replicas or clusters would move."]
+    points: Annotated[int, "What that would gain in all."]
+
+
+class AdviseJson(TypedDict):
+    """What to rebalance, and what that moves."""
+
+    commit: Annotated[str, "Full hex id of the commit that the advice holds for."]
+    at: Annotated[Moment, "Of the pass that is computed."]
+    goals: Annotated[list[str], "What moves are to bring."]
+    score: Annotated[str | None, "The scores that count, as `--score` names them."]
+    limits: LimitsJson
+    path: Annotated[str | None, "The file of the rebalancer; `null` where nothing is advised."]
+    manifest: Annotated[Body | None, "The rebalancer."]
+    moves: Annotated[
+        int,
+        "Replicas, or clusters of what has none, that leave a cluster for another one.",
+    ]
+    passes: Annotated[int, "How many passes it takes, 0 where nothing is advised."]
+    finished: Annotated[bool, "Whether the rebalancer is done after these."]
+    advised: Annotated[list[AdvisedJson], "What moves, the best first, then what goes along."]
+    notAdvised: Annotated[list[DeclinedJson], "Everything else that can be rebalanced."]
+
+
+def advice_json(advice: Advice, path: str) -> AdviseJson:
     """Return advice as plain data; `path` is the file that the rebalancer is for."""
     request, nothing = advice.request, advice.body is None
     return {
@@ -235,10 +307,10 @@ def advice_json(advice: Advice, path: str) -> dict[str, object]:
     }
 
 
-def _move(one: AdvisedMove) -> dict[str, object]:
+def _move(one: AdvisedMove) -> AdvisedJson:
     return {
         "object": object_json(one.key),
-        "target": _target(one.reference),
+        "target": None if one.reference is None else encode_reference(one.reference),
         "subject": one.subject,
         "from": placed_json(one.before),
         "to": placed_json(one.after),
@@ -251,20 +323,16 @@ def _move(one: AdvisedMove) -> dict[str, object]:
     }
 
 
-def _other(one: NotAdvised) -> dict[str, object]:
+def _other(one: NotAdvised) -> DeclinedJson:
     return {
         "object": object_json(one.key),
-        "target": _target(one.reference),
+        "target": encode_reference(one.reference),
         "subject": one.subject,
         "why": str(one.why),
         "detail": one.detail,
         "moves": one.moves,
         "points": one.points,
     }
-
-
-def _target(reference: Reference | None) -> dict[str, object] | None:
-    return None if reference is None else encode_reference(reference)
 
 
 MayGain = Callable[[ObjectKey, PresentPlace], bool]

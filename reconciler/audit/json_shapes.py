@@ -1,6 +1,12 @@
-"""What answers for machines share: an object, clusters, a commit, an event, a fault."""
+"""What answers for machines share: an object, clusters, a commit, an event, a fault.
 
-from typing import TYPE_CHECKING
+An answer is a typed mapping: what prints it builds one, mypy holds the two together, and the tables
+of docs/json.md are made of the fields and of what is said of each. The types of an answer stand in
+the file that prints it.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, TypeAlias, TypedDict, overload
 
 from reconciler.model.moments import format_moment
 
@@ -14,24 +20,71 @@ if TYPE_CHECKING:
     from reconciler.model.world import Fault
 
 
-def object_json(key: "ObjectKey") -> dict[str, str]:
+IS_MOMENT = "moment"
+Moment: TypeAlias = Annotated[str, IS_MOMENT]
+"""A text as of RFC 3339, in UTC."""
+
+Amounts: TypeAlias = Mapping[str, float]
+
+
+class ObjectJson(TypedDict):
+    """What a manifest or an output is, as the API server would know it."""
+
+    group: Annotated[str, '`""` for the core group.']
+    kind: Annotated[str, "As upstream spells it."]
+    namespace: Annotated[str, '`""` for kinds without one.']
+    name: str
+
+
+def object_json(key: "ObjectKey") -> ObjectJson:
     """Return who an object is; the namespace is `""` for kinds without one."""
     return {"group": key.group, "kind": key.kind, "namespace": key.namespace, "name": key.name}
 
 
-def suspender_json(one: "Suspender") -> dict[str, object]:
+class SuspenderJson(TypedDict):
+    """What suspends something."""
+
+    object: Annotated[ObjectJson, "What suspends: itself, a policy, or the configuration."]
+    path: Annotated[str, "The file that says so."]
+
+
+def suspender_json(one: "Suspender") -> SuspenderJson:
     """Return what suspends something, and in which file."""
     return {"object": object_json(one.key), "path": one.path}
 
 
-def placed_json(placed: "Placed | None") -> list[dict[str, object]] | None:
+class PlacementJson(TypedDict):
+    """An object's part of one cluster."""
+
+    cluster: Annotated[str, "Its name."]
+    replicas: Annotated[int, "0 where there are none to count."]
+
+
+@overload
+def placed_json(placed: "Placed") -> list[PlacementJson]: ...
+
+
+@overload
+def placed_json(placed: "Placed | None") -> list[PlacementJson] | None: ...
+
+
+def placed_json(placed: "Placed | None") -> list[PlacementJson] | None:
     """Return clusters with their replicas, `None` if unknown."""
     if placed is None:
         return None
     return [{"cluster": str(name), "replicas": replicas} for name, replicas in placed]
 
 
-def commit_json(commit: "Commit") -> dict[str, object]:
+class CommitJson(TypedDict):
+    """A commit."""
+
+    commit: Annotated[str, "Full hex id."]
+    at: Annotated[Moment, "When it was made; of a pass, its moment."]
+    author: Annotated[str, "`Name <address>`."]
+    title: Annotated[str, "First line of its message."]
+
+
+def commit_json(commit: "Commit") -> CommitJson:
     """Return a commit: its full id, when, by whom, and its first line."""
     return {
         "commit": commit.revision,
@@ -41,7 +94,23 @@ def commit_json(commit: "Commit") -> dict[str, object]:
     }
 
 
-def event_json(event: "Event") -> dict[str, object]:
+class CausedJson(CommitJson):
+    """The commit that mattered to an object, and what brought it about."""
+
+    cause: Annotated[
+        str | None,
+        "Why the pass moved it; `null` where a person edited the output, or the pass cannot be "
+        "computed again.",
+    ]
+    problem: Annotated[str | None, 'Why it is not placed as asked, `""` if it is; `null` as above.']
+    note: Annotated[str, "What must be said besides, such as `edited by hand`."]
+    inputs: Annotated[
+        list[CommitJson],
+        "Commits of people that caused it, the oldest first; empty where time alone did.",
+    ]
+
+
+def event_json(event: "Event") -> CausedJson:
     """Return the commit that mattered to an object, and what brought it about."""
     decision = event.decision
     return {
@@ -54,7 +123,14 @@ def event_json(event: "Event") -> dict[str, object]:
     }
 
 
-def moved_json(event: "Event") -> dict[str, object]:
+class DecisionJson(CausedJson):
+    """A commit that mattered to an object, by a pass or by a person's hand."""
+
+    before: Annotated[list[PlacementJson] | None, "Where it was; `null` if unknown."]
+    after: Annotated[list[PlacementJson] | None, "Where it was then; `null` if unknown."]
+
+
+def moved_json(event: "Event") -> DecisionJson:
     """Return an event with where the object was before, and where it was after."""
     return {
         **event_json(event),
@@ -63,7 +139,25 @@ def moved_json(event: "Event") -> dict[str, object]:
     }
 
 
-def coming_json(coming: "Coming") -> dict[str, object]:
+class ComingJson(TypedDict):
+    """Something that a pass will do without further commits, as time passes."""
+
+    at: Annotated[Moment, "When; one that is over says that no pass has run since."]
+    object: Annotated[ObjectJson, "What decisions about it bear, or a rebalancer."]
+    subject: Annotated[str, "The object as people call it."]
+    what: Annotated[str, "What happens then."]
+    why: Annotated[str, "What is waited for, or the cause."]
+    before: Annotated[
+        list[PlacementJson] | None,
+        "Where it is until then; `null` if it does not move.",
+    ]
+    after: Annotated[
+        list[PlacementJson] | None,
+        "Where it is from then on, as of now; `null` if it does not move.",
+    ]
+
+
+def coming_json(coming: "Coming") -> ComingJson:
     """Return what is coming; `before` and `after` are `None` where nothing moves."""
     return {
         "at": format_moment(coming.at),
@@ -76,7 +170,20 @@ def coming_json(coming: "Coming") -> dict[str, object]:
     }
 
 
-def fault_json(fault: "Fault") -> dict[str, object]:
+class FaultJson(TypedDict):
+    """What is wrong, and where."""
+
+    path: Annotated[str, "File, below the root."]
+    line: Annotated[int, "From 1; 0 where unknown."]
+    column: Annotated[int, "From 1; 0 where unknown."]
+    field: Annotated[str, 'JSON pointer; `""` for the whole document.']
+    rule: Annotated[str, "Of [docs/rules](rules)."]
+    message: Annotated[str, "What is wrong."]
+    expected: Annotated[str, 'What would be right, `""` if there is nothing to add.']
+    subject: Annotated[str, 'The object, `""` if the document does not say.']
+
+
+def fault_json(fault: "Fault") -> FaultJson:
     """Return what is wrong and where; `line` and `column` are 0 where unknown."""
     return {
         "path": fault.path,

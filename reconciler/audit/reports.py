@@ -14,11 +14,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, takewhile
+from typing import Annotated, TypedDict
 from urllib.parse import quote
 from xml.sax.saxutils import escape
 
 from reconciler.audit.findings import RULES, Finding, Severity, finding_of, help_uri
-from reconciler.audit.json_shapes import fault_json
+from reconciler.audit.json_shapes import FaultJson, fault_json
 from reconciler.model.text import printable
 from reconciler.model.world import Fault
 
@@ -244,7 +245,20 @@ def _escape(text: str, table: tuple[tuple[str, str], ...]) -> str:
     return "".join(c if c.isprintable() else " " for c in text)
 
 
-def findings_json(report: FindingsReport) -> dict[str, object]:
+class FindingJson(FaultJson):
+    """A fault, how bad it is, and where its rule is explained."""
+
+    severity: Annotated[str, "`error` or `warning`."]
+    help: Annotated[str, "Address of the page of its rule."]
+
+
+class ValidateJson(TypedDict):
+    """What is wrong in files."""
+
+    findings: Annotated[list[FindingJson], "Sorted by place."]
+
+
+def findings_json(report: FindingsReport) -> ValidateJson:
     """Return the findings as flat objects; `line` and `column` are 0 where unknown."""
     return {
         "findings": [

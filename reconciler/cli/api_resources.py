@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated, TypedDict
 
 import click
 
@@ -11,6 +12,28 @@ from reconciler.cli.tables import print_table
 from reconciler.cli.world import load_world
 from reconciler.errors import UsageError
 from reconciler.model.identity import RepositoryLayout
+
+
+class KindJson(TypedDict):
+    """A kind that is read."""
+
+    name: Annotated[str, "Plural in lower case, as `get` takes it."]
+    shortNames: Annotated[list[str], "As `get` takes them, too."]
+    apiVersion: Annotated[str, "The preferred one of those that are read."]
+    group: Annotated[str, '`""` for the core group.']
+    kind: Annotated[str, "As upstream spells it."]
+    namespaced: Annotated[bool, "Its scope."]
+    writtenBy: Annotated[
+        str,
+        "`people`, `people, status by passes`, `passes`, or `people, not read` of a kind that "
+        "controls nothing here.",
+    ]
+
+
+class ApiResourcesJson(TypedDict):
+    """The kinds that are read."""
+
+    kinds: Annotated[list[KindJson], "Those that are read, and the workloads of the repository."]
 
 
 def run(
@@ -30,7 +53,8 @@ def run(
         if api_group in (None, one.id[0]) and namespaced in (None, one.namespaced)
     ]
     if output == "json":
-        print_json({"kinds": [_as_json(one) for one in kinds]})
+        answer: ApiResourcesJson = {"kinds": [_as_json(one) for one in kinds]}
+        print_json(answer)
     elif output == "name":
         for one in kinds:
             click.echo(one.full_name)
@@ -58,7 +82,7 @@ def _row(one: NamedKind) -> list[str]:
     return [one.name, one.short_names, one.api_version, namespaced, one.id[1], one.writer]
 
 
-def _as_json(one: NamedKind) -> dict[str, object]:
+def _as_json(one: NamedKind) -> KindJson:
     return {
         "name": one.name,
         "shortNames": list(one.short),

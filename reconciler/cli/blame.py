@@ -1,12 +1,19 @@
 """Whose commit put an object where it is."""
 
 from pathlib import Path
+from typing import Annotated, TypedDict
 
 import click
 
 from reconciler.audit.fleet.placed import placed_on
 from reconciler.audit.history.decisions import Blame, blame_of
-from reconciler.audit.json_shapes import event_json, object_json
+from reconciler.audit.json_shapes import (
+    CausedJson,
+    ObjectJson,
+    PlacementJson,
+    event_json,
+    object_json,
+)
 from reconciler.audit.named_object import spelled
 from reconciler.cli.printing import print_json
 from reconciler.cli.progress import HISTORY, doing
@@ -18,6 +25,17 @@ from reconciler.model.moments import format_moment
 from reconciler.model.text import printable, short_id
 
 
+class BlamedJson(PlacementJson, CausedJson):
+    """A cluster that an object is on, and the decision that put it there."""
+
+
+class BlameJson(TypedDict):
+    """Whose commit put an object where it is."""
+
+    object: Annotated[ObjectJson, "What decisions about it bear: of a workload its binding."]
+    clusters: Annotated[list[BlamedJson], "Those that it is on."]
+
+
 def run(directory: Path, asked: AskedObject) -> int:
     """Print who put an object on each of its clusters."""
     subject = open_subject(directory, asked)
@@ -25,11 +43,12 @@ def run(directory: Path, asked: AskedObject) -> int:
     with doing(HISTORY):
         found = blame_of(subject.events(first=SEVERAL), placed)
     if asked.output == "json":
-        clusters = [
+        clusters: list[BlamedJson] = [
             {"cluster": str(one.cluster), "replicas": one.replicas, **event_json(one.event)}
             for one in found
         ]
-        print_json({"object": object_json(subject.key), "clusters": clusters})
+        answer: BlameJson = {"object": object_json(subject.key), "clusters": clusters}
+        print_json(answer)
     elif found:
         _print(found)
     if not found:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Annotated, TypedDict
 
 import click
 
@@ -21,15 +22,31 @@ from reconciler.shell.passes.trust import Trust
 COLOURS = {"ok": "green", "warning": "yellow", "failed": "red"}
 
 
+class AttemptJson(TypedDict):
+    """What was tried."""
+
+    name: Annotated[str, "What was tried, such as `git`, `keys` or `write`."]
+    state: Annotated[str, "`ok`, `warning` or `failed`."]
+    found: Annotated[str, "What came of it."]
+    remedy: Annotated[str, 'What to do, `""` if nothing.']
+
+
+class CheckJson(TypedDict):
+    """What the daemon needs, tried."""
+
+    checks: Annotated[list[AttemptJson], "In the order in which they were made."]
+
+
 def run(directory: Path, *, service: Service, keys: Keys, operation: Operation, output: str) -> int:
     """Print how each check went; return the exit code."""
     checks = list(_checks(directory, service, keys, operation))
     if output == "json":
-        rows = [
+        rows: list[AttemptJson] = [
             {"name": one.name, "state": str(one.state), "found": one.found, "remedy": one.remedy}
             for one in checks
         ]
-        print_json({"checks": rows})
+        answer: CheckJson = {"checks": rows}
+        print_json(answer)
     else:
         for one in checks:
             state = click.style(f"{one.state!s:8}", fg=COLOURS[one.state])

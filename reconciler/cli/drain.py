@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import click
 
+from reconciler.audit.json_shapes import Moment, ObjectJson, object_json
 from reconciler.audit.named_object import spelled
 from reconciler.audit.previews.edits import cluster_views
 from reconciler.cli.cordon import clusters_asked
@@ -87,7 +88,8 @@ def _print_left(
     world = load_world(directory, "HEAD", asked.layout)
     left = _left(world, chosen(world))
     if asked.output == "json":
-        print_json({"clusters": [_as_json(world, one) for one in left]})
+        answer: DrainedJson = {"clusters": [_as_json(world, one) for one in left]}
+        print_json(answer)
     else:
         for number, one in enumerate(left):
             if number:
@@ -153,8 +155,31 @@ def _called(world: "World", key: ObjectKey) -> str:
     return f"{shown.kind.lower()}/{shown.name}"
 
 
-def _as_json(world: "World", one: "LeftOnCluster") -> dict[str, object]:
-    from reconciler.audit.json_shapes import object_json
+class LeftObjectJson(TypedDict):
+    """An object that is on a cluster."""
+
+    object: Annotated[ObjectJson, "What decisions about it bear."]
+    called: Annotated[str, "As people call it."]
+    replicas: Annotated[int, "0 where there are none to count."]
+    goes: Annotated[Moment | None, "When it goes; `null` if it stays."]
+    why: Annotated[str, "What it waits for, or why it stays."]
+
+
+class DrainedClusterJson(TypedDict):
+    """A cluster, and what is left on it."""
+
+    cluster: Annotated[ObjectJson, "Its manifest."]
+    drained: Annotated[bool, "Whether it is being drained."]
+    left: Annotated[list[LeftObjectJson], "What the next passes have to take off it."]
+
+
+class DrainedJson(TypedDict):
+    """What is left on clusters."""
+
+    clusters: Annotated[list[DrainedClusterJson], "Those that were named or chosen."]
+
+
+def _as_json(world: "World", one: "LeftOnCluster") -> DrainedClusterJson:
     from reconciler.model.moments import format_moment
 
     return {

@@ -9,10 +9,11 @@ import difflib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import click
 
+from reconciler.audit.json_shapes import ObjectJson, object_json
 from reconciler.audit.named_object import find_object, near, spelled
 from reconciler.cli.delivery import Delivery, commit_subject, delivery_options
 from reconciler.cli.options import gathered, layout_options, output_option
@@ -33,6 +34,7 @@ from reconciler.model.text import enumerated, printable
 
 if TYPE_CHECKING:
     from reconciler.audit.previews.preview import Preview
+    from reconciler.audit.previews.wording import MergedJson
     from reconciler.cli.kinds import AskedKind
     from reconciler.model.body import Body
     from reconciler.model.world import Manifest, World
@@ -383,6 +385,26 @@ def _decided_world(delivery: Delivery, to: EditOptions, world: "World") -> "Worl
         return sides.merged
 
 
+class EditedJson(TypedDict):
+    """An object that is edited."""
+
+    object: ObjectJson
+    path: Annotated[str, "The file that it stands in."]
+    becomes: Annotated[str, "What it is after the edit."]
+    changes: Annotated[bool, "Whether there is anything to edit."]
+
+
+class EditsJson(TypedDict):
+    """What a verb edits, and what that moves."""
+
+    objects: Annotated[list[EditedJson], "What was named, each once."]
+    files: Annotated[list[str], "The files that are edited."]
+    plan: Annotated[
+        "MergedJson | None",
+        "What the next pass would move; `null` where there is nothing to edit.",
+    ]
+
+
 def _print(
     world: "World",
     to: EditOptions,
@@ -392,14 +414,13 @@ def _print(
     told: "Callable[[World], Sequence[str]]",
 ) -> None:
     """Print the edits, and what they would move."""
-    from reconciler.audit.json_shapes import object_json
     from reconciler.audit.previews.wording import Heading, preview_json
     from reconciler.cli.previews import print_preview
     from reconciler.cli.printing import print_json
 
     heading = Heading("plan", f"with {', '.join(sorted(changed))} edited")
     if to.output == "json":
-        objects = [
+        objects: list[EditedJson] = [
             {
                 "object": object_json(edit.key),
                 "path": path_of(world, edit),
@@ -409,7 +430,12 @@ def _print(
             for edit in edits
         ]
         plan = None if edited is None else preview_json(edited.preview, heading)
-        print_json({"objects": objects, "files": sorted(changed), "plan": plan})
+        answer: EditsJson = {
+            "objects": objects,
+            "files": sorted(changed),
+            "plan": plan,
+        }
+        print_json(answer)
         return
     for path, (old, new) in sorted(changed.items()):
         print_difference(path, old, new)

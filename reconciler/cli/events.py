@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Protocol, Self
+from typing import Annotated, Protocol, Self, TypedDict
 
 import click
 
 from reconciler.audit.fleet.placed import is_present
 from reconciler.audit.history.events import Happening
-from reconciler.audit.json_shapes import coming_json, object_json
+from reconciler.audit.json_shapes import ComingJson, Moment, ObjectJson, coming_json, object_json
 from reconciler.audit.named_object import near, spelled
 from reconciler.audit.previews.foresight import Coming
 from reconciler.cli.event_reader import TYPES, EventReader
@@ -107,8 +107,11 @@ def run(
     if output != "json" or lines:
         _print(found, lines=lines, wide=wide, headers=True)
     else:
-        told = [coming_json(one) for one in coming]
-        print_json({"events": [_as_json(item) for item in found], "coming": told})
+        answer: EventsJson = {
+            "events": [_as_json(item) for item in found],
+            "coming": [coming_json(one) for one in coming],
+        }
+        print_json(answer)
     if output != "json" and coming:
         click.echo("\n".join(("", *coming_lines(coming))))
     if not found and not watch:
@@ -188,7 +191,30 @@ def _row(item: Happening, now: datetime, *, wide: bool) -> list[str]:
     ]
 
 
-def _as_json(item: Happening) -> dict[str, object]:
+class EventJson(TypedDict):
+    """What upstream's controllers would record."""
+
+    at: Annotated[Moment, "Of the pass."]
+    type: Annotated[str, "`Normal` or `Warning`."]
+    reason: Annotated[str, "As upstream's controllers record it."]
+    object: Annotated[ObjectJson, "What it is about."]
+    message: Annotated[str, "In upstream's words."]
+    source: Annotated[
+        str,
+        "Upstream's component that records it; `reconciler` of what no upstream knows, such as "
+        "edits by hand.",
+    ]
+    commit: Annotated[str, "Full hex id of the commit that it is told from."]
+
+
+class EventsJson(TypedDict):
+    """What happened to objects, and what will."""
+
+    events: Annotated[list[EventJson], "The newest last."]
+    coming: Annotated[list[ComingJson], "What passes will do by themselves; empty with `--since`."]
+
+
+def _as_json(item: Happening) -> EventJson:
     """Return one event for machines."""
     return {
         "at": format_moment(item.at),

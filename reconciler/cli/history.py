@@ -3,11 +3,12 @@
 from collections.abc import Callable
 from itertools import islice, takewhile
 from pathlib import Path
+from typing import Annotated, TypedDict
 
 import click
 
 from reconciler.audit.history.decisions import Event
-from reconciler.audit.json_shapes import moved_json, object_json
+from reconciler.audit.json_shapes import DecisionJson, ObjectJson, moved_json, object_json
 from reconciler.cli.options import Since
 from reconciler.cli.printing import print_json
 from reconciler.cli.progress import HISTORY, doing
@@ -21,6 +22,13 @@ from reconciler.shell.git.history import resolve_revision
 from reconciler.shell.resources import SystemClock
 
 
+class HistoryJson(TypedDict):
+    """What was decided about an object."""
+
+    object: Annotated[ObjectJson, "What decisions about it bear: of a workload its binding."]
+    decisions: Annotated[list[DecisionJson], "The newest first."]
+
+
 def run(directory: Path, asked: AskedObject, *, limit: int, since: Since | None = None) -> int:
     """Print the decisions about an object."""
     subject = open_subject(directory, asked)
@@ -30,8 +38,11 @@ def run(directory: Path, asked: AskedObject, *, limit: int, since: Since | None 
     with doing(HISTORY):
         found = list(islice(events, limit or None))
     if asked.output == "json":
-        decisions = [moved_json(event) for event in found]
-        print_json({"object": object_json(subject.key), "decisions": decisions})
+        answer: HistoryJson = {
+            "object": object_json(subject.key),
+            "decisions": [moved_json(event) for event in found],
+        }
+        print_json(answer)
     else:
         _print(found)
     if not found:

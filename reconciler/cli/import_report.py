@@ -6,10 +6,11 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import click
 
+from reconciler.audit.json_shapes import Moment, ObjectJson, PlacementJson, object_json, placed_json
 from reconciler.cli.delivery import Delivery
 from reconciler.cli.edits import world_on_disk
 from reconciler.cli.import_manifests import export_of, next_moment, wanted_of
@@ -101,14 +102,86 @@ def _print_adoption(adoption: "Adoption") -> None:
         click.echo(f"  and {more} more; -o json lists all")
 
 
+class ImportedJson(TypedDict):
+    """An object of the export."""
+
+    object: ObjectJson
+    result: Annotated[
+        str,
+        "`created`, `updated`, `unchanged`, `skipped`, `failed`, or `gone`: it has a file, and "
+        "is no longer there.",
+    ]
+    path: Annotated[str | None, "Its file, `null` if it has none."]
+    reason: Annotated[str | None, "Why it has none."]
+
+
+class LeftJson(TypedDict):
+    """A live decision that is not taken over."""
+
+    object: ObjectJson
+    reason: Annotated[str, "Why it is not taken over."]
+
+
+class AdoptedMoveJson(TypedDict):
+    """What the first pass moves or places."""
+
+    object: Annotated[ObjectJson, "The output that the decision is about."]
+    before: Annotated[list[PlacementJson], "Where it is."]
+    after: Annotated[list[PlacementJson], "Where it would be."]
+    cause: Annotated[str, "Why."]
+
+
+class ComingMoveJson(TypedDict):
+    """What moves as time passes."""
+
+    object: Annotated[ObjectJson, "The output that the decision is about."]
+    at: Annotated[Moment, "When, if nothing but time goes by."]
+    before: Annotated[list[PlacementJson], "Where it is until then."]
+    after: Annotated[list[PlacementJson], "Where it would be."]
+    reason: Annotated[str, "Why."]
+
+
+class OtherwiseJson(TypedDict):
+    """What would be placed otherwise if it were new."""
+
+    object: Annotated[ObjectJson, "The output that the decision is about."]
+    live: Annotated[list[PlacementJson], "Where it is, and stays."]
+    afresh: Annotated[list[PlacementJson], "Where it would be placed."]
+    reasons: Annotated[dict[str, str], "Cluster that differs to what scheduling says of it."]
+
+
+class AdoptionJson(TypedDict):
+    """What became of live decisions."""
+
+    adopted: Annotated[list[ObjectJson], "What became state."]
+    left: Annotated[list[LeftJson], "What did not."]
+    moves: Annotated[list[AdoptedMoveJson], "What the first pass moves all the same."]
+    new: Annotated[list[AdoptedMoveJson], "What it places that has no live decision."]
+    coming: Annotated[
+        list[ComingMoveJson],
+        "What moves within the hour after it, in the order of time.",
+    ]
+    otherwise: Annotated[list[OtherwiseJson], "What would be placed otherwise if it were new."]
+
+
+class ImportJson(TypedDict):
+    """What came of an export."""
+
+    summary: Annotated[Mapping[str, int], "Result to how many objects have it."]
+    objects: Annotated[list[ImportedJson], "Sorted; live decisions are in `adoption` instead."]
+    written: Annotated[list[str], "Paths."]
+    notServed: Annotated[list[str], "Resources that the server of `--context` does not have."]
+    problems: Annotated[list[str], "What it refused to list."]
+    adoption: Annotated[AdoptionJson | None, "`null` without `--adopt`."]
+
+
 def import_json(
     objects: "Sequence[ImportedObject]",
     adoption: "Adoption | None",
     export: Export,
     written: Sequence[str],
-) -> dict[str, object]:
+) -> ImportJson:
     """Return the answer for machines."""
-    from reconciler.audit.json_shapes import object_json
     from reconciler.imports.plan import Became
 
     counts = Counter(one.became for one in objects)
@@ -130,8 +203,7 @@ def import_json(
     }
 
 
-def _adoption_json(adoption: "Adoption") -> Mapping[str, object]:
-    from reconciler.audit.json_shapes import object_json, placed_json
+def _adoption_json(adoption: "Adoption") -> AdoptionJson:
 
     return {
         "adopted": [object_json(key) for key in adoption.outputs],
@@ -153,15 +225,14 @@ def _adoption_json(adoption: "Adoption") -> Mapping[str, object]:
                 "object": object_json(one.key),
                 "live": placed_json(one.live),
                 "afresh": placed_json(one.afresh),
-                "reasons": dict(one.why),
+                "reasons": {str(name): why for name, why in one.why.items()},
             }
             for one in adoption.otherwise
         ],
     }
 
 
-def _move_json(move: "Decision") -> Mapping[str, object]:
-    from reconciler.audit.json_shapes import object_json, placed_json
+def _move_json(move: "Decision") -> AdoptedMoveJson:
 
     return {
         "object": object_json(move.key),
@@ -276,9 +347,54 @@ def _print_moved(moved: "Sequence[MovedOnHub]") -> None:
         click.echo(f"  and {len(moved) - MOST_LISTED} more; -o json lists all")
 
 
-def _check_json(checks: "Sequence[SwitchCheck]", export: Export) -> Mapping[str, object]:
+class StepJson(TypedDict):
+    """A step of the switch."""
+
+    step: Annotated[
+        str,
+        "`import`, `workloads`, `adopt`, `compare`, `keep`, `scheduler`, `controllers`, "
+        "`agents` or `delivery`.",
+    ]
+    state: Annotated[
+        str,
+        "`done`, `open`, `unseen`: it was not shown, `members`: look at it in the member clusters.",
+    ]
+    now: Annotated[str | None, "What to do about it."]
+    objects: Annotated[list[ObjectJson], "Those that it is open for."]
+
+
+class ShadowJson(TypedDict):
+    """What the hub has otherwise than our state."""
+
+    object: Annotated[ObjectJson, "The output that the decision is about."]
+    live: Annotated[list[PlacementJson], "Where the hub has it."]
+    ours: Annotated[list[PlacementJson], "Where our state has it."]
+    would: Annotated[
+        list[PlacementJson],
+        "Where the next pass has it, with what the hub has for inputs now.",
+    ]
+
+
+class SwitchJson(TypedDict):
+    """How the switch from one API's control plane stands."""
+
+    api: Annotated[str, "Its name."]
+    steps: Annotated[list[StepJson], "In the order in which they are taken."]
+    moved: Annotated[list[ShadowJson], "What the hub has otherwise than our state."]
+
+
+class ImportCheckJson(TypedDict):
+    """How a switch from live control planes stands."""
+
+    ready: Annotated[bool, "Whether nothing is left to do that can be seen from the hub."]
+    summary: Annotated[Mapping[str, int], "State to how many steps have it."]
+    apis: Annotated[list[SwitchJson], "One for each API of which the hub has something."]
+    notServed: Annotated[list[str], "Resources that the server of `--context` does not have."]
+    problems: Annotated[list[str], "What it refused to list."]
+
+
+def _check_json(checks: "Sequence[SwitchCheck]", export: Export) -> ImportCheckJson:
     """Return the answer for machines."""
-    from reconciler.audit.json_shapes import object_json, placed_json
     from reconciler.dialects.importer import StepState
 
     counts = Counter(step.state for check in checks for step in check.steps)

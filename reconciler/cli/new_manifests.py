@@ -6,11 +6,12 @@ The words of `rebalance` become a WorkloadRebalancer.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, TypedDict
 
 import click
 
 from reconciler.audit.previews.preview import Preview
-from reconciler.audit.previews.wording import Heading, preview_json
+from reconciler.audit.previews.wording import Heading, MergedJson, preview_json
 from reconciler.cli.delivery import Delivery, ManifestOptions
 from reconciler.cli.previews import print_preview
 from reconciler.cli.printing import print_json
@@ -216,12 +217,21 @@ def write_manifest(
     return delivery.deliver({path: encode(body).encode()}, subject)
 
 
+class RebalanceJson(TypedDict):
+    """A manifest that is written, and what it moves."""
+
+    path: Annotated[str, "The file that is written."]
+    manifest: Annotated[Body, "What it holds."]
+    plan: Annotated[MergedJson, "What the next pass would move."]
+
+
 def print_manifest(to: ManifestOptions, body: Body, path: str, preview: Preview) -> None:
     """Print a manifest, and what it would move."""
     heading = Heading("plan", f"{path} merged into {to.base}")
     if to.output == "json":
         plan = preview_json(preview, heading)
-        print_json({"path": path, "manifest": body, "plan": plan})
+        answer: RebalanceJson = {"path": path, "manifest": body, "plan": plan}
+        print_json(answer)
         return
     click.echo(encode(body), nl=False)
     if to.output == "text":

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
+from typing import Annotated, TypedDict
 
 import click
 
@@ -11,9 +12,9 @@ from reconciler.audit.findings import Finding, Severity
 from reconciler.audit.fleet.placed import named
 from reconciler.audit.named_object import decided_key, find_object
 from reconciler.audit.previews.preview import Preview, look_ahead, manifest_changes, narrowed
-from reconciler.audit.previews.wording import Heading, preview_json
+from reconciler.audit.previews.wording import Heading, MergedJson
 from reconciler.cli.options import EXIT_FORBIDDEN, Forbidden, report_forbidden
-from reconciler.cli.previews import print_manifest_changes, print_preview
+from reconciler.cli.previews import facts_json, print_manifest_changes, print_preview
 from reconciler.cli.printing import print_json
 from reconciler.cli.progress import PASSES, doing
 from reconciler.cli.world import fleet_of, note_if_empty, open_fleet
@@ -118,9 +119,44 @@ def _below(
     return [fleet_of(top.directory / name, repository.below(name), top.layout) for name in names]
 
 
+class BaseJson(TypedDict):
+    """What is merged into."""
+
+    name: Annotated[str, "As it was asked for."]
+    commit: Annotated[str, "Full hex id."]
+
+
+class HeadJson(TypedDict):
+    """What is merged."""
+
+    name: Annotated[str, "As it was asked for."]
+    commit: Annotated[str, "Full hex id."]
+    uncommitted: Annotated[int, "How many files are merged that are not committed."]
+
+
+class PlanFactsJson(TypedDict):
+    """What a plan compares."""
+
+    root: Annotated[str, 'The folder below the top of the repository, `""` for the top.']
+    shown: Annotated[str, 'The objects that are shown, `""` for all.']
+    hidden: Annotated[int, "How many other objects change."]
+    base: Annotated[BaseJson, "What is merged into."]
+    head: Annotated[HeadJson, "What is merged."]
+
+
+class PlanJson(PlanFactsJson, MergedJson):
+    """What merging would move."""
+
+
+class RootPlansJson(TypedDict):
+    """What merging would move in several roots."""
+
+    roots: Annotated[list[PlanJson], "The plan of each root, by the names of their folders."]
+
+
 def _plan(
     fleet: FleetRepository, question: PlanQuestion, output: str, *, listed: bool
-) -> tuple[Preview, dict[str, object]]:
+) -> tuple[Preview, Mapping[str, object]]:
     """Print the plan of one root, unless it is one of a list in JSON; return it, and as data."""
     with fleet.sides(base=question.base, head=question.head, branch=question.branch) as sides:
         note_if_empty(fleet.directory, sides.base, sides.merged)
@@ -135,7 +171,7 @@ def _plan(
             found = narrowed(found, _chosen(sides, question), question.chooses)
     root = fleet.repository.prefix
     heading = Heading("plan", _of(sides), root)
-    facts: dict[str, object] = {
+    facts: PlanFactsJson = {
         "root": root,
         "shown": found.shown,
         "hidden": found.hidden,
@@ -147,8 +183,8 @@ def _plan(
         },
     }
     if listed and output == "json":
-        return found, preview_json(found, heading, **facts)
-    print_preview(found, heading, output, **facts)
+        return found, facts_json(found, heading, facts)
+    print_preview(found, heading, output, facts)
     if listed:
         click.echo()
     if changed is not None:

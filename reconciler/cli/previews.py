@@ -7,7 +7,7 @@ and which values they give.
 
 import dataclasses
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -51,8 +51,10 @@ GLYPHS = {Kind.NEW: "+", Kind.REMOVED: "-", Kind.STUCK: "!", Kind.KEPT: "=", Kin
 KIND_COLOURS = {Kind.NEW: "green", Kind.REMOVED: "red", Kind.STUCK: "red", Kind.CHANGED: "yellow"}
 
 
-def print_preview(preview: Preview, heading: Heading, output: str, **facts: object) -> None:
-    """Print a preview to standard output."""
+def print_preview(
+    preview: Preview, heading: Heading, output: str, facts: Mapping[str, object] | None = None
+) -> None:
+    """Print a preview to standard output; `facts` say for machines what was compared."""
     formats: dict[str, Callable[[], str]] = {
         "text": lambda: _text(preview, heading),
         "markdown": lambda: _markdown(preview, heading),
@@ -145,11 +147,19 @@ def _svg(preview: Preview) -> str:
     return plan_svg(preview)
 
 
-def _json(preview: Preview, heading: Heading, facts: dict[str, object]) -> str:
-    from reconciler.audit.previews.wording import preview_json
+def _json(preview: Preview, heading: Heading, facts: Mapping[str, object] | None) -> str:
     from reconciler.cli.printing import json_text
 
-    return json_text(preview_json(preview, heading, **facts))
+    return json_text(facts_json(preview, heading, facts))
+
+
+def facts_json(
+    preview: Preview, heading: Heading, facts: Mapping[str, object] | None
+) -> dict[str, object]:
+    """Return a preview for machines, with what was compared behind its first line."""
+    from reconciler.audit.previews.wording import preview_json
+
+    return {"of": heading.line, **(facts or {}), **preview_json(preview, heading)}
 
 
 LINE_COLOURS = {"+": "green", "-": "red", "@": "cyan"}

@@ -9,13 +9,14 @@ resume would move.
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 import click
 
 from reconciler.cli.progress import PASSES, doing
 from reconciler.model.text import printable
 from reconciler.model.world import Fault, Trace
+from reconciler.version import __version__
 
 if TYPE_CHECKING:
     from reconciler.audit.fleet.suspensions import Suspender
@@ -49,6 +50,18 @@ def print_json(answer: Mapping[str, object]) -> None:
 def print_json_line(answer: Mapping[str, object]) -> None:
     """Print one answer of a stream, a line each."""
     click.echo(json.dumps(versioned(answer), ensure_ascii=False))
+
+
+class VersionJson(TypedDict):
+    """Which version this is."""
+
+    version: str
+
+
+def print_version() -> None:
+    """Print the version for machines."""
+    answer: VersionJson = {"version": __version__}
+    print_json(answer)
 
 
 def print_faults(faults: Iterable[Fault]) -> None:

@@ -2,13 +2,14 @@
 
 from datetime import datetime
 from pathlib import Path
+from typing import Annotated, TypedDict
 
 import click
 
-from reconciler.audit.json_shapes import object_json
+from reconciler.audit.json_shapes import Moment, ObjectJson, object_json
 from reconciler.audit.previews.edits import Impact, clusters_of, ranked
 from reconciler.audit.previews.preview import look_ahead
-from reconciler.audit.previews.wording import Heading
+from reconciler.audit.previews.wording import Heading, MergedJson
 from reconciler.cli.previews import AFTER_FAILURE_SECONDS, WhatIf, edited, moment_in, print_preview
 from reconciler.cli.printing import print_json
 from reconciler.cli.progress import PASSES, doing, tracked
@@ -29,6 +30,18 @@ UNSCHEDULABLE: objects that would get fewer clusters than they ask for; WHO name
 LOST: replicas that would run nowhere. MOVING: replicas that would run elsewhere
 CHANGED: objects that the failure changes at all"""
 EXIT_CHANGES = 2
+
+
+class SimulatedJson(TypedDict):
+    """What is simulated."""
+
+    commit: Annotated[str, "Full hex id of what is simulated on."]
+    edits: Annotated[list[str], "What happens."]
+    afterSeconds: Annotated[int, "How long after it is decided."]
+
+
+class SimulateJson(SimulatedJson, MergedJson):
+    """What an event would move."""
 
 
 def run(
@@ -69,9 +82,30 @@ def run(
     elapsed = f"{later} seconds later" if later or waits else ""
     told = ", ".join(filter(None, ("; ".join(said), elapsed)))
     heading = Heading("simulation", f"{place}: {told}")
-    facts = {"commit": world.revision, "edits": said, "afterSeconds": later}
-    print_preview(found, heading, output, **facts)
+    facts: SimulatedJson = {"commit": world.revision, "edits": said, "afterSeconds": later}
+    print_preview(found, heading, output, facts)
     return EXIT_CHANGES if detailed_exitcode and found.changes else 0
+
+
+class ImpactJson(TypedDict):
+    """What one cluster's failure would move."""
+
+    cluster: Annotated[str, "The one that fails."]
+    object: Annotated[ObjectJson, "Its manifest."]
+    unschedulable: Annotated[list[str], "Objects that find no place, as people call them."]
+    replicasLost: Annotated[int, "Replicas that find no place."]
+    replicasMoving: Annotated[int, "Replicas that move elsewhere."]
+    objectsChanged: Annotated[int, "Objects that are placed otherwise."]
+
+
+class SimulateFailEachJson(TypedDict):
+    """What each cluster's failure would move."""
+
+    of: Annotated[str, "What is simulated on, in a line."]
+    commit: Annotated[str, "Full hex id of it."]
+    failedAt: Annotated[Moment, "When each cluster fails."]
+    at: Annotated[Moment, "The moment that is decided for."]
+    clusters: Annotated[list[ImpactJson], "The worst first."]
 
 
 def _fail_each(
@@ -89,14 +123,14 @@ def _fail_each(
         impacts = assess_all(world, clusters, failed_at=failed_at, now=now, workers=workers)
         found = ranked(tracked(impacts, len(clusters), what="Failing clusters"))
     if output == "json":
-        told = {
+        answer: SimulateFailEachJson = {
             "of": "; ".join(said),
             "commit": revision,
             "failedAt": format_moment(failed_at),
             "at": format_moment(now),
             "clusters": [_impact_json(impact) for impact in found],
         }
-        print_json(told)
+        print_json(answer)
     else:
         _print(found)
     return 0
@@ -124,7 +158,7 @@ def _print(impacts: list[Impact]) -> None:
     click.echo(LEGEND)
 
 
-def _impact_json(impact: Impact) -> dict[str, object]:
+def _impact_json(impact: Impact) -> ImpactJson:
     return {
         "cluster": impact.cluster.name,
         "object": object_json(impact.cluster),

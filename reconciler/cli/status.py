@@ -10,7 +10,7 @@ from datetime import datetime
 from functools import partial
 from itertools import takewhile
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, NamedTuple, TypedDict
 
 import click
 
@@ -32,7 +32,17 @@ from reconciler.audit.fleet.trouble import (
 )
 from reconciler.audit.fleet.usage import by_name, usage_of
 from reconciler.audit.history.revisions import Commit, is_by_hand
-from reconciler.audit.json_shapes import coming_json, commit_json, fault_json, object_json
+from reconciler.audit.json_shapes import (
+    ComingJson,
+    CommitJson,
+    FaultJson,
+    Moment,
+    ObjectJson,
+    coming_json,
+    commit_json,
+    fault_json,
+    object_json,
+)
 from reconciler.audit.named_object import spelled
 from reconciler.audit.previews.foresight import overdue
 from reconciler.audit.previews.wording import later_text
@@ -141,15 +151,17 @@ def run(
     code = EXIT_FORBIDDEN if check and is_wrong(problems) else 0
     if output == "json":
         waiting = since if status.last_at is not None else []
-        told = [coming_json(one) for one in coming]
         inputs = revisions.commit_at(world.revision) if world.apart else commits[0]
         outputs = commits[0] if world.apart and commits else None
-        answer = _as_json(status, (branch, layout.output_branch), (inputs, outputs), waiting)
-        unsigned = [commit_json(one) for one in unaccepted]
-        kept = [{"path": one.path, "command": one.command} for one in edits]
-        wrong = [_problem_json(problem) for problem in problems]
-        beside = {"unaccepted": unsigned, "coming": told, "keptEdits": kept}
-        print_json({"problems": wrong, **answer, **beside})
+        standing = _as_json(status, (branch, layout.output_branch), (inputs, outputs), waiting)
+        answer: StatusJson = {
+            "problems": [_problem_json(problem) for problem in problems],
+            **standing,
+            "unaccepted": [commit_json(one) for one in unaccepted],
+            "coming": [coming_json(one) for one in coming],
+            "keptEdits": [{"path": one.path, "command": one.command} for one in edits],
+        }
+        print_json(answer)
         return code
     lines = [
         *_wrong(problems, clock, layout),
@@ -229,7 +241,32 @@ MORE = {
 """Where all of a kind are listed."""
 
 
-def _problem_json(problem: Problem) -> dict[str, object]:
+class DetailJson(TypedDict):
+    """One of what is wrong."""
+
+    subject: Annotated[str, "What is wrong."]
+    cause: Annotated[str, 'Why or how, `""` where the subject says it.']
+    path: Annotated[str, 'The file that says so, one of people or of ours, `""` where none does.']
+    changed: Annotated[CommitJson | None, "The last commit that changed this file."]
+
+
+class ProblemJson(TypedDict):
+    """What is wrong, of one kind."""
+
+    kind: Annotated[
+        str,
+        "`cluster-not-ready`, `cluster-without-report`, `cluster-over-committed`, `object-not-"
+        "placed`, `fault`, `commit-not-accepted`, `pass-overdue`, `warning`, `object-waiting`, "
+        "`suspended` or `object-not-selected`.",
+    ]
+    severity: Annotated[str, "`error`, `warning` or `note`."]
+    count: Annotated[int, "How many there are."]
+    words: Annotated[str, "The same in words."]
+    remedy: Annotated[str, "What a person may do about it."]
+    details: Annotated[list[DetailJson], "The first few."]
+
+
+def _problem_json(problem: Problem) -> ProblemJson:
     return {
         "kind": str(problem.kind),
         "severity": problem.severity,
@@ -241,7 +278,7 @@ def _problem_json(problem: Problem) -> dict[str, object]:
                 "subject": detail.subject,
                 "cause": detail.cause,
                 "path": detail.path,
-                "changed": detail.changed and commit_json(detail.changed),
+                "changed": None if detail.changed is None else commit_json(detail.changed),
             }
             for detail in problem.details
         ],
@@ -371,12 +408,113 @@ def _print_rebalancers(world: World, status: RepositoryStatus) -> None:
         print_tables(world, kinds, Layout(kinds=True))
 
 
+class WaitingJson(TypedDict):
+    """What waits for a person."""
+
+    object: Annotated[ObjectJson, "What waits."]
+    waits: Annotated[str, "For what, a clause that its name precedes."]
+
+
+class EditJson(TypedDict):
+    """An output that is not as it was committed."""
+
+    path: Annotated[str, "From the top of the checkout."]
+    command: Annotated[str, "What takes what was decided, for a shell."]
+
+
+class HeldJson(TypedDict):
+    """A faulty file whose last good version is in force."""
+
+    path: Annotated[str, "File, below the root."]
+    blob: Annotated[str, "Full hex id of git's blob that holds the last good version."]
+    objects: Annotated[list[ObjectJson], "Taken from it."]
+
+
+class CountJson(TypedDict):
+    """How many there are of a kind."""
+
+    group: Annotated[str, '`""` for the core group.']
+    kind: Annotated[str, "As upstream spells it."]
+    count: int
+
+
+class CopiesJson(TypedDict):
+    """How many copies there are. Of clusters that are being left nothing is counted."""
+
+    all: int
+    healthy: Annotated[int, "Reported as healthy."]
+    unhealthy: Annotated[int, "Reported as not healthy, or not yet."]
+    reported: Annotated[int, "Reported, of kinds that have no notion of health."]
+    assumed: Annotated[int, "Without a report, and assumed to be healthy."]
+    silent: Annotated[int, "Without a report."]
+    atRisk: Annotated[
+        int,
+        "On clusters that are not ready, so whatever was reported or assumed of them counts no "
+        "more.",
+    ]
+
+
+class StandingJson(TypedDict):
+    """What a repository has, and how far its passes are."""
+
+    branch: Annotated[
+        str,
+        "That is checked out, `HEAD` if none is, or the revision that was asked for.",
+    ]
+    head: Annotated[CommitJson, "That is looked at."]
+    outputBranch: Annotated[
+        str | None,
+        "The branch of the outputs, null where it is that of the inputs.",
+    ]
+    outputHead: Annotated[str | None, "Full hex id of the commit that it is at."]
+    lastPassAt: Annotated[Moment | None, "Of the last pass that committed."]
+    inputRevision: Annotated[
+        str,
+        'Full hex id of the commit that it read, `""` before the first one.',
+    ]
+    version: Annotated[str, 'Of the reconciler that ran it, `""` before the first one.']
+    since: Annotated[list[CommitJson], "Commits since that pass, the newest first."]
+    faults: Annotated[
+        list[FaultJson],
+        "Of the files and, if `since` is empty, those that the last pass found.",
+    ]
+    held: Annotated[list[HeldJson], "Faulty files whose last good version is in force."]
+    waiting: Annotated[list[WaitingJson], "What waits for a person to act."]
+    everythingSuspended: Annotated[bool, "Whether `reconciler.yaml` suspends all passes."]
+    suspended: Annotated[
+        list[ObjectJson],
+        "What is suspended by itself, rebalancers included whose schedule rests.",
+    ]
+    objects: Annotated[list[CountJson], "How many there are of each kind."]
+    rebalancers: Annotated[list[ObjectJson], "Rebalancers and triggers."]
+    delivery: Annotated[list[str], "Where decisions are delivered to."]
+    copies: Annotated[
+        CopiesJson,
+        "How many clusters have anything of a decision, and what they report.",
+    ]
+
+
+class StatusJson(StandingJson):
+    """How a repository stands, and what is wrong."""
+
+    problems: Annotated[list[ProblemJson], "What is wrong, the worst first."]
+    unaccepted: Annotated[
+        list[CommitJson],
+        "Commits that wait for a signature, the newest first, as a daemon of this checkout found.",
+    ]
+    coming: Annotated[list[ComingJson], "What passes will do by themselves."]
+    keptEdits: Annotated[
+        list[EditJson],
+        "Outputs of this checkout that are not as they were committed.",
+    ]
+
+
 def _as_json(
     status: RepositoryStatus,
     branches: tuple[str, str | None],
     heads: tuple[Commit, Commit | None],
     since: Sequence[Commit],
-) -> dict[str, object]:
+) -> StandingJson:
     """Return the answer for machines.
 
     Args:
@@ -389,7 +527,7 @@ def _as_json(
         "branch": branches[0],
         "head": commit_json(heads[0]),
         "outputBranch": branches[1],
-        "outputHead": heads[1] and heads[1].revision,
+        "outputHead": None if heads[1] is None else heads[1].revision,
         "lastPassAt": None if status.last_at is None else format_moment(status.last_at),
         "inputRevision": status.inputs,
         "version": status.version,

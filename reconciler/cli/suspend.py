@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import click
 
+from reconciler.audit.json_shapes import ObjectJson, object_json
 from reconciler.audit.named_object import find_object, near, spelled
 from reconciler.cli.delivery import Delivery, commit_author, delivery_options
 from reconciler.cli.edits import (
@@ -278,18 +279,27 @@ def _edited(
     return SuspensionEdit(key=key, name=name, path=path, before=before, after=after)
 
 
+class SuspensionEditJson(TypedDict):
+    """What a suspension edits."""
+
+    object: Annotated[ObjectJson | None, "`null` for the whole repository."]
+    subject: Annotated[str, "As people call it."]
+    path: Annotated[str, "The file that is edited."]
+    suspended: Annotated[bool, "What it is after the edit."]
+    changes: Annotated[bool, "Whether there is anything to edit."]
+
+
 def _print(held: SuspensionEdit, output: str, *, suspend: bool) -> None:
-    from reconciler.audit.json_shapes import object_json
     from reconciler.cli.printing import print_json
 
     if output == "json":
-        told = {
+        answer: SuspensionEditJson = {
             "object": None if held.key is None else object_json(held.key),
             "subject": held.name,
             "path": held.path,
             "suspended": suspend,
             "changes": held.before != held.after,
         }
-        print_json(told)
+        print_json(answer)
         return
     print_difference(held.path, held.before, held.after)

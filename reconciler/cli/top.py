@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Annotated, TypedDict, overload
 
 import click
 
 from reconciler.audit.fleet.usage import Usage, by_name, usage_of
-from reconciler.audit.json_shapes import object_json
+from reconciler.audit.json_shapes import Amounts, ObjectJson, object_json
 from reconciler.cli.printing import print_json
 from reconciler.cli.progress import doing
 from reconciler.cli.tables import print_table
@@ -51,7 +52,8 @@ def _print_clusters(world: World, output: str, sort_by: str, *, headers: bool) -
     with doing("Adding up"):
         found = sorted(by_name(usage_of(world)), key=_order(sort_by))
     if output == "json":
-        print_json({"clusters": [_usage_json(item) for item in found]})
+        answer: TopClustersJson = {"clusters": [_usage_json(item) for item in found]}
+        print_json(answer)
         return 0
     if not found:
         click.echo("there are no clusters in this repository", err=True)
@@ -122,7 +124,15 @@ def _amount(resources: Resources | None, name: str) -> str:
     return canonical_cpu(resources[name]) if name == "cpu" else canonical_binary(resources[name])
 
 
-def amounts_json(resources: Resources | None) -> dict[str, float] | None:
+@overload
+def amounts_json(resources: Resources) -> Amounts: ...
+
+
+@overload
+def amounts_json(resources: Resources | None) -> Amounts | None: ...
+
+
+def amounts_json(resources: Resources | None) -> Amounts | None:
     """Return all amounts as numbers: cores of cpu, bytes of memory, pieces of what is counted."""
     if resources is None:
         return None
@@ -132,7 +142,55 @@ def amounts_json(resources: Resources | None) -> dict[str, float] | None:
     }
 
 
-def _usage_json(item: Usage) -> dict[str, object]:
+class ReservedJson(TypedDict, total=False):
+    """What is reserved, absent for nothing."""
+
+    reserved: Annotated[Amounts, "What of it is decided and not reported yet; absent for nothing."]
+
+
+class UsageJson(ReservedJson):
+    """What a cluster has and uses."""
+
+    cluster: Annotated[str, "Its name."]
+    object: Annotated[ObjectJson, "Its manifest."]
+    alsoDeclaredBy: Annotated[
+        list[ObjectJson],
+        "Those of other APIs that declare a cluster of this name.",
+    ]
+    ready: Annotated[
+        str,
+        "`True`, `False` or `Unknown` as reported, `Declared` of one without a status; with "
+        "commas between where several APIs differ.",
+    ]
+    deleting: Annotated[bool, "Whether it is being deleted."]
+    objectsPlaced: Annotated[int, "Bindings and placements that are on it."]
+    replicas: Annotated[int, "Those that they have there."]
+    requested: Annotated[
+        Amounts,
+        "What these ask for: cores of `cpu`, bytes of `memory`, pieces of what is counted.",
+    ]
+    used: Annotated[
+        Amounts,
+        "What is taken: `requested`, or what the cluster reports as taken if that is more.",
+    ]
+    free: Annotated[Amounts | None, "What is left, never below 0; `null` where nothing is known."]
+    over: Annotated[
+        Amounts,
+        "What is used beyond the capacity, of what is over-committed only: `used` and `free` "
+        "are `capacity` and `over`.",
+    ]
+    capacity: Annotated[Amounts | None, "What it can give away; `null` where it does not say."]
+    taints: Annotated[list[str], "As `key=value:effect`."]
+
+
+class TopClustersJson(TypedDict):
+    """What clusters have and use."""
+
+    clusters: Annotated[list[UsageJson], "In the order of `--sort-by`."]
+
+
+def _usage_json(item: Usage) -> UsageJson:
+    reserved: ReservedJson = {"reserved": amounts_json(item.reserved)} if item.reserved else {}
     return {
         "cluster": item.key.name,
         "object": object_json(item.key),
@@ -146,7 +204,7 @@ def _usage_json(item: Usage) -> dict[str, object]:
         "free": amounts_json(item.free),
         "over": amounts_json(item.over),
         "capacity": amounts_json(item.capacity),
-        **({"reserved": amounts_json(item.reserved)} if item.reserved else {}),
+        **reserved,
         "taints": list(item.taints),
     }
 
@@ -158,7 +216,8 @@ def _print_quotas(world: World, output: str, *, headers: bool) -> int:
     """Print one resource a line."""
     found = quotas_of(world)
     if output == "json":
-        print_json({"quotas": [_quota_json(one) for one in found]})
+        answer: TopQuotasJson = {"quotas": [_quota_json(one) for one in found]}
+        print_json(answer)
         return 0
     if not found:
         click.echo("there are no quotas in this repository", err=True)
@@ -185,7 +244,27 @@ def _lines(found: list[QuotaUsage]) -> Iterator[tuple[list[str], bool]]:
             yield row, part.used > part.limit
 
 
-def _quota_json(one: QuotaUsage) -> dict[str, object]:
+class QuotaJson(TypedDict):
+    """What a quota allows, and what is used."""
+
+    quota: Annotated[str, "Its name."]
+    object: Annotated[ObjectJson, "Its manifest."]
+    refuses: Annotated[bool, "Whether a decision that exceeds it is refused."]
+    limits: Annotated[
+        Amounts,
+        "What may be used: cores of `cpu`, bytes of `memory`, pieces of what is counted.",
+    ]
+    used: Annotated[Amounts, "What is used of it, as the last pass found."]
+    free: Annotated[Amounts, "What is left, never below 0."]
+
+
+class TopQuotasJson(TypedDict):
+    """What quotas allow, and what is used."""
+
+    quotas: Annotated[list[QuotaJson], "By namespace, then name."]
+
+
+def _quota_json(one: QuotaUsage) -> QuotaJson:
     return {
         "quota": one.key.name,
         "object": object_json(one.key),

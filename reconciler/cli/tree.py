@@ -3,14 +3,22 @@
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NotRequired, TypedDict
 
 import click
 
-from reconciler.audit.fleet.copy_counts import NO_TRANSPORT, copy_json, copy_lines
+from reconciler.audit.fleet.copy_counts import NO_TRANSPORT, CopyJson, copy_json, copy_lines
 from reconciler.audit.fleet.placed import carriers_of
 from reconciler.audit.fleet.suspensions import Suspensions
 from reconciler.audit.fleet.tree import CopyTree, tree_of
-from reconciler.audit.json_shapes import coming_json, object_json, suspender_json
+from reconciler.audit.json_shapes import (
+    ComingJson,
+    ObjectJson,
+    SuspenderJson,
+    coming_json,
+    object_json,
+    suspender_json,
+)
 from reconciler.audit.named_object import decided_key, find_object, near, spelled
 from reconciler.cli.printing import coming_for, coming_lines, print_json, suspended_lines
 from reconciler.cli.selection import AskedObject
@@ -25,6 +33,9 @@ from reconciler.shell.git.repository import Repository
 from reconciler.shell.reading.sources import branch_files
 from reconciler.shell.resources import SystemClock
 
+if TYPE_CHECKING:
+    from reconciler.audit.previews.foresight import Coming
+
 GAP = "   "
 
 
@@ -35,8 +46,7 @@ def run(directory: Path, asked: AskedObject) -> int:
     if key not in world.inputs and key not in world.outputs:
         missing = "no policy matches it, or no pass has run since"
         if asked.output == "json":
-            root = _as_json(tree_of(world, key, {}, now), Suspensions(world))
-            print_json({**root, "alsoPlacedBy": [], "coming": []})
+            print_json(_answer([tree_of(world, key, {}, now)], (), Suspensions(world)))
         click.echo(f"nothing is placed as {spelled(key)}; {missing}", err=True)
         return 1
     elsewhere = branch_files(Repository.open(directory), world)
@@ -44,9 +54,7 @@ def run(directory: Path, asked: AskedObject) -> int:
     keys = [*chain.from_iterable(map(CopyTree.keys, roots))]
     coming = coming_for(world, set(keys))
     if asked.output == "json":
-        told = [coming_json(one) for one in coming]
-        first, *also = (_as_json(root, Suspensions(world)) for root in roots)
-        print_json({**first, "alsoPlacedBy": also, "coming": told})
+        print_json(_answer(roots, coming, Suspensions(world)))
         return 0
     _print(roots, Suspensions(world))
     if any(one.copy is not None and not one.copy.files for root in roots for one in root.all()):
@@ -140,15 +148,79 @@ def _facts(node: TreeNode) -> str:
     return ", ".join(told)
 
 
-def _as_json(tree: CopyTree, suspensions: Suspensions) -> dict[str, object]:
+class NodeJson(TypedDict):
+    """An object, or a cluster at the end of a branch.
+
+    One has `object` and `suspendedBy`, the other `cluster`, `replicas` and `copy`.
+    """
+
+    object: NotRequired[ObjectJson]
+    suspendedBy: NotRequired[Annotated[list[SuspenderJson], "As above."]]
+    cluster: NotRequired[Annotated[str, "Its name."]]
+    replicas: NotRequired[
+        Annotated[int, "0 where there are none to count, and where the object is leaving."]
+    ]
+    copy: NotRequired[
+        Annotated[
+            CopyJson | None,
+            "What the cluster has of it; `null` of decisions about no content.",
+        ]
+    ]
+    facts: Annotated[dict[str, str], "As above."]
+    children: "list[NodeJson]"
+
+
+class TreeJson(TypedDict):
+    """What is placed by an object, and where."""
+
+    object: Annotated[ObjectJson, "What the tree begins at."]
+    suspendedBy: Annotated[
+        list[SuspenderJson],
+        "What suspends it: its own file, that of its policy, or the configuration.",
+    ]
+    facts: Annotated[
+        dict[str, str],
+        "What is known of it: conditions, with the reason where they are not as they should be, "
+        "or are only assumed.",
+    ]
+    children: Annotated[list[NodeJson], "Objects under it; empty if nothing is placed by it yet."]
+    alsoPlacedBy: Annotated[
+        list[NodeJson],
+        "Of a workload the placements of other APIs that carry it along.",
+    ]
+    coming: Annotated[
+        list[ComingJson],
+        "What passes will do by themselves with anything in the tree.",
+    ]
+
+
+def _answer(
+    roots: Sequence[CopyTree], coming: Sequence["Coming"], suspensions: Suspensions
+) -> TreeJson:
+    """Return the answer for machines."""
+    node, *also = (_as_json(root, suspensions) for root in roots)
+    return {
+        "object": node["object"],
+        "suspendedBy": node["suspendedBy"],
+        "facts": node["facts"],
+        "children": node["children"],
+        "alsoPlacedBy": also,
+        "coming": [coming_json(one) for one in coming],
+    }
+
+
+def _as_json(tree: CopyTree, suspensions: Suspensions) -> NodeJson:
     """Return a node for machines."""
-    node = tree.node
-    told: dict[str, object] = {"cluster": node.name, "replicas": node.replicas}
+    node, facts = tree.node, dict(tree.node.facts)
+    children = [_as_json(child, suspensions) for child in tree.children]
     if node.key is not None:
         by = [suspender_json(one) for one in suspensions.of(node.key)]
-        told = {"object": object_json(node.key), "suspendedBy": by}
-    else:
-        told["copy"] = None if tree.copy is None else copy_json(tree.copy)
-    told["facts"] = dict(node.facts)
-    told["children"] = [_as_json(child, suspensions) for child in tree.children]
-    return told
+        key = object_json(node.key)
+        return {"object": key, "suspendedBy": by, "facts": facts, "children": children}
+    return {
+        "cluster": node.name,
+        "replicas": node.replicas,
+        "copy": None if tree.copy is None else copy_json(tree.copy),
+        "facts": facts,
+        "children": children,
+    }

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import click
 
@@ -250,7 +250,15 @@ def print_signatures(signatures: "Sequence[Signature]") -> None:
     click.echo(f"{good} of {len(signatures)} commit{plural} signed by an allowed key")
 
 
-def signatures_json(signatures: "Sequence[Signature]") -> list[dict[str, str]]:
+class SignatureJson(TypedDict):
+    """Who signed a commit."""
+
+    revision: Annotated[str, "Full hex id of the commit."]
+    key: Annotated[str, 'Fingerprint of the key that signed it, `""` if none is known.']
+    problem: Annotated[str, 'Why the signature does not count, `""` if it does.']
+
+
+def signatures_json(signatures: "Sequence[Signature]") -> list[SignatureJson]:
     """Return what was found, for machines."""
     return [
         {"revision": one.revision, "key": one.key, "problem": one.problem} for one in signatures

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Annotated, TypedDict
 
 import click
 
@@ -94,7 +95,37 @@ def _print(undo: Undo) -> None:
         click.echo(f"  {printable(str(line))}")
 
 
-def _as_json(undo: Undo) -> dict[str, object]:
+class UndoneJson(TypedDict):
+    """A file that is written."""
+
+    path: Annotated[str, "From the root."]
+    removed: Annotated[bool, "Whether it goes; else it gets the version of before."]
+
+
+class ReturnedJson(TypedDict):
+    """An object that goes back."""
+
+    subject: Annotated[str, "As people call it."]
+    clusters: Annotated[Mapping[str, int], "Cluster to replicas, 0 for what has none."]
+
+
+class RemainingJson(TypedDict):
+    """What is not undone."""
+
+    subject: Annotated[str, "An object as people call it, or the path of a file."]
+    why: Annotated[str, "Why, and what to do instead."]
+
+
+class UndoJson(TypedDict):
+    """What an undo brings back, and what not."""
+
+    commit: Annotated[str, "The commit that is undone."]
+    files: Annotated[list[UndoneJson], "The files that are written, sorted."]
+    objects: Annotated[list[ReturnedJson], "The objects that go back with them."]
+    stays: Annotated[list[RemainingJson], "What is not undone, and why."]
+
+
+def _as_json(undo: Undo) -> UndoJson:
     """Return the same for machines."""
     return {
         "commit": undo.commit.revision,

@@ -1,18 +1,19 @@
 """Proofs of a history: what was computed again, and what was found."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Annotated, TypedDict
 
 import click
 
 from reconciler.audit.history.revisions import UnreadableRevision
-from reconciler.audit.json_shapes import commit_json
+from reconciler.audit.json_shapes import CommitJson, commit_json
 from reconciler.audit.proof import Proof, held_to_history
 from reconciler.cli.options import cache_folder
 from reconciler.cli.printing import print_json
 from reconciler.cli.progress import tracked
-from reconciler.cli.trust import AskedSignatures, print_signatures, signatures_json
+from reconciler.cli.trust import AskedSignatures, SignatureJson, print_signatures, signatures_json
 from reconciler.cli.workers import AskedWorkers
 from reconciler.cli.world import is_empty, nothing_in, open_fleet
 from reconciler.model.identity import RepositoryLayout
@@ -71,8 +72,7 @@ def run(
     proofs = held_to_history(proven, revisions, branch=branch, keys=keys)
     delivered = _delivered(revisions)
     if output == "json":
-        signed = signatures_json(signatures or ())
-        print_json({**_as_json(proofs, delivered), "signatures": signed})
+        print_json(_as_json(proofs, delivered, signatures or ()))
     else:
         _print_all(proofs, delivered, signatures, verbose=verbose)
     if _is_about_nothing(revisions, proofs):
@@ -168,7 +168,39 @@ def _print_delivered(delivered: Sequence[BranchProof]) -> None:
         click.echo(f"{printable(one.branch)}: {count} {said} {commit}")
 
 
-def _as_json(proofs: Sequence[Proof], delivered: Sequence[BranchProof]) -> dict[str, object]:
+class DifferenceJson(TypedDict):
+    """What is not as it must be."""
+
+    path: Annotated[str, 'File, `""` for none.']
+    message: Annotated[str, "What is wrong with it."]
+
+
+class ProofJson(CommitJson):
+    """Whether a commit is as it must be."""
+
+    state: Annotated[str, "Such as `input`, `adopted`, `proven` or `tampered`."]
+    findings: Annotated[list[DifferenceJson], "What is not as it must be."]
+
+
+class VerifyJson(TypedDict):
+    """Whether a history is as it must be."""
+
+    proven: Annotated[bool, "Whether everything is as it must be."]
+    counts: Annotated[Mapping[str, int], "Commits by state."]
+    commits: Annotated[list[ProofJson], "The oldest first."]
+    delivered: Annotated[
+        list[str],
+        "What is not as it must be on other branches that decisions are delivered to.",
+    ]
+    signatures: Annotated[
+        list[SignatureJson],
+        "The oldest commit first; empty without `--signatures`.",
+    ]
+
+
+def _as_json(
+    proofs: Sequence[Proof], delivered: Sequence[BranchProof], signatures: Sequence[Signature]
+) -> VerifyJson:
     """Return all that was found, for machines."""
     return {
         "proven": not _is_wrong(proofs, delivered),
@@ -186,4 +218,5 @@ def _as_json(proofs: Sequence[Proof], delivered: Sequence[BranchProof]) -> dict[
             for one in delivered
             for finding in one.findings
         ],
+        "signatures": signatures_json(signatures),
     }

@@ -4,11 +4,18 @@ import difflib
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Annotated, TypedDict
 
 import click
 
-from reconciler.audit.fleet.copy_counts import copy_json
+from reconciler.audit.fleet.copy_counts import CopyJson, copy_json
 from reconciler.audit.json_shapes import (
+    ComingJson,
+    DecisionJson,
+    FaultJson,
+    ObjectJson,
+    PlacementJson,
+    SuspenderJson,
     coming_json,
     fault_json,
     moved_json,
@@ -319,7 +326,102 @@ def _since(why: Why, cluster: str | None) -> list[str]:
     return ["Now, different from then:", *lines]
 
 
-def why_json(why: Why, cluster: str | None) -> dict[str, object]:
+class ShiftJson(TypedDict):
+    """A cluster that would be answered otherwise."""
+
+    cluster: Annotated[str, "Its name."]
+    message: Annotated[str, "What is otherwise today."]
+
+
+class NextJson(TypedDict):
+    """What the next pass makes of it."""
+
+    cause: Annotated[str, "Why."]
+    before: Annotated[list[PlacementJson] | None, "Where it is."]
+    after: Annotated[list[PlacementJson] | None, "Where it will be."]
+
+
+class SuspensionJson(TypedDict):
+    """What suspends an object."""
+
+    by: Annotated[list[SuspenderJson], "The files that say so, the nearest first."]
+    question: Annotated[
+        str,
+        'What its files ask for today, which is held until it is resumed; `""` where others '
+        "have a say.",
+    ]
+    next: Annotated[NextJson | None, "What the next pass would move if it were resumed."]
+
+
+class ScoreJson(TypedDict):
+    """What a plugin scores."""
+
+    plugin: Annotated[str, "As upstream calls it."]
+    score: int
+    weight: int
+
+
+class RejectionJson(TypedDict):
+    """Why a plugin turned a cluster away."""
+
+    plugin: Annotated[str, "As upstream calls it."]
+    reason: Annotated[str, "In upstream's words."]
+    remedy: Annotated[str, "What would have to change."]
+
+
+class AnswerJson(TypedDict):
+    """What was decided about a cluster."""
+
+    cluster: Annotated[str, "Its name."]
+    picked: Annotated[bool, "Whether it was chosen."]
+    rank: Annotated[int | None, "From 1, of those that passed the filters."]
+    total: Annotated[int | None, "Sum of its scores."]
+    scores: list[ScoreJson]
+    replicas: Annotated[int | None, "Its share; `null` if it was not chosen."]
+    note: Annotated[str, 'What else decided, `""` for nothing.']
+    down: Annotated[
+        str,
+        'What is wrong with the cluster itself, in its own words; `""` for nothing.',
+    ]
+    rejections: Annotated[list[RejectionJson], "Each rule that turned it away."]
+
+
+class ExplanationJson(TypedDict):
+    """Why an object is decided so."""
+
+    subject: Annotated[str, "The object as people call it."]
+    question: Annotated[str, "What was asked for."]
+    result: Annotated[str, "In upstream's words."]
+    clusters: Annotated[list[AnswerJson], "Each that was asked, or the one that was named."]
+    steps: Annotated[list[str], "What was done, in order."]
+    rollout: Annotated[
+        list[str],
+        "How far it is rolled out and what that waits for, where anything but time does that.",
+    ]
+
+
+class WhyJson(TypedDict):
+    """Why an object is where it is."""
+
+    object: Annotated[ObjectJson, "What decisions about it bear: of a workload its binding."]
+    placed: Annotated[list[PlacementJson], "Where it is."]
+    decided: Annotated[
+        DecisionJson | None,
+        "The pass that put it there; `null` if a person edited what it wrote.",
+    ]
+    edited: Annotated[DecisionJson | None, "A person's edit that came later."]
+    next: Annotated[NextJson | None, "What the next pass makes of an edit."]
+    then: Annotated[ExplanationJson | None, "Why that pass decided so."]
+    now: Annotated[ExplanationJson | None, "What would be decided now."]
+    changedSince: Annotated[list[ShiftJson], "Clusters that would be answered otherwise today."]
+    copies: Annotated[list[CopyJson], "What each cluster has of it."]
+    coming: Annotated[list[ComingJson], "What passes will do with it by themselves."]
+    faults: Annotated[list[FaultJson], "Those that keep changes of it from taking effect."]
+    note: Annotated[str, 'What must be said besides, `""` for nothing.']
+    suspended: Annotated[SuspensionJson | None, "What suspends it, `null` where nothing does."]
+
+
+def why_json(why: Why, cluster: str | None) -> WhyJson:
     """Return the answer for machines."""
     edited = why.event is not None and why.event.decision is None
     shifts = [shift for shift in why.shifts if cluster in (None, shift.cluster)]
@@ -342,7 +444,7 @@ def why_json(why: Why, cluster: str | None) -> dict[str, object]:
     }
 
 
-def _suspension_json(told: Suspension) -> dict[str, object]:
+def _suspension_json(told: Suspension) -> SuspensionJson:
     """Return what suspends an object, what its files ask for, and what a resume would move."""
     return {
         "by": [suspender_json(one) for one in told.by],
@@ -351,7 +453,7 @@ def _suspension_json(told: Suspension) -> dict[str, object]:
     }
 
 
-def _coming_json(decision: Decision) -> dict[str, object]:
+def _coming_json(decision: Decision) -> NextJson:
     """Return what the next pass makes of it: from where to where, and why."""
     return {
         "cause": str(decision.cause),
@@ -360,7 +462,7 @@ def _coming_json(decision: Decision) -> dict[str, object]:
     }
 
 
-def _explanation_json(told: Explanation, cluster: str | None) -> dict[str, object]:
+def _explanation_json(told: Explanation, cluster: str | None) -> ExplanationJson:
     return {
         "subject": told.subject,
         "question": told.question,
@@ -371,7 +473,7 @@ def _explanation_json(told: Explanation, cluster: str | None) -> dict[str, objec
     }
 
 
-def _answer_json(item: ClusterAnswer) -> dict[str, object]:
+def _answer_json(item: ClusterAnswer) -> AnswerJson:
     return {
         "cluster": str(item.cluster),
         "picked": item.picked,

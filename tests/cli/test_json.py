@@ -8,14 +8,15 @@ from collections.abc import Iterator, Mapping
 import pytest
 
 from tests.builders import quota, rebalancer, target, text
-from tests.cli.history import OCM, answer, edited_fleet, told_fleet
+from tests.cli.history import OCM, SCALED, answer, edited_fleet, told_fleet
 from tests.cli.test_rebalance import recovered_fleet
 from tests.cli.test_tree import ROOMY
 from tests.dialects.kubefleet.fleet import run, stage, strategy
+from tests.documents.generated import ANSWERS, json_tables
 from tests.pages.run import missing_piece as missing
 from tests.pages.run import told
 from tests.shell.fleet import EXAMPLE, ROOT, new_fleet, run_pass
-from tests.shell.repositories import Checkout
+from tests.shell.repositories import Checkout, new_checkout
 
 pytestmark = [
     pytest.mark.cpu_seconds(60),  # many examples of whole passes
@@ -61,6 +62,7 @@ ASKED = {
     "advise": ["advise"],
     "blame": ["blame deployment/shop", "blame deploy/nope"],
     "check": ["check", "check --remote file:///nowhere --mirror /dev/null/x"],
+    "drain --status": ["drain member1 backup1 --status"],
     "events": ["events", "events --since HEAD"],
     "history": ["history deployment/shop", "history placement/reports", "history deploy/nope"],
     "import": [
@@ -69,6 +71,7 @@ ASKED = {
     ],
     "import --check": [f"import {EXPORTS / 'moved.json'} --check"],
     "plan": ["plan --base HEAD~1 --worktree", "plan --base HEAD~2 --head HEAD~1"],
+    "plan --roots": ["plan --base HEAD~1 --roots teams/*"],
     "rebalance": ["rebalance deployment/shop --dry-run"],
     "scale, label, cordon, uncordon and taint": [
         "scale deployment/shop --replicas=7 --dry-run",
@@ -113,6 +116,12 @@ def tables() -> dict[str, dict[str, str]]:
 
 
 TABLES = tables()
+
+
+def test_every_type_has_its_table() -> None:
+    """And every answer of a verb is asked for here."""
+    assert json_tables().keys() == {heading for heading, table in TABLES.items() if table}
+    assert ANSWERS.keys() == ASKED.keys()
 
 
 def is_a(value: object, described: str) -> bool:
@@ -188,14 +197,28 @@ def reserving(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
 
 
 @pytest.fixture(scope="module")
+def rooted(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
+    """A root in a folder, with a change."""
+    files = {f"teams/a/{path}": content for path, content in EXAMPLE.items()}
+    place = new_checkout(tmp_path_factory.mktemp("json") / "rooted", files)
+    place.commit({f"teams/a/{path}": content for path, content in SCALED.items()}, "Scale the shop")
+    return place
+
+
+@pytest.fixture(scope="module")
 def places(
-    json_fleet: Checkout, troubled: Checkout, recovered: Checkout, reserving: Checkout
+    json_fleet: Checkout,
+    troubled: Checkout,
+    recovered: Checkout,
+    reserving: Checkout,
+    rooted: Checkout,
 ) -> Mapping[str, tuple[Checkout, ...]]:
     """Where each section is asked."""
     return {
         **dict.fromkeys(ASKED, (json_fleet, troubled)),
         "advise": (troubled, recovered),
         "top clusters": (json_fleet, troubled, reserving),
+        "plan --roots": (rooted,),
         "undo": (json_fleet,),
     }
 

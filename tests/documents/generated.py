@@ -7,17 +7,42 @@ one and what differs in them: `edits` replace lines that occur once, at whatever
 """
 
 import ast
+import builtins
 import re
+from collections import abc
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from itertools import permutations
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, NotRequired, get_args, get_origin, get_type_hints, is_typeddict
 
 import yaml
 
+from reconciler.audit.advice import AdviseJson
 from reconciler.audit.findings import ERRORS, RULES, WARNINGS
+from reconciler.audit.json_shapes import IS_MOMENT
+from reconciler.audit.previews.wording import MergedJson
+from reconciler.audit.reports import ValidateJson
+from reconciler.cli.api_resources import ApiResourcesJson
+from reconciler.cli.blame import BlameJson
+from reconciler.cli.check import CheckJson
+from reconciler.cli.drain import DrainedJson
+from reconciler.cli.edits import EditsJson
+from reconciler.cli.events import EventsJson
+from reconciler.cli.history import HistoryJson
+from reconciler.cli.import_report import ImportCheckJson, ImportJson
+from reconciler.cli.new_manifests import RebalanceJson
+from reconciler.cli.plan import PlanJson, RootPlansJson
+from reconciler.cli.printing import VersionJson
+from reconciler.cli.simulate import SimulateFailEachJson, SimulateJson
+from reconciler.cli.status import StatusJson
+from reconciler.cli.suspend import SuspensionEditJson
+from reconciler.cli.top import TopClustersJson, TopQuotasJson
+from reconciler.cli.tree import TreeJson
+from reconciler.cli.undo import UndoJson
+from reconciler.cli.verify import VerifyJson
+from reconciler.cli.why import WhyJson
 from reconciler.core.inputs.world import languages
 from reconciler.delivery.carriage import TABLE, Cell
 from reconciler.projection.project import Language, direction
@@ -98,6 +123,115 @@ def architecture_page(page: str) -> str:
     """The page with a row for each rule that somebody may look for."""
     head = "| question | who decides | test that fails otherwise |\n| --- | --- | --- |\n"
     return _with_part(page, "deciders", head + "".join(map(str, DECIDERS)))
+
+
+JSON_PAGE = "docs/json.md"
+ANSWERS: Mapping[str, type] = {
+    "advise": AdviseJson,
+    "api-resources": ApiResourcesJson,
+    "blame": BlameJson,
+    "check": CheckJson,
+    "drain --status": DrainedJson,
+    "events": EventsJson,
+    "history": HistoryJson,
+    "import": ImportJson,
+    "import --check": ImportCheckJson,
+    "plan": PlanJson,
+    "plan --roots": RootPlansJson,
+    "rebalance": RebalanceJson,
+    "scale, label, cordon, uncordon and taint": EditsJson,
+    "simulate": SimulateJson,
+    "simulate --fail-each": SimulateFailEachJson,
+    "status": StatusJson,
+    "suspend and resume": SuspensionEditJson,
+    "top clusters": TopClustersJson,
+    "top quotas": TopQuotasJson,
+    "tree": TreeJson,
+    "undo": UndoJson,
+    "validate": ValidateJson,
+    "verify": VerifyJson,
+    "version": VersionJson,
+    "why": WhyJson,
+}
+"""Each heading of the answer of a verb to its type; those of what is inside are their names."""
+
+FIELDS = re.compile(r"^\| field \| is \| meaning \|\n(?:\|.*\n)+", re.MULTILINE)
+HEADING = re.compile(r"^(##+ .*\n)", re.MULTILINE)
+WORDS = {str: "text", int: "number", float: "number", bool: "true or false"}
+
+
+def json_page(page: str) -> str:
+    """The page with the fields of each answer for machines, of the types that are printed."""
+    tables = json_tables()
+    head, *parts = HEADING.split(page)
+    for heading, body in zip(parts[::2], parts[1::2], strict=True):
+        table = tables.get(heading.strip("# \n"), "")
+        head += heading + FIELDS.sub(table.replace("\\", r"\\"), body)
+    return head
+
+
+def json_tables() -> Mapping[str, str]:
+    """The table of each heading: the answers of verbs, and all that is inside of them."""
+    types, todo = dict(ANSWERS), list(ANSWERS.values())
+    for of in todo:
+        for inner in _inner_types(of):
+            if types.setdefault(_heading(inner), inner) is inner and inner not in todo:
+                todo.append(inner)
+    return {heading: _fields_table(of) for heading, of in types.items()}
+
+
+def _inner_types(of: type) -> Iterator[type]:
+    """Yield the types of objects that the fields of one hold."""
+    todo: list[Any] = list(_hints(of).values())
+    for hint in todo:
+        if is_typeddict(hint):
+            yield hint
+        todo += get_args(hint)
+
+
+def _hints(of: type) -> Mapping[str, Any]:
+    """The fields of a type, behind those of what it extends."""
+    return get_type_hints(of, localns={"MergedJson": MergedJson}, include_extras=True)
+
+
+def _heading(of: type) -> str:
+    """Where the fields of a type stand: `AdoptedMoveJson` is `adopted-move`."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", of.__name__.removesuffix("Json")).lower()
+
+
+def _fields_table(of: type) -> str:
+    rows = ["| field | is | meaning |\n", "| --- | --- | --- |\n"]
+    for name, hint in _hints(of).items():
+        meaning = " ".join((*_meanings(hint), ""))
+        rows.append(f"| `{name}` | {_word(hint)} | {meaning}|\n")
+    return "".join(rows)
+
+
+def _meanings(hint: Any) -> Iterator[str]:
+    """Yield what is said of a field, if anything is."""
+    if get_origin(hint) is NotRequired:
+        yield from _meanings(get_args(hint)[0])
+    yield from (said for said in getattr(hint, "__metadata__", ()) if said != IS_MOMENT)
+
+
+def _word(hint: Any) -> str:
+    """What a value is, in words."""
+    inner = get_args(hint)
+    if IS_MOMENT in getattr(hint, "__metadata__", ()):
+        return "moment"
+    if get_origin(hint) in (Annotated, NotRequired):
+        return _word(inner[0])
+    if type(None) in inner:
+        return f"{_word(inner[0])} or null"
+    match get_origin(hint):
+        case builtins.list:
+            return f"list of {_word(inner[0])}"
+        case builtins.dict | abc.Mapping:
+            words = {object: "manifest", str: "mapping to text"}
+            return words.get(inner[1], "mapping to numbers")
+        case _:
+            name = _heading(hint)
+            return WORDS.get(hint) or f"[{name.replace('-', ' ')}](#{name})"
 
 
 def _with_part(page: str, name: str, text: str) -> str:
@@ -211,6 +345,7 @@ def rule_page(rule: str, _: str) -> str:
 PAGES: Mapping[str, Callable[[str], str]] = {
     "docs/architecture.md": architecture_page,
     "docs/delivery.md": delivery_page,
+    JSON_PAGE: json_page,
     "docs/one-system.md": one_system_page,
     f"{RULE_PAGES}/README.md": index_page,
     **{f"{RULE_PAGES}/{rule}.md": partial(rule_page, rule) for rule in RULES},

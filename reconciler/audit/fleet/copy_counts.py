@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
+from typing import Annotated, NamedTuple, TypedDict
 
 from reconciler.audit.fleet.copies import CopiesOf, CopyFiles, DeliveredCopy
 from reconciler.audit.fleet.usage import clusters_down
@@ -153,7 +153,46 @@ def report_text(status: CopyStatus) -> str:
     return f"{REPORTS[status.report]}{more}"
 
 
-def copy_json(copy: DeliveredCopy) -> dict[str, object]:
+class FilesJson(TypedDict):
+    """What a transport has of a copy."""
+
+    transport: Annotated[str, "Its name."]
+    paths: Annotated[list[str], "The files that are there; of another branch as `BRANCH:PATH`."]
+    current: Annotated[bool, "Whether they are what the decision asks for."]
+    problem: Annotated[
+        str,
+        'Why they are not, or why there are none; `""` where the copy says for what it waits.',
+    ]
+    notCarried: Annotated[list[str], "What is asked of the copy and the transport does not carry."]
+
+
+class CopyJson(TypedDict):
+    """What one cluster has of a decision."""
+
+    cluster: Annotated[str, "Its name."]
+    replicas: Annotated[int, "That it is to have, 0 where there are none to count."]
+    leaving: Annotated[
+        bool,
+        "Whether the object leaves that cluster, which keeps its copy for now.",
+    ]
+    delivered: Annotated[
+        bool,
+        "Whether every transport has what the decision asks for, and there is one.",
+    ]
+    files: Annotated[list[FilesJson], "What each transport has."]
+    report: Annotated[
+        str,
+        "`none`, `at-risk` (its cluster is not ready), `assumed` (healthy, without a report), "
+        "`reported` (its kind has no notion of health), `unhealthy`, `healthy`.",
+    ]
+    note: Annotated[str, 'How many are ready, why it counts as unhealthy, `""` for nothing.']
+    waitsFor: Annotated[
+        str,
+        'What has to happen before the cluster gets what is new, or is left; `""` for nothing.',
+    ]
+
+
+def copy_json(copy: DeliveredCopy) -> CopyJson:
     """Return a copy for machines."""
     status = copy.status
     return {

@@ -9,10 +9,21 @@ merges to let them go, and what it does.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import Annotated, TypedDict
 from urllib.parse import quote
 
 from reconciler.audit.findings import fault_line
-from reconciler.audit.json_shapes import coming_json, fault_json, object_json, placed_json
+from reconciler.audit.json_shapes import (
+    ComingJson,
+    FaultJson,
+    Moment,
+    ObjectJson,
+    PlacementJson,
+    coming_json,
+    fault_json,
+    object_json,
+    placed_json,
+)
 from reconciler.audit.previews.foresight import Coming
 from reconciler.audit.previews.placement_moves import PlacementMove, Traffic, traffic
 from reconciler.audit.previews.preview import (
@@ -271,12 +282,104 @@ def _counted(number: int, one: str, many: str) -> str:
     return f"{number} {one if number == 1 else many}" if number else ""
 
 
-def preview_json(preview: Preview, heading: Heading, **facts: object) -> dict[str, object]:
-    """Return a preview as plain data; `facts` say what was compared."""
+class CountsJson(TypedDict):
+    """How many objects and replicas change."""
+
+    changed: Annotated[int, "Objects that are placed otherwise."]
+    new: Annotated[int, "Objects that are placed for the first time."]
+    removed: Annotated[int, "Objects that go."]
+    unschedulable: Annotated[int, "Objects that find no place."]
+    moving: Annotated[int, "Replicas that move from one cluster to another."]
+    starting: Annotated[int, "Replicas that come."]
+    stopping: Annotated[int, "Replicas that go."]
+
+
+class MoveJson(TypedDict):
+    """An object's part of one cluster, before and after."""
+
+    cluster: Annotated[str, "Its name."]
+    before: Annotated[int | None, "Replicas; `null` if it was not there."]
+    after: Annotated[int | None, "Replicas; `null` if it is not there any more."]
+    delta: Annotated[int, "Replicas that come, less than 0 if they go."]
+
+
+class RejectedJson(TypedDict):
+    """A cluster that was filtered out."""
+
+    cluster: Annotated[str, "Its name."]
+    reason: Annotated[str, "In upstream's words."]
+
+
+class EntryJson(TypedDict):
+    """An object that moves."""
+
+    object: ObjectJson
+    subject: Annotated[str, "As people call it."]
+    becomes: Annotated[str, "`new`, `changed`, `removed`, `unschedulable` or `kept`."]
+    cause: Annotated[str, "Why; of one that is kept, why it would move without the change."]
+    clusters: Annotated[list[MoveJson], "Each that it is on before or after."]
+    problem: Annotated[str, 'Why it has fewer clusters than it asks for, `""` if it has all.']
+    rejected: Annotated[list[RejectedJson], "Clusters that were filtered out."]
+    withoutChange: Annotated[
+        list[PlacementJson] | None,
+        "Where it would be without the change; `null` if where it is.",
+    ]
+
+
+class WarningJson(TypedDict):
+    """What a person should know."""
+
+    rule: Annotated[str, "A stable id."]
+    subject: Annotated[str, 'The object as people call it, `""` for none.']
+    message: Annotated[str, "A sentence."]
+
+
+class ProgressJson(TypedDict):
+    """What becomes of a run."""
+
+    object: Annotated[ObjectJson, "The run."]
+    clause: Annotated[str, "What becomes of it, or of one of its stages."]
+
+
+class DeliveredJson(TypedDict):
+    """What changes of the files of a cluster."""
+
+    transport: Annotated[str, "Its name."]
+    cluster: Annotated[str, '`""` for files of no cluster alone, such as lists of clusters.']
+    written: Annotated[int, "Files that come or change."]
+    removed: Annotated[int, "Files that go."]
+
+
+class MergedJson(TypedDict):
+    """What a pass would move."""
+
+    of: Annotated[str, "What is compared, or happens, in a line."]
+    at: Annotated[Moment, "The moment that is decided for."]
+    recheckAt: Annotated[Moment | None, "When time alone may change something next."]
+    headline: Annotated[str, "What moves, in a line."]
+    changes: Annotated[bool, "Whether it has any effect."]
+    counts: Annotated[CountsJson, "The headline in numbers."]
+    objects: Annotated[list[EntryJson], "What moves because of it."]
+    anyway: Annotated[list[EntryJson], "What moves without it, too."]
+    later: Annotated[list[ComingJson], "What comes later, and would not without it."]
+    averted: Annotated[list[ComingJson], "What would come later, and does not with it."]
+    laterAnyway: Annotated[list[ComingJson], "What comes later with and without it."]
+    warnings: list[WarningJson]
+    faults: Annotated[list[FaultJson], "Those that it brings."]
+    mended: Annotated[list[FaultJson], "Those that it mends."]
+    removes: Annotated[list[str], "People's files that the pass would remove."]
+    progress: Annotated[list[ProgressJson], "What becomes of staged update runs by it."]
+    delivered: Annotated[
+        list[DeliveredJson],
+        "What becomes of the files of clusters by it, on the served branch.",
+    ]
+
+
+def preview_json(preview: Preview, heading: Heading) -> MergedJson:
+    """Return a preview for machines."""
     recheck_at = preview.recheck_at
     return {
         "of": heading.line,
-        **facts,
         "at": format_moment(preview.now),
         "recheckAt": None if recheck_at is None else format_moment(recheck_at),
         "headline": title(preview),
@@ -308,7 +411,7 @@ def preview_json(preview: Preview, heading: Heading, **facts: object) -> dict[st
     }
 
 
-def _counts(counts: Counts) -> dict[str, int]:
+def _counts(counts: Counts) -> CountsJson:
     """Return how many objects become what, and how many replicas come and go."""
     return {
         "changed": counts.changed,
@@ -321,7 +424,7 @@ def _counts(counts: Counts) -> dict[str, int]:
     }
 
 
-def _entry(entry: PreviewEntry) -> dict[str, object]:
+def _entry(entry: PreviewEntry) -> EntryJson:
     return {
         "object": object_json(entry.key),
         "subject": entry.subject,

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from reconciler.cli.options import output_option, runs
-from reconciler.cli.printing import print_json
+from reconciler.cli.printing import print_version
 from reconciler.version import __version__
 
 
@@ -79,7 +79,7 @@ def version_command(output: str) -> int:
       reconciler version -o json
     """
     if output == "json":
-        print_json({"version": __version__})
+        print_version()
     else:
         click.echo(f"reconciler {__version__}")
     return 0
