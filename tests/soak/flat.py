@@ -125,6 +125,8 @@ def grown(kind: Kind, folder: Path, *, before: int, after: int, traced: bool) ->
         place.mkdir()
     with ExitStack() as stack:
         stack.enter_context(_temporary_files_in(temporary))
+        gc.freeze()  # what others made: to walk it at each collection takes most of the time
+        stack.callback(gc.unfreeze)
         opened = stack.enter_context(kind.open(work))
         if traced:
             tracemalloc.start()
@@ -470,11 +472,20 @@ def _forget() -> None:
 
     That is done often, or else the memory that it took would stay with the process, in pieces.
     """
-    caches = (one for one in gc.get_objects() if isinstance(one, _lru_cache_wrapper))
-    for one in filter(lambda cache: cache.__module__.startswith("reconciler."), caches):
+    for one in _caches():
         if (one.cache_parameters()["maxsize"] or 1) > 1:  # else it holds what a build has
             one.cache_clear()
     gc.collect()
+
+
+def _caches() -> "Iterator[_lru_cache_wrapper[object]]":
+    """Yield what functions and methods of the package remember by."""
+    for name, module in [*sys.modules.items()]:
+        if name.startswith("reconciler."):
+            values = [*vars(module).values()]
+            classes = [value for value in values if isinstance(value, type)]
+            values += [value for of in classes for value in vars(of).values()]
+            yield from (value for value in values if isinstance(value, _lru_cache_wrapper))
 
 
 def _settle(turns: Turns, clock: Clock, *, times: int = 4) -> None:
