@@ -19,7 +19,6 @@ from reconciler.audit.fleet.problems import (
     Problem,
     ProblemKind,
     ProblemSources,
-    change_text,
     is_wrong,
     problems_of,
 )
@@ -216,7 +215,7 @@ def _wrong(problems: Sequence[Problem], now: datetime, layout: RepositoryLayout)
         lines.append(f"{problem}; {problem.remedy}")
         for detail in problem.details:
             lines.append(f"  {printable(str(detail))}")
-            if change := change_text(detail, now, layout):
+            if change := detail.change_text(now, layout):
                 lines.append(f"    {printable(change)}")
         rest = problem.count - len(problem.details)
         if rest:

@@ -142,6 +142,23 @@ class ProblemDetail(NamedTuple):
     def __str__(self) -> str:
         return f"{self.subject}: {self.cause}" if self.cause else self.subject
 
+    def change_text(self, now: datetime, layout: RepositoryLayout) -> str:
+        """Return how long ago that file was written, in which commit, by whom; `""` if unknown.
+
+        Args:
+            now: Aware UTC.
+            layout: Says where passes write; a commit there is a decision.
+        """
+        commit = self.changed
+        if commit is None:
+            return ""
+        ago = duration(now - commit.committed_at)
+        where = f"{ago} ago in {short_id(commit.revision)} ({commit.subject})"
+        if self.path.startswith(f"{layout.output_root}/"):
+            return f"last decided {where}"
+        file = "" if self.path in str(self) else f"{self.path} "
+        return f"{file}last changed {where}, by {commit.author.partition(' <')[0]}"
+
 
 @dataclass(frozen=True, slots=True)
 class Problem:
@@ -317,25 +334,6 @@ class ProblemCounts:
             }
             self._checked = world.inputs, counts
         return self._checked[1]
-
-
-def change_text(detail: ProblemDetail, now: datetime, layout: RepositoryLayout) -> str:
-    """Return how long ago what says so was written, in which commit and by whom; `""` if unknown.
-
-    Args:
-        detail: What is wrong.
-        now: Aware UTC.
-        layout: Says where passes write; a commit there is a decision.
-    """
-    commit = detail.changed
-    if commit is None:
-        return ""
-    ago = duration(now - commit.committed_at)
-    where = f"{ago} ago in {short_id(commit.revision)} ({commit.subject})"
-    if detail.path.startswith(f"{layout.output_root}/"):
-        return f"last decided {where}"
-    file = "" if detail.path in str(detail) else f"{detail.path} "
-    return f"{file}last changed {where}, by {commit.author.partition(' <')[0]}"
 
 
 def is_wrong(problems: Iterable[Problem]) -> bool:
