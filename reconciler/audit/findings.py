@@ -281,6 +281,7 @@ WARNINGS: Mapping[str, str] = {
     "policy-state-preservation": "What a policy preserves of a status should reach the new copy",
     "policy-weight-idle": "Weights should be for clusters that the affinity means",
     "quota-not-enforced": "A limit of a quota that is enforced should be of what workloads request",
+    "rebalancer-make-before-break": "A placement that moves at once should not be asked otherwise",
     "rebalancer-target-idle": "A rebalancer should name what something places",
     "rebalancer-target-unknown": "A rebalancer should name what is there",
     "replica-set-placement": "A ManifestWorkReplicaSet should name placements that are there",

@@ -52,7 +52,8 @@ from reconciler.rebalance.workload_rebalancer import is_at_work
 def moving_in_batches(world: World, now: datetime) -> ObjectKey | None:
     """Return the first rebalancer that may move some of its targets now, and others later."""
     for manifest in world.of_kind(*REBALANCER):
-        if at(manifest.body, "spec", "limits").get("maxMoves") is not None:
+        limits = at(manifest.body, "spec", "limits")
+        if any(limits.get(one) is not None for one in ("maxMoves", "makeBeforeBreak")):
             asked = partial(_is_at_work, world, manifest, now)
             if attempt(asked, partial(place_of, manifest)):  # one that fails is looked at, too
                 return manifest.key

@@ -50,6 +50,7 @@ from reconciler.rebalance.schedule_trigger import (
     marked,
     triggered_in,
 )
+from reconciler.rebalance.surge import MakeBeforeBreak
 from reconciler.rebalance.target import (
     REBALANCE_KINDS,
     REBALANCER,
@@ -79,16 +80,23 @@ class JoinedTriggers:
 
 
 def join_triggers(
-    demanding: Mapping[ObjectKey, Demands], allowed: Mapping[ObjectKey, Mapping[ObjectKey, int]]
+    demanding: Mapping[ObjectKey, Demands],
+    allowed: Mapping[ObjectKey, Mapping[ObjectKey, int]],
+    surging: Mapping[ObjectKey, Mapping[ObjectKey, MakeBeforeBreak]],
 ) -> JoinedTriggers:
     """Join the demands of all rebalancers and triggers.
 
     Args:
         demanding: Rebalancer to what it demands.
         allowed: Rebalancer to what its limit lets go now, of the targets that have more to move.
+        surging: Rebalancer to how it wants its targets made before anything breaks.
     """
     demands: dict[ObjectKey, dict[str, TargetDemand]] = defaultdict(dict)
     limits: dict[ObjectKey, dict[str, int]] = defaultdict(dict)
+    surges: dict[ObjectKey, dict[str, MakeBeforeBreak]] = defaultdict(dict)
+    for key, wanted_of in surging.items():
+        for target, surge in wanted_of.items():
+            surges[target][_name(key)] = surge
     for key, wanted in demanding.items():
         for target, demand in wanted.items():
             demands[target][_name(key)] = demand
@@ -96,7 +104,7 @@ def join_triggers(
         for target, count in counts.items():
             limits[target][_name(key)] = count
     names = {_name(key): key for key in demanding}
-    joined = {target: join_demands(found) for target, found in demands.items()}
+    joined = {target: join_demands(found, surges.get(target)) for target, found in demands.items()}
     overrides = (
         LimitOverride(target, limit)
         for target in joined.keys() & limits.keys()
@@ -111,7 +119,12 @@ def join_triggers(
 def _trigger(joined: JoinedDemand, names: Mapping[str, ObjectKey]) -> RescheduleTrigger:
     demand, askers = joined.demand, tuple(names[who] for who in joined.by)
     return RescheduleTrigger(
-        demand.at, ", ".join(joined.by), demand.budget, demand.fresh, askers=askers
+        demand.at,
+        ", ".join(joined.by),
+        demand.budget,
+        demand.fresh,
+        askers=askers,
+        surge=joined.surge,
     )
 
 
@@ -235,6 +248,7 @@ class _Asking:
     triggers: Mapping[ObjectKey, TargetDemand]
     close: Callable[[Rescheduled], _Answer]
     allowed: Mapping[ObjectKey, int] = field(default_factory=dict)
+    surging: Mapping[ObjectKey, MakeBeforeBreak] = field(default_factory=dict)
 
 
 def ask_rebalancers(
@@ -259,6 +273,7 @@ def ask_rebalancers(
         _joined=join_triggers(
             {key: one.triggers for key, one in asking.items()},
             {key: one.allowed for key, one in asking.items()},
+            {key: one.surging for key, one in asking.items()},
         ),
         _asking=asking,
         _failed=failed,
@@ -345,7 +360,7 @@ def _ask_rebalancer(manifest: Manifest, metadata: Body, step: RebalancerStep) ->
             waits=found.waits,
         )
 
-    return _Asking(step.triggers, close, step.allowed)
+    return _Asking(step.triggers, close, step.allowed, step.surging)
 
 
 def _ask_trigger(manifest: Manifest, metadata: Body, firing: Firing) -> _Asking:

@@ -207,8 +207,13 @@ def _by_object(decisions: Iterable[Decision]) -> list[Decision]:
             evicted = tuple(dict.fromkeys((*first.evicted, *decision.evicted)))
             went_on = decision.before != decision.after
             cause = joined_causes((first.cause, decision.cause)) if went_on else first.cause
+            started = [one.begun for one in (first, decision) if one.begun is not None]
             decision = replace(  # noqa: PLW2901  # the same decision, from the first state on
-                decision, cause=cause, before=first.before, evicted=evicted
+                decision,
+                cause=cause,
+                before=first.before,
+                evicted=evicted,
+                begun=sum(started) if started else None,
             )
         found[decision.key] = decision
     return [found[key] for key in sorted(found) if _is_news(found[key])]

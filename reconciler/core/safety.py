@@ -297,7 +297,12 @@ def pace(
 
 
 def replicas_moved(decision: Decision) -> int:
-    """Return how many replicas a decision starts somewhere; what has none counts once a cluster."""
+    """Return how many replicas a decision starts somewhere; what has none counts once a cluster.
+
+    What is started beside others counts then, and not again when it takes their place.
+    """
+    if decision.begun is not None:
+        return decision.begun
     before = dict(decision.before)
     return sum(
         max(0, count - before.get(name, 0)) if count else int(name not in before)
@@ -306,8 +311,10 @@ def replicas_moved(decision: Decision) -> int:
 
 
 def _may_wait(decision: Decision, freeze: Freeze) -> bool:
-    """Return whether a freeze or the cap may have a decision wait."""
+    """Return whether a freeze or the cap may have a decision wait; a step that is begun ends."""
     kind = decision.cause.kind
+    if kind in REBALANCED and decision.begun == 0:
+        return False
     if kind in REBALANCED or (freeze.windows and not decision.before and decision.after):
         return True
     return freeze.holds_failover and (kind in FAILOVER or bool(decision.evicted))

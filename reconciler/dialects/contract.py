@@ -29,6 +29,7 @@ from reconciler.model.kinds import ApiKind, Kind, KnownKinds, Writer
 from reconciler.model.settings import Settings
 from reconciler.model.world import Fault, Manifest, Trace, World
 from reconciler.projection.project import Language
+from reconciler.rebalance.surge import MakeBeforeBreak
 from reconciler.rebalance.target import Reference, Rescheduled, Target, TargetSelection
 from reconciler.schedule.capacity import Ledger, Order, Placed, ReportedRoom
 
@@ -166,7 +167,8 @@ class RescheduleTrigger:
 
     `at` is the trigger's moment, `by` names who demand it, such as `WorkloadRebalancer demo`.
     `budget` is how many replicas may move in this pass, `None` for all. It is `fresh` unless it
-    goes on to the goal of an earlier batch. `askers` are the same as `by` names.
+    goes on to the goal of an earlier batch. `askers` are the same as `by` names. `surge` is how it
+    is made before anything breaks, `None` where it moves at once.
     """
 
     at: datetime
@@ -174,6 +176,7 @@ class RescheduleTrigger:
     budget: int | None = None
     fresh: bool = True
     askers: tuple[ObjectKey, ...] = ()
+    surge: MakeBeforeBreak | None = None
 
 
 class Prepared(Protocol):

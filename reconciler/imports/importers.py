@@ -24,6 +24,7 @@ from reconciler.model.identity import ObjectKey
 from reconciler.model.kinds import Kind, KnownKinds
 from reconciler.model.quantity import parse_quantity
 from reconciler.model.world import World
+from reconciler.rebalance.surge import STEP
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,14 +202,15 @@ def counted_fields(body: Body, kind: ImportedKind | None, server_made: Sequence[
 def report_of(body: Body) -> Body:
     """Return what a cluster reports of a workload: who it is, its status, what its judge reads.
 
-    And the marks by which tools do not prune it, for a file may go once they are there.
+    And the marks by which tools do not prune it, for a file may go once they are there, and the
+    step of a move that its copy belongs to.
     """
     metadata = mapping(body, "metadata")
     told = {name: metadata[name] for name in REPORTED if name in metadata}
     marks = {
         name: value
         for name, value in sorted(mapping(metadata, "annotations").items())
-        if name in MARK_NAMES
+        if name in (*MARK_NAMES, STEP)
     }
     if marks:
         told["annotations"] = marks

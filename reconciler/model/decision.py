@@ -204,6 +204,8 @@ class Decision:
         scores: Cluster chosen to the parts of its score, as they were at this decision; empty
             where weighted scores do not decide.
         evicted: Clusters that it was made to leave, by their taints or since it is unhealthy there.
+        begun: Replicas that were started beside those that they are to replace, `None` where what
+            moves is moved at once.
     """
 
     key: ObjectKey
@@ -216,6 +218,7 @@ class Decision:
     removed: bool = False
     scores: Mapping[ClusterName, tuple[ScorePart, ...]] = field(default_factory=dict)
     evicted: tuple[ClusterName, ...] = ()
+    begun: int | None = None
 
     @property
     def stays(self) -> bool:

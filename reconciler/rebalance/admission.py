@@ -11,7 +11,7 @@ from reconciler.model.identity import group_of
 from reconciler.model.kinds import Kind, KnownKinds
 from reconciler.model.labels import refusal_of
 from reconciler.model.text import is_kind, shown
-from reconciler.rebalance.rebalancer_files import decode_selection
+from reconciler.rebalance.rebalancer_files import decode_make_before_break, decode_selection
 from reconciler.rebalance.schedule_trigger import is_schedule
 from reconciler.rebalance.target import REBALANCER, TRIGGER
 
@@ -155,8 +155,26 @@ def _schedule(spec: Body) -> Iterator[Violation]:
 
 
 def _limits(spec: Body) -> Iterator[Violation]:
-    """Check that an interval has batches to be between."""
+    """Check that an interval has batches to be between, and that a step has time to settle."""
     limits = mapping(spec, "limits")
+    steps = decode_make_before_break(limits)
+    if steps is not None and limits.get("intervalSeconds") is not None:
+        yield Violation(
+            "/spec/limits/intervalSeconds",
+            "rebalancer-limits",
+            "`intervalSeconds` must be absent beside `makeBeforeBreak`: there what is ready makes "
+            "room for what is next",
+            "one of the two",
+        )
+        return
+    if steps is not None and steps.settle_seconds >= steps.deadline_seconds:
+        yield Violation(
+            "/spec/limits/makeBeforeBreak/settleSeconds",
+            "rebalancer-limits",
+            f"`settleSeconds` is {steps.settle_seconds}, it must be less than `deadlineSeconds`, "
+            f"which is {steps.deadline_seconds}",
+            f"less than {steps.deadline_seconds}",
+        )
     if limits.get("intervalSeconds") is not None and limits.get("maxMoves") is None:
         yield Violation(
             "/spec/limits",

@@ -16,6 +16,7 @@ from reconciler.model.fields import bodies, mapping, mapping_or_none, number, nu
 from reconciler.model.identity import ObjectKey, group_of
 from reconciler.model.labels import decode_label_selector
 from reconciler.model.moments import format_moment, parse_moment, stamp
+from reconciler.rebalance.surge import MakeBeforeBreak, join_limits
 from reconciler.rebalance.target import Reference, TargetSelection, TargetState
 
 NOT_FOUND = "ReferencedBindingNotFound"
@@ -229,6 +230,7 @@ class Rebalancer:
         max_moves: How many replicas may move in a batch, `None` for all at once.
         interval_seconds: How long a batch waits for the one before.
         wait_for_eviction: Whether a target waits while it is still being evicted from a cluster.
+        make_before_break: How replicas may run beside those that they replace, `None` for not.
         ttl_seconds: How long it stays after it finished, `None` means for ever.
         admitted: When it was first seen, and its generation.
         status: Its status at the last pass.
@@ -241,9 +243,15 @@ class Rebalancer:
     max_moves: int | None = None
     interval_seconds: int = DEFAULT_INTERVAL_SECONDS
     wait_for_eviction: bool = False
+    make_before_break: MakeBeforeBreak | None = None
     ttl_seconds: int | None = None
     admitted: Admitted
     status: Progress = field(default_factory=Progress)
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether it goes on over several passes."""
+        return self.max_moves is not None or self.make_before_break is not None
 
 
 def decode_rebalancer(spec: Body, status: Body, admitted: Admitted) -> Rebalancer:
@@ -259,9 +267,25 @@ def decode_rebalancer(spec: Body, status: Body, admitted: Admitted) -> Rebalance
         max_moves=number_or_none(limits, "maxMoves"),
         interval_seconds=DEFAULT_INTERVAL_SECONDS if interval is None else interval,
         wait_for_eviction=limits.get("waitForEviction") is True,
+        make_before_break=decode_make_before_break(limits),
         ttl_seconds=number_or_none(spec, "ttlSecondsAfterFinished"),
         admitted=admitted,
         status=decode_status(status),
+    )
+
+
+def decode_make_before_break(limits: Body) -> MakeBeforeBreak | None:
+    """Decode `makeBeforeBreak` of limits, `None` where it is absent."""
+    written = mapping_or_none(limits, "makeBeforeBreak")
+    if written is None:
+        return None
+    plain = MakeBeforeBreak()
+    deadline = number_or_none(written, "deadlineSeconds")
+    percent = number_or_none(written, "maxSurgePercent")
+    return MakeBeforeBreak(
+        deadline_seconds=plain.deadline_seconds if deadline is None else deadline,
+        max_surge_percent=plain.max_surge_percent if percent is None else percent,
+        settle_seconds=number(written, "settleSeconds"),
     )
 
 
@@ -316,11 +340,12 @@ class JoinedDemand:
     """What counts of several demands, and who brings that about, sorted.
 
     Those that `by` names suffice each, or, where none does, all together. Whoever asks for less is
-    not among them.
+    not among them. `surge` is how it is made before anything breaks, `None` if nobody asks for it.
     """
 
     demand: TargetDemand
     by: tuple[str, ...]
+    surge: MakeBeforeBreak | None = None
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -338,7 +363,9 @@ class OverriddenLimit:
     by: tuple[str, ...]
 
 
-def join_demands(demands: Mapping[str, TargetDemand]) -> JoinedDemand:
+def join_demands(
+    demands: Mapping[str, TargetDemand], surges: Mapping[str, MakeBeforeBreak] | None = None
+) -> JoinedDemand:
     """Return several demands on one target as one; there is at least one of them.
 
     The latest moment counts; it is scheduled afresh if anybody wants that; without a budget if
@@ -346,7 +373,11 @@ def join_demands(demands: Mapping[str, TargetDemand]) -> JoinedDemand:
 
     Args:
         demands: By the name of who demands.
+        surges: How it is to be made before anything breaks, by the name of who wants that; who does
+            may have to wait with a demand.
     """
+    surges = surges or {}
+    surge = join_limits(surges.values())
     budgets = [demand.budget for demand in demands.values() if demand.budget is not None]
     joined = TargetDemand(
         at=max(demand.at for demand in demands.values()),
@@ -357,13 +388,14 @@ def join_demands(demands: Mapping[str, TargetDemand]) -> JoinedDemand:
         who
         for who, demand in demands.items()
         if (demand.budget, demand.fresh) == (joined.budget, joined.fresh)
+        and surges.get(who) == surge
     ]
-    parts = [
+    parts = {
         who
         for who, demand in demands.items()
         if demand.budget == joined.budget or (demand.fresh and joined.fresh)
-    ]
-    return JoinedDemand(joined, tuple(sorted(enough or parts)))
+    }
+    return JoinedDemand(joined, tuple(sorted(enough or parts | surges.keys())), surge)
 
 
 def overridden_limits(

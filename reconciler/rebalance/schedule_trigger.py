@@ -28,7 +28,13 @@ from reconciler.rebalance.rebalancer_files import (
     encode_reference,
     policy_key,
 )
-from reconciler.rebalance.target import Reference, Rescheduled, Targets, TargetSelection
+from reconciler.rebalance.target import (
+    Reference,
+    Rescheduled,
+    Target,
+    Targets,
+    TargetSelection,
+)
 
 
 class Phase(StrEnum):
@@ -244,10 +250,12 @@ class Firing:
         asked: The references that are triggered, with their targets.
         failed: Those that cannot be, with the reason.
         waits: Those that cannot be scheduled now, with the reason.
+        going: Those that somebody else moves step by step; this is met as soon as that is.
         now: Moment of the pass.
     """
 
     trigger: ScheduleTrigger
+    going: Mapping[Reference, Target]
     asked: Mapping[Reference, ObjectKey]
     failed: Mapping[Reference, str]
     waits: Mapping[Reference, str]
@@ -266,10 +274,23 @@ class Firing:
         """
         met = {key for key, demand in rescheduled.items() if not demand.left}
         missed = {ref: UNDECIDED for ref, key in self.asked.items() if key not in met}
-        results = [(ref, Phase.FAILED, why) for ref, why in self.failed.items()]
+        heard = ((ref, rescheduled[key]) for ref, key in self.asked.items() if key in rescheduled)
+        given_up = {ref: one.given_up for ref, one in heard if one.given_up}
+        failed = {**self.failed, **given_up}
+        results = [(ref, Phase.FAILED, why) for ref, why in failed.items()]
         waiting = {**self.waits, **missed}
         results += [(ref, Phase.RUNNING, f"{why}{THEN}") for ref, why in waiting.items()]
+        results += self._going(rescheduled)
         return _fired(self.trigger, results, self.now)
+
+    def _going(self, rescheduled: Rescheduled) -> Iterator[Result]:
+        """Yield what moves step by step, and what was given up of it."""
+        for reference, target in self.going.items():
+            met = rescheduled.get(target.key)
+            if met is not None and met.given_up:
+                yield reference, Phase.FAILED, met.given_up
+            elif target.surge is not None and (met is None or met.left):
+                yield reference, Phase.RUNNING, target.surge.waits_for
 
 
 def fire(trigger: ScheduleTrigger, targets: Targets, now: datetime) -> Firing:
@@ -282,18 +303,22 @@ def fire(trigger: ScheduleTrigger, targets: Targets, now: datetime) -> Firing:
     """
     first = trigger.triggered != trigger.digest
     wanted = _wanted(trigger, targets) if first else _again(trigger, targets)
+    since = trigger.admitted.generation_seen_at
     asked: dict[Reference, ObjectKey] = {}
+    going: dict[Reference, Target] = {}
     failed: dict[Reference, str] = {}
     waits: dict[Reference, str] = {}
     for reference, problem in wanted:
         target = None if problem else targets.find(reference)
         if target is None:
             failed[reference] = problem or NO_BINDING
+        elif target.surge is not None and (at := target.triggered_at) is not None and at >= since:
+            going[reference] = target
         elif target.waits_for:
             waits[reference] = target.waits_for
         else:
             asked[reference] = target.key
-    return Firing(trigger=trigger, asked=asked, failed=failed, waits=waits, now=now)
+    return Firing(trigger=trigger, asked=asked, going=going, failed=failed, waits=waits, now=now)
 
 
 def _fired(trigger: ScheduleTrigger, open_: Sequence[Result], now: datetime) -> Fired:

@@ -14,6 +14,7 @@ from reconciler.model.decision import Placed
 from reconciler.model.identity import ObjectKey, group_of
 from reconciler.model.kinds import ApiKind, Writer
 from reconciler.model.labels import LabelSelector, matches
+from reconciler.rebalance.surge import Surge
 
 
 class Reference(NamedTuple):
@@ -44,10 +45,13 @@ class MetDemand:
     """A demand that a pass met, whatever came of it.
 
     `left` is how many replicas the goal still lacks, `note` what kept it from a better result.
+    `taken` is how many became ready elsewhere and count now, `given_up` why the rest never will.
     """
 
     left: int = 0
     note: str = ""
+    taken: int = 0
+    given_up: str = ""
 
 
 Rescheduled = Mapping[ObjectKey, MetDemand]
@@ -114,6 +118,13 @@ def _nothing() -> None:
     return None
 
 
+NOT_BUILT = "makeBeforeBreak is available for workloads that Karmada divides"
+
+
+def _not_built() -> str:
+    return NOT_BUILT
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
     """The placement object behind a reference.
@@ -133,6 +144,9 @@ class Target:
         afresh: Returns where a schedule afresh would put it as everything stands, `None` where it
             cannot be scheduled; asked only by who wants to know that.
         evicting: Where it is still being evicted from, sorted; no schedule chooses these clusters.
+        surge: What runs beside its placement while it moves, `None` if nothing does.
+        unmakeable: Returns why nothing can run beside it before it moves, `""` if it can; asked
+            only by who wants that.
     """
 
     key: ObjectKey
@@ -145,6 +159,8 @@ class Target:
     present: Callable[[], PresentPlace | None] = field(default=_nothing, compare=False)
     arrived: bool = False
     evicting: tuple[str, ...] = ()
+    surge: Surge | None = None
+    unmakeable: Callable[[], str] = field(default=_not_built, compare=False)
 
 
 class TargetState(StrEnum):

@@ -23,7 +23,7 @@ from reconciler.rebalance.rebalancer_files import (
     waits_in,
 )
 from reconciler.rebalance.schedule_trigger import TriggerStatus, decode_trigger_status
-from reconciler.rebalance.target import REBALANCER, TRIGGER, Reference
+from reconciler.rebalance.target import NOT_BUILT, REBALANCER, TRIGGER, Reference
 
 
 def _results_cell(row: Row) -> str:
@@ -182,6 +182,11 @@ def _rebalanced(
             message = f"the {_described(target)} is not there, so this fails for good"
             expected = _proposed(target, workloads)
             yield Dangling(manifest.key, at, rule, message, expected)
+        elif _moves_at_once(target, spec, known) and target not in done:
+            at = "/spec/limits/makeBeforeBreak"
+            message = f"the {_described(target)} cannot be made before anything breaks: {NOT_BUILT}"
+            expected = "a rebalancer of its own without makeBeforeBreak"
+            yield Dangling(manifest.key, at, "rebalancer-make-before-break", message, expected)
         elif _key_of(target) in idle and target not in done:
             at = f"/spec/workloads/{position}/name"
             message = f"nothing places the {_described(target)}, so there is nothing to rebalance"
@@ -191,6 +196,16 @@ def _rebalanced(
     if policy is not None:
         key = selected_policy(policy)
         yield from _policy(manifest, known, key, "/spec/selector/policy/name", rule)
+
+
+def _moves_at_once(target: Body, spec: Body, known: Known) -> bool:
+    """Return whether a target is a placement of which no part can run before it replaces another.
+
+    A workload may be one, too, by its policy: then the pass says so.
+    """
+    if mapping_or_none(mapping(spec, "limits"), "makeBeforeBreak") is None:
+        return False
+    return (group_of(text(target, "apiVersion")), text(target, "kind")) in known.placements
 
 
 def _triggered(

@@ -3,9 +3,13 @@
 Without a limit all targets go at once. With one, a batch moves at most so many replicas of all
 targets together; the next one follows after the interval, or as soon as what moved is reported
 healthy. What is let go is done only once the pass has scheduled it afresh; else it is let go again.
+
+Where it is made before anything breaks, the limit is how many replicas run beside others at a time.
+A target with a step under way goes on by itself, whoever asked for it; it is done once its goal is
+in force, and has failed for good once a step gave something back for its deadline.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
@@ -23,7 +27,11 @@ from reconciler.rebalance.rebalancer_files import (
     encode,
 )
 from reconciler.rebalance.schedule_trigger import REMOVED, Waiting, due_run, next_run, waiting
+from reconciler.rebalance.surge import MakeBeforeBreak
 from reconciler.rebalance.target import Reference, Rescheduled, Target, Targets, TargetSelection
+
+NO_LIMIT = 2**31 - 1
+NO_INTERVAL = timedelta(0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,9 +61,11 @@ class Batch:
         moved: Replicas moved by the batches before.
         waiting: Target to replicas, for the targets that wait for a later batch.
         interval: Between batches, `None` without a limit.
+        going: The targets with a step under way.
     """
 
     shares: Mapping[Reference, Share] = field(default_factory=dict)
+    going: Mapping[Reference, Target] = field(default_factory=dict)
     known_at: datetime | None = None
     moved: int = 0
     waiting: Mapping[ObjectKey, int] = field(default_factory=dict)
@@ -80,7 +90,8 @@ class Closed:
 
     Attributes:
         begun: The references of which something was scheduled in this pass.
-        done: Those of them that need nothing more.
+        done: The references that need nothing more.
+        given_up: Those that never will be done, and why.
         at: When the last batch was let go, this one or an earlier one; `None` if there was none.
         moved: Replicas moved by all batches so far.
         remaining: Replicas that are left for later batches.
@@ -89,6 +100,7 @@ class Closed:
 
     begun: frozenset[Reference]
     done: frozenset[Reference]
+    given_up: Mapping[Reference, str]
     at: datetime | None
     moved: int
     remaining: int
@@ -111,14 +123,16 @@ def open_batch(
         date: What the triggers of this pass are dated with.
         now: Moment of the pass.
     """
-    ready = {ref: t for ref, t in found.items() if t is not None and not t.waits_for}
-    if rebalancer.max_moves is not None:
-        return _limited(rebalancer, rebalancer.max_moves, ready, run_at, date, now)
+    going = {ref: t for ref, t in found.items() if t is not None and _is_going(t, run_at)}
+    rest = {ref: t for ref, t in found.items() if ref not in going}
+    ready = {ref: t for ref, t in rest.items() if t is not None and not t.waits_for}
+    if rebalancer.is_limited:
+        return _limited(rebalancer, ready, going, run_at, date, now)
     shares = {
         ref: Share(key=t.key, demand=TargetDemand(date) if _is_news(t, date) else None)
         for ref, t in ready.items()
     }
-    return Batch(shares=shares)
+    return Batch(shares=shares, going=going)
 
 
 def close_batch(batch: Batch, rescheduled: Rescheduled, now: datetime) -> Closed:
@@ -136,7 +150,18 @@ def close_batch(batch: Batch, rescheduled: Rescheduled, now: datetime) -> Closed
         for reference, share in batch.shares.items()
         if share.demand is None or share.key in rescheduled
     }
-    done = frozenset(reference for reference, count in left.items() if not count)
+    acted = {ref: rescheduled[t.key] for ref, t in batch.going.items() if t.key in rescheduled}
+    heard = acted | {
+        ref: rescheduled[one.key] for ref, one in batch.shares.items() if one.key in rescheduled
+    }
+    given_up = {reference: met.given_up for reference, met in heard.items() if met.given_up}
+    going = {
+        reference: acted[reference].left if reference in acted else target.left() or 0
+        for reference, target in batch.going.items()
+        if reference not in given_up
+    }
+    ended = [reference for reference in acted if not going.get(reference, 1)]
+    done = frozenset((*(reference for reference, count in left.items() if not count), *ended))
     wanted = {ref: share.moves + share.rest for ref, share in batch.shares.items()}
     at = now if batch.interval is not None and left else batch.known_at
     more = bool(batch.waiting) or len(done) < len(batch.shares)
@@ -144,9 +169,13 @@ def close_batch(batch: Batch, rescheduled: Rescheduled, now: datetime) -> Closed
     return Closed(
         begun=frozenset(left),
         done=done,
+        given_up=given_up,
         at=at,
-        moved=batch.moved + sum(max(0, wanted[ref] - count) for ref, count in left.items()),
+        moved=batch.moved
+        + sum(max(0, wanted[ref] - count) for ref, count in left.items())
+        + sum(met.taken for met in acted.values()),
         remaining=sum(batch.waiting.values())
+        + sum(going.values())
         + sum(left.get(ref, count) for ref, count in wanted.items()),
         until=opens_at if more and opens_at is not None and opens_at > now else None,
     )
@@ -158,22 +187,34 @@ def _is_news(target: Target, moment: datetime) -> bool:
     return carried is None or carried < moment or target.left() is not None
 
 
+def _is_going(target: Target, run_at: datetime) -> bool:
+    """Return whether a target has a step under way that counts for a run."""
+    at = target.triggered_at
+    return target.surge is not None and at is not None and at >= run_at
+
+
 def _limited(
     rebalancer: Rebalancer,
-    limit: int,
     ready: Mapping[Reference, Target],
+    going: Mapping[Reference, Target],
     run_at: datetime,
     date: datetime,
     now: datetime,
 ) -> Batch:
-    """Let go at most `limit` replicas, if the last batch is over."""
+    """Let go at most as many replicas as the limit says, if the last batch is over."""
     status = rebalancer.status
+    limit = NO_LIMIT if rebalancer.max_moves is None else rebalancer.max_moves
     known_at, moved = status.batch_at, status.moved
     if known_at is not None and known_at < run_at:  # of an earlier run
         known_at, moved = None, 0
-    interval = span(seconds=rebalancer.interval_seconds)
+    if rebalancer.make_before_break is None:
+        interval = span(seconds=rebalancer.interval_seconds)
+        room = limit if _is_over(ready, known_at, interval, now) else 0
+    else:
+        interval = NO_INTERVAL
+        beside = (one.surge.size for one in going.values() if one.surge is not None)
+        room = max(0, limit - sum(beside))
     shares: dict[Reference, Share] = {}
-    room = limit if _is_over(ready, known_at, interval, now) else 0
     waiting: dict[ObjectKey, int] = {}
     for reference, target in ready.items():
         demand, moves = _asked(target, run_at, date)
@@ -185,7 +226,14 @@ def _limited(
             demand = TargetDemand(demand.at, budget=share, fresh=demand.fresh)
         shares[reference] = Share(key=target.key, demand=demand, moves=share, rest=moves - share)
         room = max(0, room - share)
-    return Batch(shares=shares, known_at=known_at, moved=moved, waiting=waiting, interval=interval)
+    return Batch(
+        shares=shares,
+        going=going,
+        known_at=known_at,
+        moved=moved,
+        waiting=waiting,
+        interval=interval,
+    )
 
 
 def _asked(target: Target, run_at: datetime, date: datetime) -> tuple[TargetDemand, int]:
@@ -266,12 +314,16 @@ class _Run:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RebalancerStep:
-    """What a rebalancer wants of one pass; only the pass knows what comes of it."""
+    """What a rebalancer wants of one pass; only the pass knows what comes of it.
+
+    `refused` has the targets that cannot be made before anything breaks, and why.
+    """
 
     rebalancer: Rebalancer
     run: _Run
     found: Mapping[Reference, Target | None]
     batch: Batch
+    refused: Mapping[Reference, str]
     now: datetime
 
     @property
@@ -284,6 +336,15 @@ class RebalancerStep:
         """Target to the replicas that its limit lets go now, for the targets that have more."""
         return self.batch.allowed
 
+    @property
+    def surging(self) -> Mapping[ObjectKey, MakeBeforeBreak]:
+        """Target to how it is to be made before anything breaks, where that is asked for."""
+        limits = self.rebalancer.make_before_break
+        if limits is None:
+            return {}
+        found = (one for ref, one in self.found.items() if ref not in self.refused)
+        return {target.key: limits for target in found if target is not None}
+
     def close(self, rescheduled: Rescheduled) -> Advance:
         """Return how the rebalancer stands after the pass.
 
@@ -292,7 +353,10 @@ class RebalancerStep:
         """
         closed = close_batch(self.batch, rescheduled, self.now)
         observed = tuple(
-            _after(item, self.found, self.batch, closed, rescheduled) for item in self.run.items
+            replace(item, result=WorkloadResult.FAILED, reason=why, waits_for="")
+            if (why := self.refused.get(item.reference)) is not None
+            else _after(item, self.found, self.batch, closed, rescheduled)
+            for item in self.run.items
         )
         return _finished(self.rebalancer, self.run, observed, closed, self.now)
 
@@ -312,8 +376,28 @@ def advance(rebalancer: Rebalancer, targets: Targets, now: datetime) -> Rebalanc
         for item in run.items
         if item.result is WorkloadResult.PENDING
     }
-    batch = open_batch(rebalancer, looked_up, run.moment, run.date, now)
-    return RebalancerStep(rebalancer=rebalancer, run=run, found=looked_up, batch=batch, now=now)
+    refused = {} if rebalancer.make_before_break is None else dict(_refused(looked_up))
+    wanted = {ref: target for ref, target in looked_up.items() if ref not in refused}
+    return RebalancerStep(
+        rebalancer=rebalancer,
+        run=run,
+        found=looked_up,
+        batch=open_batch(rebalancer, wanted, run.moment, run.date, now),
+        refused=refused,
+        now=now,
+    )
+
+
+def _refused(found: Mapping[Reference, Target | None]) -> Iterator[tuple[Reference, str]]:
+    """Yield the targets that cannot be made before anything breaks, and why.
+
+    One that waits is asked once it does not; one with a step under way was asked.
+    """
+    for reference, target in found.items():
+        if target is not None and not target.waits_for and target.surge is None:
+            why = target.unmakeable()
+            if why:
+                yield reference, why
 
 
 class _Anything:
@@ -402,11 +486,16 @@ def _after(
     target, item = found[item.reference], replace(item, waits_for="")
     if target is None:
         return replace(item, result=WorkloadResult.FAILED, reason=NOT_FOUND)
+    given_up = closed.given_up.get(item.reference)
+    if given_up is not None:
+        return replace(item, result=WorkloadResult.FAILED, reason=given_up)
     if item.reference in closed.done:
         note = rescheduled[target.key].note if target.key in rescheduled else ""
         return replace(item, result=WorkloadResult.SUCCESSFUL, note=note)
     missed = item.reference in batch.shares and item.reference not in closed.begun
-    return replace(item, waits_for=target.waits_for or (UNDECIDED if missed else ""))
+    surge = target.surge if item.reference in batch.going else None
+    step = "" if surge is None else surge.waits_for
+    return replace(item, waits_for=target.waits_for or step or (UNDECIDED if missed else ""))
 
 
 def _finished(
@@ -443,7 +532,7 @@ def _finished(
         following = next_run(rebalancer.schedule, now)
     replicas = f"{closed.remaining} replica{'' if closed.remaining == 1 else 's'}"
     return Advance(
-        status=encode(status, stamped=renewed, limited=rebalancer.max_moves is not None),
+        status=encode(status, stamped=renewed, limited=rebalancer.is_limited),
         results=observed,
         expired=expired,
         waits=waiting(

@@ -271,6 +271,21 @@ def test_targets_of_rebalancers(workload: Body, expected: list[str]) -> None:
             {"workloads": [target()], "limits": {"waitForEviction": True}}, [], id="eviction-alone"
         ),
         pytest.param(
+            {"workloads": [target()], "limits": {"makeBeforeBreak": {}, "maxMoves": 1}},
+            [],
+            id="steps-and-moves",
+        ),
+        pytest.param(
+            {"workloads": [target()], "limits": {"makeBeforeBreak": {}, "intervalSeconds": 1}},
+            ["rebalancer-limits"],
+            id="steps-and-interval",
+        ),
+        pytest.param(
+            {"workloads": [target()], "limits": {"makeBeforeBreak": {"settleSeconds": 600}}},
+            ["rebalancer-limits"],
+            id="no-time-to-settle",
+        ),
+        pytest.param(
             {"selector": {"labelSelector": {"matchLabels": {"a": 1}}}},
             ["rebalancer-selector"],
             id="labels",

@@ -49,19 +49,22 @@ from reconciler.dialects.karmada.scheduler.reschedule import (
     MOVING_TO,
     BatchedMove,
     RescheduleRequest,
+    SurgeState,
     ask,
     blocked_by_eviction,
     clusters_between,
+    is_reschedulable,
     move,
+    move_beside,
     read_goal,
     stay,
+    why_not_made,
     write_between,
     write_goal,
 )
 from reconciler.dialects.karmada.scheduler.room import BindingRoom, ProtectedFleet
 from reconciler.dialects.karmada.scheduler.schedule import (
     DECIDED_ANEW,
-    ScheduleReason,
     ScheduleVerdict,
     complaining,
     goal_beyond_room,
@@ -77,7 +80,13 @@ from reconciler.dialects.karmada.view.binding_file import (
     is_edited,
     unpreserved_faults,
 )
-from reconciler.dialects.karmada.view.record import Happened, decision_on, explain, waits_of
+from reconciler.dialects.karmada.view.record import (
+    LEFT_ALONE,
+    Happened,
+    decision_on,
+    explain,
+    waits_of,
+)
 from reconciler.dialects.object_pass import Part
 from reconciler.dialects.scores import Reports as ScoreReports
 from reconciler.dialects.scores import expires_at
@@ -86,6 +95,7 @@ from reconciler.model.decision import Placed
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.moments import earliest, span
 from reconciler.model.quantity import decode_resources
+from reconciler.rebalance.surge import SURGE, Surge, encode_surge
 from reconciler.rebalance.target import MetDemand
 from reconciler.schedule.framework import Mask, positions_of
 
@@ -132,7 +142,7 @@ class Surroundings:
         return BindingRoom(
             fleet=self.rooms.at(self.members),
             holder=draft.key,
-            stood=dict(draft.stood.clusters),
+            stood=dict(draft.stood.copies),
             request=decode_resources(requests_of(draft.stood)),
         )
 
@@ -223,9 +233,6 @@ def _preservation(
     return StatePreservation(rules if around.failover.state_preservation else (), status_of)
 
 
-LEFT_ALONE = frozenset({ScheduleReason.NONE, ScheduleReason.DELETING})
-
-
 class DecidedBinding(NamedTuple):
     """A binding after its round, with all that led there.
 
@@ -275,6 +282,7 @@ def part_of(found: DecidedBinding, around: Surroundings) -> Part:
         around: The fleet, the settings, the moment.
     """
     draft, (binding, eviction, failing) = found.draft, found.left
+    step, moved = found.moved.step, found.moved
     before, after = draft.stood.placed, found.spec.placed
     happened = _happened(found, before, around)
     scored = scored_resources(found.spec.placement) if found.was_scheduled else frozenset()
@@ -283,8 +291,15 @@ def part_of(found: DecidedBinding, around: Surroundings) -> Part:
         decision=decision_on(draft, before, after, happened, around.members, around.now),
         edited=(draft.key,) if happened.edited or found.asked.by_hand else (),
         faults=tuple(unpreserved_faults(draft, around.path_of, eviction, failing)),
-        rescheduled=happened.demand is not None,
-        met=MetDemand(found.moved.left, happened.note),
+        rescheduled=happened.demand is not None
+        or bool(moved.given_up)
+        or (step is not None and step.is_taken),
+        met=MetDemand(
+            moved.left,
+            happened.note,
+            taken=0 if step is None else sum(step.taken.values()),
+            given_up=moved.given_up,
+        ),
         until=earliest(_until(found), expires_at(scored, around.members.scores, around.now)),
         waits=waits_of(draft, after, eviction, failing, found.graceful.ends),
         explain=partial(
@@ -317,6 +332,7 @@ def _file(found: DecidedBinding, after: Placed, around: Surroundings) -> Body:
             UNHEALTHY_SINCE: found.left.failing.since,
             MOVING_TO: write_goal(found.moved.goal),
             BETWEEN: write_between(found.between, found.moved.clusters),
+            SURGE: encode_surge(found.moved.surge),
             DECISION_DIGEST: digest_of(after, draft.resource),
             **kept_marks(draft.metadata, partial(kept_clusters, spec)),
         },
@@ -338,6 +354,7 @@ def _happened(found: DecidedBinding, before: Placed, around: Surroundings) -> Ha
         verdict=verdict,
         edited=is_edited(draft.metadata, before, draft.resource),
         spec=found.spec,
+        moved=found.moved,
         protected=found.room is not None,
     )
 
@@ -350,6 +367,7 @@ def _until(found: DecidedBinding) -> datetime | None:
         feedback.assumed_at if graceful.awaits_health else None,
         graceful.until,
         found.left.failing.until,
+        None if found.moved.step is None else found.moved.step.until,
         None if eviction is None else eviction.until,
     )
 
@@ -359,7 +377,7 @@ def _is_met(demand: Demand, verdict: ScheduleVerdict | None, moved: BatchedMove)
     return moved.followed if not demand.fresh else verdict is not None and verdict.triggered
 
 
-BATCHED = frozenset((MOVING_TO, BETWEEN))
+BATCHED = frozenset((MOVING_TO, BETWEEN, SURGE))
 """Annotations of bindings that batches move, or have left somewhere."""
 
 
@@ -379,6 +397,7 @@ def decide(draft: Draft, demand: Demand | None, around: Surroundings) -> Part:
 
 def _decided(draft: Draft, demand: Demand | None, around: Surroundings) -> DecidedBinding:
     """Let the controllers act on a binding one after the other."""
+    stood = draft
     denied = around.refusal(draft.key.namespace, draft.stood, draft.spec)
     if denied:  # the requests have grown where the binding is: its spec stays as a whole
         draft = draft._replace(spec=draft.stood._replace(components=()))
@@ -389,10 +408,13 @@ def _decided(draft: Draft, demand: Demand | None, around: Surroundings) -> Decid
     reports = Reports(asked.spec.resource.key, around.copies)
     left = leave_clusters(draft, asked.spec, asked.binding, reports, around)
     room = around.room_of(draft)
-    verdict, moved = _choose(draft, asked, left.binding, demand, around, room)
+    verdict, moved = _choose(draft, asked, left.binding, demand, around, room, stood, reports)
+    if moved.unmade:
+        found = _decided(stood, None, around)
+        return found._replace(moved=found.moved._replace(given_up=moved.unmade))
     if verdict is not None:
         verdict = complaining(verdict, denied) if denied else with_room(verdict, asked.status)
-    spec = asked.spec._replace(clusters=moved.clusters)
+    spec = asked.spec._replace(clusters=moved.clusters, surge=moved.surge)
     feedback = gather(
         spec.held_on,
         draft.metadata,
@@ -419,14 +441,19 @@ def _decided(draft: Draft, demand: Demand | None, around: Surroundings) -> Decid
 def _ask_batched(
     draft: Draft, demand: Demand | None, around: Surroundings
 ) -> tuple[Draft, RescheduleRequest]:
-    """Return a binding that batches have moved, without the goal if nobody asks for it any more."""
+    """Return a binding that batches have moved, without the goal if nobody asks for it any more.
+
+    Where nothing may break, what stands between two groups counts as of its group at once: scaling
+    would take it away before the rest is ready.
+    """
     has_goal = read_goal(draft.metadata) is not None
     withdrawn = has_goal and demand is None and not around.is_batched(draft.key)
     if withdrawn:
         kept = {k: v for k, v in draft.metadata.annotations.items() if k != MOVING_TO}
         draft = draft._replace(metadata=draft.metadata._replace(annotations=kept))
     asked = ask(draft, demand, around.now)
-    between = clusters_between(draft.metadata, asked.binding, around.members, withdrawn=withdrawn)
+    stands = withdrawn or draft.stood.surge is not None
+    between = clusters_between(draft.metadata, asked.binding, around.members, stands=stands)
     return draft, asked._replace(binding=asked.binding._replace(between=between))
 
 
@@ -437,15 +464,64 @@ def _choose(
     demand: Demand | None,
     around: Surroundings,
     room: BindingRoom | None,
+    stood: Draft,
+    reports: Reports,
 ) -> tuple[ScheduleVerdict | None, BatchedMove]:
-    """Return what the scheduler says, if it looks, and where that brings the binding."""
+    """Return what the scheduler says, if it looks, and where that brings the binding.
+
+    `stood` is the binding with a goal that is given up in this pass.
+    """
     verdict = _schedule(binding, around, room) if asked.considered else None
-    goal = read_goal(draft.metadata)
-    moved = move(binding, verdict, goal, demand, around.members, around.now)
-    if verdict is None:
-        return None, moved
+    unmade = "" if demand is None else why_not_made(binding, verdict, demand)
+    if unmade:
+        return verdict, BatchedMove(binding.clusters, unmade=unmade)
+    surge = draft.stood.surge
+    if surge is None:
+        goal = read_goal(draft.metadata)
+        moved = move(binding, verdict, goal, demand, around.members, around.now)
+    else:
+        moved = move_beside(
+            binding,
+            verdict,
+            read_goal(stood.metadata),
+            demand,
+            around.members,
+            around.now,
+            surge=surge,
+            state=_step_state(draft, stood, surge, reports),
+        )
+        if read_goal(draft.metadata) is None:  # it is withdrawn
+            moved = moved._replace(goal=None)
+    if verdict is None or (moved.step is not None and not moved.begun and not verdict.triggered):
+        return verdict, moved
+    begun = moved.begun
     verdict, moved = _within_room(draft, binding, verdict, moved, demand, around)
-    return _within_quotas(draft, binding, verdict, moved, demand, around)
+    verdict, moved = _within_quotas(draft, binding, verdict, moved, demand, around)
+    if begun and not moved.begun and demand is not None and demand.fresh:
+        moved = BatchedMove(binding.clusters, unmade=verdict.problem)
+    return verdict, moved
+
+
+def _step_state(draft: Draft, stood: Draft, surge: Surge, reports: Reports) -> SurgeState:
+    """Return how the step of a binding stands.
+
+    What people changed under it gives back what is not ready; so does a rebalance that is
+    withdrawn. Nothing is taken of a binding that our scheduler is to leave alone.
+    """
+    had, wants = stood.stood, stood.spec
+    changed = (had.replicas, had.requirements, had.placement) != (
+        wants.replicas,
+        wants.requirements,
+        wants.placement,
+    )
+    edited = is_edited(stood.metadata, had.placed, stood.resource)
+    withdrawn = read_goal(draft.metadata) is None
+    active = is_reschedulable(stood)
+
+    def ready(cluster: ClusterName, replicas: int) -> bool:
+        return active and reports.has_made(cluster, replicas, surge.step_on(cluster))
+
+    return SurgeState(ready, interrupted=changed or edited or withdrawn)
 
 
 def _within_quotas(
@@ -461,9 +537,9 @@ def _within_quotas(
     Unlike upstream: clusters are left whatever quotas say, and what comes in their place is judged
     together with that, so a binding that moves keeps what it uses.
     """
-    if moved.clusters == binding.clusters:
+    if moved.clusters == binding.clusters and not moved.begun:
         return verdict, moved
-    wanted = draft.spec._replace(clusters=moved.clusters)
+    wanted = draft.spec._replace(clusters=moved.clusters, surge=moved.surge)
     refusal = around.refusal(draft.key.namespace, draft.stood, wanted)
     if not refusal:
         return verdict, moved
@@ -483,7 +559,7 @@ def _within_room(
     room = around.room_of(draft) if moved.followed else None
     if room is None:
         return verdict, moved
-    short = goal_beyond_room(moved.clusters, binding, room)
+    short = goal_beyond_room(moved.copies, binding, room)
     if not short:
         return verdict, moved
     verdict = refused(verdict, binding, short, around.members, kind=FailureKind.UNSCHEDULABLE)

@@ -26,6 +26,7 @@ from reconciler.dialects.inventory import (
 from reconciler.dialects.karmada.api.binding import BINDINGS
 from reconciler.dialects.karmada.api.binding_spec import (
     Targets,
+    copies_in,
     decode_requests,
     decode_resource,
     decode_spec,
@@ -76,7 +77,6 @@ from reconciler.dialects.karmada.scheduler.reschedule import (
     is_reschedulable,
 )
 from reconciler.dialects.karmada.scheduler.room import ProtectedFleet
-from reconciler.dialects.karmada.view.answers import clusters_in
 from reconciler.dialects.karmada.view.binding_file import is_edited
 from reconciler.dialects.karmada.view.rebalance_target import held_since, standing_of, target_of
 from reconciler.dialects.object_pass import (
@@ -132,7 +132,7 @@ def placed_by_binding(world: World, holder: ObjectKey) -> Placed:
     if found is None:
         return NOTHING_PLACED
     body = found.body
-    return demands_of(decode_resource(body).key, clusters_in(body), decode_requests(body))
+    return demands_of(decode_resource(body).key, copies_in(body), decode_requests(body))
 
 
 CAPACITY = CapacityRules(
@@ -692,8 +692,8 @@ def take(ledger: Ledger, draft: Draft, outputs: Mapping[ObjectKey, Body]) -> Non
     if present is not None and not edited and takes_the_same(present, body):
         return
     workload = draft.resource.key
-    had = {} if edited else demands_of(workload, stood.clusters, requests_of(stood))
-    has = demands_of(workload, clusters_in(body), decode_requests(body))
+    had = {} if edited else demands_of(workload, stood.copies, requests_of(stood))
+    has = demands_of(workload, copies_in(body), decode_requests(body))
     ledger.take_all(draft.key, had, has)
 
 

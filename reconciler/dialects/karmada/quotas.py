@@ -287,7 +287,7 @@ def usage_of(spec: BindingSpec) -> Resources:
 
     Source: karmada@f8fdd02 pkg/webhook/resourcebinding/validating.go `calculateResourceUsage`.
     """
-    replicas = sum(count for _, count in spec.clusters)
+    replicas = sum(count for _, count in spec.copies)
     if not replicas:
         return {}
     requests = decode_resources(requests_of(spec)).items()

@@ -20,6 +20,7 @@ from reconciler.model.decision import Placed
 from reconciler.model.fields import at, bodies, mapping, mapping_or_none, number_or_none, text
 from reconciler.model.identity import ClusterName, ObjectKey, group_of
 from reconciler.model.moments import format_moment, parse_moment
+from reconciler.rebalance.surge import SURGE, Surge, decode_surge, with_surge
 
 DIRECTLY = "Directly"
 
@@ -216,6 +217,8 @@ class BindingSpec(NamedTuple):
         suspension: What is suspended of it.
         preserve_resources_on_deletion: Whether the copies outlive it.
         components: Those that the workload lists; they are read, and never written.
+        surge: What runs beside the clusters while it moves; an annotation, never a part of the
+            spec that is written.
     """
 
     resource: ObjectReference
@@ -234,6 +237,12 @@ class BindingSpec(NamedTuple):
     suspension: Body | None = None
     preserve_resources_on_deletion: bool | None = None
     components: tuple[Body, ...] = ()
+    surge: Surge | None = None
+
+    @property
+    def copies(self) -> Targets:
+        """What each cluster is to have: its own order, then those with a surge alone, by name."""
+        return copies_of(self.clusters, self.surge)
 
     @property
     def named(self) -> frozenset[str]:
@@ -243,9 +252,10 @@ class BindingSpec(NamedTuple):
     @property
     def held_on(self) -> frozenset[str]:
         """The clusters that hold its workload: it is on them, or others that need it are."""
+        own = self.named if self.surge is None else frozenset(name for name, _ in self.copies)
         if not self.required_by:
-            return self.named
-        return self.named.union(name for one in self.required_by for name, _ in one.clusters)
+            return own
+        return own.union(name for one in self.required_by for name, _ in one.clusters)
 
     @property
     def placed(self) -> Placed:
@@ -317,7 +327,31 @@ def decode_spec(manifest: Body) -> BindingSpec:
         reschedule_triggered_at=text_or_none(spec, "rescheduleTriggeredAt"),
         priority=fields.mapping_or_none(spec, "schedulePriority"),
         components=fields.bodies(spec, "components"),
+        surge=surge_in(manifest),
     )
+
+
+def surge_in(manifest: Body) -> Surge | None:
+    """Return what runs beside the clusters of a binding's manifest, `None` if nothing does."""
+    note = at(manifest, "metadata", "annotations").get(SURGE)
+    return decode_surge(note) if isinstance(note, str) else None
+
+
+def copies_of(clusters: Targets, surge: Surge | None) -> Targets:
+    """Return what each cluster of a binding is to have.
+
+    Args:
+        clusters: Those that it is scheduled to.
+        surge: What runs beside, `None` for nothing.
+    """
+    if surge is None:
+        return clusters
+    return tuple(_target(name, count) for name, count in with_surge(clusters, surge).items())
+
+
+def copies_in(manifest: Body) -> Targets:
+    """Return what each cluster of a binding's manifest is to have."""
+    return copies_of(decode_targets(fields.mapping(manifest, "spec")), surge_in(manifest))
 
 
 def decode_resource(manifest: Body) -> ObjectReference:
@@ -351,7 +385,8 @@ def placement_in(manifest: Body) -> Body | None:
 def takes_the_same(one: Body, other: Body) -> bool:
     """Return whether two manifests of a binding have the same clusters, replicas and requests."""
     first, second = fields.mapping(one, "spec"), fields.mapping(other, "spec")
-    return all(first.get(field) == second.get(field) for field in TAKING)
+    same = all(first.get(field) == second.get(field) for field in TAKING)
+    return same and surge_in(one) == surge_in(other)
 
 
 def may_propagate(manifest: Body) -> bool:

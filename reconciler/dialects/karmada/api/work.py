@@ -28,6 +28,7 @@ from reconciler.model.health import Health
 from reconciler.model.identity import ClusterName, ObjectKey, uid_of
 from reconciler.model.kinds import CopyReport
 from reconciler.model.labels import is_label_value
+from reconciler.rebalance.surge import STEP
 
 
 def encode_dispatch(binding: BindingSpec, cluster: ClusterName) -> Body:
@@ -354,6 +355,21 @@ class BindingReports(NamedTuple):
             return False
         available = at(report.body, "status").get("availableReplicas")
         return isinstance(available, int) and available >= replicas
+
+    def has_made(self, cluster: str, replicas: int, step: str) -> bool:
+        """Return whether a cluster reports so many replicas of a step, all of them available.
+
+        Args:
+            cluster: Its name.
+            replicas: What was delivered there.
+            step: What its copy bears.
+        """
+        report = self.of(cluster)
+        if report is None or not step:
+            return False
+        told = at(report.body, "metadata", "annotations").get(STEP)
+        wanted = at(report.body, "spec").get("replicas")
+        return (told, wanted) == (step, replicas) and self.covers(cluster, replicas)
 
     def items(self, clusters: Iterable[str]) -> dict[str, AggregatedStatusItem]:
         """Return the entries of aggregatedStatus of the clusters that report."""

@@ -47,6 +47,7 @@ from reconciler.model.fields import at, text, with_value
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.remembered import Same
 from reconciler.model.text import built_name
+from reconciler.rebalance.surge import STEP
 from reconciler.schedule.apportion import fnv1a_32
 
 
@@ -158,13 +159,14 @@ class _Contents:
 
     def work(self, target: TargetCluster, position: int, completions: int | None) -> ClusterWork:
         """Return the Work of a cluster."""
-        alike: object = (target.replicas, completions)
+        step = self._step(target.name)
+        alike: object = (target.replicas, completions, step)
         if self._overridden or alike not in self._alike:
             found = self._overrides.apply(self._share(target, completions), position)
             if self._overridden:
-                alike = (Same(found.manifest), found.cluster_wide, found.namespaced)
+                alike = (Same(found.manifest), found.cluster_wide, found.namespaced, step)
             if alike not in self._alike:
-                self._alike[alike] = self._content(found)
+                self._alike[alike] = self._content(found, step)
         shared = self._alike[alike]
         work = shared.work
         if self._dispatch is None:
@@ -182,6 +184,11 @@ class _Contents:
             asked={workload: asked} if asked else {},
         )
 
+    def _step(self, cluster: ClusterName) -> str:
+        """Return the moment of the step whose surge a cluster has, `""` if it has none."""
+        surge = self.binding.spec.surge
+        return "" if surge is None else surge.step_on(cluster)
+
     def _share(self, target: TargetCluster, completions: int | None) -> Body:
         """Return the workload with the replicas and completions of a cluster."""
         share = (target.replicas, completions)
@@ -194,8 +201,11 @@ class _Contents:
             self._revised[share] = content
         return self._revised[share]
 
-    def _content(self, found: Overridden) -> "_Content":
-        """Return what clusters with these overrides get, but for what names the cluster."""
+    def _content(self, found: Overridden, step: str) -> "_Content":
+        """Return what clusters with these overrides get, but for what names the cluster.
+
+        The step comes after the marks of ours that a workload may have itself have been left out.
+        """
         binding = self.binding
         labels, named = binding_marks(binding.namespace, binding.name, binding.permanent_id)
         labels = {**labels, **(OPEN_ID if self.rendering.identified else {})}
@@ -204,7 +214,8 @@ class _Contents:
         work = work_of(found.manifest, labels, {**named, **applied_annotations(found)})
         work = {**work, "spec": self._dispatch or {}}
         asked = asked_of_copies(found.manifest, binding.spec, binding.policy)
-        return _Content(with_managed_lists(pruned(manifest)), work, name_of(found.manifest), asked)
+        manifest = claimed(pruned(manifest), {}, {STEP: step} if step else {})
+        return _Content(with_managed_lists(manifest), work, name_of(found.manifest), asked)
 
 
 @dataclass(frozen=True, slots=True)
@@ -443,13 +454,13 @@ def carried_state(binding: BindingSpec, targets: Sequence[TargetCluster]) -> Map
 
 
 def merged_targets(binding: BindingSpec) -> tuple[TargetCluster, ...]:
-    """Return the clusters of a binding with their replicas, in upstream's order.
+    """Return what each cluster of a binding is to have, in upstream's order.
 
     A cluster that several snapshots name has the replicas of the first.
 
     Source: karmada@f8fdd02 pkg/controllers/binding/common.go `mergeTargetClusters`.
     """
-    found: dict[ClusterName, TargetCluster] = {one.name: one for one in binding.clusters}
+    found: dict[ClusterName, TargetCluster] = {one.name: one for one in binding.copies}
     for snapshot in binding.required_by:
         for target in snapshot.clusters:
             found.setdefault(target.name, target)
@@ -463,7 +474,7 @@ def kept_clusters(binding: BindingSpec) -> frozenset[ClusterName]:
     `ObtainBindingSpecExistingClusters`.
     """
     names = {task.from_cluster for task in binding.tasks if not task.directly}
-    for clusters in (binding.clusters, *(one.clusters for one in binding.required_by)):
+    for clusters in (binding.copies, *(one.clusters for one in binding.required_by)):
         names.update(target.name for target in clusters)
     return frozenset(names)
 

@@ -780,7 +780,7 @@ def _has_policy(draft: Draft) -> bool:
 def _requiring(key: ObjectKey, binding: Body) -> Requiring:
     """Return what an attached binding takes of one that requires it."""
     spec = decode_spec(binding)
-    clusters = tuple(sorted(spec.clusters, key=attrgetter("name")))
+    clusters = tuple(sorted(spec.copies, key=attrgetter("name")))
     return Requiring(
         BindingSnapshot(key.namespace, key.name, clusters),
         spec.conflict_resolution,

@@ -20,7 +20,7 @@ from reconciler.dialects.karmada.api.binding import (
     BindingStatus,
     binding_of,
 )
-from reconciler.dialects.karmada.api.binding_spec import BindingSpec
+from reconciler.dialects.karmada.api.binding_spec import BindingSpec, copies_of
 from reconciler.dialects.karmada.api.cluster import Members, TargetCluster
 from reconciler.dialects.karmada.api.placement import applied_placement, is_readable
 from reconciler.dialects.karmada.api.policy import DEFAULT_SCHEDULER
@@ -41,6 +41,7 @@ from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.moments import add, format_moment, span
 from reconciler.model.world import World
 from reconciler.rebalance.rebalancer_files import WorkloadResult, decode_status
+from reconciler.rebalance.surge import Ready, StepResult, Surge, begin, displace, go_on
 from reconciler.rebalance.target import REBALANCER
 from reconciler.schedule.framework import NO_CLUSTERS, Mask
 
@@ -187,20 +188,56 @@ BETWEEN = "reconciler.dev/between-groups"
 Clusters = tuple[TargetCluster, ...]
 
 
+class SurgeState(NamedTuple):
+    """How a step under way stands.
+
+    `ready` asks the reports whether a cluster has so many replicas that are ready. `interrupted`
+    says that nothing of the step may wait any longer.
+    """
+
+    ready: Ready
+    interrupted: bool
+
+
 class BatchedMove(NamedTuple):
     """Where a binding is after this pass, and where it is going, `None` if it is there.
 
-    `followed` says that it went on to the goal of an earlier batch.
+    `followed` says that it went on to the goal of an earlier batch. `surge` is what runs beside,
+    `begun` whether this pass started that, `step` what became of the one before, and `given_up` why
+    its goal is none any more. `unmade` is why it cannot be begun as it was asked for.
     """
 
     clusters: Clusters
     goal: Clusters | None = None
     followed: bool = False
+    surge: Surge | None = None
+    begun: bool = False
+    step: StepResult | None = None
+    given_up: str = ""
+    unmade: str = ""
 
     @property
     def left(self) -> int:
         """How many replicas are still to be moved."""
         return 0 if self.goal is None else distance(self.clusters, self.goal)
+
+    @property
+    def copies(self) -> Clusters:
+        """What each cluster is to have."""
+        return copies_of(self.clusters, self.surge)
+
+    @property
+    def started(self) -> int:
+        """How many replicas this pass started beside others."""
+        return self.surge.size if self.begun and self.surge is not None else 0
+
+    @property
+    def news(self) -> str:
+        """What this pass did beside what is placed, for people; `""` for nothing."""
+        parts = [] if self.step is None or not self.step.news else [self.step.news]
+        if self.begun and self.surge is not None:
+            parts.append(f"starts {self.surge.waits_for}")
+        return "; ".join(parts)
 
 
 def read_goal(metadata: BindingMetadata) -> Clusters | None:
@@ -237,7 +274,7 @@ def batched_bindings(world: World) -> frozenset[ObjectKey] | None:
 
 
 def clusters_between(
-    metadata: BindingMetadata, binding: Binding, members: Members, *, withdrawn: bool
+    metadata: BindingMetadata, binding: Binding, members: Members, *, stands: bool
 ) -> tuple[ClusterName, ...]:
     """Return the clusters of a binding that count as of its affinity group, by name.
 
@@ -245,10 +282,11 @@ def clusters_between(
         metadata: Says where an earlier batch left it.
         binding: As it stands.
         members: The fleet.
-        withdrawn: Whether a goal was given up in this pass.
+        stands: Whether it counts from where it stands now: its goal was given up in this pass, or
+            a step is under way.
     """
     names = {name for name, _ in binding.clusters}
-    if not withdrawn:
+    if not stands:
         listed = read_note(metadata.note(BETWEEN))
         return tuple(sorted(ClusterName(one) for one in listed if one in names))
     terms = () if binding.placement is None else binding.placement.cluster_affinities or ()
@@ -276,7 +314,7 @@ def is_divisible(binding: Binding) -> bool:
     return strategy_of(placement) not in (None, DivisionStrategy.DUPLICATED)
 
 
-def _is_reachable(binding: Binding, goal: Clusters, members: Members, now: datetime) -> bool:
+def is_reachable(binding: Binding, goal: Clusters, members: Members, now: datetime) -> bool:
     """Return whether every cluster of a goal would still pass the filters."""
     if binding.placement is None or sum(count for _, count in goal) != binding.replicas:
         return False
@@ -307,15 +345,111 @@ def move(
     budget = None if demand is None else demand.budget
     if verdict is not None and verdict.clusters is not None:
         fresh = verdict.trigger is ScheduleReason.RESCHEDULE_TRIGGERED
+        if demand is not None and is_made_first(binding, demand):
+            return _make_first(_towards(binding.clusters, verdict.clusters, 0), demand, now)
         if fresh and budget is not None and is_divisible(binding):
             return _towards(binding.clusters, verdict.clusters, budget)
         return BatchedMove(verdict.clusters)
     stays = stay(binding, verdict, goal, demand)
     goal = stays.goal
-    if goal is None or demand is None or not _is_reachable(binding, goal, members, now):
+    if goal is None or demand is None or not is_reachable(binding, goal, members, now):
         return stays
+    if demand.surge is not None:
+        return _make_first(stays, demand, now)._replace(followed=True)
     moved = BatchedMove(goal) if budget is None else _towards(binding.clusters, goal, budget)
     return moved._replace(followed=True)
+
+
+def is_made_first(binding: Binding, demand: Demand) -> bool:
+    """Return whether a schedule afresh is brought about step by step, each made before it breaks.
+
+    Whatever else had the scheduler look: it has divided from scratch.
+    """
+    return demand.fresh and demand.surge is not None and is_divisible(binding)
+
+
+def why_not_made(binding: Binding, verdict: ScheduleVerdict | None, demand: Demand) -> str:
+    """Return why a schedule afresh cannot be brought about step by step, `""` if it can.
+
+    It must find a place for every replica: none is given up for one that is nowhere.
+    """
+    if verdict is None or not is_made_first(binding, demand):
+        return ""
+    placed = sum(count for _, count in verdict.clusters or ())
+    if verdict.error is None and placed == binding.replicas:
+        return ""
+    return verdict.problem or f"only {placed} of {binding.replicas} replicas find a place"
+
+
+def _make_first(moved: BatchedMove, demand: Demand, now: datetime) -> BatchedMove:
+    """Return a binding with the surge of its next step, if it has one left to make."""
+    if moved.goal is None or demand.surge is None:
+        return moved
+    placed, goal = dict(moved.clusters), dict(moved.goal)
+    surge = begin(placed, goal, demand.surge, budget=demand.budget, by=demand.by, now=now)
+    return moved._replace(surge=surge, begun=surge is not None)
+
+
+def move_beside(
+    binding: Binding,
+    verdict: ScheduleVerdict | None,
+    goal: Clusters | None,
+    demand: Demand | None,
+    members: Members,
+    now: datetime,
+    *,
+    surge: Surge,
+    state: SurgeState,
+) -> BatchedMove:
+    """Return where a binding is after this pass that has a step under way.
+
+    Whatever schedules it otherwise comes first: replicas that it wants where some run beside keep
+    these, the others go. A schedule afresh takes what is ready, and begins its own first step.
+
+    Args:
+        binding: As the scheduler saw it.
+        verdict: What the scheduler decided, `None` if it did not look.
+        goal: Where the step goes, `None` where nobody knows any more.
+        demand: The trigger, `None` if nobody asks in this pass.
+        members: The fleet.
+        now: Moment of the pass.
+        surge: What runs beside.
+        state: What may be taken, and whether it goes on at all.
+    """
+    if verdict is None or verdict.clusters is None:
+        if goal is None or not is_reachable(binding, goal, members, now):
+            state = state._replace(interrupted=True)
+        return _go_on(binding, surge, goal, state, now)
+    if demand is None or not is_made_first(binding, demand):
+        step = displace(surge, dict(binding.clusters), dict(verdict.clusters))
+        return BatchedMove(verdict.clusters, step=step)
+    state = state._replace(interrupted=True)
+    went = _go_on(binding, surge, verdict.clusters, state, now)
+    begun = move(binding._replace(clusters=went.clusters), verdict, goal, demand, members, now)
+    return begun._replace(step=went.step)
+
+
+def _go_on(
+    binding: Binding, surge: Surge, goal: Clusters | None, state: SurgeState, now: datetime
+) -> BatchedMove:
+    """Take what is ready of a step; give back the rest where it must not wait any longer."""
+    placed, wanted = dict(binding.clusters), dict(goal or ())
+    found = go_on(surge, placed, wanted, state.ready, now, interrupted=state.interrupted)
+    clusters = binding.clusters
+    if found.taken:
+        clusters = tuple(TargetCluster(name, count) for name, count in found.placed.items())
+    reached = goal is None or dict(clusters) == wanted
+    given_up = ""
+    if found.late:
+        late = ", ".join(sorted(found.returned))
+        given_up = f"not ready on {late} by {format_moment(surge.deadline)}"
+    return BatchedMove(
+        clusters,
+        None if reached or found.late else goal,
+        surge=found.surge,
+        step=found,
+        given_up=given_up,
+    )
 
 
 def stay(
@@ -383,7 +517,7 @@ def moves_left(
 
     A cluster of the goal may have been tainted, or have gone, since the batch before.
     """
-    if goal is None or not _is_reachable(binding, goal, members, now):
+    if goal is None or not is_reachable(binding, goal, members, now):
         return None
     return distance(binding.clusters, goal)
 

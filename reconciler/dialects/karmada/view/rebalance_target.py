@@ -8,6 +8,7 @@ from reconciler.dialects.karmada.api.binding_spec import placed_on
 from reconciler.dialects.karmada.api.cluster import MemberCluster
 from reconciler.dialects.karmada.api.policy import DEFAULT_SCHEDULER
 from reconciler.dialects.karmada.api.work import BindingReports
+from reconciler.dialects.karmada.binding.works import RETAIN
 from reconciler.dialects.karmada.decide import Surroundings
 from reconciler.dialects.karmada.detector.binding_draft import Draft, claimant
 from reconciler.dialects.karmada.detector.detect import Claims
@@ -99,8 +100,8 @@ def target_of(draft: Draft, around: Surroundings, world: World, workload: Object
     It waits where nothing would schedule it: it is suspended, another scheduler's, without policy
     and placement, or cannot be read.
     """
-    why = _unscheduled(draft, world, workload)
-    if why:
+    why, surge = _unscheduled(draft, world, workload), draft.stood.surge
+    if why and surge is None:
         return Target(draft.key, waits_for=why)
     try:
         binding = binding_of(draft.metadata, draft.spec, draft.status(), draft.placement())
@@ -113,6 +114,7 @@ def target_of(draft: Draft, around: Surroundings, world: World, workload: Object
         draft.key,
         # One in the future is a person's, and does not outlive this pass.
         triggered_at=triggered if triggered is not None and triggered <= now else None,
+        waits_for=why,
         divisible=is_divisible(binding),
         moves=partial(moves_afresh, binding, around.members, now),
         afresh=partial(_fresh_place, draft, binding, around),
@@ -120,7 +122,28 @@ def target_of(draft: Draft, around: Surroundings, world: World, workload: Object
         left=partial(moves_left, binding, goal, around.members, now),
         arrived=_has_arrived(draft, binding, around),
         evicting=tuple(sorted({str(task.from_cluster) for task in binding.tasks})),
+        surge=surge,
+        unmakeable=partial(_why_not_beside, draft, binding, around),
     )
+
+
+MADE_FIRST = frozenset(("apps", kind) for kind in ("Deployment", "ReplicaSet", "StatefulSet"))
+"""The kinds that report how many of their replicas are available."""
+
+
+def _why_not_beside(draft: Draft, binding: Binding, around: Surroundings) -> str:
+    """Return why no replicas of a binding can run beside others before they replace them."""
+    resource = draft.resource.key
+    if not is_divisible(binding):
+        return "makeBeforeBreak is not available for a workload that moves as a whole"
+    if (resource.group, resource.kind) not in MADE_FIRST:
+        return f"makeBeforeBreak is not available for a {resource.kind}, which reports no readiness"
+    if draft.workload_labels.get(RETAIN) == "true":
+        return f"its clusters keep their own number of replicas ({RETAIN})"
+    reports = BindingReports(resource, around.copies)
+    if binding.clusters and all(reports.of(name) is None for name, _ in binding.clusters):
+        return "no cluster reports it, so nothing could be seen to be ready"
+    return ""
 
 
 def _present_place(draft: Draft, binding: Binding, around: Surroundings) -> PresentPlace:

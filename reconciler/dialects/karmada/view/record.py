@@ -33,7 +33,11 @@ from reconciler.dialects.karmada.scheduler.divide import (
     strategy_of,
 )
 from reconciler.dialects.karmada.scheduler.plugins import PROFILE, Failure, refused_before
-from reconciler.dialects.karmada.scheduler.reschedule import RescheduleRequest, known_problem
+from reconciler.dialects.karmada.scheduler.reschedule import (
+    BatchedMove,
+    RescheduleRequest,
+    known_problem,
+)
 from reconciler.dialects.karmada.scheduler.room import NOT_ESTIMATED, BindingRoom, estimates
 from reconciler.dialects.karmada.scheduler.schedule import (
     Attempt,
@@ -60,6 +64,7 @@ from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.world import Manifest
 from reconciler.schedule.framework import Mask, positions_of, remedy_of, run_every_filter, score_at
 
+LEFT_ALONE = frozenset({ScheduleReason.NONE, ScheduleReason.DELETING})
 BY_HAND = "rescheduleTriggeredAt edited by hand"
 FREED = "by what others use of it"
 ROOM = "room is free by now"
@@ -70,7 +75,8 @@ class Happened(NamedTuple):
     """What may have moved a binding in a round; `None` where nothing of the sort was there.
 
     `demand` is a rebalancer's that was met, `note` what kept it from a better result. `edited` says
-    that a person changed the clusters since the last pass. `spec` is what the round leaves.
+    that a person changed the clusters since the last pass. `spec` is what the round leaves, `moved`
+    how it came there.
     `protected` says that room in clusters is.
     """
 
@@ -81,6 +87,7 @@ class Happened(NamedTuple):
     verdict: ScheduleVerdict | None
     edited: bool
     spec: BindingSpec
+    moved: BatchedMove
     note: str = ""
     protected: bool = False
 
@@ -100,7 +107,8 @@ def decision_on(
     verdict = happened.verdict
     problem = "" if verdict is None else verdict.problem
     news = problem and problem != known_problem(happened.asked.status)
-    if before == after and not (news or happened.demand or happened.asked.by_hand):
+    moved = happened.moved
+    if before == after and not (news or happened.demand or happened.asked.by_hand or moved.news):
         return None
     return Decision(
         key=draft.key,
@@ -111,6 +119,7 @@ def decision_on(
         problem=problem,
         rejected=_rejected(draft, verdict, members, now),
         evicted=(*(item.cluster for item in _left(happened)), *happened.failing.leaving),
+        begun=moved.started if moved.begun or moved.step is not None else None,
     )
 
 
@@ -145,7 +154,8 @@ def _cause(draft: Draft, happened: Happened) -> Cause:
         return Cause(CauseKind.CREATED, detail, sources=(workload_of(draft), *policy_of(draft)))
     if demand is not None:
         recorded = f", {RECORDED}" if happened.asked.recorded else ""
-        note = f"; {happened.note}" if happened.note else ""
+        told = filter(None, (happened.note, happened.moved.news))
+        note = "".join(f"; {clause}" for clause in told)
         return Cause(CauseKind.REBALANCED, f"{demand.by}{recorded}{note}", sources=demand.askers)
     left = _left(happened)
     if left or failing.leaving:
@@ -155,9 +165,17 @@ def _cause(draft: Draft, happened: Happened) -> Cause:
         return Cause(CauseKind.EVICTED, eviction_text(reasons, happened.spec), sources=tainted)
     if happened.edited:
         return Cause(CauseKind.EDITED)
+    return _of_trigger(draft, happened)
+
+
+def _of_trigger(draft: Draft, happened: Happened) -> Cause:
+    """Return what made the scheduler act, or what became of a step."""
     if happened.asked.by_hand:
         return Cause(CauseKind.REBALANCED, BY_HAND)
     trigger = happened.verdict.trigger if happened.verdict is not None else ScheduleReason.NONE
+    surge = draft.stood.surge
+    if surge is not None and happened.moved.news and trigger in LEFT_ALONE:
+        return Cause(CauseKind.REBALANCED, f"{surge.by}; {happened.moved.news}")
     if happened.asked.again and _is_retry(draft, trigger):
         return Cause(CauseKind.RETRIED)
     if trigger in _CHANGES:

@@ -1,0 +1,452 @@
+"""A rebalance that makes before it breaks, through whole passes, with what clusters report."""
+
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+import pytest
+
+from reconciler.core.changes import Outcome
+from reconciler.imports.importers import report_of
+from reconciler.manifests.admission import SUSPEND
+from reconciler.manifests.text.reader import read
+from reconciler.model.fields import mapping
+from reconciler.rebalance.surge import STEP, SURGE, decode_surge
+from tests.builders import (
+    DYNAMIC,
+    Body,
+    after,
+    cluster,
+    cluster_status,
+    configuration,
+    deployment,
+    groups,
+    policy,
+    quota,
+    rebalancer,
+    schedule_trigger,
+    taint,
+    target,
+    text,
+)
+from tests.dialects.ocm.test_decide import HUB_OF_TWO
+from tests.dialects.ocm.worlds import placement as hub_placement
+from tests.stories import Story, story
+
+SAFE: Body = {"makeBeforeBreak": {"deadlineSeconds": 100}}
+ALL: Body = {"makeBeforeBreak": {"deadlineSeconds": 100, "maxSurgePercent": 100}}
+STATUS = cluster_status(pods=100)
+DELIVERY: Body = {"folders": {"path": "clusters/{cluster}"}}
+OPTIONS: Body = {"feedback": {"assumeAfterSeconds": None}, "delivery": DELIVERY}
+
+
+def away(replicas: int = 4, *names: str, **options: object) -> Story:
+    """Workloads on cluster b, which reports them, since a was tainted; now a is clean again."""
+    placement = groups(["a"], ["b", "c"], replicaScheduling=DYNAMIC)
+    told = story(cluster("a", taints=[taint()], status=STATUS), cluster("b", status=STATUS))
+    told.put(configuration(**{**OPTIONS, **options}), policy(placement=placement))
+    told.put(*(deployment(name, replicas=replicas, cpu="1") for name in names or ("web",)))
+    told.run(0)
+    told.put(cluster("a", status=STATUS))
+    for name in names or ("web",):
+        hear(told, "b", name=name)
+    told.run(1)
+    return told
+
+
+def delivered(told: Story, where: str, name: str = "web") -> Body:
+    """What a cluster is given of a workload, empty if nothing."""
+    path = f"clusters/{where}/default/deployments.apps/{name}.yaml"
+    return read(told.files[path].encode(), path).documents[0].body if path in told.files else {}
+
+
+def hear(told: Story, where: str, ready: int | None = None, *, name: str = "web") -> Story:
+    """A cluster reports what it was given, with so many replicas ready, all without a number."""
+    body, path = delivered(told, where, name), f"feedback/{where}/{name}.yaml"
+    if not body:
+        told.files.pop(path, None)
+        return told
+    count = cast(int, mapping(body, "spec")["replicas"])
+    metadata = {**mapping(body, "metadata"), "uid": "1", "generation": 7}
+    status = {"observedGeneration": 7, "replicas": count, "updatedReplicas": count}
+    status["availableReplicas"] = count if ready is None else ready
+    told.files[path] = text(report_of({**body, "metadata": metadata, "status": status}))
+    return told
+
+
+def beside(told: Story, name: str = "web-deployment") -> Mapping[str, int]:
+    """What runs beside the placement of a binding."""
+    notes = mapping(mapping(told.binding(name), "metadata"), "annotations")
+    surge = decode_surge(str(notes.get(SURGE, "")))
+    return {} if surge is None else {str(where): n for where, n in surge.doubled.items()}
+
+
+def given(told: Story, name: str = "web") -> dict[str, object]:
+    """What each cluster is given of a workload."""
+    found = {where: mapping(delivered(told, where, name), "spec") for where in "abc"}
+    return {where: spec["replicas"] for where, spec in found.items() if spec}
+
+
+def results(told: Story, name: str = "demo") -> list[tuple[str, str]]:
+    """Result of each workload, and why it failed or waits."""
+    items = cast(Sequence[Body], told.rebalancer(name)["observedWorkloads"])
+    return [
+        (str(one.get("result", "")), str(one.get("reason", one.get("waitsFor", ""))))
+        for one in items
+    ]
+
+
+def causes(outcome: Outcome) -> list[str]:
+    """Why what moved."""
+    return [str(one.cause) for one in outcome.decisions]
+
+
+def begun(limits: Body = SAFE, replicas: int = 4, **options: object) -> Story:
+    """A step under way from b to a, since second 10."""
+    told = away(replicas, **options).put(rebalancer(limits=limits))
+    told.run(10)
+    return told
+
+
+def test_what_is_new_is_ready_before_anything_old_goes() -> None:
+    """Each commit has as many replicas placed as are wanted, and b runs what is not ready on a."""
+    told = begun()
+    assert ({"b": 4}, {"a": 1}, {"a": 1, "b": 4}) == (told.placed(), beside(told), given(told))
+    for second, there in ((20, 1), (30, 2), (40, 3)):
+        hear(told, "a").run(second)
+        assert ({"a": there, "b": 4 - there}, {"a": 1}) == (told.placed(), beside(told))
+        assert {"a": there + 1, "b": 4 - there} == given(told)
+    hear(told, "a").run(50)
+
+    assert ({"a": 4}, {}, {"a": 4}) == (told.placed(), beside(told), given(told))
+    assert [("Successful", "")] == results(told)
+    assert {"movedReplicas": 4, "remainingReplicas": 0} == {
+        name: count
+        for name, count in mapping(told.rebalancer(), "progress").items()
+        if name != "lastBatchTime"
+    }
+    assert () == told.run(51).changes
+
+
+def test_a_step_is_told() -> None:
+    """What starts, until when, what is waited for, and what became ready."""
+    told = away().put(rebalancer(limits=SAFE))
+    first = told.run(10)
+    by = "rebalanced (WorkloadRebalancer demo"
+    assert [f"{by}; starts 1 on a to be ready by 2026-11-20T12:01:50Z)"] == causes(first)
+    assert after(110) == first.recheck_at
+    assert [("", "1 on a to be ready by 2026-11-20T12:01:50Z")] == results(told)
+
+    assert [f"{by}; 1 on a ready)"] == causes(hear(told, "a").run(20))
+
+
+def test_copies_of_a_step_bear_its_moment() -> None:
+    """It goes once they count, and a person's own annotation of that name is not delivered."""
+    told = begun(ALL)
+    told.put(deployment(replicas=4, cpu="1"))
+    notes = mapping(mapping(delivered(told, "a"), "metadata"), "annotations")
+    assert "2026-11-20T12:00:10Z" == notes[STEP]
+    assert STEP in str(notes["resourcetemplate.karmada.io/managed-annotations"])
+    assert STEP not in str(delivered(told, "b"))
+    hear(told, "a").run(20)
+
+    assert STEP not in str(delivered(told, "a"))
+
+
+def test_a_report_of_another_step_is_none() -> None:
+    """However many replicas it tells: a late one of an attempt before may tell as many."""
+    told = begun(ALL)
+    late = hear(told, "a").files.pop("feedback/a/web.yaml")
+    told.run(110)
+    told.put(rebalancer("again", limits=ALL))
+    told.run(120)
+    told.files["feedback/a/web.yaml"] = late
+    told.run(130)
+
+    assert ({"b": 4}, {"a": 4}) == (told.placed(), beside(told))
+
+
+def test_what_is_not_ready_in_time_is_given_back_for_good() -> None:
+    """What was ready before stays where it is, and others go on."""
+    told = away(4, "api", "web").put(rebalancer(limits=SAFE, selector={"kind": "Deployment"}))
+    told.run(10)
+    hear(told, "a", name="web").run(20)
+    hear(told, "a", 1, name="web")
+    hear(told, "a", name="api").run(119)
+    assert ({"a": 1, "b": 3}, {"a": 1}) == (told.placed(), beside(told))
+    told.run(120)
+
+    assert ({"a": 1, "b": 3}, {}) == (told.placed(), beside(told))
+    assert ("Failed", "not ready on a by 2026-11-20T12:02:00Z") == results(told)[1]
+    assert {"a": 1} == beside(told, "api-deployment")
+
+
+def test_replicas_settle_first() -> None:
+    """A pass comes when they have been ready for long enough."""
+    told = begun({"makeBeforeBreak": {"deadlineSeconds": 100, "settleSeconds": 30}})
+    assert after(50) == hear(told, "a").run(20).recheck_at
+    assert {"b": 4} == told.placed()
+    told.run(50)
+
+    assert {"a": 1, "b": 3} == told.placed()
+
+
+def test_as_many_run_beside_others_as_may_move() -> None:
+    """The limit is over all targets, and what becomes ready makes room for more."""
+    told = away(4, "api", "web")
+    told.put(rebalancer(limits={**ALL, "maxMoves": 3}, selector={"kind": "Deployment"}))
+    told.run(10)
+    assert ({"a": 3}, {}) == (beside(told, "api-deployment"), beside(told))
+    hear(told, "a", name="api").run(20)
+
+    assert ({"a": 1}, {"a": 2}) == (beside(told, "api-deployment"), beside(told))
+
+
+def test_whoever_asks_for_it_has_it_for_all() -> None:
+    """The strictest limits hold, and who asks for none waits for the same."""
+    told = away().put(rebalancer("plain"), rebalancer("safe", limits=SAFE))
+    told.put(schedule_trigger("also", target()))
+    told.run(10)
+    assert ({"b": 4}, {"a": 1}) == (told.placed(), beside(told))
+    for second in (20, 30, 40, 50):
+        assert "Successful" not in results(told, "plain")[0]
+        hear(told, "a").run(second)
+
+    assert {"a": 4} == told.placed()
+    assert [("Successful", "")] == results(told, "plain") == results(told, "safe")
+    told.run(60)
+    trigger = told.output("status/scheduletriggers.policy.karmada.io/also.yaml")
+    assert "Success" == mapping(trigger, "status")["phase"]
+
+
+# What happens in between
+
+
+def test_scaling_gives_back_what_is_not_ready() -> None:
+    """The scheduler divides what is wanted by now, and the next step begins from there."""
+    told = begun()
+    told.put(deployment(replicas=6, cpu="1")).run(20)
+
+    assert (6, {"a": 2}) == (sum(told.placed().values()), beside(told))
+    told.put(deployment(replicas=2, cpu="1")).run(30)
+
+    assert 2 == sum(told.placed().values())
+
+
+def test_another_template_counts_once_all_replicas_have_it() -> None:
+    """A rolling update of what runs beside is waited for."""
+    told = begun()
+    body = deployment(replicas=4, cpu="1", labels={"version": "2"})
+    told.put(body).run(20)
+    assert {"a": 1} == beside(told)
+    hear(told, "a", 0).run(30)
+    assert {"b": 4} == told.placed()
+    hear(told, "a").run(40)
+
+    assert {"a": 1, "b": 3} == told.placed()
+
+
+def test_a_policy_that_means_other_clusters_ends_a_step() -> None:
+    """What is given back goes from the clusters, too."""
+    told = begun()
+    told.put(policy(placement=groups(["b"], replicaScheduling=DYNAMIC))).run(20)
+
+    assert ({"b": 4}, {}, {"b": 4}) == (told.placed(), beside(told), given(told))
+
+
+def test_clusters_edited_by_hand_end_a_step() -> None:
+    """The next one begins from what stands there."""
+    told = begun()
+    path = "status/resourcebindings.work.karmada.io/default/web-deployment.yaml"
+    edited = told.files[path].replace(
+        "  clusters:\n  - name: b\n    replicas: 4\n",
+        "  clusters:\n  - name: a\n    replicas: 3\n  - name: b\n    replicas: 1\n",
+    )
+    assert edited != told.files[path]
+    told.files[path] = edited
+    told.run(20)
+
+    assert ({"a": 3, "b": 1}, {"a": 1}) == (told.placed(), beside(told))
+
+
+def test_a_workload_that_goes_takes_all_along() -> None:
+    """Nothing stays delivered."""
+    told = begun()
+    told.drop(deployment()).run(20)
+
+    assert {} == given(told)
+    assert [("Failed", "ReferencedBindingNotFound")] == results(told)
+
+
+def test_a_source_that_fails_is_left_at_once() -> None:
+    """What runs beside counts for what the failover chooses."""
+    told = begun(ALL).put(cluster("c", status=STATUS))
+    hear(told, "a", 2)
+    told.put(cluster("b", status=STATUS, taints=[taint("down", "NoExecute")])).run(20)
+
+    assert "b" not in told.placed()
+    assert 4 == sum(told.placed().values())
+
+
+def test_a_target_that_fails_gives_back_all_of_it() -> None:
+    """The goal cannot be reached, so another schedule afresh looks for one that can."""
+    told = begun().put(cluster("a", status=STATUS, taints=[taint()]))
+    told.run(20)
+
+    assert ({"b": 4}, {}, {"b": 4}) == (told.placed(), beside(told), given(told))
+    assert [("Successful", "")] == results(told)
+
+
+def test_a_target_that_leaves_the_fleet_gives_back_all_of_it() -> None:
+    """As one that fails."""
+    told = begun().drop(cluster("a"))
+    told.run(20)
+
+    assert ({"b": 4}, {}) == (told.placed(), beside(told))
+
+
+def test_in_a_freeze_a_step_ends_and_none_begins() -> None:
+    """What is ready is taken, and the rest waits for the end of the freeze."""
+    told = begun()
+    noon = {"schedule": "0 12 * * *", "duration": "1h"}
+    told.put(configuration(**OPTIONS, freeze={"windows": [noon]}))
+    hear(told, "a").run(20)
+    assert ({"a": 1, "b": 3}, {}) == (told.placed(), beside(told))
+    assert [("", "it waits for the end of a freeze")] == results(told)
+    told.run(3600)
+
+    assert {"a": 1} == beside(told)
+
+
+def test_what_is_suspended_is_given_back_at_the_deadline_only() -> None:
+    """Nothing is taken of it meanwhile."""
+    body = deployment(replicas=4, cpu="1")
+    rests = {**mapping(body, "metadata"), "annotations": {SUSPEND: "true"}}
+    told = begun().put({**body, "metadata": rests})
+    hear(told, "a").run(20)
+    assert ({"b": 4}, {"a": 1}) == (told.placed(), beside(told))
+    told.run(110)
+
+    assert ({"b": 4}, {}) == (told.placed(), beside(told))
+    assert [("Failed", "not ready on a by 2026-11-20T12:01:50Z")] == results(told)
+
+
+@pytest.mark.parametrize(
+    ("ready", "expected"),
+    [
+        pytest.param(0, {"b": 4}, id="not-ready"),
+        pytest.param(None, {"a": 1, "b": 3}, id="ready"),
+    ],
+)
+def test_a_rebalancer_that_is_withdrawn_gives_back_what_is_not_ready(
+    ready: int | None, expected: Mapping[str, int]
+) -> None:
+    """And nothing moves any more."""
+    told = begun()
+    hear(told, "a", ready).drop(rebalancer()).run(20)
+
+    assert (expected, {}) == (told.placed(), beside(told))
+    assert () == told.run(200).changes
+
+
+def test_an_edited_rebalancer_begins_a_step_of_its_own() -> None:
+    """What was ready counts; the new limits hold from then on."""
+    told = begun()
+    hear(told, "a").put(rebalancer(limits=ALL)).run(20)
+
+    assert ({"a": 1, "b": 3}, {"a": 3}) == (told.placed(), beside(told))
+
+
+def test_a_quota_counts_what_runs_beside() -> None:
+    """Where it has no room for that, the rebalance fails and nothing changes."""
+    limited = quota(overall={"cpu": "4"})
+    told = away(4, karmada={"federatedQuotaEnforcement": True}).put(limited)
+    told.run(5)
+    told.put(rebalancer(limits=SAFE)).run(10)
+
+    ((result, why),) = results(told)
+    assert ({"b": 4}, {}, "Failed") == (told.placed(), beside(told), result)
+    assert "quota" in why
+
+
+def test_an_hour_counts_what_is_started() -> None:
+    """Once, when it is added."""
+    told = away(4, safety={"maxRebalancedReplicasPerHour": 1}).put(rebalancer(limits=SAFE))
+    told.run(10)
+    hear(told, "a").run(20)
+
+    assert ({"a": 1, "b": 3}, {}) == (told.placed(), beside(told))
+    hear(told, "a").run(3611)
+
+    assert {"a": 1} == beside(told)
+
+
+@pytest.mark.parametrize(
+    ("changed", "why"),
+    [
+        pytest.param(
+            deployment(
+                replicas=4, cpu="1", labels={"resourcetemplate.karmada.io/retain-replicas": "true"}
+            ),
+            "its clusters keep their own number of replicas",
+            id="retained",
+        ),
+        pytest.param(
+            policy(placement={"clusterAffinity": {"clusterNames": ["b"]}}),
+            "makeBeforeBreak is not available for a workload that moves as a whole",
+            id="duplicated",
+        ),
+    ],
+)
+def test_what_cannot_run_beside_itself_is_refused(changed: Body, why: str) -> None:
+    """The result says why, and nothing moves."""
+    told = away().put(changed)
+    told.run(5)
+    told.put(rebalancer(limits=SAFE)).run(10)
+
+    ((result, reason),) = results(told)
+    assert ({"b": 4}, "Failed") == (told.placed(), result)
+    assert reason.startswith(why)
+
+
+def test_without_any_report_nothing_begins() -> None:
+    """Health that is assumed is never ready."""
+    told = away()
+    del told.files["feedback/b/web.yaml"]
+    told.put(rebalancer(limits=SAFE)).run(10)
+
+    assert [("Failed", "no cluster reports it, so nothing could be seen to be ready")] == results(
+        told
+    )
+
+
+def test_a_schedule_that_finds_no_place_for_all_moves_nothing() -> None:
+    """Neither now nor when there is room again: the demand is over."""
+    gold = {"labelSelector": {"matchLabels": {"tier": "gold"}}}
+    placement = {"clusterAffinity": gold, "replicaScheduling": DYNAMIC}
+    told = story(cluster("b", labels={"tier": "gold"}, status=STATUS))
+    told.put(policy(placement=placement), deployment(replicas=4), configuration(**OPTIONS))
+    told.run(0)
+    small = cluster("a", labels={"tier": "gold"}, status=cluster_status(pods=2))
+    hear(told, "b").put(small, cluster("b", status=STATUS), rebalancer(limits=SAFE))
+    told.run(10)
+    assert {"b": 4} == told.placed()
+    told.put(cluster("a", labels={"tier": "gold"}, status=STATUS)).run(20)
+
+    why = "Clusters available replicas 2 are not enough to schedule."
+    assert ({"b": 4}, {}) == (told.placed(), beside(told))
+    assert [("Failed", why)] == [(one, why) for one, said in results(told) if why in said]
+
+
+def test_other_apis_refuse_it() -> None:
+    """A placement of a hub moves at once, so such a rebalancer fails of it and moves nothing."""
+    told = story(*HUB_OF_TWO, hub_placement())
+    told.run(0)
+    named = {
+        "apiVersion": "cluster.open-cluster-management.io/v1beta1",
+        "kind": "Placement",
+        "name": "p",
+        "namespace": "default",
+    }
+    told.put(rebalancer("demo", named, limits=SAFE)).run(10)
+
+    assert "Failed" == results(told)[0][0]
