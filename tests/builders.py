@@ -51,6 +51,27 @@ def cluster(
     }
 
 
+def profile(
+    name: str = "a",
+    *,
+    namespace: str = "fleet",
+    manager: str = "registry",
+    labels: Mapping[str, str] | None = None,
+    properties: Mapping[str, str] | None = None,
+    **status: object,
+) -> Body:
+    """A ClusterProfile; a declared one without any property or other status."""
+    listed = [{"name": key, "value": value} for key, value in (properties or {}).items()]
+    told = {**({"properties": listed} if listed else {}), **status}
+    return {
+        "apiVersion": "multicluster.x-k8s.io/v1alpha1",
+        "kind": "ClusterProfile",
+        "metadata": metadata(name, namespace, **({"labels": labels} if labels else {})),
+        "spec": {"clusterManager": {"name": manager}},
+        **({"status": told} if told else {}),
+    }
+
+
 def cluster_status(
     ready: str = "True", *, since: datetime = NOW, cpu: str = "100", pods: int = 100
 ) -> Body:

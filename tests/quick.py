@@ -27,6 +27,7 @@ ROOMS = (
     "tests/imports",
     "tests/manifests",
     "tests/model",
+    "tests/multicluster",
     "tests/page/test_flows.py",
     "tests/rebalance",
     "tests/schedule",

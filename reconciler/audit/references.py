@@ -16,6 +16,7 @@ from reconciler.audit.findings import Finding, finding_of
 from reconciler.audit.fleet.placed import decision_on
 from reconciler.audit.named_object import spelled
 from reconciler.core.dialects import CLUSTERS, DIALECTS, KINDS, PLACED, READ
+from reconciler.core.inputs.world import clusters_in
 from reconciler.delivery.carriage import NOT_CARRIED, TABLE
 from reconciler.delivery.deliver import not_carried_text
 from reconciler.delivery.settings import decode_delivery
@@ -33,6 +34,7 @@ from reconciler.model.quantity import parse_quantity
 from reconciler.model.settings import CONFIGURATION, settings_in
 from reconciler.model.text import enumerated, shown
 from reconciler.model.world import Fault, Manifest, World
+from reconciler.multicluster.cluster_profile import CLUSTER_PROFILE, inventory_of, said_in_vain
 from reconciler.rebalance.target import REBALANCER
 from reconciler.rebalance.view import dangling_in_rebalances
 from reconciler.schedule.capacity import protects
@@ -166,6 +168,7 @@ def check_references(
         partial(dangling_in_rebalances, idle=idle),
         dangling_in_feedback,
         declared_twice,
+        profiles_in_vain,
         rooms_without_report,
         unreadable_amounts,
         scores_without_cluster,
@@ -199,7 +202,7 @@ def not_selected_in(known: Known) -> tuple[ObjectKey, ...]:
     )
 
 
-ALONGSIDE = frozenset({("", "Namespace"), CRD, CONFIGURATION})
+ALONGSIDE = frozenset({("", "Namespace"), CLUSTER_PROFILE, CRD, CONFIGURATION})
 
 
 def check_kinds(
@@ -251,7 +254,7 @@ def declared_twice(known: Known) -> Iterator[Dangling]:
         for manifest in world.written_of_kind(*kind):
             taken = first.setdefault(manifest.key.name, manifest.key)
             others = [one.title or one.name for one in seeing if one.cluster != kind]
-            if taken == manifest.key or not others:
+            if taken[:2] == CLUSTER_PROFILE or taken == manifest.key or not others:
                 continue
             yield Dangling(
                 manifest.key,
@@ -261,6 +264,18 @@ def declared_twice(known: Known) -> Iterator[Dangling]:
                 f"{enumerated(others, len(others))} takes that one",
                 "one declaration, or all that is to be known of it in both",
             )
+
+
+def profiles_in_vain(known: Known) -> Iterator[Dangling]:
+    """Yield what ClusterProfiles say in vain, and what two of one member contradict each other in.
+
+    Contradictions are told where profiles are taken as clusters.
+    """
+    profiles = known.world.written_of_kind(*CLUSTER_PROFILE)
+    for one in profiles:
+        yield from said_in_vain(one.key, one.body)
+    if known.world.projected:
+        yield from inventory_of(profiles).contradictions
 
 
 def rooms_without_report(known: Known) -> Iterator[Dangling]:
@@ -288,16 +303,16 @@ def rooms_without_report(known: Known) -> Iterator[Dangling]:
 
 def _limited(known: Known) -> set[str]:
     """Return the names of the clusters whose files say what is left."""
-    rules = ((one.cluster, found) for one in DIALECTS if (found := one.capacity()) is not None)
+    rules = {one.cluster: found for one in DIALECTS if (found := one.capacity()) is not None}
     names: set[str] = set()
-    for kind, found in rules:
-        for manifest in known.world.written_of_kind(*kind):
-            try:
-                limited = found.reported(manifest.body) is not None
-            except UserError:
-                continue  # a fault of its own
-            if limited:
-                names.add(manifest.key.name)
+    for _, cluster in clusters_in(known.world):
+        rule = rules.get(cluster.key[:2])
+        try:
+            limited = rule is not None and rule.reported(cluster.body) is not None
+        except UserError:
+            continue  # a fault of its own
+        if limited:
+            names.add(cluster.key.name)
     return names
 
 

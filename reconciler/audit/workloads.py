@@ -27,6 +27,7 @@ from typing import NamedTuple
 from reconciler.audit.findings import Finding, finding_of
 from reconciler.audit.references import located, referable_in
 from reconciler.core.dialects import DIALECTS, KINDS
+from reconciler.core.inputs.world import clusters_in
 from reconciler.errors import UserError
 from reconciler.manifests.identity import CRD, KUBERNETES, is_built_in
 from reconciler.manifests.json_patch import escaped
@@ -762,14 +763,14 @@ def _requests_of_no_cluster(workloads: _Workloads) -> Iterator[Dangling]:
 def _most_of_a_cluster(known: Known) -> Mapping[str, Quantity]:
     """Return the most that any cluster has of each resource that all of them tell the amount of."""
     wholes: list[dict[str, Quantity]] = []
-    for dialect in DIALECTS:
-        rules = dialect.capacity()
-        for manifest in known.world.written_of_kind(*dialect.cluster):
-            try:
-                room = None if rules is None else rules.reported(manifest.body)
-            except UserError:
-                room = None  # a fault of its own
-            free, used = ({}, {}) if room is None else (room.free, room.used)
-            wholes.append({name: Quantity(free[name] + used.get(name, 0)) for name in free})
+    rules = {dialect.cluster: dialect.capacity() for dialect in DIALECTS}
+    for _, cluster in clusters_in(known.world):
+        rule = rules[cluster.key[:2]]
+        try:
+            room = None if rule is None else rule.reported(cluster.body)
+        except UserError:
+            room = None  # a fault of its own
+        free, used = ({}, {}) if room is None else (room.free, room.used)
+        wholes.append({name: Quantity(free[name] + used.get(name, 0)) for name in free})
     names = set.intersection(*map(set, wholes)) if wholes else set()
     return {name: max(one[name] for one in wholes) for name in names}

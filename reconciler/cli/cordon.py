@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reconciler.audit.previews.edits import cluster_views, clusters_named
+from reconciler.audit.previews.edits import cluster_views, clusters_named, refuse_taintless
 from reconciler.cli.edits import (
     Edit,
     EditOptions,
@@ -163,7 +163,9 @@ def _clusters(
     Raises:
         UsageError: There is none of them, or an object is of another kind.
     """
-    return _named_clusters(world, words) if chosen is None else _chosen_clusters(world, chosen)
+    found = _named_clusters(world, words) if chosen is None else _chosen_clusters(world, chosen)
+    refuse_taintless(found)
+    return found
 
 
 def _chosen_clusters(world: "World", chosen: NamedOrChosen) -> "list[ObjectKey]":

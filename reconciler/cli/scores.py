@@ -131,12 +131,13 @@ def _until(valid_for: str) -> str:
 def _scored(world: "World") -> "tuple[tuple[Kind, ...], Scoring]":
     """Return the kinds of clusters that have scores, and how these are written."""
     from reconciler.audit.previews.edits import cluster_views
+    from reconciler.core.dialects import CLUSTERS
     from reconciler.model.settings import settings_in
 
     views = cluster_views()
     found = ((kind, view.clusters.scoring) for kind, view in views.items())
     own, scoring = next((kind, scoring) for kind, scoring in found if scoring is not None)
-    return tuple(views) if settings_in(world).extends_scores else (own,), scoring
+    return CLUSTERS if settings_in(world).extends_scores else (own,), scoring
 
 
 def _named(kinds: "Sequence[Kind]") -> str:

@@ -31,6 +31,7 @@ from reconciler.manifests.columns import (
 from reconciler.manifests.identity import GROUP
 from reconciler.model.labels import labels_of
 from reconciler.model.text import printable
+from reconciler.multicluster.cluster_profile import COLUMNS as NEUTRAL_COLUMNS
 from reconciler.rebalance.view import COLUMNS as REBALANCE_COLUMNS
 
 if TYPE_CHECKING:
@@ -192,7 +193,8 @@ def columns_of(group: str, kind: str, *, wide: bool) -> Sequence[Column]:
     dialect = dialect_of(group)
     ours = {} if dialect is None else dialect.view().world.columns
     unknown: Columns = ((), (FILE,))
-    narrow, more = {**WORKLOADS, **OURS, **REBALANCE_COLUMNS, **ours}.get((group, kind), unknown)
+    tables = {**WORKLOADS, **OURS, **REBALANCE_COLUMNS, **NEUTRAL_COLUMNS, **ours}
+    narrow, more = tables.get((group, kind), unknown)
     return (*narrow, *more) if wide else narrow
 
 
@@ -363,12 +365,12 @@ def copies_lines(copies: "Sequence[DeliveredCopy]", cluster: str | None) -> list
 
 def may_have_copies(kind: "Kind") -> bool:
     """Return whether objects of a kind, or decisions about them, may be on clusters."""
-    from reconciler.core.dialects import KINDS, PLACED, dialect_of
+    from reconciler.core.dialects import CLUSTERS, KINDS, PLACED, dialect_of
     from reconciler.dialects.view import no_copies
 
     dialect = dialect_of(kind[0])
     if dialect is None:
-        return kind[0] not in KINDS.groups
+        return kind[0] not in KINDS.groups and kind not in CLUSTERS
     return kind in PLACED and dialect.view().world.copies is not no_copies
 
 

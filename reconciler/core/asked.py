@@ -20,6 +20,7 @@ from functools import partial
 
 from reconciler.core.changes import Outcome
 from reconciler.core.dialects import DIALECTS, PLACED, dialect_of
+from reconciler.core.inputs.world import inventories_in
 from reconciler.core.ledger import shares_room
 from reconciler.core.losses import LOSS_BRAKED
 from reconciler.core.reconcile import Memo, reconcile
@@ -120,6 +121,7 @@ class SharedPart:
         """Go on to another world, of which some kinds are shared."""
         kinds = sorted(kinds)
         inputs = {one.key: one for kind in kinds for one in world.written_of_kind(*kind)}
+        inputs |= {one.key: one for one in inventories_in(world)}
         inputs |= {one.key: self._undelivered(one) for one in world.of_kind(*CONFIGURATION)}
         outputs = {one.key: one for one in world.outputs_of(kinds)}
         outputs |= {key: world.outputs[key] for key in RECORDS if key in world.outputs}

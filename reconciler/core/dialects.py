@@ -7,11 +7,17 @@ from reconciler.dialects.kubefleet.dialect import KUBEFLEET
 from reconciler.dialects.ocm.dialect import OCM
 from reconciler.dialects.renderer import Wraps
 from reconciler.manifests.identity import OURS, known_kinds
+from reconciler.multicluster.cluster_profile import CLUSTER_PROFILE, CLUSTER_PROFILE_KIND
 from reconciler.rebalance.target import REBALANCE_KINDS
 
 DIALECTS: tuple[Dialect, ...] = (KARMADA, OCM, KUBEFLEET)
 
-_APIS = (LEDGER_KIND, *REBALANCE_KINDS, *(kind for dialect in DIALECTS for kind in dialect.kinds))
+_APIS = (
+    LEDGER_KIND,
+    *REBALANCE_KINDS,
+    *(kind for dialect in DIALECTS for kind in dialect.kinds),
+    CLUSTER_PROFILE_KIND,
+)
 
 KINDS = known_kinds(_APIS)
 """Every kind that is known before a file is read."""
@@ -22,8 +28,8 @@ API_KINDS = (*OURS, *_APIS)
 READ = frozenset(kind.id for kind in API_KINDS if kind.read)
 """Kinds that control something here."""
 
-CLUSTERS = tuple(dialect.cluster for dialect in DIALECTS)
-"""Kinds of clusters."""
+CLUSTERS = (*(dialect.cluster for dialect in DIALECTS), CLUSTER_PROFILE)
+"""Kinds of clusters, the neutral one last: what an API has to say of its own counts first."""
 
 PLACED = frozenset(kind for dialect in DIALECTS for kind in dialect.placed)
 """Kinds of the outputs that decisions are about."""

@@ -26,6 +26,7 @@ from reconciler.dialects.reads import FollowedIndex, Question, about
 from reconciler.model.identity import ObjectKey
 from reconciler.model.kinds import Kind
 from reconciler.model.world import Manifest, World
+from reconciler.multicluster.cluster_profile import CLUSTER_PROFILE
 
 
 def statements() -> Mapping[Dialect, Statement]:
@@ -36,7 +37,8 @@ def statements() -> Mapping[Dialect, Statement]:
 
 def shared_kinds() -> frozenset[Kind]:
     """Return the kinds of inputs and outputs that any object reads."""
-    return frozenset(kind for statement in statements().values() for kind in statement.shared)
+    stated = (kind for statement in statements().values() for kind in statement.shared)
+    return frozenset((*stated, CLUSTER_PROFILE))
 
 
 T = TypeVar("T")

@@ -139,8 +139,8 @@ class _Unexplained:
             afresh: The clusters that would be chosen.
         """
         dialect = dialect_of(self.key.group)
-        keys = (ObjectKey(*kind, "", cluster) for kind in CLUSTERS)
-        if dialect is None or not any(key in self.world.inputs for key in keys):
+        declared = (one for kind in CLUSTERS for one in self.world.written_of_kind(*kind))
+        if dialect is None or not any(one.key.name == cluster for one in declared):
             return UNKNOWN
         if cluster in afresh:
             return CHOSEN

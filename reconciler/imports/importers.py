@@ -24,6 +24,7 @@ from reconciler.model.identity import ObjectKey
 from reconciler.model.kinds import Kind, KnownKinds
 from reconciler.model.quantity import parse_quantity
 from reconciler.model.world import World
+from reconciler.multicluster.cluster_profile import CLUSTER_PROFILE
 from reconciler.rebalance.surge import STEP
 
 
@@ -53,6 +54,15 @@ class Wanted:
 IMPORTERS: Mapping[str, Importer] = {dialect.cluster[0]: dialect.importer() for dialect in DIALECTS}
 SERVER_MADE = tuple(name for importer in IMPORTERS.values() for name in importer.server_made)
 
+NEUTRAL: Mapping[Kind, ImportedKind] = {
+    CLUSTER_PROFILE: ImportedKind(
+        folder="clusters",
+        status=("accessProviders", "conditions", "properties", "version"),
+        heartbeats=("status.properties.*.lastObservedTime",),
+    )
+}
+"""Kinds of no API that schedules here."""
+
 NAMESPACE: Kind = ("", "Namespace")
 SECRET: Kind = ("", "Secret")
 
@@ -73,6 +83,12 @@ def importer_of(key: ObjectKey) -> Importer | None:
     """Return what takes over the objects of an API, `None` for workloads."""
     dialect = dialect_of(key.group)
     return None if dialect is None else IMPORTERS[dialect.cluster[0]]
+
+
+def imported_kind(key: ObjectKey) -> ImportedKind | None:
+    """Return how objects of a kind are kept that are no workloads, `None` for all others."""
+    importer = importer_of(key)
+    return NEUTRAL.get(key[:2]) if importer is None else importer.kinds.get(key[:2])
 
 
 def adopted_by_all(world: World, live: Mapping[ObjectKey, Body], now: datetime) -> Adopted:

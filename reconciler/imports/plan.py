@@ -25,6 +25,7 @@ from reconciler.imports.importers import (
     Wanted,
     agent_report_of,
     counted_fields,
+    imported_kind,
     importer_of,
     report_of,
     steady,
@@ -138,10 +139,8 @@ def gone_from(world: World, live: Iterable[LiveObject], wanted: Wanted) -> Itera
     there = {one.key for one in live}
     files = (*world.feedback.items(), *(() if wanted.cluster else world.inputs.items()))
     for key, manifest in files:
-        importer = importer_of(key)
-        ours = importer is not None and (
-            (key.group, key.kind) in (importer.reports if key.reporter else importer.kinds)
-        )
+        kept = agent_report_of(key) if key.reporter else imported_kind(key)
+        ours = kept is not None
         is_asked = key.reporter == wanted.cluster if wanted.cluster else ours
         is_listed = is_asked and (key.group, key.kind) in wanted.listed
         if is_listed and key._replace(reporter="") not in there:
@@ -170,7 +169,7 @@ class _Import:
         if agent_report_of(key) is not None:
             return
         importer = importer_of(key)
-        kind = None if importer is None else importer.kinds.get((key.group, key.kind))
+        kind = imported_kind(key)
         if kind is None and self.wanted.cluster:
             self._report(key, body)
             return

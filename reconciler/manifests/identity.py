@@ -272,7 +272,7 @@ def known_kinds(kinds: Iterable[ApiKind]) -> KnownKinds:
     apis = tuple(kinds)
     listed = (*OURS, *apis)
     return KnownKinds(
-        groups=frozenset(api.group for api in listed),
+        groups=frozenset(api.group for api in listed if not api.shares_group),
         scopes={**KUBERNETES, **{api.id: api.namespaced for api in listed}},
         outputs=frozenset(api.id for api in apis if api.writer is not Writer.PEOPLE),
         owned=frozenset(api.id for api in listed if api.writer is Writer.OURS),

@@ -77,6 +77,8 @@ class ApiKind:
         reported_in: Where clusters report objects of it: the namespace but for the name of the
             cluster, which `{}` stands for; `""` if they report none.
         carries: What an object of it says of others, `None` if it says nothing of them.
+        shares_group: Whether other kinds of its group are anybody's. It is then a workload, too,
+            where a policy selects it.
     """
 
     group: str
@@ -89,6 +91,7 @@ class ApiKind:
     read: bool = True
     reported_in: str = ""
     carries: Unpack | None = None
+    shares_group: bool = False
 
     @property
     def id(self) -> Kind:

@@ -213,10 +213,14 @@ class ProjectedFleet:
 
 @dataclass(slots=True, eq=False)
 class Projections:
-    """What was projected so far: each cluster by the kind that it was to be of, and all of one."""
+    """What was projected so far: each cluster by the kind that it was to be of, and all of one.
+
+    `members` has what all neutral profiles of one cluster say.
+    """
 
     clusters: AnswerCache[tuple[Kind, ObjectKey], Manifest] = field(default_factory=AnswerCache)
     fleets: AnswerCache[Kind, ProjectedFleet] = field(default_factory=AnswerCache)
+    members: AnswerCache[ObjectKey, Manifest] = field(default_factory=AnswerCache)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -71,6 +71,7 @@ class Room(NamedTuple):
 
 APIS: Fact[tuple[Body, ...]] = Fact("API enablements")
 CLAIMS: Fact[Mapping[str, str]] = Fact("claims and properties")
+CLUSTER_SET: Fact[str] = Fact("cluster set")
 LABELS: Fact[Mapping[str, str]] = Fact("labels")
 LEAVING: Fact[str] = Fact("deletion")
 NODES: Fact[int] = Fact("number of nodes")

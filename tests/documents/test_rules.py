@@ -109,6 +109,7 @@ NO_EXAMPLE = {
     "placement-immutable": "a change, not a state",
     "placement-unreadable": "a guard: the schema refuses such a document first",
     "policy-immutable": "a change, not a state",
+    "profile-manager-immutable": "a change, not a state",
     "loss-braked": "a change, not a state",
     "removal-braked": "a change, not a state",
     "score-unreadable": "a guard: the schema refuses such a document first",
@@ -137,6 +138,7 @@ CHECKED = (
     "delivery",
     "dialects",
     "manifests",
+    "multicluster",
     "rebalance",
 )
 

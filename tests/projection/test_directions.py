@@ -17,6 +17,7 @@ from reconciler.dialects.kubefleet.projection import CLUSTERS as KUBEFLEET
 from reconciler.dialects.ocm.projection import CLUSTERS as OCM
 from reconciler.manifests.text.emitter import encode
 from reconciler.model.body import Body
+from reconciler.multicluster.cluster_profile import PROFILES
 from reconciler.projection.project import (
     LABELS,
     READINESS,
@@ -170,7 +171,45 @@ def kubefleet() -> Body:
     }
 
 
-FULL: Mapping[Language, Callable[[], Body]] = {KARMADA: karmada, OCM: ocm, KUBEFLEET: kubefleet}
+def profile() -> Body:
+    """A ClusterProfile with everything that can be said of a cluster."""
+    said = {
+        "topology.kubernetes.io/region": "eu-west",
+        "topology.kubernetes.io/zone": "eu-west-1a",
+        "platform.open-cluster-management.io": "aws",
+        "kubernetes-fleet.io/node-count": "3",
+        "resources.kubernetes-fleet.io/total-cpu": "10",
+        "resources.kubernetes-fleet.io/allocatable-cpu": "8",
+        "resources.kubernetes-fleet.io/available-cpu": "5",
+        "gpu.example.org": "4",
+    }
+    return {
+        "apiVersion": PROFILES.api_version,
+        "kind": "ClusterProfile",
+        "metadata": {"name": "member1", "labels": {"tier": "gold"}},
+        "spec": {"displayName": "The first", "clusterManager": {"name": "fleet"}},
+        "status": {
+            "version": {"kubernetes": "v1.34.1"},
+            "conditions": [
+                {
+                    "type": "ControlPlaneHealthy",
+                    "status": "False",
+                    "reason": "Lost",
+                    "message": "no answer",
+                    "lastTransitionTime": SINCE,
+                }
+            ],
+            "properties": [{"name": name, "value": value} for name, value in said.items()],
+        },
+    }
+
+
+FULL: Mapping[Language, Callable[[], Body]] = {
+    KARMADA: karmada,
+    OCM: ocm,
+    KUBEFLEET: kubefleet,
+    PROFILES: profile,
+}
 
 ALL_OF_IT = {"cpu": "8", "memory": "16Gi", "pods": "110"}
 UNWELL = ClusterReadiness("False", SINCE, "Lost", "no answer")
@@ -244,6 +283,10 @@ def test_a_cluster_that_is_unwell_is_so_everywhere(source: Language, target: Lan
             KUBEFLEET, KARMADA, Room(None, {"cpu": "8"}, {"cpu": "5"}), id="the-rest-is-allocated"
         ),
         pytest.param(KUBEFLEET, OCM, Room({"cpu": "10"}, {"cpu": "8"}, None), id="ocm-has-no-rest"),
+        pytest.param(PROFILES, KARMADA, Room(None, {"cpu": "8"}, {"cpu": "5"}), id="of-a-profile"),
+        pytest.param(
+            KUBEFLEET, PROFILES, Room({"cpu": "10"}, {"cpu": "8"}, {"cpu": "5"}), id="to-a-profile"
+        ),
     ],
 )
 def test_room_is_what_both_can_say(source: Language, target: Language, expected: Room) -> None:
@@ -291,8 +334,13 @@ def kept(body: Body, source: Language, target: Language) -> Mapping[str, object]
             {"API enablements", "provider", "resource models", "version of Kubernetes"},
             id="to-kubefleet",
         ),
-        pytest.param(OCM, KARMADA, {"claims and properties"}, id="from-ocm"),
-        pytest.param(OCM, KUBEFLEET, {"provider", "version of Kubernetes"}, id="ocm-to-kubefleet"),
+        pytest.param(OCM, KARMADA, {"claims and properties", "cluster set"}, id="from-ocm"),
+        pytest.param(
+            OCM,
+            KUBEFLEET,
+            {"provider", "version of Kubernetes", "cluster set"},
+            id="ocm-to-kubefleet",
+        ),
         pytest.param(
             KUBEFLEET,
             KARMADA,

@@ -15,6 +15,7 @@ from typing import Self
 from reconciler.audit.fleet.placed_objects import DecidedObjects, PlacedObjects, changed_owners
 from reconciler.audit.history.moves import ObjectMoves, differences
 from reconciler.core.dialects import CLUSTERS, DIALECTS, dialect_of
+from reconciler.core.inputs.world import clusters_in
 from reconciler.core.ledger_file import ledger_key, reserved_in
 from reconciler.dialects.view import LEAST, MOST, View
 from reconciler.model.body import Body
@@ -197,8 +198,8 @@ def usage_of(
     settings = settings_in(world)
     written = next(iter(world.of_kind(*CONFIGURATION)), None)
     found = []
-    for cluster in (one for kind in views for one in world.written_of_kind(*kind)):
-        key, record = cluster.key, world.outputs.get(cluster.key)
+    for written_as, cluster in clusters_in(world):
+        key, record = written_as.key, world.outputs.get(cluster.key)
         ledger = world.outputs.get(ledger_key(key.name))
         drawn_from = (
             cluster.body,
@@ -209,9 +210,10 @@ def usage_of(
         )
         usage = kept.find(key, drawn_from)
         if usage is None:
-            tainted = with_taints(world, settings, key[:2], cluster.body)
+            kind = cluster.key[:2]
+            tainted = with_taints(world, settings, kind, cluster.body)
             reserved = {} if ledger is None else reserved_in(ledger.body)
-            usage = _usage(key, cluster.body, loads, views[key.group, key.kind], tainted, reserved)
+            usage = _usage(key, cluster.body, loads, views[kind], tainted, reserved)
         found.append(kept.keep(key, drawn_from, usage))
     kept.forget()
     return sorted(found, key=lambda one: (one.key.name, one.key.kind))

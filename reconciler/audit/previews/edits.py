@@ -11,7 +11,7 @@ from datetime import datetime
 from reconciler.audit.previews.preview import Preview, preview
 from reconciler.core.dialects import CLUSTERS, DIALECTS
 from reconciler.core.reconcile import Memo, reconcile
-from reconciler.dialects.view import View
+from reconciler.dialects.view import View, unknown_since
 from reconciler.errors import UsageError
 from reconciler.manifests.edits.changes import replica_field
 from reconciler.manifests.paths import blob_id
@@ -23,6 +23,7 @@ from reconciler.model.kinds import Kind
 from reconciler.model.moments import format_moment
 from reconciler.model.text import shown
 from reconciler.model.world import Manifest, World
+from reconciler.multicluster.cluster_profile import CLUSTER_PROFILE, HEALTHY
 from reconciler.rebalance.target import REBALANCER
 
 FOLDER = "simulated"
@@ -73,14 +74,23 @@ def fail(keys: Sequence[ObjectKey], at: datetime) -> Edit:
     views, moment = cluster_views(), format_moment(at)
 
     def failed(key: ObjectKey, body: Body) -> Body:
+        if key[:2] == CLUSTER_PROFILE:
+            status = mapping(body, "status")
+            conditions = bodies(status, "conditions")
+            return {**body, "status": unknown_since(status, conditions, HEALTHY, moment)}
         return views[key.group, key.kind].clusters.unreachable(body, moment)
 
     return lambda world: _edited(world, keys, failed)
 
 
 def cordon(keys: Sequence[ObjectKey]) -> Edit:
-    """Let clusters take nothing new: the taint that each API's own tool puts."""
+    """Let clusters take nothing new: the taint that each API's own tool puts.
+
+    Raises:
+        UsageError: One of them has no taints.
+    """
     views = cluster_views()
+    refuse_taintless(keys)
 
     def tainted(key: ObjectKey, body: Body) -> Body:
         spec = mapping(body, "spec")
@@ -170,6 +180,20 @@ def _edited(
 ) -> World:
     """Return the world with some objects changed."""
     return put(world, {key: change(key, world.inputs[key].body) for key in keys})
+
+
+def refuse_taintless(keys: Iterable[ObjectKey]) -> None:
+    """Refuse clusters whose kind has no taints.
+
+    Raises:
+        UsageError: One of them is a ClusterProfile.
+    """
+    for key in keys:
+        if key[:2] == CLUSTER_PROFILE:
+            raise UsageError(
+                f"a {key.kind} has no taints; declare {key.name} as a cluster of an API that has, "
+                "which then counts instead"
+            )
 
 
 def cluster_views() -> dict[Kind, View]:

@@ -7,16 +7,23 @@ from reconciler.core.freeze import refuse_configuration
 from reconciler.manifests.schemas.violations import Admission, UpdateAdmission
 from reconciler.model.kinds import Kind
 from reconciler.model.settings import CONFIGURATION
+from reconciler.multicluster.cluster_profile import (
+    CLUSTER_PROFILE,
+    refuse_profile,
+    refuse_profile_update,
+)
 from reconciler.rebalance.admission import rebalance_admissions
 
 ADMISSIONS: Mapping[Kind, Admission] = {
     **rebalance_admissions(KINDS),
     CONFIGURATION: refuse_configuration,
+    CLUSTER_PROFILE: refuse_profile,
     **{kind: refuse for one in DIALECTS for kind, refuse in one.admissions(KINDS).items()},
 }
 """By kind."""
 
 UPDATES: Mapping[Kind, UpdateAdmission] = {
-    kind: refuse for one in DIALECTS for kind, refuse in one.updates().items()
+    CLUSTER_PROFILE: refuse_profile_update,
+    **{kind: refuse for one in DIALECTS for kind, refuse in one.updates().items()},
 }
 """What they would refuse of an edit, by kind."""

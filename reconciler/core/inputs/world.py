@@ -2,14 +2,17 @@
 
 Where a repository wants it, the policies of an API see the clusters of the others, too. An API with
 clusters of its own kind sees exactly those. One without sees those of all the others; of two with
-the same name, that of the API that comes first. With its first own cluster an API would lose all
+the same name, that of the API that comes first; ClusterProfiles, which no API schedules in, come
+last, those of one member cluster joined. With its first own cluster an API would lose all
 the others at once: where something is placed on a cluster that it would lose, that waits until it
 is allowed.
 """
 
-from collections.abc import Container, Iterable, Mapping
+from bisect import bisect_right
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache, partial
+from operator import attrgetter
 
 from reconciler.core.dialects import DIALECTS, PLACED
 from reconciler.core.inputs.index import InputIndex
@@ -27,7 +30,15 @@ from reconciler.model.remembered import branched
 from reconciler.model.settings import CONFIGURATION, CONFIGURATION_PATH, settings_in
 from reconciler.model.text import enumerated
 from reconciler.model.world import Fault, Kinds, Manifest, ProjectedFleet, Projections, World
-from reconciler.projection.project import Language, project, projected_from
+from reconciler.multicluster.cluster_profile import (
+    CLUSTER_PROFILE,
+    PROFILES,
+    SET_LABEL,
+    MemberProfiles,
+    inventory_of,
+    joined,
+)
+from reconciler.projection.project import Language, label_of, project, projected_from
 
 
 def compose(
@@ -106,7 +117,63 @@ NAMED = 3
 def languages() -> Mapping[Kind, Language]:
     """Return how each kind of clusters is spoken of, in the order in which APIs are asked."""
     spoken = ((dialect.cluster, dialect.clusters()) for dialect in DIALECTS)
-    return {kind: language for kind, language in spoken if language is not None}
+    return {
+        **{kind: language for kind, language in spoken if language is not None},
+        CLUSTER_PROFILE: PROFILES,
+    }
+
+
+NAMESPACE: Kind = ("", "Namespace")
+
+
+def members_in(world: World) -> tuple[Manifest, ...]:
+    """Return a profile for each member cluster: what all of its profiles say, and its set."""
+    profiles = world.written_of_kind(*CLUSTER_PROFILE)
+    if not profiles:
+        return ()
+    inventories = inventories_in(world)
+
+    def draw() -> ProjectedFleet:
+        sets = _cluster_sets(inventories)
+        members = tuple(_member(world, one, sets) for one in inventory_of(profiles).members)
+        world.projections.members.forget()
+        return ProjectedFleet(members)
+
+    key = (profiles, *inventories)
+    return world.projections.fleets.recall(CLUSTER_PROFILE, key, draw).manifests
+
+
+def inventories_in(world: World) -> tuple[Manifest, ...]:
+    """Return the Namespaces that hold ClusterProfiles, as far as they are written, sorted."""
+    profiles = world.written_of_kind(*CLUSTER_PROFILE)
+    found, at = [], 0
+    while at < len(profiles):
+        namespace = profiles[at].key.namespace
+        found.append(world.inputs.get(ObjectKey(*NAMESPACE, "", namespace)))
+        at = bisect_right(profiles, namespace, at, key=attrgetter("key.namespace"))
+    return tuple(one for one in found if one is not None)
+
+
+def _cluster_sets(inventories: Iterable[Manifest]) -> Mapping[str, str]:
+    """Return the ClusterSet of each Namespace that has one."""
+    labels = ((one.key.name, label_of(one.body, SET_LABEL)) for one in inventories)
+    return {name: cluster_set for name, cluster_set in labels if cluster_set}
+
+
+def _member(world: World, member: MemberProfiles, sets: Mapping[str, str]) -> Manifest:
+    """Return what is said of one member, the very same manifest as long as that stays."""
+    spaces = (one.key.namespace for one in member.profiles)
+    cluster_set = next((sets[space] for space in spaces if space in sets), "")
+    return world.projections.members.recall(
+        member.profiles[0].key,
+        (*member.profiles, cluster_set),
+        partial(joined, member, cluster_set),
+    )
+
+
+def _clusters_of(world: World, kind: Kind) -> tuple[Manifest, ...]:
+    """Return the clusters of one kind that other APIs may see."""
+    return members_in(world) if kind == CLUSTER_PROFILE else world.written_of_kind(*kind)
 
 
 def with_projected(world: World) -> World:
@@ -135,6 +202,7 @@ def with_projected(world: World) -> World:
     told = tuple(sorted({*_own(world), *faults}))
     if _is_same(projected, world.projected) and told == world.faults:
         return world
+    world.projections.clusters.forget()  # once all kinds have been asked
     return replace(world, projected=projected, faults=told)
 
 
@@ -146,6 +214,9 @@ def with_earlier_projected(world: World) -> World:
     for key, manifest in world.earlier.items():
         if key[:2] not in languages():
             continue
+        if manifest is not None and key[:2] == CLUSTER_PROFILE:
+            sets = _cluster_sets(inventories_in(world))
+            manifest = joined(MemberProfiles((manifest,)), sets.get(key.namespace, ""))  # noqa: PLW2901
         for kind in world.projected:
             drawn = None if manifest is None else _drawn(world, manifest, kind, declared=declared)
             if not isinstance(drawn, Failed):
@@ -165,6 +236,21 @@ def faces_of(world: World, cluster: ObjectKey) -> tuple[ObjectKey, ...]:
             if one is not None and projected_from(one.body) == f"{kind}.{group}"
         ),
     )
+
+
+def clusters_in(world: World) -> Iterator[tuple[Manifest, Manifest]]:
+    """Yield each cluster that somebody wrote, and as an API has it that schedules in clusters.
+
+    That is the cluster itself, but of a neutral profile what the first API sees of it. What cannot
+    be projected is left out.
+    """
+    for dialect in DIALECTS:
+        yield from ((one, one) for one in world.written_of_kind(*dialect.cluster))
+    declared = settings_in(world).declared_clusters
+    for member in members_in(world):
+        drawn = _drawn(world, member, DIALECTS[0].cluster, declared=declared)
+        if not isinstance(drawn, Failed):
+            yield member, drawn
 
 
 def apis_on_projected(world: World) -> tuple[str, ...]:
@@ -194,7 +280,7 @@ def _is_same(
 def _fleet(world: World, dialect: Dialect, *, declared: bool) -> ProjectedFleet:
     """Return the clusters of all other APIs as one API has them."""
     others = [one for one in languages() if one != dialect.cluster]
-    sources = tuple(world.written_of_kind(*kind) for kind in others)
+    sources = tuple(_clusters_of(world, kind) for kind in others)
     return world.projections.fleets.recall(
         dialect.cluster,
         (*sources, declared),
@@ -218,7 +304,6 @@ def _projected(
             faults.append(drawn.fault)
         else:
             found.append(drawn)
-    world.projections.clusters.forget()
     return ProjectedFleet(tuple(found), tuple(faults))
 
 

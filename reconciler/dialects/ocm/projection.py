@@ -6,12 +6,14 @@ Source: ocm@00f84c3 vendor/open-cluster-management.io/api/cluster/v1/types.go `M
 
 from collections.abc import Mapping
 
+from reconciler.dialects.ocm.api.cluster import SET_LABEL
 from reconciler.dialects.ocm.api.placement import CLUSTER, CLUSTER_GROUP
 from reconciler.model import fields
 from reconciler.model.body import Body
 from reconciler.projection.project import (
     APIS,
     CLAIMS,
+    CLUSTER_SET,
     EVERY_API,
     METADATA,
     PROVIDER,
@@ -30,6 +32,7 @@ from reconciler.projection.project import (
     Room,
     amounts,
     condition,
+    label_of,
     labelled,
     labelled_zone,
     read_taints,
@@ -163,6 +166,13 @@ CLUSTERS = Language(
             lambda body: EVERY_API if status_of(body) else None,
             None,
             "every API counts as enabled.",
+        ),
+        FactRow(
+            CLUSTER_SET,
+            f"label {SET_LABEL}",
+            lambda body: label_of(body, SET_LABEL) or None,
+            lambda one: labelled(**{SET_LABEL: one}),
+            "a label of the cluster itself counts first.",
         ),
         FactRow(VERSION, f"status.version.kubernetes, claim {VERSION_CLAIM}", _version, _versioned),
         *METADATA,

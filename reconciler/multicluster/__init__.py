@@ -1,0 +1,1 @@
+"""The neutral APIs of SIG Multicluster: inventories of clusters, and what any scheduler decides."""
