@@ -233,13 +233,13 @@ def clusters_summary(preview: Preview) -> list[str]:
 
 
 def _cluster_line(cluster: ClusterName, objects: int, moved: Traffic) -> str:
+    counts = [f"+{moved.came}" if moved.came else "", f"-{moved.left}" if moved.left else ""]
     parts = [
-        f"+{_counted(moved.came, 'replica', 'replicas')}" if moved.came else "",
-        f"-{_counted(moved.left, 'replica', 'replicas')}" if moved.left else "",
+        f"{' '.join(filter(None, counts))} replicas" if any(counts) else "",
         _counted(moved.apart, "copy", "copies"),
     ]
-    told = ", ".join(filter(None, parts))
-    return f"{cluster}: {told} of {_counted(objects, 'object', 'objects')}"
+    what = ", ".join(filter(None, parts))
+    return f"{cluster}: {what}; {_counted(objects, 'object', 'objects')}"
 
 
 def coming_text(coming: Coming) -> str:

@@ -227,8 +227,8 @@ def test_many_objects_are_summed_up_by_cluster() -> None:
 
     assert [] == clusters_summary(few)
     assert [
-        "c0000: 11 copies of 11 objects",
-        "c0001: +11 replicas of 11 objects",
+        "c0000: 11 copies; 11 objects",
+        "c0001: +11 replicas; 11 objects",
     ] == clusters_summary(many)
     assert "**By cluster:**" in preview_markdown(many, HEADING)
 
