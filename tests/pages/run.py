@@ -6,15 +6,23 @@ done; `tests/documents/test_readme.py` has a reader with a real one.
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
+from io import StringIO
 from pathlib import Path
 
-from reconciler.model.moments import format_moment, parse_moment
+import pytest
+
+from reconciler.cli.main import run
+from reconciler.model.moments import format_moment
+from reconciler.shell.resources import SystemClock
+from tests.pages.clocked import PageClock, pass_time
 from tests.shell.fleet import PATIENCE_SECONDS, ROOT
 from tests.shell.repositories import ENVIRONMENT
 
@@ -111,13 +119,14 @@ MASKS = (
 )
 """What differs from day to day and place to place, and the widths that follow from it."""
 
+SHELL = frozenset("|&;<>()$`*?[]{}~#\n")  # what may be more than a word, quoted or not
 MOST_PASSES = 6  # until all has come to rest
 CD = re.compile(r"cd (\S+)")
 RECONCILER = """#!/bin/sh
 exec "{python}" -P -m tests.pages.clocked "$@"
 """
 SLEEP = """#!/bin/sh
-exec "{python}" -P -m tests.pages.run "$1"
+exec "{python}" -P -m tests.pages.clocked --sleep "$1"
 """
 DATE = """#!/bin/sh
 cat "$PAGE_CLOCK"
@@ -173,7 +182,35 @@ class Reader:
     def start(self, command: str) -> subprocess.CompletedProcess[bytes]:
         """Run a command, and return how it ended; the time that it took has gone by then."""
         began = time.monotonic()
-        finished = subprocess.run(
+        words = words_of(command)
+        finished = self.ask(words, PageClock().now) if words else self.start_process(command)
+        self.let_time_pass(int(time.monotonic() - began))
+        return finished
+
+    def ask(
+        self, words: Sequence[str], now: Callable[[object], datetime] | None = None
+    ) -> subprocess.CompletedProcess[bytes]:
+        """Ask a verb in this process, which is what most of a page does, and ten times as fast.
+
+        Args:
+            words: Those behind `reconciler`.
+            now: What the clock says, `None` for what it is.
+        """
+        out = StringIO()
+        with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(out):
+            for name in os.environ.keys() - self.environment().keys():
+                patch.delenv(name)
+            for name, value in self.environment().items():
+                patch.setenv(name, value)
+            patch.chdir(self.folder)
+            if now is not None:
+                patch.setattr(SystemClock, "now", now)
+            code = run([*words])
+        return subprocess.CompletedProcess(words, code, out.getvalue().encode())
+
+    def start_process(self, command: str) -> subprocess.CompletedProcess[bytes]:
+        """Run a command of the shell."""
+        return subprocess.run(
             ["bash", "-c", command],
             cwd=self.folder,
             env=self.environment(),
@@ -182,8 +219,6 @@ class Reader:
             timeout=PATIENCE_SECONDS,
             check=False,
         )
-        self.let_time_pass(int(time.monotonic() - began))
-        return finished
 
     def environment(self) -> dict[str, str]:
         """Return what commands find."""
@@ -214,6 +249,16 @@ class Reader:
         return self.tools / "clock"
 
 
+def words_of(command: str) -> list[str]:
+    """Return the words of a command that is `reconciler` and nothing of the shell's, else none.
+
+    >>> words_of("reconciler why 'deployment/a b'"), words_of("reconciler get rb | wc -l")
+    (['why', 'deployment/a b'], [])
+    """
+    first, _, rest = command.partition(" ")
+    return shlex.split(rest) if first == "reconciler" and SHELL.isdisjoint(rest) else []
+
+
 def new_reader(folder: Path, now: datetime) -> Reader:
     """Return a reader in an empty folder, with `reconciler`, and a `sleep` that does not wait."""
     home, tools = folder / "home", folder / "tools"
@@ -225,12 +270,6 @@ def new_reader(folder: Path, now: datetime) -> Reader:
         tool.chmod(0o755)
     (tools / "clock").write_text(format_moment(now), encoding="utf-8")
     return Reader(home, tools)
-
-
-def pass_time(clock: Path, seconds: float) -> None:
-    """Move the clock of a page on."""
-    moment = parse_moment(clock.read_text(encoding="utf-8"))
-    clock.write_text(format_moment(moment + timedelta(seconds=seconds)), encoding="utf-8")
 
 
 def missing(pieces: list[list[str]], out: str) -> str:
@@ -287,7 +326,3 @@ def missing_piece(pieces: list[list[str]], out: str) -> str:
             return f"{wanted}is not in\n{rest}"
         rest = rest[rest.index(wanted) + len(wanted) :]
     return ""
-
-
-if __name__ == "__main__":  # `sleep SECONDS` of a page: the clock moves on, no process waits
-    pass_time(Path(os.environ["PAGE_CLOCK"]), float(sys.argv[1]))
