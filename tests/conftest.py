@@ -94,6 +94,12 @@ def pytest_terminal_summary(
         terminalreporter.write_line(bounded.summary())
 
 
+def pytest_collection_finish() -> None:
+    """Leave what tests and the package are made of, half a million objects, out of collections."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, bool | None, bool | None]:
     """Watch a test of the fast loop, with what is made ready for it."""

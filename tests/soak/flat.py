@@ -125,8 +125,8 @@ def grown(kind: Kind, folder: Path, *, before: int, after: int, traced: bool) ->
         place.mkdir()
     with ExitStack() as stack:
         stack.enter_context(_temporary_files_in(temporary))
+        gc.collect()
         gc.freeze()  # what others made: to walk it at each collection takes most of the time
-        stack.callback(gc.unfreeze)
         opened = stack.enter_context(kind.open(work))
         if traced:
             tracemalloc.start()
