@@ -1,0 +1,219 @@
+"""Law 22: where it is asked for, nothing that passes write takes a ready replica away too early."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from random import Random
+from typing import cast
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reconciler.core.reconcile import reconcile
+from reconciler.imports.importers import report_of
+from reconciler.model.fields import mapping
+from reconciler.rebalance.surge import SURGE, decode_surge
+from tests.bounded import examples
+from tests.builders import (
+    DYNAMIC,
+    Body,
+    cluster,
+    cluster_status,
+    configuration,
+    deployment,
+    groups,
+    policy,
+    rebalancer,
+    taint,
+    text,
+)
+from tests.core.test_laws import LAW
+from tests.core.test_make_before_break import OPTIONS, delivered
+from tests.stories import Story, applied, story
+
+pytestmark = pytest.mark.cpu_seconds(120)  # many examples of whole passes
+
+CLUSTERS = ("a", "b", "c")
+HAPPENS = ("apply", "apply", "start", "report", "hear", "hear", "look", "look", "people")
+STATUS = cluster_status(pods=100)
+
+
+@dataclass
+class Member:
+    """A cluster: what it applied last, how many replicas are ready, which reports are under way."""
+
+    applied: Body = field(default_factory=dict)
+    ready: int = 0
+    generation: int = 0
+    sent: list[str] = field(default_factory=list)
+
+    @property
+    def wanted(self) -> int:
+        """How many replicas it runs."""
+        return cast(int, mapping(self.applied, "spec").get("replicas", 0))
+
+    def apply(self, body: Body) -> None:
+        """Take what is delivered; what is not ready stops first."""
+        if mapping(body, "spec") != mapping(self.applied, "spec"):
+            self.generation += 1
+        self.applied = body
+        self.ready = min(self.ready, self.wanted)
+
+    def report(self) -> None:
+        """Send what it holds, empty text for nothing."""
+        if not self.applied:
+            self.sent.append("")
+            return
+        own = {"uid": "1", "generation": self.generation}
+        status = {
+            "observedGeneration": self.generation,
+            "replicas": self.wanted,
+            "updatedReplicas": self.wanted,
+            "availableReplicas": self.ready,
+        }
+        body = {
+            **self.applied,
+            "metadata": {**mapping(self.applied, "metadata"), **own},
+            "status": status,
+        }
+        self.sent.append(text(report_of(body)))
+
+
+@dataclass
+class Play:
+    """A repository, its clusters, and what people do.
+
+    `floor` is what must be ready at any time, unless it `failed`.
+    """
+
+    chance: Random
+    told: Story
+    members: Mapping[str, Member] = field(default_factory=lambda: {n: Member() for n in CLUSTERS})
+    asked: int = 4
+    floor: int = 0
+    failed: int = 0
+    steps: int = 0
+
+    @property
+    def up(self) -> int:
+        """The replicas that are ready anywhere."""
+        return sum(member.ready for member in self.members.values())
+
+    def calm(self) -> None:
+        """Let all clusters apply and start everything, and report it."""
+        for name, member in self.members.items():
+            member.apply(delivered(self.told, name))
+            member.ready = member.wanted
+            member.sent.clear()
+            member.report()
+            self.hear(name)
+        self.floor, self.failed = min(self.asked, self.up), 0
+
+    def hear(self, name: str) -> None:
+        """Receive one of the reports under way, in whatever order."""
+        sent, path = self.members[name].sent, f"feedback/{name}/web.yaml"
+        if sent:
+            found = sent.pop(self.chance.randrange(len(sent)))
+            if found:
+                self.told.files[path] = found
+            else:
+                self.told.files.pop(path, None)
+
+    def look(self) -> None:
+        """Run a pass, and hold what it placed."""
+        self.told.now += timedelta(seconds=self.chance.randint(1, 40))
+        outcome = reconcile(self.told.world(), self.told.now)
+        self.told.files = applied(self.told.files, outcome)
+        self.steps += sum(one.begun or 0 for one in outcome.decisions)
+        assert not outcome.traces
+        assert self.asked == sum(self.told.placed().values())
+        notes = mapping(mapping(self.told.binding(), "metadata"), "annotations")
+        surge = decode_surge(str(notes.get(SURGE, "")))
+        assert surge is None or self.told.now < surge.deadline
+
+    def people(self) -> None:
+        """Scale, rebalance, cancel, taint, or take a taint away."""
+        match self.chance.randrange(6):
+            case 0:
+                self.asked = self.chance.randint(2, 6)
+                self.told.put(deployment(replicas=self.asked, cpu="1"))
+                self.floor = min(self.floor, self.asked)
+            case 1:
+                self.told.files.pop("workloadrebalancer/demo.yaml", None)
+            case 2:
+                name = self.chance.choice(CLUSTERS)
+                self.told.put(cluster(name, status=STATUS, taints=[taint()]))
+            case 3:
+                name = self.chance.choice(CLUSTERS)
+                self.told.put(cluster(name, status=STATUS))
+            case _:
+                self.told.put(self.rebalance())
+
+    def rebalance(self) -> Body:
+        """A rebalance of some pace."""
+        steps = {
+            "deadlineSeconds": self.chance.choice((60, 120)),
+            "maxSurgePercent": self.chance.choice((1, 50, 100)),
+            "settleSeconds": self.chance.choice((0, 0, 20)),
+        }
+        moves = {"maxMoves": 2} if self.chance.random() < 0.3 else {}
+        return rebalancer(limits={"makeBeforeBreak": steps, **moves})
+
+    def go_on(self) -> None:
+        """Let one thing happen."""
+        what, name = self.chance.choice(HAPPENS), self.chance.choice(CLUSTERS)
+        member = self.members[name]
+        if self.chance.random() < 0.02 and member.ready:
+            member.ready -= 1
+            self.failed += 1
+        elif what == "apply":
+            member.apply(delivered(self.told, name))
+        elif what == "start":
+            member.ready = min(member.ready + self.chance.randint(1, 4), member.wanted)
+        elif what == "report":
+            member.report()
+        elif what == "hear":
+            self.hear(name)
+        elif what == "look":
+            self.look()
+        elif self.chance.random() < 0.3:
+            self.people()
+        if self.chance.random() < 0.02:
+            self.calm()
+
+
+def opened(chance: Random) -> Play:
+    """Web runs on b and c, since a was tainted; now a is clean again, and web is to go there."""
+    placement = groups(["a"], list(CLUSTERS), replicaScheduling=DYNAMIC)
+    told = story(cluster("a", status=STATUS, taints=[taint()]))
+    told.put(*(cluster(name, status=STATUS) for name in "bc"), deployment(replicas=4, cpu="1"))
+    told.put(policy(placement=placement), configuration(**OPTIONS))
+    told.run(0)
+    play = Play(chance, told)
+    play.calm()
+    told.put(cluster("a", status=STATUS), play.rebalance())
+    return play
+
+
+@settings(LAW, max_examples=examples(30))
+@given(st.randoms(use_true_random=False))
+def test_no_move_takes_a_service_down(chance: Random) -> None:
+    """However late clusters apply, start and report, and whatever people do beside."""
+    play = opened(chance)
+    for _ in range(80):
+        play.go_on()
+
+        assert play.up >= play.floor - play.failed
+
+
+def test_most_of_what_is_played_moves() -> None:
+    """Else the law would hold of nothing."""
+    begun = 0
+    for seed in range(5):
+        play = opened(Random(seed))  # noqa: S311  # a fixed sample
+        for _ in range(100):
+            play.go_on()
+        begun += play.steps
+
+    assert begun > 5
