@@ -44,6 +44,7 @@ class RebalanceWords:
     namespace: str | None
     all_namespaces: bool
     max_moves: int | None
+    make_before_break: bool
     ttl: int | None
     name: str | None
 
@@ -75,8 +76,11 @@ def rebalancer_of(world: "World", demand: RebalanceWords) -> "tuple[ObjectKey, B
     selector = _selector(world, demand)
     if selector:
         spec["selector"] = selector
+    limits: dict[str, object] = {"makeBeforeBreak": {}} if demand.make_before_break else {}
     if demand.max_moves is not None:
-        spec["limits"] = {"maxMoves": demand.max_moves}
+        limits["maxMoves"] = demand.max_moves
+    if limits:
+        spec["limits"] = limits
     if demand.ttl is not None:
         spec["ttlSecondsAfterFinished"] = demand.ttl
     key = ObjectKey(*REBALANCER, "", demand.name or _free_name(world, demand))

@@ -32,7 +32,7 @@ from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import add
 from reconciler.model.text import printable
 from reconciler.model.world import World
-from reconciler.rebalance.rebalancer_files import decode_record
+from reconciler.rebalance.rebalancer_files import NOT_FOUND, decode_record
 from reconciler.shell.resources import SystemClock
 
 
@@ -78,7 +78,8 @@ def _unmatched(changes: Sequence[Change], path: str) -> list[str]:
     for one in observed:
         name = f"{one.reference.kind} {one.reference.name}"
         if one.reason:
-            told.append(printable(f"warning: {name} is placed by nothing"))
+            why = "is placed by nothing" if one.reason == NOT_FOUND else f"stays: {one.reason}"
+            told.append(printable(f"warning: {name} {why}"))
         elif one.waits_for:
             told.append(printable(f"warning: {name} has to wait: {one.waits_for}"))
     return told

@@ -119,6 +119,11 @@ def test_a_branch_gets_it_and_the_checkout_nothing(tmp_path: Path, capsys: Capsy
             id="limited",
         ),
         pytest.param(
+            ["deploy/shop", "--make-before-break", "--max-moves", "5"],
+            {"workloads": [TARGET], "limits": {"makeBeforeBreak": {}, "maxMoves": 5}},
+            id="made-first",
+        ),
+        pytest.param(
             ["-l", "app=shop,tier=web", "-n", "prod"],
             {
                 "selector": {

@@ -201,6 +201,7 @@ def _words(targets: "Sequence[str]", namespace: str) -> "RebalanceWords":
         namespace=namespace or None,
         all_namespaces=False,
         max_moves=None,
+        make_before_break=False,
         ttl=None,
         name=None,
     )

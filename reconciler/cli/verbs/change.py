@@ -58,6 +58,11 @@ if TYPE_CHECKING:
     help="Maximum number of replicas to move per batch.",
 )
 @click.option(
+    "--make-before-break",
+    is_flag=True,
+    help="Start new replicas beside old ones, which wait until the new ones are ready.",
+)
+@click.option(
     "--ttl",
     metavar="SECONDS",
     type=click.IntRange(0, 2**31 - 1),
@@ -85,6 +90,7 @@ def rebalance_command() -> None:
       reconciler rebalance deployment/shop --dry-run
       reconciler rebalance deployment/shop deployment/frontend --ttl 3600
       reconciler rebalance --policy default/shop --max-moves 5 --branch move-shop
+      reconciler rebalance deployment/shop --make-before-break
       reconciler rebalance -l tier=web -A -o yaml
       reconciler rebalance --on-cluster member1 --state AwayFromFirstAffinity -A
     \b
