@@ -158,7 +158,9 @@ def may_come(kind: "Kind") -> bool:
     """Return whether passes do anything with objects of a kind: decide, remove, or place them."""
     from reconciler.core.dialects import CLUSTERS, KINDS, PLACED
 
-    return kind in {*CLUSTERS, *PLACED, *KINDS.removable} or kind[0] not in KINDS.groups
+    if kind in {*CLUSTERS, *PLACED, *KINDS.removable}:
+        return True
+    return kind[0] not in KINDS.groups and kind not in KINDS.owned
 
 
 def coming_cells(world: "World", keys: "Sequence[ObjectKey]") -> "dict[ObjectKey, str]":

@@ -31,7 +31,8 @@ from reconciler.manifests.columns import (
 from reconciler.manifests.identity import GROUP
 from reconciler.model.labels import labels_of
 from reconciler.model.text import printable
-from reconciler.multicluster.cluster_profile import COLUMNS as NEUTRAL_COLUMNS
+from reconciler.multicluster.cluster_profile import COLUMNS as PROFILE_COLUMNS
+from reconciler.multicluster.placement_decision import COLUMNS as SLICE_COLUMNS
 from reconciler.rebalance.view import COLUMNS as REBALANCE_COLUMNS
 
 if TYPE_CHECKING:
@@ -193,7 +194,7 @@ def columns_of(group: str, kind: str, *, wide: bool) -> Sequence[Column]:
     dialect = dialect_of(group)
     ours = {} if dialect is None else dialect.view().world.columns
     unknown: Columns = ((), (FILE,))
-    tables = {**WORKLOADS, **OURS, **REBALANCE_COLUMNS, **NEUTRAL_COLUMNS, **ours}
+    tables = {**WORKLOADS, **OURS, **REBALANCE_COLUMNS, **PROFILE_COLUMNS, **SLICE_COLUMNS, **ours}
     narrow, more = tables.get((group, kind), unknown)
     return (*narrow, *more) if wide else narrow
 
@@ -370,7 +371,7 @@ def may_have_copies(kind: "Kind") -> bool:
 
     dialect = dialect_of(kind[0])
     if dialect is None:
-        return kind[0] not in KINDS.groups and kind not in CLUSTERS
+        return kind[0] not in KINDS.groups and kind not in {*CLUSTERS, *KINDS.owned}
     return kind in PLACED and dialect.view().world.copies is not no_copies
 
 

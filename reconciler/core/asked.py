@@ -104,7 +104,8 @@ class RebalancerIndex:
 
 
 RECORDS = (RECORD, FAULTS, SAFETY)
-DELIVERY = ("spec", "delivery")
+UNDECIDED = (("spec", "delivery"), ("spec", "decisions"))
+"""What the configuration says of what follows from decisions."""
 
 
 @dataclass(slots=True, eq=False)
@@ -146,10 +147,12 @@ class SharedPart:
         )
 
     def _undelivered(self, manifest: Manifest) -> Manifest:
-        """Return the configuration without what it says of delivery, on which nothing depends."""
+        """Return the configuration without what no decision depends on."""
         if self._configuration is None or self._configuration[0] is not manifest:
-            bare = replace(manifest, held=without(manifest.body, DELIVERY))
-            self._configuration = manifest, bare
+            body = manifest.body
+            for path in UNDECIDED:
+                body = without(body, path)
+            self._configuration = manifest, replace(manifest, held=body)
         return self._configuration[1]
 
 

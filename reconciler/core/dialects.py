@@ -8,6 +8,7 @@ from reconciler.dialects.ocm.dialect import OCM
 from reconciler.dialects.renderer import Wraps
 from reconciler.manifests.identity import OURS, known_kinds
 from reconciler.multicluster.cluster_profile import CLUSTER_PROFILE, CLUSTER_PROFILE_KIND
+from reconciler.multicluster.placement_decision import PLACEMENT_DECISION_KIND
 from reconciler.rebalance.target import REBALANCE_KINDS
 
 DIALECTS: tuple[Dialect, ...] = (KARMADA, OCM, KUBEFLEET)
@@ -17,6 +18,7 @@ _APIS = (
     *REBALANCE_KINDS,
     *(kind for dialect in DIALECTS for kind in dialect.kinds),
     CLUSTER_PROFILE_KIND,
+    PLACEMENT_DECISION_KIND,
 )
 
 KINDS = known_kinds(_APIS)

@@ -19,6 +19,7 @@ from reconciler.core.inputs.world import apis_on_projected, with_projected
 from reconciler.core.ledger import LedgerMemory
 from reconciler.core.ledger_file import but_of
 from reconciler.core.losses import KeptPlacements, keep_placements
+from reconciler.core.publishing import PublishMemory, publish
 from reconciler.core.rebalances import Holds, remove_documents
 from reconciler.core.record import faults_body, record_body
 from reconciler.core.rounds import Round, converge, run_round, world_after
@@ -82,6 +83,7 @@ class Memo:
         delivery: Which files of clusters there should be.
         ledger: What is reserved of clusters.
         suspensions: Which objects are suspended until a moment.
+        published: What was told in neutral kinds.
         former: The same of the world in which people place as before, `None` while no edit is held.
     """
 
@@ -91,12 +93,14 @@ class Memo:
     ledger: LedgerMemory = field(default_factory=LedgerMemory)
     former: "Memo | None" = None
     suspensions: EndingSuspensions = field(default_factory=EndingSuspensions)
+    published: PublishMemory = field(default_factory=PublishMemory)
     _last: tuple[World, UnchangedUntil, Outcome] | None = None
 
     def clear(self) -> None:
         """Forget everything, as after a pass that was not brought to its end."""
         self.dialects, self.settings, self._last = _begun(), AnswerCache(), None
         self.delivery, self.ledger, self.former = undelivered(), LedgerMemory(), None
+        self.published = PublishMemory()
 
     def idle(self, world: World, now: datetime) -> Outcome | None:
         """Return the outcome of the last pass if it had the same world and nothing to do."""
@@ -181,12 +185,19 @@ def _pass(
     found, held = result.results, {*braked.held, *paced.decisions}
     written, gone = _but_held(world, result, held)
     after = world_after(world, written, gone, result.removed)
+    published = publish(world, after, settings, memo.published)
+    if published.written or published.gone:
+        written |= published.written
+        gone |= published.gone
+        after = world_after(after, published.written, published.gone, ())
     delivered = deliver(world, after, settings, memo.delivery)
     safety = next_record(
         safety_record(world.outputs), paced.waiting, paced.moved, apis_on_projected(after), now
     )
     braking = (*braked.faults, *kept.faults)
-    faults = tuple(sorted({*world.faults, *found.faults, *braking, *delivered.faults}))
+    faults = tuple(
+        sorted({*world.faults, *found.faults, *braking, *published.faults, *delivered.faults})
+    )
     files = _delivered(world, delivered)
     report = faults_body(faults, world.held, kept.versions) if faults or world.held else None
     outcome = Outcome(
@@ -202,7 +213,7 @@ def _pass(
         waiting=waiting_since(result.written, world.outputs),
         overrides=result.overrides,
         warnings=delivered.warnings,
-        traces=tuple(sorted({*world.traces, *found.traces, *delivered.traces})),
+        traces=tuple(sorted({*world.traces, *found.traces, *published.traces, *delivered.traces})),
         recheck_at=earliest(found.until, paced.until),
         waits=tuple(sorted((*found.waits, *paced.waits))),
         explanations=found.explanations,

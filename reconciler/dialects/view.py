@@ -562,6 +562,18 @@ class ClusterAnswers:
     unreachable: Callable[[Body, str], Body]
 
 
+class ChosenCluster(NamedTuple):
+    """A cluster that has what is decided; `replicas` is `None` where none are counted."""
+
+    name: str
+    replicas: int | None
+    reason: str
+
+
+CHOSEN, LEAVING = "chosen", "leaving"
+"""How the reason begins of a cluster that is chosen, and of one that keeps its copy for now."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorldAnswers:
     """What is known of the objects of a world, beside what one output says.
@@ -570,6 +582,9 @@ class WorldAnswers:
         tree: Returns what hangs on an object, each level sorted.
         placement_of: Returns the placement that an object is about which is no part of it, `None`
             if it is about none.
+        chosen: Returns the clusters on which a decision keeps what it is about, those that are
+            being left for as long as delivery keeps them included; `None` where nothing is decided
+            by itself, as for what follows others.
         carriers: Returns the placements that carry an object along, sorted.
         may_carry: Whether one of its placements may select a namespace with all that is in it.
         spread: Returns what says how objects want to be spread in a world.
@@ -586,6 +601,7 @@ class WorldAnswers:
 
     tree: Callable[[World, ObjectKey], TreeNode]
     placement_of: Callable[[World, ObjectKey], ObjectKey | None] = _none
+    chosen: Callable[[World, ObjectKey], tuple[ChosenCluster, ...] | None] = _none
     carriers: Callable[[World, ObjectKey], tuple[ObjectKey, ...]] = _nothing
     may_carry: Callable[[World, str], bool] = _never
     spread: Callable[[World], SpreadWishes] = no_spread

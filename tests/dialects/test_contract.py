@@ -56,6 +56,7 @@ def test_outputs_stand_where_they_always_stood() -> None:
         "managedclusters.cluster.open-cluster-management.io",
         "manifestworkreplicasets.work.open-cluster-management.io",
         "placementdecisions.cluster.open-cluster-management.io",
+        "placementdecisions.multicluster.x-k8s.io",
         "placements.cluster.open-cluster-management.io",
         "resourcebindings.placement.kubernetes-fleet.io",
         "resourcebindings.work.karmada.io",

@@ -84,6 +84,8 @@ KARMADA = Owned(
         ("core/safety.py", "replicas"): "the record of a pass",
         ("dialects/importer.py", "replicas"): "a workload, or a Deployment",
         ("model/health.py", "replicas"): "a workload",
+        ("multicluster/placement_decision.py", "replicas"): "the configuration",
+        ("multicluster/placement_decision.py", "schedulerName"): "the neutral kind",
         ("dialects/karmada/binding/works.py", "replicas"): "a workload",
         ("dialects/karmada/binding/renderer.py", "replicas"): "a workload",
         ("dialects/karmada/binding/replicas.py", "replicas"): "a workload",
@@ -191,6 +193,9 @@ OCM = Owned(
         )
     ),
     words=frozenset(("clusterName", "decisionGroups", "decisions")),
+    others={
+        ("multicluster/placement_decision.py", "decisions"): "the configuration, the neutral kind"
+    },
 )
 APIS = {"karmada": KARMADA, "kubefleet": KUBEFLEET, "ocm": OCM, "rebalance": REBALANCE}
 

@@ -55,8 +55,11 @@ from reconciler.dialects.karmada.detector.binding_draft import (
     claimant,
 )
 from reconciler.dialects.view import (
+    CHOSEN,
     DRAINED,
+    LEAVING,
     ChangeAnswers,
+    ChosenCluster,
     ClusterAnswers,
     ClusterPlace,
     ClusterReport,
@@ -130,6 +133,31 @@ def held_in(binding: Body) -> Targets:
     there = {target.name for target in own}
     needing = decode_required_clusters(binding) - there
     return (*own, *(TargetCluster(ClusterName(name), 0) for name in sorted(needing)))
+
+
+def chosen(world: World, key: ObjectKey) -> tuple[ChosenCluster, ...] | None:
+    """Return the clusters of a binding, those it is left from and those of who needs it included.
+
+    That is where delivery keeps it. A binding that no policy claims only follows who needs it.
+    """
+    output = world.outputs.get(key)
+    if output is None:
+        return None
+    spec, policy = fields.mapping(output.body, "spec"), claimant(output.body)
+    if policy is None and decode_requiring(output.body):
+        return None
+    why = CHOSEN if policy is None else f"{CHOSEN} (policy {policy.name})"
+    found = {
+        target.name: ChosenCluster(target.name, target.replicas, why)
+        for target in decode_targets(spec)
+    }
+    for name in sorted(decode_required_clusters(output.body) - found.keys()):
+        found[ClusterName(name)] = ChosenCluster(name, None, f"{CHOSEN} (what needs it is there)")
+    for task in decode_tasks(spec):
+        if task.from_cluster not in found and not task.directly:
+            reason = f"{LEAVING} ({task.reason})" if task.reason else LEAVING
+            found[task.from_cluster] = ChosenCluster(task.from_cluster, task.replicas, reason)
+    return tuple(found.values())
 
 
 def follows(binding: Body) -> tuple[ObjectKey, ...]:
@@ -556,6 +584,7 @@ VIEW = View(
     ),
     world=WorldAnswers(
         tree=late("reconciler.dialects.karmada.view.tree", "tree_of"),
+        chosen=chosen,
         spread=late("reconciler.dialects.karmada.scheduler.select", "spread_wishes"),
         copies=late("reconciler.dialects.karmada.view.tree", "copies_in"),
         assumed=dict.fromkeys(

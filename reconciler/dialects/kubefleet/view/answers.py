@@ -49,6 +49,7 @@ from reconciler.dialects.kubefleet.view.placed import (
     CORDON,
     TAINT_EFFECTS,
     carriers,
+    chosen,
     clusters_in,
     is_placed,
     may_carry,
@@ -443,6 +444,7 @@ VIEW = View(
     ),
     world=WorldAnswers(
         tree=tree_of,
+        chosen=chosen,
         placement_of=placement_of,
         carriers=carriers,
         may_carry=may_carry,

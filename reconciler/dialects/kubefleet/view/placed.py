@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from reconciler.dialects.kubefleet.api.binding import decode_placement_status, state_of, target_of
 from reconciler.dialects.kubefleet.api.names import (
+    BOUND,
     CLUSTER_GROUP,
     CLUSTER_SCOPED,
     MEMBER_AGENT,
@@ -24,8 +25,12 @@ from reconciler.dialects.kubefleet.api.names import (
 from reconciler.dialects.kubefleet.api.snapshots import decode_resources
 from reconciler.dialects.kubefleet.api.updates import readable_request
 from reconciler.dialects.kubefleet.crd_kinds import CRD_KINDS
+from reconciler.dialects.kubefleet.workgenerator.content import binding_outputs
 from reconciler.dialects.view import (
+    CHOSEN,
+    LEAVING,
     UNREACHED,
+    ChosenCluster,
     ClusterReport,
     reported_status,
     reported_trouble,
@@ -73,6 +78,21 @@ def clusters_in(binding: Body) -> Iterator[tuple[str, int]]:
     """Yield the cluster of a binding, unless it is leaving; replicas are not counted."""
     if state_of(binding) != UNSCHEDULED:
         yield target_of(binding), 0
+
+
+def chosen(world: World, key: ObjectKey) -> tuple[ChosenCluster, ...] | None:
+    """Return the clusters of a placement that a rollout has reached, those that are left included.
+
+    One that is scheduled only waits for its rollout, and has nothing yet.
+    """
+    if key not in world.outputs or key.kind not in PLACEMENTS:
+        return None
+    names: dict[str, str] = {}
+    for one in binding_outputs(world, key):
+        state = state_of(one.body)
+        if state in (BOUND, UNSCHEDULED):
+            names[target_of(one.body)] = CHOSEN if state == BOUND else LEAVING
+    return tuple(ChosenCluster(name, None, reason) for name, reason in sorted(names.items()))
 
 
 def carriers(world: World, key: ObjectKey) -> tuple[ObjectKey, ...]:

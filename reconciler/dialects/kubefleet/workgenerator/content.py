@@ -438,9 +438,13 @@ def namespace_work(name: str, cluster: ClusterName) -> Body:
 
 def bindings_of(world: World, placement: ObjectKey) -> list[Binding]:
     """Return the bindings of a placement, by name."""
+    return [decode_binding(one.body) for one in binding_outputs(world, placement)]
+
+
+def binding_outputs(world: World, placement: ObjectKey) -> Iterator[Manifest]:
+    """Yield the bindings of a placement as they are written, by name."""
     stem = f"{placement.name[:PLACEMENT_PART]}-"
-    kind = kinds_in(placement.namespace).binding
-    return [decode_binding(one.body) for one in _named(world, kind, placement, stem)]
+    return _named(world, kinds_in(placement.namespace).binding, placement, stem)
 
 
 def snapshots_of_placement(world: World, placement: ObjectKey) -> list[Body]:

@@ -34,6 +34,7 @@ from reconciler.dialects.ocm.view.placed import (
     TAINT_EFFECTS,
     carried,
     carriers,
+    chosen,
     clusters_in,
     is_placed,
     owner_of,
@@ -295,6 +296,7 @@ VIEW = View(
     ),
     world=WorldAnswers(
         tree=tree_of,
+        chosen=chosen,
         carriers=carriers,
         copies=late("reconciler.dialects.ocm.view.copies", "copies_in"),
         assumed={

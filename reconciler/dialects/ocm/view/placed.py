@@ -3,7 +3,10 @@
 A cluster is also shown as it would look cordoned and unreachable.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping
+from itertools import islice
+from operator import attrgetter
 
 from reconciler.dialects.ocm.api.cluster import AVAILABLE
 from reconciler.dialects.ocm.api.placement import (
@@ -19,7 +22,14 @@ from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
     decode_record,
     manifests_of,
 )
-from reconciler.dialects.view import ClusterReport, reported_status, reported_trouble, unknown_since
+from reconciler.dialects.view import (
+    CHOSEN,
+    ChosenCluster,
+    ClusterReport,
+    reported_status,
+    reported_trouble,
+    unknown_since,
+)
 from reconciler.manifests.identity import Identity, identify, namespace_for
 from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, text
@@ -54,6 +64,22 @@ def clusters_in(decision: Body) -> Iterator[tuple[str, int]]:
         yield from clusters_of(decode_record(decision))
         return
     yield from ((name, 0) for name in decode_decision(decision).clusters)
+
+
+def chosen(world: World, key: ObjectKey) -> tuple[ChosenCluster, ...] | None:
+    """Return the clusters of a placement, `None` for a set, which follows its placements."""
+    if key not in world.outputs or key.kind != "Placement":
+        return None
+    written = world.outputs_of_kind((CLUSTER_GROUP, "PlacementDecision"))
+    stem = f"{key.name}-decision-"
+    start = ObjectKey(CLUSTER_GROUP, "PlacementDecision", key.namespace, stem)
+    names: dict[str, None] = {}
+    for one in islice(written, bisect_left(written, start, key=attrgetter("key")), None):
+        if one.key.namespace != key.namespace or not one.key.name.startswith(stem):
+            break
+        if owner_of(one.key, one.body) == key:
+            names |= dict.fromkeys(decode_decision(one.body).clusters)
+    return tuple(ChosenCluster(name, None, CHOSEN) for name in names)
 
 
 def carriers(world: World, key: ObjectKey) -> tuple[ObjectKey, ...]:

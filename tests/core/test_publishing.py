@@ -1,0 +1,252 @@
+"""What passes publish of decisions: all of them, as they are, and nothing of what is gone."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any, cast
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reconciler.core.dialects import DIALECTS
+from reconciler.core.reconcile import Memo, reconcile
+from reconciler.model.identity import ObjectKey
+from reconciler.model.world import World
+from tests.bounded import examples
+from tests.builders import (
+    Body,
+    cluster,
+    cluster_status,
+    configmap,
+    configuration,
+    deployment,
+    policy,
+    profile,
+    taint,
+)
+from tests.core.inputs.test_world import pick_all
+from tests.core.test_law_memo import told_of
+from tests.core.test_laws import LAW
+from tests.dialects.ocm.worlds import BY_SCORE, binding, cluster_set, placement
+from tests.multicluster.test_cluster_profile import namespace
+from tests.stories import Story, applied, story
+from tests.strategies import SECONDS, edit, objects, report, reported
+
+pytestmark = pytest.mark.cpu_seconds(120)  # many examples of whole passes
+
+SET = {"multicluster.x-k8s.io/clusterset": "s"}
+FOLDER = "status/placementdecisions.multicluster.x-k8s.io/"
+
+
+def publishing(**options: object) -> Body:
+    """A configuration that publishes, on clusters that are profiles."""
+    publish = {"namespace": "decisions", **options}
+    return configuration(inventory={"project": True}, decisions={"publish": publish})
+
+
+def slices(told: Story) -> Mapping[str, Body]:
+    """The slices by name."""
+    paths = [path for path in told.files if path.startswith(FOLDER)]
+    return {path.rpartition("/")[2].removesuffix(".yaml"): told.output(path) for path in paths}
+
+
+def published(told: Story) -> Mapping[str, list[str]]:
+    """Of each placement the clusters and why, as a consumer collects them: by key and index."""
+    found: dict[str, list[tuple[int, Any]]] = defaultdict(list)
+    for body in slices(told).values():
+        metadata = cast(Any, body["metadata"])
+        index = int(metadata["labels"].get("multicluster.x-k8s.io/decision-index", "0"))
+        found[metadata["annotations"]["reconciler.dev/placement"]].append((index, body))
+    return {
+        about: [
+            f"{one['clusterProfileRef']['name']}: {one['reason']}"
+            for _, body in sorted(listed, key=lambda pair: pair[0])
+            for one in body["decisions"]
+        ]
+        for about, listed in sorted(found.items())
+    }
+
+
+def of_all_apis() -> Story:
+    """Two profiles, and a policy of each API."""
+    told = story(publishing(), profile("a"), profile("b"), namespace(**SET), namespace("x"))
+    told.put(deployment(), policy(), pick_all())
+    return told.put(cluster_set(), binding(), placement(prioritizerPolicy=BY_SCORE))
+
+
+def test_decisions_of_all_three_apis_are_published() -> None:
+    """In one form; each reference leads to a profile."""
+    told = of_all_apis()
+    told.run(0)
+
+    assert {
+        "clusterresourceplacement.placement.kubernetes-fleet.io/base": ["a: chosen", "b: chosen"],
+        "deployment.apps/default/web": ["a: chosen (policy p)", "b: chosen (policy p)"],
+        "placement.cluster.open-cluster-management.io/ns1/p": ["a: chosen", "b: chosen"],
+    } == published(told)
+    references = [
+        one["clusterProfileRef"]
+        for body in slices(told).values()
+        for one in cast(Any, body["decisions"])
+    ]
+    assert {"fleet"} == {one["namespace"] for one in references}
+    assert () == told.run(0).changes
+
+
+def test_nothing_is_published_unless_asked_for_and_goes_when_it_no_longer_is() -> None:
+    """In one commit."""
+    told = of_all_apis()
+    told.run(0)
+    before = len(slices(told))
+    told.put(configuration(inventory={"project": True})).run(1)
+
+    assert (3, 0) == (before, len(slices(told)))
+
+
+def test_what_only_follows_others_is_left_out() -> None:
+    """A dependency is where its workload is; that workload's decision says so."""
+    volumes = {"volumes": [{"name": "v", "configMap": {"name": "settings"}}]}
+    web = deployment()
+    spec = cast(Any, web["spec"])
+    pod = {"spec": {**spec["template"]["spec"], **volumes}}
+    told = story(
+        publishing(), profile("a"), configmap(), {**web, "spec": {**spec, "template": pod}}
+    )
+    told.put(policy(propagateDeps=True)).run(0)
+    told.run(1)
+
+    assert 2 == sum("resourcebindings" in path for path in told.outputs)
+    assert ["deployment.apps/default/web"] == [*published(told)]
+
+
+def test_a_cluster_that_is_left_gracefully_is_in_until_its_copy_may_go() -> None:
+    """With why; a consumer takes the workload away no sooner than delivery does."""
+    bodies = [cluster("a", status=cluster_status()), cluster("b", status=cluster_status())]
+    told = story(publishing(), *bodies, deployment(), policy(failover={}))
+    told.run(0)
+    told.put(cluster("a", status=cluster_status(), taints=[taint("gone", "NoExecute")])).run(1)
+
+    assert ["a: leaving (TaintUntolerated)", "b: chosen (policy p)"] == (
+        published(told)["deployment.apps/default/web"]
+    )
+
+
+def test_when_a_placement_goes_all_its_slices_go_in_one_commit() -> None:
+    """More than a hundred clusters take two."""
+    names = [f"c{number:03}" for number in range(101)]
+    told = story(publishing(), *map(profile, names), deployment(), policy())
+    told.run(0)
+    before = [len(cast(Any, body["decisions"])) for body in slices(told).values()]
+    indexes = [cast(Any, body["metadata"])["labels"] for body in slices(told).values()]
+    told.drop(deployment(), policy()).put(
+        configuration(
+            inventory={"project": True},
+            decisions={"publish": {"namespace": "decisions"}},
+            safety={"maxRemovedPercent": 100},
+        )
+    ).run(1)
+
+    assert [100, 1] == before
+    assert ["0", "1"] == [one["multicluster.x-k8s.io/decision-index"] for one in indexes]
+    assert {} == slices(told)
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        pytest.param({"for": {"ocm": {}}}, ["placement.cluster.open-"], id="one-api"),
+        pytest.param({"for": {}}, [], id="none"),
+        pytest.param(
+            {"for": {"karmada": {"labelSelector": {"matchLabels": {"tier": "gold"}}}}},
+            [],
+            id="labels-that-it-lacks",
+        ),
+    ],
+)
+def test_apis_and_labels_choose_what_is_published(
+    options: Mapping[str, object], expected: list[str]
+) -> None:
+    """The labels are those of the workload, or of the placement."""
+    told = of_all_apis().put(publishing(**options))
+    told.run(0)
+
+    assert expected == [one[:23] for one in published(told)]
+
+
+def test_a_workload_whose_labels_come_to_match_is_published_by_a_warm_pass() -> None:
+    """Though nothing else of its decision differs."""
+    gold = {"labelSelector": {"matchLabels": {"tier": "gold"}}}
+    told, memo = of_all_apis().put(publishing(**{"for": {"karmada": gold}})), Memo()
+    told.files = applied(told.files, reconcile(told.world(), told.now, memo=memo))
+    told.put(deployment(labels={"tier": "gold"}))
+    told.files = applied(told.files, reconcile(told.world(), told.now, memo=memo))
+
+    assert ["deployment.apps/default/web"] == [*published(told)]
+
+
+def test_replicas_are_told_in_an_annotation_if_asked_for() -> None:
+    """Upstream has no word for them."""
+    told = of_all_apis().put(publishing(replicas=True))
+    told.run(0)
+
+    notes = [cast(Any, body["metadata"])["annotations"] for body in slices(told).values()]
+    assert ["a=2,b=2"] == [one["reconciler.dev/replicas"] for one in notes if len(one) == 3]
+
+
+def test_an_edited_slice_is_put_right() -> None:
+    """Also one that nobody decided anything for."""
+    told, memo = of_all_apis(), Memo()
+    told.files = applied(told.files, reconcile(told.world(), told.now, memo=memo))
+    good = dict(told.files)
+    (path,) = [path for path in told.files if path.startswith(f"{FOLDER}decisions/base-")]
+    told.files[path] = told.files[path].replace("name: b\n", "name: z\n")
+    told.files[path.replace("/base-", "/other-")] = good[path].replace(
+        "name: base-", "name: other-"
+    )
+    told.files = applied(told.files, reconcile(told.world(), told.now, memo=memo))
+
+    assert {p: t for p, t in good.items() if p.startswith(FOLDER)} == (
+        {p: t for p, t in told.files.items() if p.startswith(FOLDER)}
+    )
+
+
+def chosen_in(world: World) -> dict[str, list[str]]:
+    """What decisions say, of each object that is published."""
+    found = {}
+    for dialect in DIALECTS:
+        for one in world.outputs_of(sorted(dialect.placed)):
+            chosen = dialect.view().world.chosen(world, one.key)
+            if chosen is not None:
+                about = dialect.view().outputs.workload_of(one.body)
+                key = one.key if about is None else about.key
+                found[_called(key)] = sorted(f"{each.name}: {each.reason}" for each in chosen)
+    return found
+
+
+def _called(key: ObjectKey) -> str:
+    kind = f"{key.kind.lower()}.{key.group}" if key.group else key.kind.lower()
+    return "/".join(filter(None, (kind, key.namespace, key.name)))
+
+
+@settings(LAW, max_examples=examples(200))
+@given(objects(), st.lists(st.tuples(objects(), st.integers(0, 15), reported, SECONDS), max_size=3))
+def test_consumers_see_what_decisions_say_through_any_history(
+    bodies: list[Body], edits: list[tuple[list[Body], int, tuple[str, Body] | None, int]]
+) -> None:
+    """And a warm pass publishes what a cold one does; a second pass changes nothing."""
+    told, memo = story(*bodies), Memo()
+    for fresh, share, said, seconds in [([], 0, None, 0), *edits]:
+        edit(told, fresh, share)
+        report(told, said)
+        told.put(publishing())
+        told.now += timedelta(seconds=1 + seconds)
+        world = told.world()
+        outcome = reconcile(world, told.now, memo=memo)
+        assert told_of(reconcile(world, told.now)) == told_of(outcome)
+        told.files = applied(told.files, outcome)
+
+        after = told.world()
+        seen = {about: sorted(names) for about, names in published(told).items()}
+        assert chosen_in(after) == seen
+        assert () == reconcile(after, told.now).changes
