@@ -479,7 +479,7 @@ def harbor_of_cargo(tmp_path_factory: pytest.TempPathFactory) -> Harbor:
     told = reconciler(found.checkout.folder, "reconcile", "--now", NOON, sources=found.sources)
 
     assert 1 == told.code, told.stderr
-    assert f"nothing new is delivered to a: {MISSING}" in told.stderr
+    assert f"is not delivered to a: {MISSING}" in told.stderr
     return found
 
 
@@ -593,7 +593,7 @@ def test_status_counts_the_objects_of_the_toy(harbor_of_cargo: Harbor) -> None:
     told = harbor_of_cargo.ask("status")
 
     assert told_lines(told)["Objects"].endswith(", 2 berths, 2 sites")
-    assert f"nothing new is delivered to a: {MISSING} (expected: " in told
+    assert f"is not delivered to a: {MISSING} (expected: " in told
 
 
 def test_describe_tells_of_a_berth(harbor_of_cargo: Harbor) -> None:

@@ -251,7 +251,7 @@ def _fault(
     allow: str,
 ) -> Fault:
     """Return what is held back, by which edits it would come, and how to let it through."""
-    edits = enumerated((f"{key.kind} {_name(key)}" for key in versions), NAMED)
+    edits = enumerated((key.plain for key in versions), NAMED)
     names = enumerated((one.subject for one in losing), NAMED)
     lost = sum(decision.lost for decision in losing)
     where = world.inputs[versions[0]].origin
@@ -271,10 +271,6 @@ def _fault(
         ),
         allow=allow,
     )
-
-
-def _name(key: ObjectKey) -> str:
-    return f"{key.namespace}/{key.name}" if key.namespace else key.name
 
 
 def _joined_ledgers(

@@ -364,8 +364,9 @@ def _faults(owner: FileOwner, rendered: Rendered) -> Iterator[Fault]:
         yield Fault.of_file(
             rendered.path,
             rule=NOT_RENDERED,
-            message=f"nothing new is delivered to {enumerated(clusters, NAMED)}: {reason}",
-            expected="what is there stays until it can be rendered",
+            message=f"{owner.key.plain} is not delivered to {enumerated(clusters, NAMED)}: "
+            f"{reason}",
+            expected="what is there of it stays until it can be rendered",
             subject=str(owner.key),
         )
 

@@ -28,10 +28,19 @@ class ObjectKey(NamedTuple):
     name: str
     reporter: str = ""
 
+    @property
+    def place(self) -> str:
+        """The name, behind its namespace where it has one."""
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+    @property
+    def plain(self) -> str:
+        """Kind and place, where the group says nothing new."""
+        return f"{self.kind} {self.place}"
+
     def __str__(self) -> str:
-        scope = f"{self.namespace}/" if self.namespace else ""
         where = f" on {self.reporter}" if self.reporter else ""
-        return f"{self.kind}.{self.group or 'core'} {scope}{self.name}{where}"
+        return f"{self.kind}.{self.group or 'core'} {self.place}{where}"
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -151,7 +151,7 @@ def test_no_file_and_no_commit_holds_it(fleet: Checkout) -> None:
     told = "".join(outputs(fleet))
 
     assert HELD not in told
-    assert "nothing new is delivered to member1: OverridePolicy a: the text must be JSON" in told
+    assert "is not delivered to member1: OverridePolicy a: the text must be JSON" in told
 
 
 @pytest.mark.cpu_seconds(60)

@@ -177,7 +177,7 @@ def test_a_broken_override_keeps_the_last_good_file() -> None:
     (fault,) = outcome.faults
 
     assert ("delivery-not-rendered", True) == (fault.rule, "OverridePolicy o" in fault.message)
-    assert "nothing new is delivered to b" in fault.message
+    assert "ResourceBinding default/web-deployment is not delivered to b" in fault.message
     assert before == told.files[f"delivery/b/{WEB}"]
     assert "  replicas: 9\n" in told.files[f"delivery/a/{WEB}"]
 

@@ -292,12 +292,7 @@ def _link(link: str, lost: list[ObjectKey]) -> Fault:
 
 def _named(keys: Iterable[ObjectKey]) -> str:
     """Return the first objects of a list as people call them, and how many more there are."""
-    return enumerated((_plain(key) for key in keys), NAMED)
-
-
-def _plain(key: ObjectKey) -> str:
-    scope = f"{key.namespace}/" if key.namespace else ""
-    return f"{key.kind} {scope}{key.name}"
+    return enumerated((key.plain for key in keys), NAMED)
 
 
 def without_refused_edits(step: Step) -> Step:
