@@ -11,12 +11,13 @@ so. Evictions, failover and taints never count and are never held by the cap on 
 `safety.yaml` of the outputs records what was moved, and what waits.
 """
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from reconciler.core.dialects import PLACED, dialect_of
 from reconciler.core.freeze import Freeze, decode_freeze
+from reconciler.core.record import recorded_faults
 from reconciler.manifests.admission import digest
 from reconciler.manifests.paths import SAFETY
 from reconciler.model.body import Body
@@ -45,19 +46,39 @@ class Brake:
 def brake(world: World, decisions: Iterable[Decision], safety: Safety) -> Brake:
     """Hold removals back if they are more than the limit and exactly these are not allowed."""
     removed = [decision for decision in decisions if is_removed(decision, world)]
-    placed = sum(_is_placed(manifest) for manifest in world.outputs.values()) if removed else 0
     limit = safety.max_removed_percent
+    standing = _standing(removed, world) if limit < 100 else None
+    if standing is not None and standing.allow not in safety.allow:
+        return Brake(held=frozenset(decision.key for decision in removed), faults=(standing,))
+    placed = sum(_is_placed(manifest) for manifest in world.outputs.values()) if removed else 0
     too_many = placed >= FEWEST and len(removed) * 100 > placed * limit
     everything = limit < 100 and FEWEST_OF_ALL <= placed <= len(removed)
     if not too_many and not everything:
         removed = [one for one in removed if one.cause.kind is CauseKind.NEVER_PROPAGATED]
     if not removed:
         return Brake()
-    allowed = digest(sorted([str(d.key), str(name)] for d in removed for name, _ in d.before))
+    allowed = _digest(removed)
     if allowed in safety.allow:
         return Brake()
     held = frozenset(decision.key for decision in removed)
     return Brake(held=held, faults=(_fault(removed, placed, allowed),))
+
+
+def _standing(removed: Sequence[Decision], world: World) -> Fault | None:
+    """Return what an earlier pass said when it held exactly these removals back.
+
+    They stay held: what is placed besides makes them a smaller share, and was no reason to let go.
+    """
+    if not removed:
+        return None
+    braked = (one for one in recorded_faults(world.outputs) if one.rule == REMOVAL_BRAKED)
+    allowed = _digest(removed)
+    return next((one for one in braked if one.allow == allowed), None)
+
+
+def _digest(removed: Iterable[Decision]) -> str:
+    """Return what stands for removals: what goes, from which clusters."""
+    return digest(sorted([str(d.key), str(name)] for d in removed for name, _ in d.before))
 
 
 def is_of(key: ObjectKey, body: Body, held: Container[ObjectKey]) -> bool:

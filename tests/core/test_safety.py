@@ -1,6 +1,6 @@
 """Brakes: removals that must be allowed, freeze windows, and the pace of rebalances."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import pytest
 
@@ -338,6 +338,24 @@ def test_all_of_three_placements_are_never_removed_at_once() -> None:
 
     assert ["removal-braked"] == [fault.rule for fault in outcome.faults]
     assert {"a": 2} == told.placed("x-deployment")
+
+
+@pytest.mark.parametrize("names", ["xyz", NAMES])
+def test_what_is_placed_besides_lets_nothing_go(names: Sequence[str]) -> None:
+    """The share is smaller then; what was held stays, in the same words, until it is allowed."""
+    told = story(cluster("a"), cluster_policy(), *map(deployment, names))
+    told.run(0)
+    told.drop(*map(deployment, names)).put(*(deployment(f"new-{n}") for n in range(30)))
+    [fault] = told.run(60).faults
+
+    assert () == told.run(120).changes
+
+    told.put(deployment("one-more"))
+    assert (fault,) == told.run(180).faults
+
+    told.put(allowed(fault.allow), path="reconciler.yaml")
+    told.run(240)
+    assert 31 == bindings(told)
 
 
 def test_all_of_two_placements_are_removed() -> None:
