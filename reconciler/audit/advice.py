@@ -87,9 +87,9 @@ class RebalancePasses:
         found: dict[ObjectKey, Decision] = {}
         for number, (_, outcome) in enumerate(self.outcomes):
             for decision in outcome.decisions:
-                known = found.get(decision.key)
+                earlier = found.get(decision.key)
                 if decision.key in own:
-                    first = decision if known is None else known
+                    first = decision if earlier is None else earlier
                     found[decision.key] = replace(decision, before=first.before)
                 elif not number and not _is_same(decision, anyway.get(decision.key)):
                     found[decision.key] = decision
@@ -139,8 +139,8 @@ def run_rebalancer(
 def _written(outcome: Outcome, path: str) -> Body | None:
     """Return what a pass writes to a file, `None` if nothing."""
     texts = (c.content for c in outcome.changes if isinstance(c, WriteFile) and c.path == path)
-    found = next(texts, None)
-    return None if found is None else read(found.encode(), path).documents[0].body
+    content = next(texts, None)
+    return None if content is None else read(content.encode(), path).documents[0].body
 
 
 def _is_same(decision: Decision, other: Decision | None) -> bool:
@@ -307,31 +307,31 @@ def advice_json(advice: Advice, path: str) -> AdviseJson:
     }
 
 
-def _move(one: AdvisedMove) -> AdvisedJson:
+def _move(move: AdvisedMove) -> AdvisedJson:
     return {
-        "object": object_json(one.key),
-        "target": None if one.reference is None else encode_reference(one.reference),
-        "subject": one.subject,
-        "from": placed_json(one.before),
-        "to": placed_json(one.after),
-        "moves": one.moves,
-        "points": one.points,
+        "object": object_json(move.key),
+        "target": None if move.reference is None else encode_reference(move.reference),
+        "subject": move.subject,
+        "from": placed_json(move.before),
+        "to": placed_json(move.after),
+        "moves": move.moves,
+        "points": move.points,
         "gains": [
             {"goal": str(gain.goal), "points": gain.points, "words": gain.words}
-            for gain in one.gains
+            for gain in move.gains
         ],
     }
 
 
-def _other(one: NotAdvised) -> DeclinedJson:
+def _other(declined_object: NotAdvised) -> DeclinedJson:
     return {
-        "object": object_json(one.key),
-        "target": encode_reference(one.reference),
-        "subject": one.subject,
-        "why": str(one.why),
-        "detail": one.detail,
-        "moves": one.moves,
-        "points": one.points,
+        "object": object_json(declined_object.key),
+        "target": encode_reference(declined_object.reference),
+        "subject": declined_object.subject,
+        "why": str(declined_object.why),
+        "detail": declined_object.detail,
+        "moves": declined_object.moves,
+        "points": declined_object.points,
     }
 
 
@@ -374,12 +374,12 @@ def schedule_all_afresh(
     settings = settings_in(world)
     if settings.suspend:
         return ()
-    found = [
+    schedules = [
         _schedule_afresh(reference, target, may_gain)
         for memory in memo.dialects.values()
         for reference, target in _targets(memory.prepare(world, settings, now))
     ]
-    return tuple(sorted(found, key=lambda one: one.reference.order))
+    return tuple(sorted(schedules, key=lambda one: one.reference.order))
 
 
 def _schedule_afresh(reference: Reference, target: Target, may_gain: MayGain) -> FreshSchedule:
@@ -522,23 +522,27 @@ def _sorted_out(
     anyway = {one.key for one in question.baseline.decisions if one.before != one.after}
     candidates: list[Candidate] = []
     others: list[NotAdvised] = []
-    for one in schedules:
-        place, why, detail = one.place, WhyNot.UNDECIDED, ""
-        if one.key in anyway:
+    for schedule in schedules:
+        place, why, detail = schedule.place, WhyNot.UNDECIDED, ""
+        if schedule.key in anyway:
             why = WhyNot.ANYWAY
-        elif one.waits_for:
-            why, detail = WhyNot.WAITS, one.waits_for
-        elif one.content:
+        elif schedule.waits_for:
+            why, detail = WhyNot.WAITS, schedule.waits_for
+        elif schedule.content:
             why = WhyNot.CONTENT
         elif place is not None and place.before != place.after:
-            candidates.append(_candidate(question, one, place))
+            candidates.append(_candidate(question, schedule, place))
             continue
         elif place is not None:
             why = WhyNot.STAYS
-        subject = subject_of(one.reference)
+        subject = subject_of(schedule.reference)
         others.append(
             NotAdvised(
-                reference=one.reference, key=one.key, subject=subject, why=why, detail=detail
+                reference=schedule.reference,
+                key=schedule.key,
+                subject=subject,
+                why=why,
+                detail=detail,
             )
         )
     return candidates, others

@@ -47,8 +47,8 @@ def count(findings: Iterable[Finding]) -> str:
     >>> count([])
     '0 faults'
     """
-    found = [finding.severity for finding in findings]
-    errors, warnings = found.count(Severity.ERROR), found.count(Severity.WARNING)
+    severities = [finding.severity for finding in findings]
+    errors, warnings = severities.count(Severity.ERROR), severities.count(Severity.WARNING)
     parts = [_plural(number, name) for number, name in ((errors, "fault"), (warnings, "warning"))]
     return ", ".join(part for part in parts if not part.startswith("0 ")) or "0 faults"
 

@@ -93,10 +93,10 @@ def gains_of(change: Change, goals: Collection[Goal]) -> tuple[Gain, ...]:
 
     That fewer parts are placed is a loss by whatever goal.
     """
-    found = [gain for goal in Goal if goal in goals for gain in _RULES[goal](change)]
+    gains = [gain for goal in Goal if goal in goals for gain in _RULES[goal](change)]
     if Goal.ROOM not in goals:
-        found += [gain for gain in _placed(change) if gain.points < 0]
-    return tuple(sorted(found, key=lambda gain: -gain.points))
+        gains += [gain for gain in _placed(change) if gain.points < 0]
+    return tuple(sorted(gains, key=lambda gain: -gain.points))
 
 
 def may_gain(
@@ -159,14 +159,14 @@ def _spread(change: Change) -> Iterator[Gain]:
 def _room(change: Change) -> Iterator[Gain]:
     """Compare how much is placed, and how much of it where there is no room."""
     yield from _placed(change)
-    left = _change_on(change, lambda name: name in change.crowded)
-    freed = -left
-    moved = min(abs(left), change.moves) if change.moves else 0
+    relief = _change_on(change, lambda name: name in change.crowded)
+    freed = -relief
+    moved = min(abs(relief), change.moves) if change.moves else 0
     if freed > 0 and moved:
         names = sorted({name for name, _ in change.before if name in change.crowded})
         whose = ", ".join(f"{name} ({change.crowded[name]})" for name in names)
         yield Gain(Goal.ROOM, PART * moved, f"{_counted(moved, change.noun)} off crowded {whose}")
-    elif left > 0 and moved:
+    elif relief > 0 and moved:
         yield Gain(Goal.ROOM, -PART * moved, f"{_counted(moved, change.noun)} onto crowded")
 
 
@@ -297,17 +297,17 @@ def choose(
     chosen: list[Candidate] = []
     others: list[NotAdvised] = []
     room = max_moves
-    for one in sorted(candidates, key=lambda item: (-item.rate, -item.points, item.key)):
-        if one.points <= 0:
-            lost = ", ".join(gain.words for gain in one.gains if gain.points < 0)
-            others.append(declined(one, WhyNot.NO_GAIN, lost))
-        elif one.rate < min_points:
-            others.append(declined(one, WhyNot.BELOW))
-        elif room is not None and one.moves > room:
-            others.append(declined(one, WhyNot.BEYOND))
+    for candidate in sorted(candidates, key=lambda item: (-item.rate, -item.points, item.key)):
+        if candidate.points <= 0:
+            lost = ", ".join(gain.words for gain in candidate.gains if gain.points < 0)
+            others.append(declined(candidate, WhyNot.NO_GAIN, lost))
+        elif candidate.rate < min_points:
+            others.append(declined(candidate, WhyNot.BELOW))
+        elif room is not None and candidate.moves > room:
+            others.append(declined(candidate, WhyNot.BEYOND))
         else:
-            chosen.append(one)
-            room = None if room is None else room - one.moves
+            chosen.append(candidate)
+            room = None if room is None else room - candidate.moves
     return tuple(chosen), tuple(others)
 
 
@@ -326,11 +326,11 @@ def declined(candidate: Candidate, why: WhyNot, detail: str = "") -> NotAdvised:
 
 def beyond(chosen: Iterable[Candidate], excess: int) -> Iterator[Candidate]:
     """Yield the last ones of those that are chosen, as many as free some moves."""
-    for one in reversed(tuple(chosen)):
+    for candidate in reversed(tuple(chosen)):
         if excess <= 0:
             return
-        excess -= one.moves
-        yield one
+        excess -= candidate.moves
+        yield candidate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -435,7 +435,7 @@ def scores_of(world: World, now: datetime, name: ScoreName) -> dict[str, int]:
     """Return a score by cluster, of those that are reported and have not run out."""
     reports = reports_of(world.of_kind(*SCORES))
     clusters = [ClusterName(one) for one, resource in sorted(reports) if resource == name.resource]
-    found = read_score(name, clusters, reports, now)
-    silent = found.missing | found.expired
-    values = enumerate(listed(found.values))
+    readings = read_score(name, clusters, reports, now)
+    silent = readings.missing | readings.expired
+    values = enumerate(listed(readings.values))
     return {str(clusters[at]): value for at, value in values if not silent >> at & 1}

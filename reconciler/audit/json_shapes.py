@@ -48,9 +48,9 @@ class SuspenderJson(TypedDict):
     path: Annotated[str, "The file that says so."]
 
 
-def suspender_json(one: "Suspender") -> SuspenderJson:
+def suspender_json(suspender: "Suspender") -> SuspenderJson:
     """Return what suspends something, and in which file."""
-    return {"object": object_json(one.key), "path": one.path}
+    return {"object": object_json(suspender.key), "path": suspender.path}
 
 
 class PlacementJson(TypedDict):

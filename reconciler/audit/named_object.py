@@ -65,9 +65,9 @@ def decided_key(world: World, key: ObjectKey) -> ObjectKey:
         return parent
     if (key.group, key.kind) in PLACED:
         return key
-    found = None if key.group in world.known.groups else decision_on(key)
-    if found is not None:
-        return found
+    decided = None if key.group in world.known.groups else decision_on(key)
+    if decided is not None:
+        return decided
     raise UsageError(f"a {key.kind} is not placed; name a workload, a binding or a placement")
 
 

@@ -64,8 +64,8 @@ def skipped_edits(
     if not claim.outputs or commit.parent is None:
         return {}
     folders = tuple(f"{name}/" for name in folders_of_passes(world))
-    found = revisions.differences(claim.outputs, commit.parent)
-    return {change.path: change for change in found if change.path.startswith(folders)}
+    differing = revisions.differences(claim.outputs, commit.parent)
+    return {change.path: change for change in differing if change.path.startswith(folders)}
 
 
 def find_differences(
@@ -127,9 +127,9 @@ def _difference(wanted: _Wanted | None, change: FileChange | None, revisions: Pr
     return _first_difference(text, revisions.text(change.after))
 
 
-def _first_difference(expected: str, found: str) -> str:
+def _first_difference(expected: str, actual: str) -> str:
     """Quote the first line that differs."""
-    ours, theirs = expected.splitlines(), found.splitlines()
+    ours, theirs = expected.splitlines(), actual.splitlines()
     number = next(
         (i for i, (mine, other) in enumerate(zip(ours, theirs, strict=False)) if mine != other),
         min(len(ours), len(theirs)),
@@ -235,8 +235,8 @@ def _of_a_person(commit: Commit, edited: Sequence[FileChange], revisions: Provab
         return Proof(commit=commit, state=ProofState.INPUT)
     if adopts([commit], edited):
         return Proof(commit=commit, state=ProofState.ADOPTED)
-    found = [_tampering(commit, change, revisions) for change in edited]
-    return _proof(commit, ProofState.TAMPERED, found)
+    findings = [_tampering(commit, change, revisions) for change in edited]
+    return _proof(commit, ProofState.TAMPERED, findings)
 
 
 def edited_outputs(changes: Iterable[FileChange], layout: RepositoryLayout) -> Sequence[FileChange]:
@@ -332,10 +332,10 @@ def _tampering(commit: Commit, change: FileChange, revisions: Provable) -> Proof
 
 def _proof(commit: Commit, state: ProofState, findings: Sequence[ProofFinding]) -> Proof:
     """Return the proof, its findings cut to what is told."""
-    told = tuple(findings[:MOST_TOLD])
+    listed = tuple(findings[:MOST_TOLD])
     if len(findings) > MOST_TOLD:
-        told += (ProofFinding("", f"and {len(findings) - MOST_TOLD} more files"),)
-    return Proof(commit=commit, state=state, findings=told)
+        listed += (ProofFinding("", f"and {len(findings) - MOST_TOLD} more files"),)
+    return Proof(commit=commit, state=state, findings=listed)
 
 
 def held_to_history(
@@ -489,11 +489,11 @@ def misplacement(
         purpose: What commits of ours do on that branch.
         ours: Whether the daemon's own key signed it.
     """
-    found = purposes_in(trailers)
-    if not found:
+    purposes = purposes_in(trailers)
+    if not purposes:
         return UNSAID if ours else ""
-    said = found[0]
-    if said is None or len(found) > 1:
+    said = purposes[0]
+    if said is None or len(purposes) > 1:
         return MANY
     if said.branch != branch:
         return f"it was signed for {place_of(said)}, not for {branch}"
@@ -504,8 +504,8 @@ def misplacement(
 
 def said_purpose(trailers: Sequence[tuple[str, str]]) -> CommitPurpose | None:
     """Return what a commit says that it is for, `None` if that is not one thing."""
-    found = purposes_in(trailers)
-    return found[0] if len(found) == 1 else None
+    purposes = purposes_in(trailers)
+    return purposes[0] if len(purposes) == 1 else None
 
 
 def place_of(said: CommitPurpose) -> str:
@@ -530,5 +530,5 @@ def adopts(commits: Iterable[Commit], edited: Sequence[FileChange]) -> bool:
     """
     if not edited or any(one.before is not None or one.after is None for one in edited):
         return False
-    known = state_digest((one.path, one.after) for one in edited if one.after is not None)
-    return any((ADOPTED, known) in one.trailers for one in commits)
+    digest = state_digest((one.path, one.after) for one in edited if one.after is not None)
+    return any((ADOPTED, digest) in one.trailers for one in commits)

@@ -102,12 +102,12 @@ def explain_why(
     moment = next_moment(present, clock)
     now, coming = replay.explain(present, key, moment)
     found = next((event for event in events if not event.is_still), None)
-    told = found if found is not None and (found.by_hand or found.decision is not None) else None
-    then = None if told is None or told.by_hand else replay.explain_again(told.commit, key)
+    shown = found if found is not None and (found.by_hand or found.decision is not None) else None
+    then = None if shown is None or shown.by_hand else replay.explain_again(shown.commit, key)
     return Why(
         key=key,
         placed=placed_on(present, key),
-        event=told,
+        event=shown,
         then=then,
         now=now,
         coming=coming if coming is not None and coming.before != coming.after else None,
@@ -115,7 +115,7 @@ def explain_why(
         later=tuple(
             one
             for one in replay.foresee(present, key, moment)
-            if one.at > moment or told is None or not told.by_hand
+            if one.at > moment or shown is None or not shown.by_hand
         ),
         note="" if found is None or found.by_hand else found.note,
         faults=_faults(present, {key, named}),

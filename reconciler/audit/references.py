@@ -44,10 +44,10 @@ LISTS = ("containers", "initContainers")
 EXPECTED = "an amount such as 250m, 2 or 256Mi"
 
 
-def unreadable_amounts(known: Known) -> Iterator[Dangling]:
+def unreadable_amounts(referable: Known) -> Iterator[Dangling]:
     """Yield the requests and limits of pods that are no amounts."""
-    apis = known.world.known.groups
-    for key, manifest in known.world.inputs.items():
+    apis = referable.world.known.groups
+    for key, manifest in referable.world.inputs.items():
         if key.group in apis:
             continue
         for path in TEMPLATES:
@@ -90,35 +90,35 @@ Bringers = tuple[Brought, ...]
 """The first of each API, in the order in which a pass asks the APIs."""
 
 
-def brought_twice(known: Known) -> Iterator[Dangling]:
+def brought_twice(referable: Known) -> Iterator[Dangling]:
     """Yield each meeting of policies of several APIs once, with the objects on which they meet."""
     met: dict[tuple[tuple[ObjectKey, str], ...], list[ObjectKey]] = defaultdict(list)
-    for key, bringers in _bringers(known).items():
+    for key, bringers in _bringers(referable).items():
         if len(bringers) > 1:
             met[tuple((one.by, one.pointer) for one in bringers)].append(key)
     for meeting, objects in sorted(met.items()):
-        yield _told(known, meeting, sorted(objects))
+        yield _told(referable, meeting, sorted(objects))
 
 
-def _bringers(known: Known) -> Mapping[ObjectKey, Bringers]:
+def _bringers(referable: Known) -> Mapping[ObjectKey, Bringers]:
     """Return who brings each object; nobody where a single API places anything."""
-    placing = [one for one in DIALECTS if any(known.by_kind.get(kind) for kind in one.placing)]
-    found: dict[ObjectKey, Bringers] = {}
+    placing = [one for one in DIALECTS if any(referable.by_kind.get(kind) for kind in one.placing)]
+    bringers: dict[ObjectKey, Bringers] = {}
     for dialect in placing if len(placing) > 1 else ():
         first: dict[ObjectKey, Brought] = {}
-        for one in sorted(dialect.view().written.brought(known)):
-            first.setdefault(one.object, one)
-        for key, one in first.items():
-            found[key] = (*found.get(key, ()), one)
-    return found
+        for bringer in sorted(dialect.view().written.brought(referable)):
+            first.setdefault(bringer.object, bringer)
+        for key, bringer in first.items():
+            bringers[key] = (*bringers.get(key, ()), bringer)
+    return bringers
 
 
 def _told(
-    known: Known, meeting: Sequence[tuple[ObjectKey, str]], objects: Sequence[ObjectKey]
+    referable: Known, meeting: Sequence[tuple[ObjectKey, str]], objects: Sequence[ObjectKey]
 ) -> Dangling:
     (first, pointer), *others = meeting
     named = enumerated(map(spelled, objects), NAMED)
-    also = " and ".join(f"{spelled(one)} ({_place(known, one)})" for one, _ in others)
+    also = " and ".join(f"{spelled(one)} ({_place(referable, one)})" for one, _ in others)
     verb = "puts" if len(others) == 1 else "put"
     return Dangling(
         first,
@@ -129,9 +129,9 @@ def _told(
     )
 
 
-def _place(known: Known, key: ObjectKey) -> str:
+def _place(referable: Known, key: ObjectKey) -> str:
     """Return the file and the line at which an object is written."""
-    origin = known.world.inputs[key].origin
+    origin = referable.world.inputs[key].origin
     return f"{origin.path}:{origin.line}"
 
 
@@ -147,7 +147,7 @@ def is_complete(world: World) -> bool:
 def check_references(
     world: World,
     texts: Mapping[str, bytes],
-    known: Known | None = None,
+    referable: Known | None = None,
     *,
     foreseen: bool = False,
 ) -> tuple[Finding, ...]:
@@ -157,12 +157,12 @@ def check_references(
         world: All manifests of a repository; `outputs` may hold the records of rebalancers, whose
             finished targets need not be there any longer.
         texts: Path to content, for line and column; without it a finding has its path only.
-        known: What may be referred to, if that was gathered already.
+        referable: What may be referred to, if that was gathered already.
         foreseen: With what a pass says by itself once it has read the same.
     """
-    known = known or referable_in(world)
-    rebalanced = foreseen and known.by_kind.get(REBALANCER)
-    idle = frozenset(not_selected_in(known)) if rebalanced else frozenset[ObjectKey]()
+    referable = referable or referable_in(world)
+    rebalanced = foreseen and referable.by_kind.get(REBALANCER)
+    idle = frozenset(not_selected_in(referable)) if rebalanced else frozenset[ObjectKey]()
     checks = (
         *(dialect.view().written.references for dialect in DIALECTS),
         partial(dangling_in_rebalances, idle=idle),
@@ -176,9 +176,9 @@ def check_references(
         not_carried_by_delivery,
         *((_secrets_not_delivered,) if foreseen else ()),
     )
-    found = (one for check in checks for one in check(known))
+    dangling = (one for check in checks for one in check(referable))
     manifests = {**world.inputs, **world.feedback}
-    return tuple(sorted(map(finding_of, located(found, manifests, texts))))
+    return tuple(sorted(map(finding_of, located(dangling, manifests, texts))))
 
 
 def referable_in(world: World) -> Known:
@@ -186,13 +186,15 @@ def referable_in(world: World) -> Known:
     return known_in(world, PLACED - KINDS.owned)
 
 
-def not_selected_in(known: Known) -> tuple[ObjectKey, ...]:
+def not_selected_in(referable: Known) -> tuple[ObjectKey, ...]:
     """Return what people wrote, and no policy, placement or object beside it puts onto clusters.
 
     Namespaces and definitions of kinds are left out: they are there for what is in them.
     """
-    world = known.world
-    selected = {one.object for dialect in DIALECTS for one in dialect.view().written.brought(known)}
+    world = referable.world
+    selected = {
+        one.object for dialect in DIALECTS for one in dialect.view().written.brought(referable)
+    }
     return tuple(
         key
         for key in sorted(world.inputs.keys() - selected)
@@ -209,43 +211,45 @@ def check_kinds(
     manifests: Mapping[ObjectKey, Manifest], texts: Mapping[str, bytes]
 ) -> tuple[Finding, ...]:
     """Return what is to be said of kinds that control nothing; each document tells by itself."""
-    found = idle_kinds(manifests)
-    return tuple(sorted(map(finding_of, located(found, manifests, texts))))
+    idle = idle_kinds(manifests)
+    return tuple(sorted(map(finding_of, located(idle, manifests, texts))))
 
 
 def located(
-    found: Iterable[Dangling], manifests: Mapping[ObjectKey, Manifest], texts: Mapping[str, bytes]
+    dangling: Iterable[Dangling],
+    manifests: Mapping[ObjectKey, Manifest],
+    texts: Mapping[str, bytes],
 ) -> Iterator[Fault]:
     """Yield what leads nowhere as faults at their places; each file is read once."""
     by_path: defaultdict[str, list[tuple[Dangling, Spot]]] = defaultdict(list)
-    for one in found:
-        origin = manifests[one.key].origin
-        is_key = one.rule == "schema-unknown-field"
-        spot = Spot(origin.index, f"{origin.pointer}{one.pointer}", is_key)
-        by_path[origin.path].append((one, spot))
+    for dangling_object in dangling:
+        origin = manifests[dangling_object.key].origin
+        is_key = dangling_object.rule == "schema-unknown-field"
+        spot = Spot(origin.index, f"{origin.pointer}{dangling_object.pointer}", is_key)
+        by_path[origin.path].append((dangling_object, spot))
     for path, spots in by_path.items():
         data = texts.get(path)
         places = {} if data is None else locate_all(data, (spot for _, spot in spots))
-        for one, spot in spots:
+        for dangling_object, spot in spots:
             line, column = places.get(spot, (0, 0))
             yield Fault(
                 path=path,
                 line=line,
                 column=column,
                 field=spot.pointer,
-                rule=one.rule,
-                message=one.message,
-                expected=one.expected,
-                subject=str(one.key),
+                rule=dangling_object.rule,
+                message=dangling_object.message,
+                expected=dangling_object.expected,
+                subject=str(dangling_object.key),
             )
 
 
 MOST_NAMED = 5
 
 
-def declared_twice(known: Known) -> Iterator[Dangling]:
+def declared_twice(referable: Known) -> Iterator[Dangling]:
     """Yield each cluster that an API declares after another one did, if a third sees only one."""
-    world = known.world
+    world = referable.world
     if not world.projected:
         return
     seeing = [one for one in DIALECTS if one.cluster in world.projected]
@@ -266,30 +270,30 @@ def declared_twice(known: Known) -> Iterator[Dangling]:
             )
 
 
-def profiles_in_vain(known: Known) -> Iterator[Dangling]:
+def profiles_in_vain(referable: Known) -> Iterator[Dangling]:
     """Yield what ClusterProfiles say in vain, and what two of one member contradict each other in.
 
     Contradictions are told where profiles are taken as clusters.
     """
-    profiles = known.world.written_of_kind(*CLUSTER_PROFILE)
-    for one in profiles:
-        yield from said_in_vain(one.key, one.body)
-    if known.world.projected:
+    profiles = referable.world.written_of_kind(*CLUSTER_PROFILE)
+    for profile in profiles:
+        yield from said_in_vain(profile.key, profile.body)
+    if referable.world.projected:
         yield from inventory_of(profiles).contradictions
 
 
-def rooms_without_report(known: Known) -> Iterator[Dangling]:
+def rooms_without_report(referable: Known) -> Iterator[Dangling]:
     """Yield, where room is protected, the clusters with capacity from which no report comes.
 
     What is left there is what their files say less what is placed; pods of others do not count.
     """
-    world = known.world
+    world = referable.world
     settings = settings_in(world)
     configuration = next(iter(world.of_kind(*CONFIGURATION)), None)
     if configuration is None or not protects(settings):
         return
     reporting = {key.reporter for key in world.feedback}
-    silent = sorted(_limited(known) - reporting)
+    silent = sorted(_limited(referable) - reporting)
     if silent:
         yield Dangling(
             configuration.key,
@@ -301,11 +305,11 @@ def rooms_without_report(known: Known) -> Iterator[Dangling]:
         )
 
 
-def _limited(known: Known) -> set[str]:
+def _limited(referable: Known) -> set[str]:
     """Return the names of the clusters whose files say what is left."""
-    rules = {one.cluster: found for one in DIALECTS if (found := one.capacity()) is not None}
+    rules = {one.cluster: capacity for one in DIALECTS if (capacity := one.capacity()) is not None}
     names: set[str] = set()
-    for _, cluster in clusters_in(known.world):
+    for _, cluster in clusters_in(referable.world):
         rule = rules.get(cluster.key[:2])
         try:
             limited = rule is not None and rule.reported(cluster.body) is not None
@@ -316,11 +320,11 @@ def _limited(known: Known) -> set[str]:
     return names
 
 
-def dangling_in_feedback(known: Known) -> Iterator[Dangling]:
+def dangling_in_feedback(referable: Known) -> Iterator[Dangling]:
     """Yield the first document of each folder of reports whose cluster is not declared."""
-    clusters = frozenset().union(*(known.names(group, kind) for group, kind in CLUSTERS))
+    clusters = frozenset().union(*(referable.names(group, kind) for group, kind in CLUSTERS))
     first: dict[str, ObjectKey] = {}
-    for key, manifest in sorted(known.world.feedback.items(), key=lambda item: item[1].origin):
+    for key, manifest in sorted(referable.world.feedback.items(), key=lambda item: item[1].origin):
         if manifest.key.reporter not in clusters:
             first.setdefault(key.reporter, key)
     for reporter, key in first.items():
@@ -344,15 +348,20 @@ def idle_kinds(keys: Iterable[ObjectKey]) -> Iterator[Dangling]:
     Args:
         keys: What is written in the repository.
     """
-    found: dict[Kind, list[ObjectKey]] = defaultdict(list)
+    keys_by_kind: dict[Kind, list[ObjectKey]] = defaultdict(list)
     for key in keys:
         if not key.reporter:
-            found[key.group, key.kind].append(key)
-    crds = (key.name for group, kind in found if (group, kind) == CRD for key in found[CRD])
+            keys_by_kind[key.group, key.kind].append(key)
+    crds = (
+        key.name
+        for group, kind in keys_by_kind
+        if (group, kind) == CRD
+        for key in keys_by_kind[CRD]
+    )
     defined = frozenset(name.partition(".")[2] for name in crds)
     content = frozenset(kind for dialect in DIALECTS for kind in dialect.content)
-    for kind in sorted(found.keys() - READ - content):
-        for key in sorted(found[kind]):
+    for kind in sorted(keys_by_kind.keys() - READ - content):
+        for key in sorted(keys_by_kind[kind]):
             yield from _misspelled(key) or _not_read(key) or _not_built_in(key, defined)
 
 
@@ -412,11 +421,11 @@ def _meant(key: ObjectKey, pointer: str, message: str, meant: str) -> Dangling:
     return Dangling(key, pointer, "identity-kind-unknown", message, f"did you mean {meant}?")
 
 
-def _closest(word: str, known: Iterable[str]) -> str | None:
+def _closest(word: str, words: Iterable[str]) -> str | None:
     """Return the known word that is all but the one given."""
     from difflib import get_close_matches  # noqa: PLC0415  # only for what is wrong
 
-    return next(iter(get_close_matches(word, sorted(known), n=1, cutoff=ALIKE)), None)
+    return next(iter(get_close_matches(word, sorted(words), n=1, cutoff=ALIKE)), None)
 
 
 def _domain_of(group: str) -> str | None:
@@ -448,41 +457,41 @@ def skipped_links(links: Iterable[str]) -> Iterator[Fault]:
         )
 
 
-def scores_without_cluster(known: Known) -> Iterable[Dangling]:
+def scores_without_cluster(referable: Known) -> Iterable[Dangling]:
     """Return the scores that no cluster of any API has; where they count in one API, that tells."""
-    if not settings_in(known.world).extends_scores:
+    if not settings_in(referable.world).extends_scores:
         return ()
-    names = (known.names(group, kind) for group, kind in CLUSTERS)
-    return scores_of_none(known, frozenset[str]().union(*names), "cluster")
+    names = (referable.names(group, kind) for group, kind in CLUSTERS)
+    return scores_of_none(referable, frozenset[str]().union(*names), "cluster")
 
 
-def not_carried_by_delivery(known: Known) -> Iterator[Dangling]:
+def not_carried_by_delivery(referable: Known) -> Iterator[Dangling]:
     """Yield what is asked of objects and not carried, for each transport that is in use."""
-    destinations = decode_delivery(settings_in(known.world)).destinations
+    destinations = decode_delivery(settings_in(referable.world)).destinations
     if not destinations:
         return
     transports = sorted({one.transport for one in destinations})
     for dialect in DIALECTS:
-        for one in dialect.view().written.instructed(known):
+        for instructed in dialect.view().written.instructed(referable):
             for transport in transports:
-                if not TABLE[one.instruction][transport].carried:
-                    text = not_carried_text(one.instruction, transport)
-                    expected = _expected(one.instruction)
-                    yield Dangling(one.by, one.pointer, NOT_CARRIED, text, expected)
+                if not TABLE[instructed.instruction][transport].carried:
+                    text = not_carried_text(instructed.instruction, transport)
+                    expected = _expected(instructed.instruction)
+                    yield Dangling(instructed.by, instructed.pointer, NOT_CARRIED, text, expected)
 
 
-def _secrets_not_delivered(known: Known) -> Iterator[Dangling]:
+def _secrets_not_delivered(referable: Known) -> Iterator[Dangling]:
     """Yield the Secrets that are placed, and held back where their content would be delivered."""
-    settings = decode_delivery(settings_in(known.world))
+    settings = decode_delivery(settings_in(referable.world))
     if all(one.transport == "decisions" for one in settings.destinations):
         return
     refused = {
         one.key: why
-        for one in known.of_kind("", "Secret")
+        for one in referable.of_kind("", "Secret")
         if (why := settings.refusal_of_secret(one.key, one.body))
     }
     views = [dialect.view() for dialect in DIALECTS] if refused else []
-    placed = {one.object for view in views for one in view.written.brought(known)}
+    placed = {one.object for view in views for one in view.written.brought(referable)}
     for key in sorted(refused.keys() & placed):
         yield Dangling(key, "", "delivery-not-rendered", refused[key], ENCRYPTED)
 

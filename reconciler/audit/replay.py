@@ -175,11 +175,11 @@ class Replay:
         """Return what passes will do with one object, if nothing but time goes by."""
         if self.depending is None:
             return foresee_some(world, {key}, now, alone=self.alone, memo=self.memo)
-        found = foresee_alone(world, now, self.alone, key)
-        if isinstance(found, DependsOnOthers):
-            self.depending.append(found.reason)
+        coming = foresee_alone(world, now, self.alone, key)
+        if isinstance(coming, DependsOnOthers):
+            self.depending.append(coming.reason)
             return ()
-        return found
+        return coming
 
     def explain_again(self, commit: Commit, key: ObjectKey) -> Explanation | None:
         """Compute the pass again that made a commit, and ask it about one object.
@@ -187,9 +187,9 @@ class Replay:
         Returns:
             `None` where it said nothing of the object, or cannot be computed again.
         """
-        known = self._asked.get(commit.revision)
-        if known is not None and key in known.keys:
-            return known.explanation_of(key)
+        asked = self._asked.get(commit.revision)
+        if asked is not None and key in asked.keys:
+            return asked.explanation_of(key)
         read = pass_of(commit)
         if read is None:
             return None
@@ -208,9 +208,9 @@ class Replay:
             return None
         keys = self.together | {key}
         outcome = reconcile(world, read.at, asked=keys, memo=self.past or self.memo)
-        found = Asked(keys, Run(world, outcome))
-        self._keep(self._asked, commit.revision, found)
-        return found.explanation_of(key)
+        answered = Asked(keys, Run(world, outcome))
+        self._keep(self._asked, commit.revision, answered)
+        return answered.explanation_of(key)
 
     def _past(
         self,
@@ -232,11 +232,11 @@ class Replay:
         self._keep(self._pasts, name, world)
         return world
 
-    def _keep(self, table: dict[Name, Kept], name: Name, found: Kept) -> None:
+    def _keep(self, table: dict[Name, Kept], name: Name, value: Kept) -> None:
         """Keep what was computed, as the newest; the oldest goes where there are too many."""
         table.pop(name, None)
         if self.most_kept:
-            table[name] = found
+            table[name] = value
         if len(table) > self.most_kept:
             del table[next(iter(table))]
 

@@ -61,10 +61,10 @@ def excerpt(lines: Sequence[str], line: int, column: int) -> Excerpt | None:
     offset = sum(width for _, width in cells[:place])
     start = place
     if offset + sum(width for _, width in cells[place:]) > WIDEST:
-        kept = 0
-        while start and kept + cells[start - 1][1] <= BEFORE:
+        cells_kept = 0
+        while start and cells_kept + cells[start - 1][1] <= BEFORE:
             start -= 1
-            kept += cells[start][1]
+            cells_kept += cells[start][1]
     else:
         start = 0
     shown = ""
@@ -133,15 +133,17 @@ class FindingsReport:
     def clarified(self) -> "FindingsReport":
         """Return the same with what files show beside their findings."""
         findings: list[Finding] = []
-        for path, found in groupby(self.findings, key=lambda one: one.fault.path):
+        for path, group in groupby(self.findings, key=lambda one: one.fault.path):
             text = self.texts.get(path, b"").decode("utf-8", errors="replace")
             lines = lines_of(text)
-            for one in found:
-                if 0 < one.fault.line <= len(lines):
-                    hidden = is_hidden(one, text)
-                    findings.append(replace(one, fault=_clarified(one.fault, lines, hidden=hidden)))
+            for finding in group:
+                if 0 < finding.fault.line <= len(lines):
+                    hidden = is_hidden(finding, text)
+                    findings.append(
+                        replace(finding, fault=_clarified(finding.fault, lines, hidden=hidden))
+                    )
                 else:
-                    findings.append(one)
+                    findings.append(finding)
         return replace(self, findings=tuple(sorted(findings)))
 
 
@@ -158,8 +160,8 @@ def _clarified(fault: Fault, lines: Sequence[str], *, hidden: bool) -> Fault:
     if fault.rule == "yaml-syntax":
         return _at_the_unseen(fault, lines)
     line, added = lines[fault.line - 1], []
-    if found := _UNSEEN.search(line):
-        added.append(f"{_described(found)} stands at column {found.start() + 1}")
+    if unseen := _UNSEEN.search(line):
+        added.append(f"{_described(unseen)} stands at column {unseen.start() + 1}")
     variable = _VARIABLE.search(line)
     if variable and not hidden and fault.rule != "workload-variable":
         added.append(f"Flux replaces {variable[0]} when it applies the file, nothing does before")
@@ -171,22 +173,22 @@ def _clarified(fault: Fault, lines: Sequence[str], *, hidden: bool) -> Fault:
     return replace(fault, expected="; ".join([fault.expected.rstrip("."), *added]).strip("; "))
 
 
-def _described(found: re.Match[str]) -> str:
+def _described(unseen: re.Match[str]) -> str:
     """Return in words a character that nobody sees."""
-    name = unicodedata.name(found[0], "character without a name").lower()
-    return f"a {name} (U+{ord(found[0]):04X})"
+    name = unicodedata.name(unseen[0], "character without a name").lower()
+    return f"a {name} (U+{ord(unseen[0]):04X})"
 
 
 def _at_the_unseen(fault: Fault, lines: Sequence[str]) -> Fault:
     """Return a fault of syntax at the last unseen character before it, itself if there is none."""
     for number in range(fault.line, 0, -1):
-        found = _UNSEEN.search(lines[number - 1].partition("#")[0])
-        if found:
+        unseen = _UNSEEN.search(lines[number - 1].partition("#")[0])
+        if unseen:
             return replace(
                 fault,
                 line=number,
-                column=found.start() + 1,
-                message=f"{_described(found)} stands here, which is no blank to YAML",
+                column=unseen.start() + 1,
+                message=f"{_described(unseen)} stands here, which is no blank to YAML",
                 expected="a plain blank",
             )
     return fault
@@ -317,10 +319,10 @@ def _case(path: str, finding: Finding, report: FindingsReport) -> str:
     place = f"{path}:{fault.line}:{fault.column}" if fault.line else path
     where = f" at {fault.line}:{fault.column}" if fault.line else ""
     attributes = {"name": f"{fault.rule}{where}", "classname": path}
-    told = [f"{place}: {finding.severity}: {fault.message}"]
-    told += [f"object: {fault.subject}"] if fault.subject else []
-    told += [f"expected: {fault.expected}"] if fault.expected else []
-    text = _text("\n".join(told))
+    lines = [f"{place}: {finding.severity}: {fault.message}"]
+    lines += [f"object: {fault.subject}"] if fault.subject else []
+    lines += [f"expected: {fault.expected}"] if fault.expected else []
+    text = _text("\n".join(lines))
     if _fails(finding, report):
         failure = _attributes({"message": fault.message, "type": fault.rule})
         inner = f"<failure{failure}>{text}</failure>"
@@ -440,16 +442,16 @@ MOST_FINDINGS = 20  # ours: of one file; whoever mends those runs it again
 def as_text(report: FindingsReport) -> str:
     """Return each finding in a few lines; empty if there is none."""
     lines: list[str] = []
-    for path, found in groupby(report.findings, key=lambda finding: finding.fault.path):
+    for path, group in groupby(report.findings, key=lambda finding: finding.fault.path):
         text = report.texts.get(path, b"").decode("utf-8", errors="replace").removeprefix("\ufeff")
         file = lines_of(text)
-        findings = list(found)
+        findings = list(group)
         for finding in findings[:MOST_FINDINGS]:
             shown = () if is_hidden(finding, text) else file
             lines.extend(_lines(finding, shown))
-        left = len(findings) - MOST_FINDINGS
-        if left > 0:
-            lines.append(f"{_path(path)}: and {left} more {'finding' if left == 1 else 'findings'}")
+        rest = len(findings) - MOST_FINDINGS
+        if rest > 0:
+            lines.append(f"{_path(path)}: and {rest} more {'finding' if rest == 1 else 'findings'}")
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -460,11 +462,11 @@ def _lines(finding: Finding, file: Sequence[str]) -> list[str]:
     subject = f" ({fault.subject})" if fault.subject else ""
     message = printable(f"{fault.message}{subject} [{fault.rule}]")
     lines = [f"{_path(fault.path)}{place}: {finding.severity}: {message}"]
-    found = excerpt(file, fault.line, fault.column)
-    if found is not None and found.line:
+    shown = excerpt(file, fault.line, fault.column)
+    if shown is not None and shown.line:
         number = str(fault.line)
-        lines.append(f"  {number} | {found.line}")
-        lines.append(f"  {' ' * len(number)} | {' ' * found.offset}^")
+        lines.append(f"  {number} | {shown.line}")
+        lines.append(f"  {' ' * len(number)} | {' ' * shown.offset}^")
     if fault.expected:
         lines.append(f"  expected: {printable(fault.expected)}")
     return lines

@@ -99,11 +99,11 @@ def check_workloads(
         world: The same as a world, if all of it is there: then also what workloads say of each
             other and ask of clusters in vain, and what overrides make of them.
     """
-    found: Iterator[Dangling] = _refused(manifests, kinds)
+    dangling: Iterator[Dangling] = _refused(manifests, kinds)
     if world is not None:
-        known = referable_in(world)
-        found = chain(found, _dangling(known), _overridden(known, kinds))
-    return tuple(sorted(map(finding_of, located(found, manifests, texts))))
+        referable = referable_in(world)
+        dangling = chain(dangling, _dangling(referable), _overridden(referable, kinds))
+    return tuple(sorted(map(finding_of, located(dangling, manifests, texts))))
 
 
 def _refused(manifests: Mapping[ObjectKey, Manifest], kinds: KubernetesKinds) -> Iterator[Dangling]:
@@ -131,18 +131,20 @@ def _refused_of(key: ObjectKey, body: Body, kinds: KubernetesKinds) -> Iterator[
     yield from _schedule(key, body)
 
 
-def _overridden(known: Known, kinds: KubernetesKinds) -> Iterator[Dangling]:
+def _overridden(referable: Known, kinds: KubernetesKinds) -> Iterator[Dangling]:
     """Yield the first workload of each override that no cluster takes as it leaves it."""
     said: set[tuple[ObjectKey, str]] = set()
-    results = (dialect.view().written.overridden(known) for dialect in DIALECTS)
-    for one in chain.from_iterable(results):
-        place = one.by, one.pointer
-        why = "" if place in said else _made_wrong(one, known.world, kinds)
+    results = (dialect.view().written.overridden(referable) for dialect in DIALECTS)
+    for rendered in chain.from_iterable(results):
+        place = rendered.by, rendered.pointer
+        why = "" if place in said else _made_wrong(rendered, referable.world, kinds)
         if why:
             said.add(place)
-            message = f"{one.object.kind} {shown(one.object.name)} cannot be changed so: {why}"
+            message = (
+                f"{rendered.object.kind} {shown(rendered.object.name)} cannot be changed so: {why}"
+            )
             expected = "a change after which each cluster takes the object"
-            yield Dangling(one.by, one.pointer, "override-result", message, expected)
+            yield Dangling(rendered.by, rendered.pointer, "override-result", message, expected)
 
 
 def _made_wrong(override: OverrideResult, world: World, kinds: KubernetesKinds) -> str:
@@ -280,9 +282,9 @@ def _containers_of(pods: _Pods) -> Iterator[tuple[str, Body]]:
     """Yield the containers of a pod, each with its JSON pointer."""
     for field in ("initContainers", "containers"):
         listed = pods.pod.get(field)
-        for position, one in enumerate(listed if isinstance(listed, list) else ()):
-            if isinstance(one, Mapping):
-                yield f"{pods.at}/spec/{field}/{position}", one
+        for position, container in enumerate(listed if isinstance(listed, list) else ()):
+            if isinstance(container, Mapping):
+                yield f"{pods.at}/spec/{field}/{position}", container
 
 
 def _mounts(key: ObjectKey, body: Body, pods: _Pods) -> Iterator[Dangling]:
@@ -502,12 +504,12 @@ class _Workloads:
     open: Collection[str]
 
 
-def _dangling(known: Known) -> Iterator[Dangling]:
+def _dangling(referable: Known) -> Iterator[Dangling]:
     """Yield what workloads say of each other, and ask of clusters, in vain."""
-    workloads = _workloads_in(known)
+    workloads = _workloads_in(referable)
     yield from _requests_of_no_cluster(workloads)
-    for key, manifest in known.world.inputs.items():
-        if key.group in known.world.known.groups:
+    for key, manifest in referable.world.inputs.items():
+        if key.group in referable.world.known.groups:
             continue
         yield from _namespace(key, workloads)
         match key[:2]:
@@ -523,19 +525,19 @@ def _dangling(known: Known) -> Iterator[Dangling]:
         yield from _used_by(key, pods, workloads)
 
 
-def _workloads_in(known: Known) -> _Workloads:
+def _workloads_in(referable: Known) -> _Workloads:
     """Return the workloads of a repository, by namespace where it matters."""
     pods: dict[str, list[tuple[ObjectKey, _Pods]]] = defaultdict(list)
-    open_ = {key.namespace for key in known.keys - known.world.inputs.keys()}
-    for key, manifest in known.world.inputs.items():
-        if key.group in known.world.known.groups:
+    open_ = {key.namespace for key in referable.keys - referable.world.inputs.keys()}
+    for key, manifest in referable.world.inputs.items():
+        if key.group in referable.world.known.groups:
             continue
         if key[:2] not in KUBERNETES:
             open_.add(key.namespace)
         found = _pods_of(key, manifest.body)
         if found is not None:
             pods[key.namespace].append((key, found))
-    return _Workloads(known, pods, open_)
+    return _Workloads(referable, pods, open_)
 
 
 def _unknown(
@@ -702,14 +704,14 @@ def _environment(
     key: ObjectKey, place: str, container: Body, workloads: _Workloads
 ) -> Iterator[Dangling]:
     """Yield what the variables of a container are taken from in vain."""
-    for position, one in enumerate(mappings_of(container.get("envFrom"))):
+    for position, source in enumerate(mappings_of(container.get("envFrom"))):
         for field, kind in (("configMapRef", _CONFIG_MAP), ("secretRef", _SECRET)):
-            if at(one, field).get("optional") is not True:
+            if at(source, field).get("optional") is not True:
                 spot = f"{place}/envFrom/{position}/{field}/name"
-                yield from _unknown(key, spot, kind, at(one, field).get("name"), workloads)
-    for position, one in enumerate(mappings_of(container.get("env"))):
+                yield from _unknown(key, spot, kind, at(source, field).get("name"), workloads)
+    for position, source in enumerate(mappings_of(container.get("env"))):
         for field, kind in (("configMapKeyRef", _CONFIG_MAP), ("secretKeyRef", _SECRET)):
-            reference = at(one, "valueFrom", field)
+            reference = at(source, "valueFrom", field)
             if reference and reference.get("optional") is not True:
                 spot = f"{place}/env/{position}/valueFrom/{field}"
                 yield from _key(key, spot, kind, reference, workloads)
@@ -760,11 +762,11 @@ def _requests_of_no_cluster(workloads: _Workloads) -> Iterator[Dangling]:
                 )
 
 
-def _most_of_a_cluster(known: Known) -> Mapping[str, Quantity]:
+def _most_of_a_cluster(referable: Known) -> Mapping[str, Quantity]:
     """Return the most that any cluster has of each resource that all of them tell the amount of."""
     wholes: list[dict[str, Quantity]] = []
     rules = {dialect.cluster: dialect.capacity() for dialect in DIALECTS}
-    for _, cluster in clusters_in(known.world):
+    for _, cluster in clusters_in(referable.world):
         rule = rules[cluster.key[:2]]
         try:
             room = None if rule is None else rule.reported(cluster.body)

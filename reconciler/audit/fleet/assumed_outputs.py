@@ -65,8 +65,8 @@ def _assumed(
             continue  # its answers need not be loaded
         for kind, assumed in dialect.view().world.assumed.items():
             of = assumed(world, now)
-            for one in _of_kind(world, kind, only):
-                yield one.key, replace(one, held=LateBody(partial(of, one)))
+            for manifest in _of_kind(world, kind, only):
+                yield manifest.key, replace(manifest, held=LateBody(partial(of, manifest)))
 
 
 def _of_kind(world: World, kind: Kind, only: Collection[ObjectKey] | None) -> Iterable[Manifest]:

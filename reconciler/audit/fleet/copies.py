@@ -116,21 +116,21 @@ class CopiesOf:
             self._shown = shown
             moment = shown_at(shown, self.now)
             self._known[dialect.name] = dialect.view().world.copies(shown, moment)
-        found = attempt(partial(self._known[dialect.name], key), lambda: _place(key))
-        if isinstance(found, Failed):
+        asked = attempt(partial(self._known[dialect.name], key), lambda: _place(key))
+        if isinstance(asked, Failed):
             return ()
         known = self._down.setdefault(dialect.name, {})
-        vouching = {one.cluster for one in found if one.report in VOUCHED}
+        vouching = {one.cluster for one in asked if one.report in VOUCHED}
         for name in vouching - known.keys():  # each is asked once, however many copies it has
             known[name] = self._is_down(dialect, name)
         down = {name for name in vouching if known[name]}
         if not down:
-            return tuple(found)
+            return tuple(asked)
         return tuple(
             replace(one, report=Report.AT_RISK)
             if one.report in VOUCHED and one.cluster in down
             else one
-            for one in found
+            for one in asked
         )
 
     def _is_down(self, dialect: Dialect, name: ClusterName) -> bool:
@@ -183,15 +183,15 @@ class CopiesOf:
             for source in work.manifests
             if path in places(owner.key, {work.cluster: (source,)}, [work.cluster], destinations)
         }
-        found = {owner: text}
+        texts_by_owner = {owner: text}
         for dialect in DIALECTS:
             renderer = self.renderer(dialect)
             for key in {key for source in sources for key in renderer.bringers(source)}:
                 other = FileOwner(dialect.name, key)
-                if other not in found and (more := renderer.render(key)) is not None:
+                if other not in texts_by_owner and (more := renderer.render(key)) is not None:
                     texts = texts_of(other, more, destinations, wraps())
-                    found |= {other: texts[path]} if path in texts else {}
-        merged = merged_text(path, [found[one] for one in sorted(found)])
+                    texts_by_owner |= {other: texts[path]} if path in texts else {}
+        merged = merged_text(path, [texts_by_owner[one] for one in sorted(texts_by_owner)])
         return text if merged is None else merged
 
 
@@ -217,10 +217,10 @@ def _asked(
         failed |= {one.cluster: error.message for one in rendered.works}
     blobs: defaultdict[tuple[Destination, ClusterName], dict[str, str]] = defaultdict(dict)
     for path, text in texts.items():
-        for one in destinations:
-            if one.holds(path):
+        for destination in destinations:
+            if destination.holds(path):
                 blob = blob_id(text.encode(), like=world.revision)
-                blobs[one, one.cluster_of(path)][path] = blob
+                blobs[destination, destination.cluster_of(path)][path] = blob
     return _Asked(
         key=key,
         world=world,
@@ -272,27 +272,31 @@ class _Asked:
     def _files(self, status: CopyStatus) -> Iterator[CopyFiles]:
         """Yield what each transport has for a cluster."""
         name = status.cluster
-        for one in self.destinations:
-            wanted = self.blobs.get((one, name), {})
+        for destination in self.destinations:
+            wanted = self.blobs.get((destination, name), {})
             if not wanted and name in self.placed:  # a list of clusters is of no cluster alone
-                wanted = self.blobs.get((one, ClusterName("")), {})
-            carriage = self.carriages[one]
+                wanted = self.blobs.get((destination, ClusterName("")), {})
+            carriage = self.carriages[destination]
             notes = tuple(
-                not_carried_text(asked, one.transport)
-                for asked in not_carried(carriage, one.transport)
+                not_carried_text(asked, destination.transport)
+                for asked in not_carried(carriage, destination.transport)
             )
-            held = why_held(carriage, one.transport, name)
+            held = why_held(carriage, destination.transport, name)
             if wanted and not held:
-                yield replace(self._compared(one, name, wanted), notes=notes)
+                yield replace(self._compared(destination, name, wanted), notes=notes)
             else:
-                there = tuple(self._there(one, name))
+                there = tuple(self._there(destination, name))
                 if status.leaving and not there:
                     absence = "the object leaves the cluster"
                 else:
                     absence = "" if status.waits_for else "it has no content"
                 why = held or self.failed.get(name, absence)
                 yield CopyFiles(
-                    transport=one.transport, paths=there, is_current=False, why=why, notes=notes
+                    transport=destination.transport,
+                    paths=there,
+                    is_current=False,
+                    why=why,
+                    notes=notes,
                 )
 
     def _compared(
@@ -301,9 +305,11 @@ class _Asked:
         """Return what is there of what should be."""
         present = self._present(destination)
         reach = self.carriages[destination].known
-        known = frozenset(places(self.key, reach, reach.keys() & {cluster}, [destination]))
+        expected = frozenset(places(self.key, reach, reach.keys() & {cluster}, [destination]))
         wanted = {
-            path: blob for path, blob in wanted.items() if path in present or not is_in(path, known)
+            path: blob
+            for path, blob in wanted.items()
+            if path in present or not is_in(path, expected)
         }
         there = tuple(sorted(path for path in wanted if path in present))
         is_current = all(present.get(path) == blob for path, blob in wanted.items())
@@ -314,11 +320,11 @@ class _Asked:
 
     def _there(self, destination: Destination, cluster: ClusterName) -> Iterator[str]:
         """Yield the files that stay for a cluster that gets nothing new, sorted."""
-        known = [one for one in self.reach.get(cluster, ()) if one != UNKNOWN_OBJECTS]
-        found = frozenset(places(self.key, {cluster: tuple(known)}, [cluster], [destination]))
+        objects = [one for one in self.reach.get(cluster, ()) if one != UNKNOWN_OBJECTS]
+        paths = frozenset(places(self.key, {cluster: tuple(objects)}, [cluster], [destination]))
         present = self._present(destination)
-        files = found.intersection(present)  # most transports have files, few a folder
-        yield from sorted(files or (path for path in present if is_in(path, found)))
+        files = paths.intersection(present)  # most transports have files, few a folder
+        yield from sorted(files or (path for path in present if is_in(path, paths)))
 
     def _present(self, destination: Destination) -> Mapping[str, str]:
         """Return the files that are there, of all destinations on that branch."""

@@ -60,19 +60,19 @@ class CountedWorld:
     at: datetime
 
 
-def count_copies(world: World, now: datetime, known: CountedWorld | None = None) -> CopyCounts:
+def count_copies(world: World, now: datetime, counted: CountedWorld | None = None) -> CopyCounts:
     """Return how many copies there are, whether delivered or not, as they are by now.
 
     Args:
         world: That is asked about.
         now: Moment of the question, aware UTC.
-        known: Another one of the same repository, if one was counted; it only saves work.
+        counted: Another one of the same repository, if one was counted; it only saves work.
     """
-    if known is not None and now >= known.at and _down_in(known.world) == _down_in(world):
-        affected = affected_since(known.world, world)
+    if counted is not None and now >= counted.at and _down_in(counted.world) == _down_in(world):
+        affected = affected_since(counted.world, world)
         if not isinstance(affected, DependsOnOthers):
-            before = _counted(known.world, now, affected)
-            return known.counts.changed(before, _counted(world, now, affected))
+            before = _counted(counted.world, now, affected)
+            return counted.counts.changed(before, _counted(world, now, affected))
     return _counted(world, now, world.outputs)
 
 
@@ -90,7 +90,7 @@ def is_final(world: World, counts: CopyCounts) -> bool:
 def _counted(world: World, now: datetime, keys: Iterable[ObjectKey]) -> CopyCounts:
     """Count the copies of those objects that are decisions, but for copies that are left."""
     asked = CopiesOf(world, now)
-    found = Counter(
+    reports = Counter(
         one.report
         for key in keys
         if key[:2] in PLACED and key in world.outputs
@@ -98,12 +98,12 @@ def _counted(world: World, now: datetime, keys: Iterable[ObjectKey]) -> CopyCoun
         if not one.leaving
     )
     return CopyCounts(
-        healthy=found[Report.HEALTHY],
-        unhealthy=found[Report.UNHEALTHY],
-        unjudged=found[Report.REPORTED],
-        assumed=found[Report.ASSUMED],
-        silent=found[Report.NONE],
-        at_risk=found[Report.AT_RISK],
+        healthy=reports[Report.HEALTHY],
+        unhealthy=reports[Report.UNHEALTHY],
+        unjudged=reports[Report.REPORTED],
+        assumed=reports[Report.ASSUMED],
+        silent=reports[Report.NONE],
+        at_risk=reports[Report.AT_RISK],
     )
 
 
@@ -123,8 +123,8 @@ def copy_lines(copy: DeliveredCopy) -> Iterator[tuple[str, str]]:
 
     Where nothing is delivered, only for what it waits.
     """
-    for one in copy.files:
-        yield one.transport, files_text(one)
+    for files in copy.files:
+        yield files.transport, files_text(files)
     if copy.files:
         yield "report", report_text(copy.status)
     if copy.status.waits_for:

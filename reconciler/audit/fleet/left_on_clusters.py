@@ -121,7 +121,7 @@ def _left_on(
     draining = cluster_views()[cluster.group, cluster.kind].clusters.draining
     drained = is_drained(present.world.inputs[cluster].body, draining)
     later = [_present(one.left, cluster, began) for one in passes]
-    left = []
+    rows = []
     for key in sorted(began):
         ends = next((n for n, there in enumerate(later) if key not in there), None)
         if ends is None:
@@ -129,7 +129,7 @@ def _left_on(
         else:
             why = _leaves(key, began[key], list(zip(passes, later, strict=True))[: ends + 1])
         before, after = (one.placed.get(key, ()) for one in (present, passes[-1].left))
-        left.append(
+        rows.append(
             LeftThere(
                 key=key,
                 replicas=began[key].replicas,
@@ -138,7 +138,7 @@ def _left_on(
                 lost=0 if ends is None else _lost(before, after),
             )
         )
-    return LeftOnCluster(cluster=cluster, drained=drained, left=tuple(left))
+    return LeftOnCluster(cluster=cluster, drained=drained, left=tuple(rows))
 
 
 def _view_of(key: ObjectKey) -> View:
@@ -161,18 +161,18 @@ def _present(
     """Return which of some objects are on a cluster, and how."""
     name = ClusterName(cluster.name)
     copies: dict[str, Copies] = {}
-    found = {}
+    present = {}
     for key in keys:
         placed = dict(moment.placed.get(key, ()))
         if name in placed:
-            found[key] = _Present(placed[name], None)
+            present[key] = _Present(placed[name], None)
             continue
         if key.group not in copies:
             copies[key.group] = _view_of(key).world.copies(moment.world, moment.at)
         for copy in copies[key.group](key) if key in moment.placed else ():
             if copy.leaving and copy.cluster == name:
-                found[key] = _Present(copy.replicas, copy.waits_for)
-    return found
+                present[key] = _Present(copy.replicas, copy.waits_for)
+    return present
 
 
 def _leaves(

@@ -20,9 +20,9 @@ def present_in(world: World) -> set[ObjectKey]:
     What a pass keeps of a cluster is no cluster. One that an API sees of another API's has its file
     there, and is listed once; what is kept of it for the API that sees it is a record.
     """
-    kept = (one.key for one in world.outputs_of(CLUSTERS))
+    clusters = (one.key for one in world.outputs_of(CLUSTERS))
     return {*world.inputs, *world.outputs}.difference(
-        key for key in kept if key not in world.inputs
+        key for key in clusters if key not in world.inputs
     )
 
 
@@ -39,17 +39,17 @@ def decided_on(target: Reference) -> ObjectKey:
 
 def decision_on(workload: ObjectKey) -> ObjectKey | None:
     """Return what decisions about a workload bear, `None` if no API decides on workloads."""
-    found = (dialect.view().outputs.decision_on(workload) for dialect in DIALECTS)
-    return next((key for key in found if key is not None), None)
+    candidates = (dialect.view().outputs.decision_on(workload) for dialect in DIALECTS)
+    return next((key for key in candidates if key is not None), None)
 
 
 def workload_on(world: World, decision: ObjectKey) -> ObjectKey | None:
     """Return the workload that an output is a decision on, `None` if it is on none."""
     manifest, dialect = world.outputs.get(decision), dialect_of(decision.group)
-    found = None
+    workload = None
     if manifest is not None and dialect is not None:
-        found = dialect.view().outputs.workload_of(manifest.body)
-    return None if found is None else found.key
+        workload = dialect.view().outputs.workload_of(manifest.body)
+    return None if workload is None else workload.key
 
 
 def named(world: World, decision: ObjectKey) -> ObjectKey:
@@ -68,10 +68,10 @@ def placed_on(world: World, key: ObjectKey) -> Placed:
     if dialect is None:
         return ()
     view = dialect.view()
-    found = dict(
+    replicas = dict(
         one for part in parts_of(world, key) for one in view.outputs.clusters_in(part.body)
     )
-    return tuple((ClusterName(name), found[name]) for name in sorted(found))
+    return tuple((ClusterName(name), replicas[name]) for name in sorted(replicas))
 
 
 def parts_of(world: World, key: ObjectKey) -> tuple[Manifest, ...]:
@@ -189,7 +189,7 @@ def _side(key: ObjectKey, world: World, paths: frozenset[str]) -> Side:
 
 def carriers_of(world: World, key: ObjectKey) -> tuple[ObjectKey, ...]:
     """Return the placements that carry an object along, sorted."""
-    found = (
+    carriers = (
         carrier for dialect in DIALECTS for carrier in dialect.view().world.carriers(world, key)
     )
-    return tuple(sorted(found))
+    return tuple(sorted(carriers))

@@ -33,10 +33,10 @@ class PlacedObjects(Mapping[ObjectKey, Placed]):
 
     def followed(self, world: World, changed: frozenset[ObjectKey]) -> Self:
         """Return those of another world, where `changed` are the objects that are elsewhere."""
-        found = type(self)(world)
-        found._known = {key: one for key, one in self._known.items() if key not in changed}  # noqa: SLF001  # of its own class
-        found._pairs = self._pairs  # noqa: SLF001  # as above
-        return found
+        following = type(self)(world)
+        following._known = {key: one for key, one in self._known.items() if key not in changed}  # noqa: SLF001  # of its own class
+        following._pairs = self._pairs  # noqa: SLF001  # as above
+        return following
 
     def __getitem__(self, key: ObjectKey) -> Placed:
         if key not in self._known:
@@ -58,43 +58,43 @@ class PlacedObjects(Mapping[ObjectKey, Placed]):
         if dialect is None:
             return ()
         view = dialect.view()
-        found: dict[str, int] = {}
-        for one in outputs:
-            found.update(view.outputs.clusters_in(one.body))
+        counts: dict[str, int] = {}
+        for manifest in outputs:
+            counts.update(view.outputs.clusters_in(manifest.body))
         share = self._pairs.setdefault
         return tuple(
-            [share(pair, (ClusterName(pair[0]), pair[1])) for pair in sorted(found.items())]
+            [share(pair, (ClusterName(pair[0]), pair[1])) for pair in sorted(counts.items())]
         )
 
 
 def changed_owners(now: World, before: World) -> frozenset[ObjectKey]:
     """Return the objects of which two worlds may say that they are on other clusters."""
-    found = set()
+    owners = set()
     for key in differing_keys(now.outputs, before.outputs):
         if (key.group, key.kind) in PLACED:
-            found.add(key)
+            owners.add(key)
         for side in (now, before):
             output = side.outputs.get(key)
             owner = None if output is None else owner_of(key, output.body)
             if owner is not None:
-                found.add(owner)
-    return frozenset(found)
+                owners.add(owner)
+    return frozenset(owners)
 
 
 def _written_in(world: World) -> dict[ObjectKey, list[Manifest]]:
     """Return the outputs in which it stands where each object is, sorted by object."""
-    found: dict[ObjectKey, list[Manifest]] = {}
+    manifests: dict[ObjectKey, list[Manifest]] = {}
     for dialect in DIALECTS:
         view = dialect.view()
         for kind in dialect.placed:
             part = dialect.parts.get(kind)
             for manifest in world.outputs_of_kind(kind):
-                found.setdefault(manifest.key, [] if part else [manifest])
+                manifests.setdefault(manifest.key, [] if part else [manifest])
             for manifest in () if part is None else world.outputs_of_kind(part):
                 owner = view.outputs.owner_of(manifest.key, manifest.body)
                 if owner is not None:
-                    found.setdefault(owner, []).append(manifest)
-    return {key: found[key] for key in sorted(found)}
+                    manifests.setdefault(owner, []).append(manifest)
+    return {key: manifests[key] for key in sorted(manifests)}
 
 
 class DecidedObject(NamedTuple):
@@ -116,16 +116,16 @@ class DecidedObjects:
 
     def followed(self, world: World, changed: frozenset[ObjectKey]) -> Self:
         """Return those of another world, where `changed` are decisions that may differ."""
-        found = type(self)(world)
-        found._known = {key: one for key, one in self._known.items() if key not in changed}  # noqa: SLF001  # of its own class
-        return found
+        following = type(self)(world)
+        following._known = {key: one for key, one in self._known.items() if key not in changed}  # noqa: SLF001  # of its own class
+        return following
 
     def of(self, key: ObjectKey) -> DecidedObject:
         """Return what a decision is about: of a binding its workload, else what has its key."""
-        found = self._known.get(key)
-        if found is None:
-            found = self._known[key] = _read(self._world, key)
-        return found
+        decided = self._known.get(key)
+        if decided is None:
+            decided = self._known[key] = _read(self._world, key)
+        return decided
 
 
 def _read(world: World, key: ObjectKey) -> DecidedObject:

@@ -326,11 +326,11 @@ class ProblemCounts:
         if len(world.inputs) > CHECKED_AT_ONCE:
             return {}
         if self._checked is None or differing_keys(world.inputs, self._checked[0]):
-            known = referable_in(world)
-            warnings = check_references(world, {}, known) if is_complete(world) else ()
+            referable = referable_in(world)
+            warnings = check_references(world, {}, referable) if is_complete(world) else ()
             counts = {
                 ProblemKind.WARNING: len(warnings),
-                ProblemKind.NOT_SELECTED: len(not_selected_in(known)),
+                ProblemKind.NOT_SELECTED: len(not_selected_in(referable)),
             }
             self._checked = world.inputs, counts
         return self._checked[1]

@@ -68,14 +68,14 @@ class Suspensions:
 
     def __post_init__(self, before: "Suspensions | None") -> None:
         """Look at every manifest once, or at those that differ from the world before."""
-        found: dict[ObjectKey, Suspender] = {} if before is None else {**before.suspenders}
+        suspenders: dict[ObjectKey, Suspender] = {} if before is None else {**before.suspenders}
         inputs = self.world.inputs
         changed = inputs if before is None else differing_keys(inputs, before.world.inputs)
         for key in changed:
-            found.pop(key, None)
-            if (one := _suspender(self.world, key)) is not None:
-                found[key] = one
-        object.__setattr__(self, "suspenders", found)
+            suspenders.pop(key, None)
+            if (suspender := _suspender(self.world, key)) is not None:
+                suspenders[key] = suspender
+        object.__setattr__(self, "suspenders", suspenders)
         object.__setattr__(self, "everything", _suspender_of_all(self.world))
 
     @property
@@ -94,8 +94,8 @@ class Suspensions:
         Nothing suspends what passes do nothing with: a cluster, a score.
         """
         related = _related(self.world, key) if self.suspenders else ()
-        found = [self.suspenders[one] for one in related if one in self.suspenders]
-        return (*found, *_with_all(self.everything, key))
+        suspenders = [self.suspenders[one] for one in related if one in self.suspenders]
+        return (*suspenders, *_with_all(self.everything, key))
 
     def cell(self, key: ObjectKey) -> str:
         """Return in a word what suspends an object, `""` if nothing does."""
@@ -103,19 +103,19 @@ class Suspensions:
 
     def fact(self, key: ObjectKey) -> str:
         """Return that an object is suspended, and by what if not by its own file; `""` if not."""
-        found = self.of(key)
-        if not found:
+        suspenders = self.of(key)
+        if not suspenders:
             return ""
-        others = [one for one in found if one.key != key]
+        others = [one for one in suspenders if one.key != key]
         words = [f"{'with' if o.is_configuration else 'by'} {_word(o, key)}" for o in others]
         return " ".join(("suspended", " and ".join(words))).rstrip()
 
 
 def suspenders_of(world: World, key: ObjectKey) -> tuple[Suspender, ...]:
     """Return what `Suspensions.of` says of one object; nothing but what concerns it is read."""
-    found = (_suspender(world, one) for one in _related(world, key))
+    suspenders = (_suspender(world, one) for one in _related(world, key))
     return (
-        *(one for one in found if one is not None),
+        *(one for one in suspenders if one is not None),
         *_with_all(_suspender_of_all(world), key),
     )
 
@@ -132,7 +132,7 @@ def _note(body: Body) -> str:
     """Return who suspended something, why and until when, `""` where nothing of that is written."""
     notes = at(body, "metadata", "annotations")
     by, reason, until = (
-        found if isinstance(found := notes.get(name), str) else ""
+        value if isinstance(value := notes.get(name), str) else ""
         for name in (SUSPENDED_BY, SUSPEND_REASON, SUSPEND_UNTIL)
     )
     parts = (by and f"by {by}", reason, until and f"until {until}")
@@ -155,16 +155,16 @@ def _with_all(everything: Suspender | None, key: ObjectKey) -> tuple[Suspender, 
 def _related(world: World, key: ObjectKey) -> Sequence[ObjectKey]:
     """Return an object, what is decided about it, and what that belongs to, each once."""
     decided = key if key in world.outputs else decision_on(key) or key
-    found = [key]
+    keys = [key]
     output, dialect = world.outputs.get(decided), dialect_of(decided.group)
     if output is not None and dialect is not None:
         view = dialect.view()
-        found.append(decided)
+        keys.append(decided)
         if (workload := view.outputs.workload_of(output.body)) is not None:
-            found.append(workload.key)
+            keys.append(workload.key)
         related = (view.outputs.owner_of(decided, output.body), view.outputs.policy_of(output.body))
-        found += (one for one in related if one is not None)
-    return list(dict.fromkeys(found))
+        keys += (one for one in related if one is not None)
+    return list(dict.fromkeys(keys))
 
 
 def _word(suspender: Suspender, key: ObjectKey) -> str:

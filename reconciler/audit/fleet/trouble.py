@@ -171,9 +171,9 @@ def _waiting(
         return
     copies = CopiesOf(placements.world, now, only=placements.may_wait)
     for key in sorted(placements.may_wait):
-        found = tuple(one for one in copies.statuses(key) if one.waits_for)
-        if found:
-            yield key, found
+        waiting = tuple(one for one in copies.statuses(key) if one.waits_for)
+        if waiting:
+            yield key, waiting
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -242,23 +242,23 @@ def status_of(
 
 def faults_of(world: World, *, changed: bool) -> tuple[Fault, ...]:
     """Return what is wrong, sorted; `changed` is as for `status_of`."""
-    found = () if changed else recorded_faults(world.outputs)
-    return _each_once((*world.faults, *found))
+    recorded = () if changed else recorded_faults(world.outputs)
+    return _each_once((*world.faults, *recorded))
 
 
 def _delivered(world: World) -> Iterator[str]:
     """Yield where decisions are delivered to, and how many files of manifests are there."""
     wanted = decode_delivery(settings_in(world)).destinations
     had = recorded(world.outputs)
-    for one in sorted({*wanted, *had}):
-        if one.branch:
-            yield f"{one.transport} in {one.path} on the branch {one.branch}"
+    for path in sorted({*wanted, *had}):
+        if path.branch:
+            yield f"{path.transport} in {path.path} on the branch {path.branch}"
             continue
-        count = sum(map(one.holds, world.delivered))
+        count = sum(map(path.holds, world.delivered))
         files = f"{count} file{'s' if count != 1 else ''}"
-        waits = "" if one in had else "; nothing is delivered there yet"
-        over = "" if one in wanted else "; it is switched off, and its files are kept"
-        yield f"{one.transport} in {one.path}: {files}{waits}{over}"
+        waits = "" if path in had else "; nothing is delivered there yet"
+        over = "" if path in wanted else "; it is switched off, and its files are kept"
+        yield f"{path.transport} in {path.path}: {files}{waits}{over}"
 
 
 def _each_once(faults: tuple[Fault, ...]) -> tuple[Fault, ...]:

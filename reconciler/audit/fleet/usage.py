@@ -182,22 +182,22 @@ class Usage:
 def usage_of(
     world: World,
     loads: FleetLoads | None = None,
-    kept: AnswerCache[ObjectKey, Usage] | None = None,
+    cache: AnswerCache[ObjectKey, Usage] | None = None,
 ) -> list[Usage]:
     """Return every cluster with what is on it, sorted by name, then kind.
 
     Args:
         world: Whose clusters.
         loads: What is placed on them, `None` where that was not asked yet.
-        kept: Answers of the question before, about the world that the loads were followed from;
+        cache: Answers of the question before, about the world that the loads were followed from;
             they only save work.
     """
     loads = FleetLoads(world) if loads is None else loads
-    kept = AnswerCache() if kept is None else kept
+    cache = AnswerCache() if cache is None else cache
     views = {dialect.cluster: dialect.view() for dialect in DIALECTS}
     settings = settings_in(world)
     written = next(iter(world.of_kind(*CONFIGURATION)), None)
-    found = []
+    usages = []
     for written_as, cluster in clusters_in(world):
         key, record = written_as.key, world.outputs.get(cluster.key)
         ledger = world.outputs.get(ledger_key(key.name))
@@ -208,15 +208,15 @@ def usage_of(
             loads.on(key.name).counted,
             ledger and ledger.body,
         )
-        usage = kept.find(key, drawn_from)
+        usage = cache.find(key, drawn_from)
         if usage is None:
             kind = cluster.key[:2]
             tainted = with_taints(world, settings, kind, cluster.body)
             reserved = {} if ledger is None else reserved_in(ledger.body)
             usage = _usage(key, cluster.body, loads, views[kind], tainted, reserved)
-        found.append(kept.keep(key, drawn_from, usage))
-    kept.forget()
-    return sorted(found, key=lambda one: (one.key.name, one.key.kind))
+        usages.append(cache.keep(key, drawn_from, usage))
+    cache.forget()
+    return sorted(usages, key=lambda one: (one.key.name, one.key.kind))
 
 
 def _usage(
@@ -278,10 +278,10 @@ def _taint(taint: Body) -> str:
 
 def by_name(usages: Iterable[Usage]) -> list[Usage]:
     """Return one usage for each name, in the order of the first of each."""
-    found: dict[str, list[Usage]] = defaultdict(list)
-    for one in usages:
-        found[one.key.name].append(one)
-    return [_joined(sorted(same, key=_order)) for same in found.values()]
+    usages_by_name: dict[str, list[Usage]] = defaultdict(list)
+    for usage in usages:
+        usages_by_name[usage.key.name].append(usage)
+    return [_joined(sorted(same, key=_order)) for same in usages_by_name.values()]
 
 
 def _order(usage: Usage) -> int:
@@ -297,19 +297,19 @@ def _joined(same: Sequence[Usage]) -> Usage:
     first, *others = same
     if not others:
         return first
-    told = next((one for one in same if one.capacity is not None), first)
+    reporting = next((one for one in same if one.capacity is not None), first)
     used: dict[str, Quantity] = {}
-    for one in same:
-        used |= {name: max(taken, used.get(name, taken)) for name, taken in one.used.items()}
+    for usage in same:
+        used |= {name: max(taken, used.get(name, taken)) for name, taken in usage.used.items()}
     return replace(
         first,
         ready=",".join(dict.fromkeys(one.ready for one in same)),
-        capacity=told.capacity,
+        capacity=reporting.capacity,
         used=used,
-        free=told.free
-        if told.capacity is None
-        else {**(told.free or {}), **less(told.capacity, used)},
-        over=_beyond(told.capacity or {}, used),
+        free=reporting.free
+        if reporting.capacity is None
+        else {**(reporting.free or {}), **less(reporting.capacity, used)},
+        over=_beyond(reporting.capacity or {}, used),
         taints=tuple(dict.fromkeys(taint for one in same for taint in one.taints)),
         leaving=any(one.leaving for one in same),
         region=next(filter(None, (one.region for one in same)), ""),
@@ -443,14 +443,14 @@ def free_shares(usages: Iterable[Usage], resource: str) -> Mapping[ObjectKey, in
 
     Clusters that do not tell their capacity have no share.
     """
-    found = {}
-    for one in usages:
-        capacity = None if one.capacity is None else one.capacity.get(resource)
-        free = None if one.free is None else one.free.get(resource)
+    shares = {}
+    for usage in usages:
+        capacity = None if usage.capacity is None else usage.capacity.get(resource)
+        free = None if usage.free is None else usage.free.get(resource)
         if capacity and free is not None:
             share = min(Fraction(free, capacity), Fraction(1))
-            found[one.key] = _rounded(LEAST + (MOST - LEAST) * share)
-    return found
+            shares[usage.key] = _rounded(LEAST + (MOST - LEAST) * share)
+    return shares
 
 
 def _rounded(number: Fraction) -> int:

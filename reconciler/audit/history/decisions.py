@@ -40,27 +40,27 @@ class TakenUp(NamedTuple):
 
 def steps_since(lineage: Lineage, position: int, revisions: Revisions) -> tuple[TakenUp, ...]:
     """Return people's commits between one and the pass before, the newest first, then that pass."""
-    found: list[Commit] = []
+    commits: list[Commit] = []
     for before in range(position + 1, len(lineage.revisions)):
-        found.append(lineage[before])
-        if not is_by_hand(found[-1]):
+        commits.append(lineage[before])
+        if not is_by_hand(commits[-1]):
             break
     if not revisions.layout.apart:
-        return tuple(TakenUp(one, one.revision, one.revision) for one in found)
-    return _steps_apart(lineage[position], found, revisions)
+        return tuple(TakenUp(one, one.revision, one.revision) for one in commits)
+    return _steps_apart(lineage[position], commits, revisions)
 
 
 def _steps_apart(
-    commit: Commit, found: Sequence[Commit], revisions: Revisions
+    commit: Commit, commits: Sequence[Commit], revisions: Revisions
 ) -> tuple[TakenUp, ...]:
     """Return the same where people write to another branch: what they edited here comes last."""
     read = pass_of(commit)
     if read is None:
         return ()
-    before = pass_of(found[-1]) if found else None
+    before = pass_of(commits[-1]) if commits else None
     if before is None:
         return (TakenUp(revisions.commit_at(read.inputs), read.inputs, None),)
-    *edits, last = found
+    *edits, last = commits
     return (
         *(TakenUp(one, read.inputs, one.revision) for one in edits),
         *(
@@ -200,24 +200,24 @@ def blame_of(events: Iterable[Event], present: Placed) -> list[Blame]:
         present: Where it is now.
     """
     wanted = dict(present)
-    found: dict[ClusterName, Blame] = {}
+    blames: dict[ClusterName, Blame] = {}
     untold: Event | None = None  # the oldest event since whose moves are unknown
     for event in events:
         if event.before is None or event.after is None:
             untold = event
             continue
         before, after = dict(event.before), dict(event.after)
-        for name in wanted.keys() - found.keys():
+        for name in wanted.keys() - blames.keys():
             if name not in after and untold is not None:
-                found[name] = Blame(name, wanted[name], untold)
+                blames[name] = Blame(name, wanted[name], untold)
             elif name in after and name not in before:
-                found[name] = Blame(name, wanted[name], event)
-        if found.keys() >= wanted.keys():
+                blames[name] = Blame(name, wanted[name], event)
+        if blames.keys() >= wanted.keys():
             break
     if untold is not None:
-        rest = wanted.keys() - found.keys()
-        found.update((name, Blame(name, wanted[name], untold)) for name in rest)
-    return [found[name] for name in sorted(found)]
+        rest = wanted.keys() - blames.keys()
+        blames.update((name, Blame(name, wanted[name], untold)) for name in rest)
+    return [blames[name] for name in sorted(blames)]
 
 
 def _pieces(revisions: Iterable[str], first: int) -> Iterator[list[str]]:
@@ -311,8 +311,8 @@ def _followed(
     followed = sorted({*before.followed, *after.followed})
     if before.placed == after.placed or not followed:
         return None
-    found = (_pass(one, commit, since, replay) for one in followed)
-    first = next((one for one in found if one is not None), None)
+    passes = (_pass(one, commit, since, replay) for one in followed)
+    first = next((one for one in passes if one is not None), None)
     names = ", ".join(one.name for one in followed)
     return Event(
         commit=commit,

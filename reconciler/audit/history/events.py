@@ -149,19 +149,21 @@ def chronicle(
     found_pass = pass_of(commit)
     if found_pass is None:
         ours = commit.author in names
-        told = [
+        announced = [
             edited(key, after or before or {}, commit, gone=after is None, ours=ours)
             for key, before, after in outputs
         ]
         at = commit.committed_at
     else:
         amended = {key: after for key, _, after in outputs if after and is_edited(key, after)}
-        told = [edited(k, body, commit, gone=False, ours=True) for k, body in amended.items()]
-        kept = [output for output in outputs if output[0] not in amended]
-        told += _of_pass(kept, _cut(changes, layout), again)
+        announced = [edited(k, body, commit, gone=False, ours=True) for k, body in amended.items()]
+        unamended = [output for output in outputs if output[0] not in amended]
+        announced += _of_pass(unamended, _cut(changes, layout), again)
         at = found_pass.at
-    found = [Happening(key=about, told=said, at=at, commit=commit) for about, said in told]
-    return sorted(found, key=lambda happening: happening.key)
+    happenings = [
+        Happening(key=about, told=said, at=at, commit=commit) for about, said in announced
+    ]
+    return sorted(happenings, key=lambda happening: happening.key)
 
 
 def asks_beside(changes: Sequence[FileChange], texts: Texts, layout: RepositoryLayout) -> bool:
@@ -255,8 +257,8 @@ def _output(path: str, blob: str | None, texts: Texts) -> tuple[ObjectKey, Body]
 
 def _body(data: bytes, path: str) -> Body | None:
     """Return what an output holds; as passes write it, it is read ten times as fast."""
-    found = read_canonical(data)
-    if found is not None:
-        return found
+    document = read_canonical(data)
+    if document is not None:
+        return document
     documents = read(data, path).documents
     return documents[0].body if documents else None

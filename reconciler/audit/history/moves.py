@@ -109,8 +109,8 @@ def _clusters(body: Body | None, key: ObjectKey) -> Iterable[tuple[str, int]]:
     return () if body is None or dialect is None else dialect.view().outputs.clusters_in(body)
 
 
-def _placed(found: Mapping[str, int]) -> Placed:
-    return tuple((ClusterName(name), found[name]) for name in sorted(found))
+def _placed(replicas: Mapping[str, int]) -> Placed:
+    return tuple((ClusterName(name), replicas[name]) for name in sorted(replicas))
 
 
 HOUR = span(seconds=3600)
@@ -152,25 +152,25 @@ class CommitMoves:
         return ClusterMoves(*(sum(column) for column in zip(*self.clusters.values(), strict=True)))
 
 
-def commit_moves(revision: str, at: datetime, found: Iterable[ObjectMoves] | None) -> CommitMoves:
+def commit_moves(revision: str, at: datetime, moves: Iterable[ObjectMoves] | None) -> CommitMoves:
     """Return what a commit moved, counted.
 
     Args:
         revision: Full hex id.
         at: Its moment.
-        found: What it moved, `None` where that is not known.
+        moves: What it moved, `None` where that is not known.
     """
-    if found is None:
+    if moves is None:
         return CommitMoves(revision=revision, at=at, objects=None, clusters={})
-    objects = {one.key: one for one in found}
+    objects = {one.key: one for one in moves}
     clusters: dict[str, ClusterMoves] = {}
-    for one in objects.values():
-        for move in one.moves:
-            came, left, apart = traffic((move,))
+    for object_moves in objects.values():
+        for move in object_moves.moves:
+            came, went, apart = traffic((move,))
             objects_more = (move.after is not None) - (move.before is not None)
-            more = ClusterMoves(came, left, move.delta, objects_more, apart)
-            known = clusters.get(move.cluster, ClusterMoves())
-            clusters[move.cluster] = ClusterMoves(*map(sum, zip(known, more, strict=True)))
+            more = ClusterMoves(came, went, move.delta, objects_more, apart)
+            cluster_moves = clusters.get(move.cluster, ClusterMoves())
+            clusters[move.cluster] = ClusterMoves(*map(sum, zip(cluster_moves, more, strict=True)))
     return CommitMoves(revision=revision, at=at, objects=objects, clusters=clusters)
 
 
@@ -190,29 +190,30 @@ class HourMoves(NamedTuple):
 
 
 def moves_by_hour(
-    found: Iterable[CommitMoves], until: datetime, hours: int, cluster: str = ""
+    moves: Iterable[CommitMoves], until: datetime, hours: int, cluster: str = ""
 ) -> list[HourMoves]:
     """Return what moved in each of the last hours, the oldest first.
 
     Args:
-        found: The newest commits, the newest first.
+        moves: The newest commits, the newest first.
         until: A moment of the last hour, aware UTC; what came later counts to that hour.
         hours: How many.
         cluster: Only what became of one cluster, `""` for all.
     """
     last = until.replace(minute=0, second=0, microsecond=0)
     slots = [HourMoves(last - HOUR * back) for back in range(hours)]
-    for one in found:
-        back = max(0, -((one.at - last) // HOUR))
+    for moves_of_commit in moves:
+        back = max(0, -((moves_of_commit.at - last) // HOUR))
         if back >= hours:
             continue
-        slot, moved = slots[back], one.on(cluster)
+        slot, moved = slots[back], moves_of_commit.on(cluster)
         slots[back] = HourMoves(
             slot.begins,
             slot.came + moved.came,
             slot.left + moved.left,
-            slot.unknown + (one.objects is None),
-            slot.newest or (one.revision if moved.came or moved.left or moved.apart else ""),
+            slot.unknown + (moves_of_commit.objects is None),
+            slot.newest
+            or (moves_of_commit.revision if moved.came or moved.left or moved.apart else ""),
             slot.apart + moved.apart,
         )
     return slots[::-1]
@@ -238,24 +239,28 @@ class OverTime(NamedTuple):
     steps: Sequence[PartsSince]
 
 
-def object_over_time(key: ObjectKey, placed: Placed, found: Iterable[CommitMoves]) -> OverTime:
+def object_over_time(key: ObjectKey, placed: Placed, moves: Iterable[CommitMoves]) -> OverTime:
     """Return where an object was, cluster by cluster: replicas, or 1 where it has none to count.
 
     Args:
         key: What decisions about the object bear.
         placed: Where it is now.
-        found: The newest commits, the newest first; those before one that is not known are of no
+        moves: The newest commits, the newest first; those before one that is not known are of no
             use.
     """
     parts = {str(name): parts_in(count) for name, count in placed}
     steps: list[PartsSince] = []
     since: datetime | None = None
-    for one in found:
-        if one.objects is None:
+    for moves_of_commit in moves:
+        if moves_of_commit.objects is None:
             break
-        since = one.at
-        if (moved := one.objects.get(key)) is not None:
-            steps.append(PartsSince(one.at, dict(sorted(parts.items())), one.revision))
+        since = moves_of_commit.at
+        if (moved := moves_of_commit.objects.get(key)) is not None:
+            steps.append(
+                PartsSince(
+                    moves_of_commit.at, dict(sorted(parts.items())), moves_of_commit.revision
+                )
+            )
             for move in moved.moves:
                 parts[move.cluster] = parts_in(move.before)
             parts = {name: count for name, count in parts.items() if count}
@@ -263,7 +268,7 @@ def object_over_time(key: ObjectKey, placed: Placed, found: Iterable[CommitMoves
 
 
 def cluster_over_time(
-    cluster: str, now: ClusterMoves, found: Iterable[CommitMoves]
+    cluster: str, now: ClusterMoves, moves: Iterable[CommitMoves]
 ) -> tuple[OverTime, bool]:
     """Return how much a cluster had, and whether that is told in replicas.
 
@@ -272,23 +277,23 @@ def cluster_over_time(
     Args:
         cluster: Its name.
         now: The `replicas` and `objects` that it has.
-        found: As for `object_over_time`.
+        moves: As for `object_over_time`.
     """
-    left, since = now, None
+    before, since = now, None
     steps: list[tuple[CommitMoves, ClusterMoves]] = []
-    for one in found:
-        if one.objects is None:
+    for moves_of_commit in moves:
+        if moves_of_commit.objects is None:
             break
-        since, moved = one.at, one.on(cluster)
+        since, moved = moves_of_commit.at, moves_of_commit.on(cluster)
         if moved.replicas or moved.objects:
-            steps.append((one, left))
-            left = ClusterMoves(
-                replicas=left.replicas - moved.replicas, objects=left.objects - moved.objects
+            steps.append((moves_of_commit, before))
+            before = ClusterMoves(
+                replicas=before.replicas - moved.replicas, objects=before.objects - moved.objects
             )
     in_replicas = any(then.replicas for _, then in steps)
 
     def parts(then: ClusterMoves) -> dict[str, int]:
         return {cluster: then.replicas if in_replicas else then.objects}
 
-    told = [PartsSince(one.at, parts(then), one.revision) for one, then in reversed(steps)]
-    return OverTime(parts(left), since, told), in_replicas
+    rows = [PartsSince(one.at, parts(then), one.revision) for one, then in reversed(steps)]
+    return OverTime(parts(before), since, rows), in_replicas

@@ -183,15 +183,15 @@ class Revisions(Provable, Protocol):
 def claim_of(commit: Commit) -> Claim | None:
     """Return what a commit claims; `None` of one that has none of our trailers."""
     keys = (FROM, AT, VERSION, FEEDBACK_FROM, OVER, OUTPUTS, BY_RULES)
-    found = [(key, value) for key, value in commit.trailers if key in keys]
-    if not found:
+    claims = [(key, value) for key, value in commit.trailers if key in keys]
+    if not claims:
         return None
-    inputs, at, version, reports, over, outputs, rules = (_only(found, key) for key in keys)
+    inputs, at, version, reports, over, outputs, rules = (_only(claims, key) for key in keys)
     try:
         moment = None if at is None else parse_moment(at)
     except ValueError:
         moment = None
-    named = {key for key, _ in found}
+    named = {key for key, _ in claims}
     reports = _whole(reports) if FEEDBACK_FROM in named else ""
     outputs = _whole(outputs) if OUTPUTS in named else ""
     by = _number(rules) if BY_RULES in named else FIRST_RULES
@@ -207,9 +207,9 @@ def pass_of(commit: Commit) -> PassRead | None:
     return PassRead(claim.inputs, outputs, claim.at, claim.reports or "", rules)
 
 
-def _only(found: Sequence[tuple[str, str]], wanted: str) -> str | None:
+def _only(claims: Sequence[tuple[str, str]], wanted: str) -> str | None:
     """Return the value of a trailer that stands exactly once."""
-    values = [value for key, value in found if key == wanted]
+    values = [value for key, value in claims if key == wanted]
     return values[0] if len(values) == 1 else None
 
 

@@ -117,9 +117,9 @@ def undo_of(commit: Commit, head: str, replay: Replay, *, also: bool = False) ->
     return _undo_of_pass(computed, commit, head, replay, also=also)
 
 
-def _took(one: Commit, commit: Commit, revisions: Revisions) -> bool:
+def _took(later: Commit, commit: Commit, revisions: Revisions) -> bool:
     """Return whether a commit is the one of a pass that read another commit."""
-    claim = claim_of(one)
+    claim = claim_of(later)
     inputs = None if claim is None else claim.inputs
     return inputs is not None and revisions.leads_to(commit.revision, inputs)
 

@@ -55,18 +55,18 @@ def clusters_named(world: World, name: str) -> tuple[ObjectKey, ...]:
         UsageError: There is none.
     """
     kind, _, short = name.rpartition("/")
-    found = [
+    keys = [
         key
         for key in sorted(world.inputs)
         if (key.group, key.kind) in CLUSTERS
         and key.name == short
         and kind.lower().removesuffix("s") in ("", key.kind.lower())
     ]
-    if not found:
-        known = sorted({key.name for key in world.inputs if (key.group, key.kind) in CLUSTERS})
-        listed = ", ".join(known[:20]) or "none at all"
+    if not keys:
+        names = sorted({key.name for key in world.inputs if (key.group, key.kind) in CLUSTERS})
+        listed = ", ".join(names[:20]) or "none at all"
         raise UsageError(f"there is no cluster {shown(name)}; known here: {listed}")
-    return tuple(found)
+    return tuple(keys)
 
 
 def fail(keys: Sequence[ObjectKey], at: datetime) -> Edit:
@@ -105,11 +105,11 @@ def remove(keys: Sequence[ObjectKey]) -> Edit:
 
     def edit(world: World) -> World:
         gone = set(keys)
-        kept = {key: manifest for key, manifest in world.inputs.items() if key not in gone}
-        full = {manifest.origin.path for manifest in kept.values()}
+        inputs = {key: manifest for key, manifest in world.inputs.items() if key not in gone}
+        full = {manifest.origin.path for manifest in inputs.values()}
         emptied = {world.inputs[key].origin.path for key in gone & world.inputs.keys()} - full
         blobs = {path: blob for path, blob in world.blobs.items() if path not in emptied}
-        return replace(world, inputs=kept, blobs=blobs)
+        return replace(world, inputs=inputs, blobs=blobs)
 
     return edit
 
@@ -143,8 +143,8 @@ def set_field(key: ObjectKey, pointer: str, value: object) -> Edit:
     parts = [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
 
     def changed(_: ObjectKey, body: Body) -> Body:
-        found = _with(body, parts, value, pointer)
-        return found if isinstance(found, Mapping) else body
+        edited = _with(body, parts, value, pointer)
+        return edited if isinstance(edited, Mapping) else body
 
     return lambda world: _edited(world, (key,), changed)
 
@@ -218,12 +218,12 @@ def _with(value: object, parts: Sequence[str], new: object, pointer: str) -> obj
         return [item for item in items if item is not None]
     if value is not None and not isinstance(value, Mapping):
         raise UsageError(f"{shown(pointer)} leads through {shown(value)}, which has no fields")
-    known = dict(value or {})
-    below = _with(known.get(head), rest, new, pointer)
+    members = dict(value or {})
+    below = _with(members.get(head), rest, new, pointer)
     if below is None:
-        known.pop(head, None)
-        return known
-    return {**known, head: below}
+        members.pop(head, None)
+        return members
+    return {**members, head: below}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -282,11 +282,11 @@ def ranked(impacts: Iterable[Impact]) -> list[Impact]:
     )
 
 
-def _impact(key: ObjectKey, found: Preview) -> Impact:
+def _impact(key: ObjectKey, preview_of_failure: Preview) -> Impact:
     return Impact(
         cluster=key,
-        short=tuple(sorted(entry.subject for entry in found.entries if entry.problem)),
-        lost=found.counts.stopping,
-        moving=found.counts.moving,
-        objects=len(found.entries),
+        short=tuple(sorted(entry.subject for entry in preview_of_failure.entries if entry.problem)),
+        lost=preview_of_failure.counts.stopping,
+        moving=preview_of_failure.counts.moving,
+        objects=len(preview_of_failure.entries),
     )

@@ -86,13 +86,13 @@ def foresee(
         moments: How many passes are computed at most.
         settled: A world in which nothing comes, if one is known; it only saves work.
     """
-    told = None if settled is None else passes_since(settled, now, world)
-    if told is not None:
-        return told_by(told[0])
+    settled_passes = None if settled is None else passes_since(settled, now, world)
+    if settled_passes is not None:
+        return told_by(settled_passes[0])
     memo = memo or Memo()
     first = reconcile(world, now, memo=memo)
-    (found,) = foresee_each([(world, first)], now, memo=memo, moments=moments)
-    return found
+    (coming,) = foresee_each([(world, first)], now, memo=memo, moments=moments)
+    return coming
 
 
 def foresee_each(
@@ -169,15 +169,15 @@ def foresee_some(
     """
     few = len(keys) <= MOST_ALONE and all(key[:2] in PLACED for key in keys)
     alone = alone or AskedAlone()
-    found: list[Coming] = []
+    coming: list[Coming] = []
     for key in keys if few else ():
         answer = foresee_alone(world, now, alone, key)
         if isinstance(answer, DependsOnOthers):
             break
-        found += answer
+        coming += answer
     else:
         if few:
-            return tuple(sorted(found, key=_in_time))
+            return tuple(sorted(coming, key=_in_time))
     return tuple(one for one in foresee(world, now, memo=memo) if one.key in keys)
 
 
@@ -216,15 +216,15 @@ def _in_time(coming: Coming) -> tuple[datetime, ObjectKey, str]:
     return coming.at, coming.key, coming.why
 
 
-def of_cluster(found: Iterable[Coming], cluster: ObjectKey) -> tuple[datetime, str] | None:
+def of_cluster(coming: Iterable[Coming], cluster: ObjectKey) -> tuple[datetime, str] | None:
     """Return when something next leaves a cluster or comes to it, and what; `None` if never.
 
     Args:
-        found: What is coming, in the order of time.
+        coming: What is coming, in the order of time.
         cluster: The cluster; one of that name may be in another API, too.
     """
     name, dialect = ClusterName(cluster.name), dialect_of(cluster.group)
-    ours = [one for one in found if dialect_of(one.key.group) is dialect]
+    ours = [one for one in coming if dialect_of(one.key.group) is dialect]
     moves = [(one.at, move) for one in ours for move in _moves(one) if move[0] == name]
     if not moves:
         return None
@@ -316,8 +316,8 @@ def step_words(decision: Decision) -> str:
     if decision.before == decision.after or _gains(decision):
         return "it moves"
     there = {name for name, _ in decision.after}
-    left = [name for name, _ in decision.before if name not in there]
-    return f"it leaves {enumerated(left, MOST_NAMES)}" if left else "it has fewer replicas"
+    vacated = [name for name, _ in decision.before if name not in there]
+    return f"it leaves {enumerated(vacated, MOST_NAMES)}" if vacated else "it has fewer replicas"
 
 
 def waited_step(decision: Decision | None) -> str:
@@ -329,9 +329,11 @@ def cause_words(decision: Decision) -> str:
     """Return why an object moves, with what turned away the clusters that it leaves."""
     after = dict(decision.after)
     cause = str(decision.cause)
-    left = [name for name, _ in decision.before if name not in after and name not in cause]
-    told = [f"{name}: {decision.rejected[name]}" for name in left if name in decision.rejected]
-    return f"{cause} ({'; '.join(told)})" if told else cause
+    vacated = [name for name, _ in decision.before if name not in after and name not in cause]
+    reasons = [
+        f"{name}: {decision.rejected[name]}" for name in vacated if name in decision.rejected
+    ]
+    return f"{cause} ({'; '.join(reasons)})" if reasons else cause
 
 
 def _gains(decision: Decision) -> bool:

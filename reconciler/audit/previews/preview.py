@@ -59,16 +59,20 @@ def delivery_changes(
         outcome: Of a pass over it.
         baseline: Of a pass without the change; what both do is left out.
     """
-    known = set(baseline.delivered)
+    unchanged = set(baseline.delivered)
     configured = decode_delivery(settings_in(merged)).on("").destinations
     destinations = tuple(sorted({*configured, *recorded(merged.outputs)}))
     counts: Counter[tuple[str, ClusterName, bool]] = Counter()
-    for one in outcome.delivered:
-        if one in known or one.path.endswith(f"/{KUSTOMIZATION}"):
+    for change in outcome.delivered:
+        if change in unchanged or change.path.endswith(f"/{KUSTOMIZATION}"):
             continue
-        found = next((place for place in destinations if place.holds(one.path)), None)
-        if found is not None:
-            counts[found.transport, found.cluster_of(one.path), isinstance(one, DeleteFile)] += 1
+        destination = next((place for place in destinations if place.holds(change.path)), None)
+        if destination is not None:
+            counts[
+                destination.transport,
+                destination.cluster_of(change.path),
+                isinstance(change, DeleteFile),
+            ] += 1
     return tuple(
         DeliveryChange(
             transport,
@@ -259,11 +263,15 @@ def _from_base(base: World, merged: World, outcome: Outcome) -> tuple[Decision, 
     after = next_world(merged, outcome)
     for key in {*owners_of(base, edited), *owners_of(merged, edited)}:
         placed = placed_on(base, key)
-        known = decisions.get(key)
-        if known is not None and known.before != known.after == placed and not known.problem:
+        base_decision = decisions.get(key)
+        if (
+            base_decision is not None
+            and base_decision.before != base_decision.after == placed
+            and not base_decision.problem
+        ):
             del decisions[key]  # the pass takes back what the merge edits
-        elif known is not None:
-            decisions[key] = replace(known, before=placed)
+        elif base_decision is not None:
+            decisions[key] = replace(base_decision, before=placed)
         elif placed != placed_on(after, key):
             decisions[key] = _edited(key, base, after, placed)
     return tuple(decisions[key] for key in sorted(decisions))
@@ -282,26 +290,26 @@ def _edited(key: ObjectKey, base: World, after: World, placed: Placed) -> Decisi
     )
 
 
-def narrowed(found: Preview, keeps: Callable[[ObjectKey], bool], shown: str) -> Preview:
+def narrowed(whole: Preview, keeps: Callable[[ObjectKey], bool], shown: str) -> Preview:
     """Return what a preview says of some objects; faults, warnings and files stay, as they are.
 
     Args:
-        found: The whole.
+        whole: The whole.
         keeps: Whether an object is asked for, given what decisions about it bear.
         shown: What is asked for, in words.
     """
-    entries = tuple(one for one in found.entries if keeps(one.key))
+    entries = tuple(one for one in whole.entries if keeps(one.key))
     return replace(
-        found,
+        whole,
         entries=entries,
-        anyway=tuple(one for one in found.anyway if keeps(one.key)),
+        anyway=tuple(one for one in whole.anyway if keeps(one.key)),
         counts=_count(entries),
-        later=tuple(one for one in found.later if keeps(one.key)),
-        averted=tuple(one for one in found.averted if keeps(one.key)),
-        later_anyway=tuple(one for one in found.later_anyway if keeps(one.key)),
-        progress=tuple(one for one in found.progress if keeps(one.key)),
+        later=tuple(one for one in whole.later if keeps(one.key)),
+        averted=tuple(one for one in whole.averted if keeps(one.key)),
+        later_anyway=tuple(one for one in whole.later_anyway if keeps(one.key)),
+        progress=tuple(one for one in whole.progress if keeps(one.key)),
         shown=shown,
-        hidden=len(found.entries) - len(entries),
+        hidden=len(whole.entries) - len(entries),
     )
 
 
@@ -395,9 +403,9 @@ def _count(entries: Iterable[PreviewEntry]) -> Counts:
     )
 
 
-def _less(faults: tuple[Fault, ...], known: tuple[Fault, ...]) -> tuple[Fault, ...]:
+def _less(faults: tuple[Fault, ...], earlier: tuple[Fault, ...]) -> tuple[Fault, ...]:
     """Return the faults that are not known; where in its file one stands does not matter."""
-    seen = {(fault.path, fault.field, fault.rule, fault.message) for fault in known}
+    seen = {(fault.path, fault.field, fault.rule, fault.message) for fault in earlier}
     return tuple(f for f in faults if (f.path, f.field, f.rule, f.message) not in seen)
 
 
@@ -430,11 +438,11 @@ def look_ahead(
         roots: Folders below that are roots of their own, and that the change touches, too.
     """
     (without, theirs), (outcome, ours) = _told_by_each(base, merged, now, settled)
-    found = compared(base, merged, now, baseline or without, outcome)
+    preview_of_merge = compared(base, merged, now, baseline or without, outcome)
     return replace(
-        found,
+        preview_of_merge,
         roots=roots,
-        warnings=(*found.warnings, *map(_of_root, roots)),
+        warnings=(*preview_of_merge.warnings, *map(_of_root, roots)),
         later=tuple(one for one in ours if one not in theirs),
         averted=_averted(ours, theirs),
         later_anyway=tuple(one for one in ours if one in theirs),
@@ -451,10 +459,12 @@ def _told_by_each(
 ) -> list[tuple[Outcome, tuple[Coming, ...]]]:
     """Return what a pass makes of two worlds now, and what comes later in each of them."""
     plain = not (_delivers(base) or _delivers(merged))
-    told = passes_since(settled, now, base, merged) if settled is not None and plain else None
-    if told is not None:
-        first = [passes[0][1] for passes in told]
-        coming = [told_by(passes) for passes in told]
+    settled_passes = (
+        passes_since(settled, now, base, merged) if settled is not None and plain else None
+    )
+    if settled_passes is not None:
+        first = [passes[0][1] for passes in settled_passes]
+        coming = [told_by(passes) for passes in settled_passes]
     else:
         memo = Memo()
         begun = [(world, reconcile(world, now, memo=memo)) for world in (base, merged)]
@@ -502,7 +512,7 @@ def manifest_changes(base: World, merged: World, now: datetime) -> list[Manifest
     before, after = (
         next_world(world, reconcile(world, now, memo=memo)) for world in (base, merged)
     )
-    found: list[ManifestChange] = []
+    changes: list[ManifestChange] = []
     for dialect in DIALECTS:
         renderers = dialect.renderers()
         sides = [renderers.of(world, settings_in(world)) for world in (before, after)]
@@ -513,8 +523,8 @@ def manifest_changes(base: World, merged: World, now: datetime) -> list[Manifest
         else:
             owners = {key for side in sides for key in side.owners()}
         for owner in sorted(owners):
-            found += _changes(owner, *sides)
-    return sorted(found)
+            changes += _changes(owner, *sides)
+    return sorted(changes)
 
 
 def _changes(owner: ObjectKey, before: Renderer, after: Renderer) -> Iterator[ManifestChange]:

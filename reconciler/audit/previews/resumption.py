@@ -63,13 +63,13 @@ def suspension_of(world: World, key: ObjectKey, now: datetime, replay: Replay) -
     by = suspenders_of(world, key)
     if not by:
         return None
-    told, moves = replay.explain(resumed(world, by), key, now)
+    explanation, moves = replay.explain(resumed(world, by), key, now)
     is_still = moves is None or (moves.before == moves.after and not moves.problem)
     return Suspension(
         by=by,
-        question="" if told is None else told.question,
+        question="" if explanation is None else explanation.question,
         moves=None if is_still else moves,
-        is_known=told is not None,
+        is_known=explanation is not None,
     )
 
 
@@ -86,8 +86,8 @@ def resumed_moves(
     """
     memo = memo or Memo()
     anyway = {one.key: one for one in reconcile(world, now, memo=memo).decisions}
-    found = reconcile(resumed(world, suspenders), now, memo=memo).decisions
-    moved = (one for one in found if one.before != one.after or one.problem)
+    decisions = reconcile(resumed(world, suspenders), now, memo=memo).decisions
+    moved = (one for one in decisions if one.before != one.after or one.problem)
     return tuple(
         sorted((one for one in moved if anyway.get(one.key) != one), key=lambda one: one.key)
     )
@@ -104,21 +104,21 @@ def resumed_text(moves: Sequence[Decision], most: int = 3) -> str:
     """Return what would happen on resume in a clause, the first few objects by name."""
     if not moves:
         return "resuming would move nothing now"
-    told = [
+    lines = [
         f"{one.subject} {placed_text(one.before)} -> {placed_text(one.after)}"
         f"{f' ({one.problem})' if one.problem else ''}"
         for one in moves[:most]
     ]
     more = f" and {len(moves) - most} more" if len(moves) > most else ""
-    return f"after resuming, the next pass moves {', '.join(told)}{more}"
+    return f"after resuming, the next pass moves {', '.join(lines)}{more}"
 
 
 def _resumed(key: ObjectKey, body: Body) -> Body:
     """Return a manifest that suspends nothing."""
     metadata, spec = mapping(body, "metadata"), body.get("spec")
     annotations = {k: v for k, v in mapping(metadata, "annotations").items() if k != SUSPEND}
-    found: dict[str, object] = {**body, "metadata": {**metadata, "annotations": annotations}}
+    edited: dict[str, object] = {**body, "metadata": {**metadata, "annotations": annotations}}
     if key[:2] == CONFIGURATION or key[:2] in KINDS.removable:
         fields = spec if isinstance(spec, Mapping) else {}
-        found["spec"] = {name: value for name, value in fields.items() if name != "suspend"}
-    return found
+        edited["spec"] = {name: value for name, value in fields.items() if name != "suspend"}
+    return edited

@@ -49,10 +49,12 @@ def warn_suspended(question: Question) -> Iterator[Warned]:
 
 def warn_unschedulable(question: Question) -> Iterator[Warned]:
     """Name the objects that get fewer clusters than they ask for, and which clusters are down."""
-    known = {d.key: d.problem for d in question.baseline.decisions}
-    found = [d for d in question.outcome.decisions if d.problem and d.problem != known.get(d.key)]
-    down = clusters_down(question.merged, (decision.key.group for decision in found))
-    for decision in found:
+    problems = {d.key: d.problem for d in question.baseline.decisions}
+    decisions = [
+        d for d in question.outcome.decisions if d.problem and d.problem != problems.get(d.key)
+    ]
+    down = clusters_down(question.merged, (decision.key.group for decision in decisions))
+    for decision in decisions:
         here = down[decision.key.group]
         ill = [f"{name} {here[name]}" for name in decision.rejected if name in here]
         yield Warned("unschedulable", decision.subject, "; ".join((*ill, decision.problem)))
@@ -60,9 +62,9 @@ def warn_unschedulable(question: Question) -> Iterator[Warned]:
 
 def warn_delivered(question: Question) -> Iterator[Warned]:
     """Yield what delivery warns of, and did not before."""
-    known = set(question.baseline.warnings)
+    warned = set(question.baseline.warnings)
     for warning in question.outcome.warnings:
-        if warning not in known:
+        if warning not in warned:
             yield Warned("delivered", "", warning)
 
 
@@ -188,8 +190,8 @@ def warn_repeated(question: Question) -> Iterator[Warned]:
 
 def _caused(question: Question) -> list[Decision]:
     """Return the decisions that a pass takes with the change and not without it."""
-    known: dict[ObjectKey, Decision] = {d.key: d for d in question.baseline.decisions}
-    return [d for d in question.outcome.decisions if known.get(d.key) != d]
+    decisions: dict[ObjectKey, Decision] = {d.key: d for d in question.baseline.decisions}
+    return [d for d in question.outcome.decisions if decisions.get(d.key) != d]
 
 
 WARNINGS: tuple[Warn, ...] = (

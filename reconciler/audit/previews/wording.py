@@ -131,8 +131,8 @@ def _moves_title(preview: Preview) -> str:
         now = f"{NOTHING}; {_counted(clusters, 'cluster gets', 'clusters get')} other files"
     if not later:
         return now
-    told = _counted(later, "object moves later", "objects move later")
-    return f"{NOTHING} now; {told}" if now == NOTHING else f"{now}; {told}"
+    words = _counted(later, "object moves later", "objects move later")
+    return f"{NOTHING} now; {words}" if now == NOTHING else f"{now}; {words}"
 
 
 def narrowed_text(preview: Preview) -> str:
@@ -141,17 +141,19 @@ def narrowed_text(preview: Preview) -> str:
     return f"only {preview.shown}" + (f"; {others}" if others else "")
 
 
-def delivered_text(one: DeliveryChange) -> str:
+def delivered_text(change: DeliveryChange) -> str:
     """Return what becomes of the files of a cluster.
 
     >>> delivered_text(DeliveryChange("folders", "member1", written=2, removed=1))
     'member1 (folders): 2 files written, 1 removed'
     """
-    parts = [_counted(one.written, "file written", "files written")]
-    if one.removed:
-        removed = one.removed if one.written else _counted(one.removed, "file", "files")
+    parts = [_counted(change.written, "file written", "files written")]
+    if change.removed:
+        removed = change.removed if change.written else _counted(change.removed, "file", "files")
         parts.append(f"{removed} removed")
-    return f"{one.cluster or 'all clusters'} ({one.transport}): {', '.join(filter(None, parts))}"
+    return (
+        f"{change.cluster or 'all clusters'} ({change.transport}): {', '.join(filter(None, parts))}"
+    )
 
 
 def share(count: int | None) -> str:
@@ -225,10 +227,10 @@ def clusters_summary(preview: Preview) -> list[str]:
         for move in entry.moves:
             if move.before != move.after:
                 moves.setdefault(move.cluster, []).append(move)
-    found = [(name, len(listed), traffic(listed)) for name, listed in moves.items()]
-    found.sort(key=lambda one: (-sum(one[2]), one[0]))
-    lines = [_cluster_line(*one) for one in found[:CLUSTERS]]
-    rest = len(found) - CLUSTERS
+    rows = [(name, len(listed), traffic(listed)) for name, listed in moves.items()]
+    rows.sort(key=lambda one: (-sum(one[2]), one[0]))
+    lines = [_cluster_line(*one) for one in rows[:CLUSTERS]]
+    rest = len(rows) - CLUSTERS
     return [*lines, *([f"and {_counted(rest, 'more cluster', 'more clusters')}"] * (rest > 0))]
 
 
@@ -277,9 +279,9 @@ def footer(preview: Preview) -> str:
     return f"{at}; no further changes before {next_at}"
 
 
-def _counted(number: int, one: str, many: str) -> str:
+def _counted(number: int, singular: str, many: str) -> str:
     """Return `1 replica moves`, `2 replicas move`, or nothing for none."""
-    return f"{number} {one if number == 1 else many}" if number else ""
+    return f"{number} {singular if number == 1 else many}" if number else ""
 
 
 class CountsJson(TypedDict):
@@ -554,8 +556,8 @@ def _code(text: str) -> str:
 
 def _fault(fault: Fault) -> str:
     """Return a fault; a long message does not cut off what would be right."""
-    told = _code(fault_line(replace(fault, expected="")))
-    return f"{told}, expected: {_code(fault.expected)}" if fault.expected else told
+    line = _code(fault_line(replace(fault, expected="")))
+    return f"{line}, expected: {_code(fault.expected)}" if fault.expected else line
 
 
 def _html(text: str) -> str:
@@ -581,10 +583,10 @@ def permitted_file(world: World, content: bytes, allowed: Sequence[str]) -> byte
     Raises:
         ValueError: The file is written in a way that cannot be edited without touching the rest.
     """
-    found = _configuration(world)
-    if not content or found is None:
+    configuration = _configuration(world)
+    if not content or configuration is None:
         return encode(_with(None, allowed)).encode()
-    place = (found.origin.index, found.origin.pointer)
+    place = (configuration.origin.index, configuration.origin.pointer)
     wanted = {"spec": {"safety": {"allow": _written(allowed)}}}
     return update_document(content, CONFIGURATION_PATH, place, {}, wanted)
 
@@ -597,16 +599,16 @@ def permission_text(world: World, allowed: Sequence[str], now: datetime) -> str:
         allowed: The digests.
         now: Moment at which a pass would run.
     """
-    found = preview(world, _permitting(world, allowed), now)
-    return preview_markdown(found, Heading("plan", f"letting {', '.join(allowed)} go"))
+    consequence = preview(world, _permitting(world, allowed), now)
+    return preview_markdown(consequence, Heading("plan", f"letting {', '.join(allowed)} go"))
 
 
 def _permitting(world: World, allowed: Sequence[str]) -> World:
     """Return the world after that was merged."""
-    found = _configuration(world)
-    key = ObjectKey(*CONFIGURATION, "", "main") if found is None else found.key
-    origin = Origin(CONFIGURATION_PATH) if found is None else found.origin
-    body = _with(None if found is None else found.body, allowed)
+    configuration = _configuration(world)
+    key = ObjectKey(*CONFIGURATION, "", "main") if configuration is None else configuration.key
+    origin = Origin(CONFIGURATION_PATH) if configuration is None else configuration.origin
+    body = _with(None if configuration is None else configuration.body, allowed)
     return replace(
         world,
         inputs=branched(world.inputs, {key: Manifest(key, origin, body)}),
@@ -616,21 +618,21 @@ def _permitting(world: World, allowed: Sequence[str]) -> World:
 
 
 def _configuration(world: World) -> Manifest | None:
-    found = world.of_kind(*CONFIGURATION)
-    return found[0] if found else None
+    configurations = world.of_kind(*CONFIGURATION)
+    return configurations[0] if configurations else None
 
 
 def _with(body: Body | None, allowed: Sequence[str]) -> Body:
     """Return a configuration that allows something."""
     group, kind = CONFIGURATION
-    known: Mapping[str, object] = body or {
+    document: Mapping[str, object] = body or {
         "apiVersion": f"{group}/v1alpha1",
         "kind": kind,
         "metadata": {"name": "main"},
     }
-    spec = mapping(known, "spec")
+    spec = mapping(document, "spec")
     return {
-        **known,
+        **document,
         "spec": {**spec, "safety": {**mapping(spec, "safety"), "allow": _written(allowed)}},
     }
 
