@@ -120,16 +120,16 @@ def with_causes(
     asking = () if question.demand is None else (_asking(question.demand),)
     unasked = trials.without(asking) if asking else decision
     own = (*asking, *_differences(question, unasked, world.earlier.get(key)))
-    told = tuple(_as_told(one, trials.without(own)) for one in edited)
-    causes = list(causes_of(trials, (*own, *told))) if own or told else []
+    reported = tuple(_as_told(one, trials.without(own)) for one in edited)
+    causes = list(causes_of(trials, (*own, *reported))) if own or reported else []
     return part._replace(decision=with_cause(decision, causes, by_hand=bool(part.edited)))
 
 
-def _as_told(one: PlacementDifference, alone: Decision | None) -> PlacementDifference:
+def _as_told(difference: PlacementDifference, alone: Decision | None) -> PlacementDifference:
     """Return what the clusters did as a decision tells that nothing but they brought about."""
     if alone is None or alone.cause.kind is not CauseKind.CLUSTER_GONE:
-        return one
-    return replace(one, cause=of_touched(alone.cause, alone, one.cause.sources))
+        return difference
+    return replace(difference, cause=of_touched(alone.cause, alone, difference.cause.sources))
 
 
 def _of_clusters(clusters: Earlier[Members] | None) -> Iterator[PlacementDifference]:
@@ -230,13 +230,13 @@ def decide(asked: DemandedPlacement, files: PlacementFiles, now: datetime) -> Pa
     key, status = manifest.key, decode_placement_status(own or {})
     record = None if own is None else mapping(own, "metadata")
     admitted, metadata = admit(key, mapping(manifest.body, "spec"), record, now)
-    kept = with_kept_fields(metadata, asked.placement)
+    kept_metadata = with_kept_fields(metadata, asked.placement)
     if isinstance(selection, UserError):  # only its status says so
         error, generation = selection.message, admitted.generation
-        told = refused_file(manifest, generation, kept, status, error, now)
+        refused = refused_file(manifest, generation, kept_metadata, status, error, now)
         beside = {**asked.evictions.statuses, **asked.runs.statuses}
         return Part(
-            outputs={**files.left, **beside, key: told},
+            outputs={**files.left, **beside, key: refused},
             faults=(unsettled(manifest, selection),),
         )
     owner = Owner(key.name, uid_of(key), admitted.generation, key.namespace)
@@ -247,7 +247,7 @@ def decide(asked: DemandedPlacement, files: PlacementFiles, now: datetime) -> Pa
     )
     repaired = repair_drift(owner, files.left, wanted)
     refuse_edit(record or {}, repaired.present.policies, asked.placement)
-    return _settled(asked, files, selection, owner, repaired, kept, now)
+    return _settled(asked, files, selection, owner, repaired, kept_metadata, now)
 
 
 def _settled(
@@ -256,10 +256,10 @@ def _settled(
     selection: Selected,
     owner: Owner,
     repaired: RepairedFiles,
-    kept: Body,
+    kept_metadata: Body,
     now: datetime,
 ) -> Part:
-    """Return where a placement converges from the files that were left, with `kept` as record."""
+    """Return where a placement converges from the files that were left, and its record."""
     placement, members = asked.placement, asked.members
     reports = AvailabilityReports(
         resources=keys_of(selection.resources),
@@ -283,7 +283,7 @@ def _settled(
         rebalanced=asked.demand is not None,
         room=files.room,
     )
-    return _part_of(asked, files, owner, repaired, kept, evicted, converged, now)
+    return _part_of(asked, files, owner, repaired, kept_metadata, evicted, converged, now)
 
 
 def _part_of(
@@ -291,7 +291,7 @@ def _part_of(
     files: PlacementFiles,
     owner: Owner,
     repaired: RepairedFiles,
-    kept: Body,
+    kept_metadata: Body,
     evicted: Evicted,
     converged: ConvergedPlacement,
     now: datetime,
@@ -305,7 +305,7 @@ def _part_of(
     scored = _scored(converged, members)
     version = str(manifest.body["apiVersion"])
     outputs[key] = placement_file(
-        placement, version, kept, owner.generation, converged, status, now
+        placement, version, kept_metadata, owner.generation, converged, status, now
     )
     return Part(
         outputs=outputs,

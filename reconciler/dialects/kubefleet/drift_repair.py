@@ -116,30 +116,30 @@ def _owner_name(key: ObjectKey, body: Body) -> str:
         if label and key.name.startswith(f"{label[:PLACEMENT_PART]}-"):
             return label
         policy = policy_snapshot_of(body)
-        found = _POLICY_NAME.fullmatch(policy)
+        match = _POLICY_NAME.fullmatch(policy)
     else:
         pattern = _POLICY_NAME if key.kind in POLICY_SNAPSHOTS else _RESOURCE_NAME
-        found = pattern.fullmatch(key.name)
-    return found[1] if found else ""
+        match = pattern.fullmatch(key.name)
+    return match[1] if match else ""
 
 
 def repair_drift(
-    owner: Owner, left: Mapping[ObjectKey, Body], wanted: WantedFiles
+    owner: Owner, outputs: Mapping[ObjectKey, Body], wanted: WantedFiles
 ) -> RepairedFiles:
     """Return what earlier passes left of a placement.
 
     Args:
         owner: The placement.
-        left: Its files as they stand.
+        outputs: Its files as they stand.
         wanted: What its newest snapshots hold, if nothing changed.
 
     Raises:
         UserError: A field of a file has the wrong type.
     """
-    policies = _policies(owner, _of(left, owner.kinds.policy_snapshot), wanted)
+    policies = _policies(owner, _of(outputs, owner.kinds.policy_snapshot), wanted)
     latest = next((body for body in policies if is_latest(body)), {})
     decisions = selected_in(latest)
-    found = _of(left, owner.kinds.binding)
+    found = _of(outputs, owner.kinds.binding)
     by_hand = {name for name, body in found.items() if is_edited(body)}
     edited = tuple(sorted(by_hand))
     name = text(mapping(latest, "metadata"), "name") or f"{owner.name}-0"
@@ -156,7 +156,7 @@ def repair_drift(
     return RepairedFiles(
         present=Present(
             policies=policies,
-            resources=_resources(owner, _of(left, owner.kinds.resource_snapshot), wanted),
+            resources=_resources(owner, _of(outputs, owner.kinds.resource_snapshot), wanted),
             bindings=keep_one_a_cluster(bindings, edited),
             renew=bool(edited),
             implied=wanted.implied,
@@ -165,28 +165,28 @@ def repair_drift(
     )
 
 
-def _of(left: Mapping[ObjectKey, Body], kind: str) -> dict[str, Body]:
-    return {key.name: body for key, body in sorted(left.items()) if key.kind == kind}
+def _of(outputs: Mapping[ObjectKey, Body], kind: str) -> dict[str, Body]:
+    return {key.name: body for key, body in sorted(outputs.items()) if key.kind == kind}
 
 
 def _decided_by(body: Body, owner: Owner, latest: str, policies: Sequence[Body]) -> str:
     """Return the policy snapshot of a binding: the one in force, or one whose file is lost."""
     written = policy_snapshot_of(body)
-    found = _POLICY_NAME.fullmatch(written)
+    match = _POLICY_NAME.fullmatch(written)
     following = _POLICY_NAME.fullmatch(latest)
-    if found is None or following is None or found[1] != owner.name or not policies:
+    if match is None or following is None or match[1] != owner.name or not policies:
         return latest
-    return written if int(found[2]) == int(following[2]) + 1 else latest
+    return written if int(match[2]) == int(following[2]) + 1 else latest
 
 
-def _policies(owner: Owner, found: Mapping[str, Body], wanted: WantedFiles) -> list[Body]:
+def _policies(owner: Owner, snapshots: Mapping[str, Body], wanted: WantedFiles) -> list[Body]:
     """Return the policy snapshots; an edited status is forgotten, which has it made anew."""
-    parts = {name: _POLICY_NAME.fullmatch(name) for name in found}
+    parts = {name: _POLICY_NAME.fullmatch(name) for name in snapshots}
     indices = {name: int(part[2]) for name, part in parts.items() if part}
     last = max(indices.values(), default=-1)
     restored = []
     for name, index in indices.items():
-        body = found[name]
+        body = snapshots[name]
         marks = annotations_of(body)
         labels = {
             PARENT: owner.name,
@@ -222,35 +222,37 @@ def _policy_spec(snapshot: Body, wanted: Mapping[str, Body | None]) -> Body:
     return mapping(snapshot, "spec")
 
 
-def _resources(owner: Owner, found: Mapping[str, Body], wanted: WantedFiles) -> list[Body]:
+def _resources(owner: Owner, snapshots: Mapping[str, Body], wanted: WantedFiles) -> list[Body]:
     """Return the resource snapshots; those of the newest group say what is selected now."""
-    parts = {name: _RESOURCE_NAME.fullmatch(name) for name in found}
+    parts = {name: _RESOURCE_NAME.fullmatch(name) for name in snapshots}
     named = {name: (int(part[2]), part[3]) for name, part in parts.items() if part}
     last = max((index for index, part in named.values() if part == MASTER), default=-1)
     chunks = split(wanted.selection.resources)
     hashed = resources_hash(wanted.selection.resources)
-    group = {part: found[name] for name, (index, part) in named.items() if index == last}
+    group = {part: snapshots[name] for name, (index, part) in named.items() if index == last}
     same = _listed(group) == [
         decode_entry(item.entry).identity for item in wanted.selection.resources
     ]
     restored = []
     for name, (index, part) in named.items():
-        body = found[name]
+        body = snapshots[name]
         spec, marks = mapping(body, "spec"), annotations_of(body)
         latest = {IS_LATEST: "true" if index == last else "false"} if part == MASTER else {}
         labels = {PARENT: owner.name, **latest, RESOURCE_INDEX: str(index)}
-        kept = {key: marks[key] for key in _MARKS if part == MASTER and key in marks}
+        marks_kept = {key: marks[key] for key in _MARKS if part == MASTER and key in marks}
         if part != MASTER:
-            kept |= {SUBINDEX: part}
+            marks_kept |= {SUBINDEX: part}
         position = 0 if part == MASTER else int(part) + 1
         entries = [item.entry for item in chunks[position]] if position < len(chunks) else []
         if index == last and part == MASTER and (same or marks.get(RESOURCE_HASH) == hashed):
-            kept[RESOURCE_HASH] = hashed
-            kept[NUMBER_OF_SNAPSHOTS] = str(len(chunks))
-            kept[NUMBER_OF_ENVELOPES] = str(wanted.selection.envelopes)
+            marks_kept[RESOURCE_HASH] = hashed
+            marks_kept[NUMBER_OF_SNAPSHOTS] = str(len(chunks))
+            marks_kept[NUMBER_OF_ENVELOPES] = str(wanted.selection.envelopes)
         if index == last and _is_changed(marks, SPEC_DIGEST, spec):
             spec = encode_resources(entries)
-        restored.append(_snapshot(body, owner.kinds.resource_snapshot, owner, labels, kept, spec))
+        restored.append(
+            _snapshot(body, owner.kinds.resource_snapshot, owner, labels, marks_kept, spec)
+        )
     return restored
 
 
@@ -373,14 +375,14 @@ def with_kept_fields(metadata: Body, placement: Placement) -> Body:
 
 def _kept_fields(placement: Placement) -> dict[str, str]:
     """Return what is kept, by annotation; a default is not."""
-    kept = {}
+    fields_kept = {}
     if placement.strategy.type == EXTERNAL:
-        kept[ROLLOUT_TYPE] = EXTERNAL
+        fields_kept[ROLLOUT_TYPE] = EXTERNAL
     if not placement.namespace and placement.reporting_scope == NAMESPACE_ACCESSIBLE:
-        kept[REPORTING_SCOPE] = NAMESPACE_ACCESSIBLE
+        fields_kept[REPORTING_SCOPE] = NAMESPACE_ACCESSIBLE
     if placement.namespace and placement.policy_given:
-        kept[POLICY] = "given"
-    return kept
+        fields_kept[POLICY] = "given"
+    return fields_kept
 
 
 def refuse_departure(record: Body, placement: Placement) -> None:
@@ -397,21 +399,25 @@ def refuse_departure(record: Body, placement: Placement) -> None:
     Source: kubefleet@e160c1c apis/placement/v1beta1/clusterresourceplacement_types.go, the CEL
     rules of `RolloutStrategy` and `PlacementSpec` that look at `oldSelf`.
     """
-    kept, wanted = dict(_annotations_of(record)), _kept_fields(placement)
+    annotations, wanted = dict(_annotations_of(record)), _kept_fields(placement)
     if placement.namespace and not placement.strategy_given:
-        kept.pop(ROLLOUT_TYPE, None)  # the rule stands on `spec.strategy.type`, which is absent now
+        annotations.pop(
+            ROLLOUT_TYPE, None
+        )  # the rule stands on `spec.strategy.type`, which is absent now
     for name, field in (
         (ROLLOUT_TYPE, "/spec/strategy/type"),
         (REPORTING_SCOPE, "/spec/statusReportingScope"),
         (POLICY, "/spec/policy"),
     ):
-        if name in kept and kept[name] != wanted.get(name):
+        if name in annotations and annotations[name] != wanted.get(name):
             label = field.rpartition("/")[2]
             raise Misconfigured(
-                f"`{label}` must stay {kept[name]} while the placement exists", field=field
+                f"`{label}` must stay {annotations[name]} while the placement exists", field=field
             )
 
 
 def _annotations_of(record: Body) -> Body:
-    found = record.get("annotations")
-    return found if isinstance(found, Mapping) else {}  # a person may have edited the file
+    annotations = record.get("annotations")
+    return (
+        annotations if isinstance(annotations, Mapping) else {}
+    )  # a person may have edited the file

@@ -91,12 +91,12 @@ def evictions_in(world: World) -> dict[ObjectKey, Evictions]:
 
     One whose status file cannot be read is left out: it may have been executed.
     """
-    found: dict[ObjectKey, list[Manifest]] = {}
-    for one in world.of_kind(PLACEMENT_GROUP, EVICTION):
-        name = decode_request(one.body).placement
-        if not is_frozen(world, one.key):
-            found.setdefault(placement_key("", name), []).append(one)
-    return {key: _evictions(key, manifests, world) for key, manifests in found.items()}
+    evictions: dict[ObjectKey, list[Manifest]] = {}
+    for manifest in world.of_kind(PLACEMENT_GROUP, EVICTION):
+        name = decode_request(manifest.body).placement
+        if not is_frozen(world, manifest.key):
+            evictions.setdefault(placement_key("", name), []).append(manifest)
+    return {key: _evictions(key, manifests, world) for key, manifests in evictions.items()}
 
 
 def _evictions(key: ObjectKey, manifests: list[Manifest], world: World) -> Evictions:
@@ -130,9 +130,9 @@ def without_placement(
             continue
         leaving = world.inputs.get(key)
         placement = None if leaving is None else decode_placement(leaving.body)
-        found = evict(evictions, placement, {}, now, AvailabilityReports())
-        files |= found.files
-        faults += found.faults
+        outcome = evict(evictions, placement, {}, now, AvailabilityReports())
+        files |= outcome.files
+        faults += outcome.faults
     return Evicted(bindings={}, files=files, faults=tuple(faults))
 
 
@@ -154,29 +154,29 @@ def evict(
     """
     if evictions.waiting:
         return Evicted(bindings=bindings, files=evictions.statuses)
-    known = {name: observe(binding, now, reports) for name, binding in bindings.items()}
-    seen = {name: binding for name, (binding, _) in known.items()}
+    observed = {name: observe(binding, now, reports) for name, binding in bindings.items()}
+    seen = {name: binding for name, (binding, _) in observed.items()}
     budget = None if evictions.budget is None else mapping(evictions.budget.body, "spec")
     files: dict[ObjectKey, Body] = {}
     by, judged, changed = "", False, list[Fault]()
-    for one, admitted, metadata in _in_order(evictions, now):
-        spec, present = mapping(one.body, "spec"), evictions.statuses.get(one.key, {})
+    for eviction, admitted, metadata in _in_order(evictions, now):
+        spec, present = mapping(eviction.body, "spec"), evictions.statuses.get(eviction.key, {})
         if admitted.generation > 1:
-            changed.append(_changed(one))
-            files[one.key] = present
+            changed.append(_changed(eviction))
+            files[eviction.key] = present
             continue
         conditions: Sequence[Body] = bodies(mapping(present, "status"), "conditions")
         if not is_over(conditions, admitted.generation):
             judged = True
-            found = judge(spec, admitted.generation, placement, tuple(seen.values()), budget)
-            for condition in found.conditions:
+            verdict = judge(spec, admitted.generation, placement, tuple(seen.values()), budget)
+            for condition in verdict.conditions:
                 conditions = set_condition(conditions, condition, at=stamp(now))
-            if found.deleted is not None:
-                by = by or one.key.name
-                gone = seen[found.deleted]
-                seen[found.deleted] = gone._replace(deleting=True, conditions=())
-        files[one.key] = {
-            "apiVersion": one.body["apiVersion"],
+            if verdict.deleted is not None:
+                by = by or eviction.key.name
+                gone = seen[verdict.deleted]
+                seen[verdict.deleted] = gone._replace(deleting=True, conditions=())
+        files[eviction.key] = {
+            "apiVersion": eviction.body["apiVersion"],
             "kind": EVICTION,
             "metadata": metadata,
             "status": {"conditions": list(conditions)},
@@ -186,18 +186,20 @@ def evict(
         files=files,
         by=by,
         faults=tuple(changed),
-        until=earliest(*(until for _, until in known.values())) if judged else None,
+        until=earliest(*(until for _, until in observed.values())) if judged else None,
     )
 
 
 def _in_order(evictions: Evictions, now: datetime) -> Iterable[tuple[Manifest, Admitted, Body]]:
     """Return the evictions, those seen first before others, with their admission."""
-    found = []
-    for one in evictions.manifests:
-        status = evictions.statuses.get(one.key)
+    ordered = []
+    for manifest in evictions.manifests:
+        status = evictions.statuses.get(manifest.key)
         record = None if status is None else mapping(status, "metadata")
-        found.append((one, *admit(one.key, mapping(one.body, "spec"), record, now)))
-    return sorted(found, key=lambda entry: (entry[1].created_at, entry[0].key))
+        ordered.append(
+            (manifest, *admit(manifest.key, mapping(manifest.body, "spec"), record, now))
+        )
+    return sorted(ordered, key=lambda entry: (entry[1].created_at, entry[0].key))
 
 
 def _changed(eviction: Manifest) -> Fault:
@@ -291,12 +293,12 @@ def judge(
         budget: Spec of the budget of the placement's name, `None` if there is none.
     """
     cluster = text(spec, "clusterName")
-    found = [binding for binding in bindings if binding.target == cluster]
-    problem = _problem(placement, found)
+    candidates = [binding for binding in bindings if binding.target == cluster]
+    problem = _problem(placement, candidates)
     if problem or placement is None:
         return Judgement((_condition(VALID, "False", "Invalid", problem, generation),))
     valid = _condition(VALID, "True", "Valid", "Eviction is valid", generation)
-    (target,) = found
+    (target,) = candidates
     answer = _answer(target, placement, bindings, budget)
     status, word = ("True", "Executed") if answer.executed else ("False", "NotExecuted")
     executed = _condition(EXECUTED, status, word, answer.why, generation)
@@ -307,7 +309,7 @@ def _condition(kind: str, status: str, word: str, why: str, generation: int) -> 
     return Condition(kind, status, f"{EVICTION}{word}", why, generation)
 
 
-def _problem(placement: Placement | None, found: Sequence[Binding]) -> str:
+def _problem(placement: Placement | None, candidates: Sequence[Binding]) -> str:
     """Return why an eviction is invalid, `""` if it is not."""
     if placement is None:
         return _MISSING
@@ -315,9 +317,9 @@ def _problem(placement: Placement | None, found: Sequence[Binding]) -> str:
         return _LEAVING
     if placement.policy.get("placementType") == PICK_FIXED:
         return _FIXED
-    if len(found) > 1:
+    if len(candidates) > 1:
         return _MANY
-    return "" if found else _NONE
+    return "" if candidates else _NONE
 
 
 def _answer(

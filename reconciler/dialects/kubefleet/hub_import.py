@@ -125,16 +125,16 @@ def adopt(world: World, live: Live, now: datetime) -> Adopted:
     """
     fleets = KubeFleet().prepare(world, settings_in(world), now)
     parts: dict[ObjectKey, dict[ObjectKey, Body]] = {}
-    left: dict[ObjectKey, str] = {}
+    rejected: dict[ObjectKey, str] = {}
     lacking: dict[ObjectKey, ObjectKey] = {}
     for key, body in live.items():
         if key.group != PLACEMENT_GROUP or key.kind not in OWNED:
             continue
         owner = placement_key(key.namespace, labels_of(body).get(PARENT, ""))
         if mapping(body, "metadata").get("deletionTimestamp"):
-            left[key] = "it is being deleted"
+            rejected[key] = "it is being deleted"
         elif not owner.name:
-            left[key] = f"it has no label {PARENT}, which says whose it is"
+            rejected[key] = f"it has no label {PARENT}, which says whose it is"
         elif owner not in fleets.placements:
             lacking[key] = owner
         else:
@@ -147,16 +147,18 @@ def adopt(world: World, live: Live, now: datetime) -> Adopted:
         for key, body in past.snapshots.items():
             outputs[key] = snapshot_file(key, body, stamp(now))
         contents |= past.contents
-        left |= past.left
+        rejected |= past.left
     for found in parts.values():
-        left |= {key: _why_no_state(key, found) for key in found if key not in outputs}
+        rejected |= {key: _why_no_state(key, found) for key in found if key not in outputs}
     missing = {
         resource: owner
         for owner, found in sorted(parts.items())
         for resource in _latest_resources(owner, found)
         if resource not in world.inputs
     }
-    return Adopted(outputs=outputs, left=left, lacking=lacking, missing=missing, contents=contents)
+    return Adopted(
+        outputs=outputs, left=rejected, lacking=lacking, missing=missing, contents=contents
+    )
 
 
 def _latest_resources(owner: ObjectKey, parts: Live) -> Iterator[ObjectKey]:
@@ -234,14 +236,14 @@ def _latest(parts: Live, kind: str, index: str) -> ObjectKey | None:
 
     Of a group of resource snapshots only the master has the label.
     """
-    found = [key for key, body in parts.items() if key.kind == kind and is_latest(body)]
-    return max(found, key=lambda key: int(labels_of(parts[key]).get(index, "0")), default=None)
+    latest = [key for key, body in parts.items() if key.kind == kind and is_latest(body)]
+    return max(latest, key=lambda key: int(labels_of(parts[key]).get(index, "0")), default=None)
 
 
 def _policy(key: ObjectKey, body: Body, owner: Owner) -> Body:
     """Return a policy snapshot as a pass leaves it."""
     marks = annotations_of(body)
-    kept = {name: marks[name] for name in (NUMBER_OF_CLUSTERS,) if name in marks}
+    marks_kept = {name: marks[name] for name in (NUMBER_OF_CLUSTERS,) if name in marks}
     labels = {PARENT: owner.name, IS_LATEST: "true", POLICY_INDEX: labels_of(body)[POLICY_INDEX]}
     return {
         "apiVersion": API_VERSION,
@@ -250,7 +252,7 @@ def _policy(key: ObjectKey, body: Body, owner: Owner) -> Body:
             **_dated(key, body),
             "generation": 1,
             "labels": labels,
-            "annotations": {CRP_GENERATION: str(owner.generation), **kept},
+            "annotations": {CRP_GENERATION: str(owner.generation), **marks_kept},
             "ownerReferences": [owner.reference],
         },
         "spec": mapping(body, "spec"),
@@ -312,7 +314,7 @@ def adopted_binding(live: Binding, placement: str, now: datetime) -> Body:
     if live.resource_snapshot:
         marks |= {ROLLED_OUT: live.resource_snapshot, ROLLED_OUT_AT: _available_at(live, now)}
     created = text(mapping(live.body, "metadata"), "creationTimestamp")
-    kept: Body = {"metadata": {"creationTimestamp": created}} if is_moment(created) else {}
+    dated: Body = {"metadata": {"creationTimestamp": created}} if is_moment(created) else {}
     return binding_file(
         live._replace(
             labels={PARENT: placement},
@@ -320,7 +322,7 @@ def adopted_binding(live: Binding, placement: str, now: datetime) -> Body:
             finalizers=(SCHEDULER_FINALIZER,),
             conditions=tuple(item for item in live.conditions if item.get("type") in STAGES),
             generation=max(live.generation, 1),
-            body=kept,
+            body=dated,
         ),
         stamp(now),
     )
@@ -328,9 +330,9 @@ def adopted_binding(live: Binding, placement: str, now: datetime) -> Body:
 
 def _available_at(live: Binding, now: datetime) -> str:
     """Return since when a binding's cluster says that everything is available."""
-    for item in live.conditions:
-        if item.get("type") == AVAILABLE and item.get("status") == "True":
-            since = text(item, "lastTransitionTime")
+    for condition in live.conditions:
+        if condition.get("type") == AVAILABLE and condition.get("status") == "True":
+            since = text(condition, "lastTransitionTime")
             if is_moment(since):
                 return since
     return format_moment(now)
@@ -388,17 +390,17 @@ def steps(hub: LiveHub) -> tuple[SwitchStep, ...]:
 def _applying(hub: LiveHub) -> list[ObjectKey]:
     """Return the Works that agents apply; without any Work the placements that would make some."""
     works = hub.of_kind(PLACEMENT_GROUP, WORK)
-    found = works or hub.of_kind(PLACEMENT_GROUP, *PLACEMENTS)
+    applied = works or hub.of_kind(PLACEMENT_GROUP, *PLACEMENTS)
     above = () if works else ("strategy",)
-    return [key for key, body in found.items() if not _reports(_strategy(body, above))]
+    return [key for key, body in applied.items() if not _reports(_strategy(body, above))]
 
 
 def _strategy(body: Body, above: tuple[str, ...]) -> Body:
     """Return the strategy by which agents apply, of a Work or of a placement."""
-    found = mapping(body, "spec")
+    strategy = mapping(body, "spec")
     for field in (*above, "applyStrategy"):
-        found = mapping(found, field)
-    return found
+        strategy = mapping(strategy, field)
+    return strategy
 
 
 def _reports(strategy: Body) -> bool:
@@ -434,14 +436,14 @@ def _counted(work: Body) -> Body:
     }
 
 
-def _counted_manifest(one: Body) -> Body:
+def _counted_manifest(manifest: Body) -> Body:
     """Return what is wrong with a manifest, and which it is; empty if nothing is."""
-    failed = [item for item in counted_conditions(one) if item.get("status") == "False"]
-    found = {name: mapping(one, name) for name in DETAILS}
-    details = {name: without_secrets(one, told) for name, told in found.items() if told}
+    failed = [item for item in counted_conditions(manifest) if item.get("status") == "False"]
+    found = {name: mapping(manifest, name) for name in DETAILS}
+    details = {name: without_secrets(manifest, told) for name, told in found.items() if told}
     if not failed and not details:
         return {}
-    return {"identifier": mapping(one, "identifier"), "conditions": failed, **details}
+    return {"identifier": mapping(manifest, "identifier"), "conditions": failed, **details}
 
 
 def _about(work: Body) -> Iterator[ObjectKey]:
@@ -530,18 +532,18 @@ def past_snapshots(world: World, owner: Owner, parts: Mapping[ObjectKey, Body]) 
     )
     snapshots: dict[ObjectKey, Body] = {}
     contents: dict[ObjectKey, tuple[str, str]] = {}
-    left: dict[ObjectKey, str] = {}
+    rejected: dict[ObjectKey, str] = {}
     for master, count in sorted(bound.items()):
         if master not in parts:
-            left[master] = f"the export has it not, {STAYS.format(count=count)}"
+            rejected[master] = f"the export has it not, {STAYS.format(count=count)}"
         elif not is_latest(parts[master]):
             for key in _group(master, parts):
                 file = _ContentFile(world, output_path(FOLDER, key))
                 snapshots[key] = _snapshot(key, parts[key], owner, file)
                 if file.listed:
                     contents[key] = file.path, file.text
-                left |= {one: _why(one, key, count) for one in file.secrets}
-    return PastSnapshots(snapshots, contents, left)
+                rejected |= {one: _why(one, key, count) for one in file.secrets}
+    return PastSnapshots(snapshots, contents, rejected)
 
 
 def _group(master: ObjectKey, parts: Mapping[ObjectKey, Body]) -> Iterable[ObjectKey]:
@@ -575,9 +577,9 @@ class _ContentFile:
         `None` of what must not come into Git as it is.
         """
         key = resource_key(content)
-        known = self.world.inputs.get(key)
-        if known is not None and content_of(known.body) == content_of(content):
-            return known.origin
+        manifest = self.world.inputs.get(key)
+        if manifest is not None and content_of(manifest.body) == content_of(content):
+            return manifest.origin
         if body_without_secrets(content) is not content:
             self.secrets.append(key)
             return None

@@ -217,15 +217,15 @@ def apply_overrides(
     Source: kubefleet@e160c1c pkg/controllers/workgenerator/override.go `applyOverrides`,
     `applyOverrideRules`.
     """
-    found: Body | None = manifest
+    overridden: Body | None = manifest
     for override in overrides:
         for _ in range(hits(override, target, namespaced=namespaced)):
             try:
                 hidden = (target.group, target.kind) == SECRET
-                found = _overridden(found, override, member, hidden=hidden)
+                overridden = _overridden(overridden, override, member, hidden=hidden)
             except UserError as error:
                 raise UserError(_failure(override, target, error.message, namespaced)) from error
-    return found
+    return overridden
 
 
 def _failure(override: Override, target: OverrideTarget, cause: str, namespaced: bool) -> str:  # noqa: FBT001  # of the object
@@ -274,8 +274,8 @@ def with_variables(patch: Body, member: MemberLabels, *, hidden: bool = False) -
     try:
         return {**patch, "value": json.loads(filled)}
     except ValueError:
-        told = HIDDEN_IN_CONDITIONS if hidden else cut(filled)
-        raise UserError(f"the value {told} is no JSON once its variables are replaced") from None
+        shown = HIDDEN_IN_CONDITIONS if hidden else cut(filled)
+        raise UserError(f"the value {shown} is no JSON once its variables are replaced") from None
 
 
 def _filled(written: str, member: MemberLabels, *, hidden: bool) -> Iterator[str]:
@@ -285,12 +285,12 @@ def _filled(written: str, member: MemberLabels, *, hidden: bool) -> Iterator[str
         end = written.find(END, start)
         if end < 0:
             # Unlike upstream: of a Secret the input is hidden.
-            told = HIDDEN_IN_CONDITIONS if hidden else written[rest:]
-            raise UserError(f"input {told} is missing the closing bracket `}}`")
+            shown = HIDDEN_IN_CONDITIONS if hidden else written[rest:]
+            raise UserError(f"input {shown} is missing the closing bracket `}}`")
         key = written[start + len(LABEL) : end]
         if key not in member.labels:
-            told = HIDDEN_IN_CONDITIONS if hidden else key
-            raise UserError(f"label key {told} not found on cluster {member.name}")
+            shown = HIDDEN_IN_CONDITIONS if hidden else key
+            raise UserError(f"label key {shown} not found on cluster {member.name}")
         yield written[rest:start]
         yield member.labels[key]
         rest = end + 1
@@ -375,8 +375,8 @@ def overrides_of_cluster(overrides: Iterable[Override], member: MemberLabels) ->
     Source: kubefleet@e160c1c pkg/utils/overrider/overrider.go
     `PickFromResourceMatchedOverridesForTargetCluster`.
     """
-    found = [one for one in overrides if any(selects(rule, member) for rule in rules_of(one))]
-    return sorted(found, key=lambda one: (one.namespace, one.snapshot))
+    selecting = [one for one in overrides if any(selects(rule, member) for rule in rules_of(one))]
+    return sorted(selecting, key=lambda one: (one.namespace, one.snapshot))
 
 
 def snapshots_of(overrides: Iterable[Override]) -> tuple[list[str], list[Mapping[str, str]]]:
@@ -437,25 +437,25 @@ class OverrideTable:
     def of(self, world: World) -> Overrides:
         """Return the overrides of a world, the very same ones while they stay."""
         written = tuple(world.of_kind(*kind) for kind in OVERRIDES)
-        found = self._found.recall(None, written, lambda: self._decoded(chain(*written)))
+        overrides = self._found.recall(None, written, lambda: self._decoded(chain(*written)))
         self._found.forget()
-        return found
+        return overrides
 
     def _decoded(self, manifests: Iterator[Manifest]) -> Overrides:
-        known = self._each
+        decoded = self._each
         self._each = {
-            one.key: kept
-            if (kept := known.get(one.key)) is not None and kept[0] is one
-            else (one, _again(one, kept))
+            one.key: pair
+            if (pair := decoded.get(one.key)) is not None and pair[0] is one
+            else (one, _again(one, pair))
             for one in manifests
         }
         return tuple([override for _, override in self._each.values()])
 
 
-def _again(manifest: Manifest, kept: tuple[Manifest, Override] | None) -> Override:
+def _again(manifest: Manifest, pair: tuple[Manifest, Override] | None) -> Override:
     """Return an override that is new, or whose manifest is; the same one for the same document."""
-    if kept is not None and kept[0].body is manifest.body:
-        return kept[1]
+    if pair is not None and pair[0].body is manifest.body:
+        return pair[1]
     return decoded(manifest)
 
 

@@ -227,9 +227,11 @@ def _take(
         return replace(snapshot, status=status), bindings
     if result.error is not None:
         raise result.error
-    kept = {name: keep_marks(bindings.get(name), item) for name, item in result.bindings.items()}
+    bindings_after = {
+        name: keep_marks(bindings.get(name), item) for name, item in result.bindings.items()
+    }
     status = snapshot.status if result.status is None else result.status
-    return replace(snapshot, status=keep_wording(snapshot.status, status)), kept
+    return replace(snapshot, status=keep_wording(snapshot.status, status)), bindings_after
 
 
 def must_schedule(snapshot: Snapshot, bindings: Iterable[Binding], members: Members) -> bool:
@@ -246,8 +248,8 @@ def must_schedule(snapshot: Snapshot, bindings: Iterable[Binding], members: Memb
     if snapshot.policy.placement_type != PICK_N:
         return True
     conditions = snapshot.status.conditions or ()
-    found = next((c for c in conditions if c.get("type") == SCHEDULED_CONDITION), None)
-    if found is None or found.get("status") != "True":
+    condition = next((c for c in conditions if c.get("type") == SCHEDULED_CONDITION), None)
+    if condition is None or condition.get("status") != "True":
         return True
     groups = classify(bindings, snapshot.name, members)
     if groups.dangling or groups.obsolete:

@@ -174,13 +174,13 @@ class KubeFleetMemory:
         self, inventory: ClusterInventory[Member], now: datetime, *, heartbeats: bool
     ) -> Members:
         """Return the fleet at a moment, the very same while no cluster and no answer differs."""
-        known = self.members
+        members = self.members
         if (
-            known is not None
+            members is not None
             and self._inventory is inventory
-            and known.stays(now, heartbeats=heartbeats)
+            and members.stays(now, heartbeats=heartbeats)
         ):
-            return known
+            return members
         self._inventory = inventory
         return members_of(inventory.views.values(), now, heartbeats=heartbeats)
 
@@ -236,19 +236,19 @@ class ProtectedPlacements:
 
         Where a person edited a decision nobody knows what it was: all clusters are reserved.
         """
-        left = self.left.get(key, {})
-        if any(part.outputs.get(one) is not body for one, body in left.items()) or not left:
+        outputs = self.left.get(key, {})
+        if any(part.outputs.get(one) is not body for one, body in outputs.items()) or not outputs:
             demands = PlacementDemands(self.world, demand)
-            had = {} if part.edited else demands.of(left)
+            had = {} if part.edited else demands.of(outputs)
             self.ledger.take_all(key, had, demands.of(part.outputs))
 
     def _demand(self, key: ObjectKey) -> ClusterDemand:
         """Return what a placement selects takes of a cluster."""
-        found = self.selected(key)
-        if isinstance(found, UserError):
+        selection = self.selected(key)
+        if isinstance(selection, UserError):
             return NO_DEMAND
         inputs = self.world.inputs
-        selected = (one for one in keys_of(found.resources) if one in inputs)
+        selected = (one for one in keys_of(selection.resources) if one in inputs)
         return demand_of_manifests((one, inputs[one].body) for one in selected)
 
 
@@ -299,9 +299,9 @@ class Fleets:
             return Target(key, waits_for=why)
         if key not in self.placements:
             return None
-        left = self.left.get(key, {})
-        afresh = partial(fresh_place, left, self.members, self.now)
-        moves, present = partial(exchanged_by, afresh), partial(present_place, left)
+        outputs = self.left.get(key, {})
+        afresh = partial(fresh_place, outputs, self.members, self.now)
+        moves, present = partial(exchanged_by, afresh), partial(present_place, outputs)
         return Target(key, moves=moves, afresh=afresh, present=present)
 
     def select(self, selection: TargetSelection, /) -> Iterable[Reference]:
@@ -312,8 +312,8 @@ class Fleets:
             version = str(manifest.body["apiVersion"])
             reference = Reference(version, key.kind, key.namespace, key.name)
             own = self.world.outputs.get(key)
-            body, left = None if own is None else own.body, self.left.get(key, {})
-            standing = partial(standing_of, body, left)
+            body, outputs = None if own is None else own.body, self.left.get(key, {})
+            standing = partial(standing_of, body, outputs)
             if selects(selection, reference, labels_of(manifest.body), standing):
                 yield reference
 
@@ -371,12 +371,12 @@ class Fleets:
 
     def remember(self, key: ObjectKey, part: Part, /) -> None:
         """Let a placement rest, with what it was decided from."""
-        found = self._selected(key)
-        if isinstance(found, UserError):
+        selection = self._selected(key)
+        if isinstance(selection, UserError):
             return  # it is asked again, as what others select may mend it
         read = frozenset(
             (
-                *map(reads.reports, keys_of(found.resources)),
+                *map(reads.reports, keys_of(selection.resources)),
                 *reads.clusters_read(self._placement(key), part.outputs),
                 *overrides_asked(self.world, key, part.outputs, self.overrides),
                 *map(score_question, part.scored),

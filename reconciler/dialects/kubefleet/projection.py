@@ -63,15 +63,15 @@ def _readiness(body: Body) -> ClusterReadiness | None:
     return readiness_by(conditions, HEALTHY)
 
 
-def _agents(one: ClusterReadiness) -> Body:
-    joined = condition(JOINED, ClusterReadiness("True", one.since, "", ""))
-    agent = {"type": AGENT, "conditions": [joined, condition(HEALTHY, one)]}
+def _agents(readiness: ClusterReadiness) -> Body:
+    joined = condition(JOINED, ClusterReadiness("True", readiness.since, "", ""))
+    agent = {"type": AGENT, "conditions": [joined, condition(HEALTHY, readiness)]}
     return {"status": {"agentStatus": [agent]}}
 
 
 def _properties(body: Body) -> Mapping[str, str]:
-    found = fields.mapping(status_of(body), "properties")
-    return {name: fields.text(fields.mapping(found, name), "value") for name in found}
+    properties = fields.mapping(status_of(body), "properties")
+    return {name: fields.text(fields.mapping(properties, name), "value") for name in properties}
 
 
 def _with_properties(properties: Mapping[str, str]) -> Body:
@@ -83,8 +83,8 @@ def _with_properties(properties: Mapping[str, str]) -> Body:
 
 
 def _claims(body: Body) -> Mapping[str, str] | None:
-    found = _properties(body)
-    return {name: found[name] for name in found.keys() - {NODE_COUNT}} or None
+    properties = _properties(body)
+    return {name: properties[name] for name in properties.keys() - {NODE_COUNT}} or None
 
 
 def _nodes(body: Body) -> int | None:

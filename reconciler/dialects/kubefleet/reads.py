@@ -134,8 +134,8 @@ def changed_evictions(
 ) -> Iterator[ObjectKey]:
     """Yield the placements whose evictions differ."""
     for key in {**before, **now}:
-        was, known = before.get(key, NO_EVICTIONS), now.get(key, NO_EVICTIONS)
-        if was.waiting != known.waiting or not same(_drawn_from(was), _drawn_from(known)):
+        was, evictions = before.get(key, NO_EVICTIONS), now.get(key, NO_EVICTIONS)
+        if was.waiting != evictions.waiting or not same(_drawn_from(was), _drawn_from(evictions)):
             yield key
 
 
@@ -150,9 +150,9 @@ def changed_runs(
             yield key
 
 
-def _drawn_from(found: Evictions) -> CacheKey:
+def _drawn_from(evictions: Evictions) -> CacheKey:
     """Return the documents of evictions and of their status files."""
-    return (*found.bodies, *found.statuses.values())
+    return (*evictions.bodies, *evictions.statuses.values())
 
 
 SHARED: frozenset[Kind] = frozenset({CLUSTER, SCORES, *OVERRIDES})

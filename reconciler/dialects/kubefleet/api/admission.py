@@ -77,9 +77,9 @@ def _required(term: Body, at: str) -> Iterator[Violation]:
         )
     expressions = bodies(mapping(term, "propertySelector"), "matchExpressions")
     where = f"{at}/propertySelector/matchExpressions"
-    for position, item in enumerate(expressions):
-        yield from _property(text(item, "name"), f"{where}/{position}/name")
-        yield from _comparison(item, f"{where}/{position}")
+    for position, expression in enumerate(expressions):
+        yield from _property(text(expression, "name"), f"{where}/{position}/name")
+        yield from _comparison(expression, f"{where}/{position}")
     for name in dict.fromkeys(text(item, "name") for item in expressions):
         same = [item for item in expressions if text(item, "name") == name]
         if _is_contradiction(same):
@@ -181,8 +181,8 @@ def _is_contradiction(expressions: Iterable[Body]) -> bool:
     Source: kubefleet@e160c1c pkg/utils/validator/placement.go `validateRequirementsConsistency`.
     """
     bounds: dict[str, list[Quantity]] = {operator: [] for operator in OPERATORS}
-    for item in expressions:
-        operator, values = text(item, "operator"), strings(item, "values")
+    for expression in expressions:
+        operator, values = text(expression, "operator"), strings(expression, "values")
         amount = _quantity(values[0]) if len(values) == 1 else None
         if operator in bounds and amount is not None:
             bounds[operator].append(amount)
@@ -210,11 +210,11 @@ def refuse_tolerations(tolerations: tuple[Body, ...], at: str) -> Iterator[Viola
     Source: kubefleet@e160c1c pkg/utils/validator/placement.go `validateTolerations`.
     """
     seen = set()
-    for position, item in enumerate(tolerations):
+    for position, toleration in enumerate(tolerations):
         where = f"{at}/{position}"
-        key, value, effect = (text(item, name) for name in ("key", "value", "effect"))
-        operator = text(item, "operator") or "Equal"
-        yield from refuse_toleration(item, where)
+        key, value, effect = (text(toleration, name) for name in ("key", "value", "effect"))
+        operator = text(toleration, "operator") or "Equal"
+        yield from refuse_toleration(toleration, where)
         if key and not is_label_key(key):
             message = f"{shown(key)} must be a label key"
             yield Violation(f"{where}/key", "placement-toleration-key", message, "a label key")
@@ -229,17 +229,17 @@ def refuse_tolerations(tolerations: tuple[Body, ...], at: str) -> Iterator[Viola
         seen.add((key, operator, value, effect))
 
 
-def refuse_toleration(item: Body, where: str) -> Iterator[Violation]:
+def refuse_toleration(toleration: Body, where: str) -> Iterator[Violation]:
     """Key and value go with the operator.
 
     Source: kubefleet@e160c1c apis/placement/v1beta1/clusterresourceplacement_types.go
     `Tolerations`, its CEL rules.
     """
-    operator = text(item, "operator") or "Equal"
-    if operator == "Equal" and not text(item, "key"):
+    operator = text(toleration, "operator") or "Equal"
+    if operator == "Equal" and not text(toleration, "key"):
         message = "`key` must be given where `operator` is Equal"
         yield Violation(where, "placement-toleration-key", message, "a key, or Exists")
-    if operator == "Exists" and text(item, "value"):
+    if operator == "Exists" and text(toleration, "value"):
         message = "`value` must be absent where `operator` is Exists"
         yield Violation(f"{where}/value", "placement-toleration-value", message, "no value")
 
@@ -281,7 +281,7 @@ def refuse_fields_of_others(policy: Body) -> Iterator[Violation]:
 NAMESPACE = ("", "v1", "Namespace")
 
 
-def refuse_selectors(spec: Body, known: Mapping[Kind, bool]) -> Iterator[Violation]:
+def refuse_selectors(spec: Body, known_kinds: Mapping[Kind, bool]) -> Iterator[Violation]:
     """Resources are cluster-scoped, or stand in the one namespace whose resources are chosen.
 
     Source: kubefleet@e160c1c pkg/utils/validator/placement.go `validatePlacement`.
@@ -302,7 +302,7 @@ def refuse_selectors(spec: Body, known: Mapping[Kind, bool]) -> Iterator[Violati
         if labels is not None and refusal_of(decode_label_selector(labels)):
             refusal = refusal_of(decode_label_selector(labels))
             yield Violation(f"{at}/labelSelector", "placement-selector-labels", refusal)
-        if known.get((group, kind)) is True and not chosen:
+        if known_kinds.get((group, kind)) is True and not chosen:
             yield Violation(
                 f"{at}/kind",
                 "placement-selector-scope",
@@ -468,8 +468,8 @@ def refuse_namespaced_placement(body: Body) -> tuple[Violation, ...]:
 
 
 def _tolerations(policy: Body) -> Iterator[Violation]:
-    for position, item in enumerate(bodies(policy, "tolerations")):
-        yield from refuse_toleration(item, f"{POLICY}/tolerations/{position}")
+    for position, toleration in enumerate(bodies(policy, "tolerations")):
+        yield from refuse_toleration(toleration, f"{POLICY}/tolerations/{position}")
 
 
 def _missing(spec: Body) -> Iterator[Violation]:
@@ -492,9 +492,9 @@ def _missing(spec: Body) -> Iterator[Violation]:
             ("weight", "preference"),
         ),
     ):
-        for position, item in enumerate(items):
+        for position, element in enumerate(items):
             for field in fields:
-                if field not in item:
+                if field not in element:
                     yield Violation(
                         f"{at}/{position}", "schema-required", f"`{field}` must be given"
                     )
@@ -756,11 +756,13 @@ _JUDGED: Mapping[str, Admission] = {
 """What is refused of overrides, and of kinds that control nothing here."""
 
 
-def kubefleet_admissions(known: KnownKinds) -> Mapping[Kind, Admission]:
+def kubefleet_admissions(known_kinds: KnownKinds) -> Mapping[Kind, Admission]:
     """Return what is refused, by kind; a selector may be of any kind that is known."""
     return {
         CLUSTER: refuse_member,
-        (PLACEMENT_GROUP, "ClusterResourcePlacement"): partial(refuse_placement, known.scopes),
+        (PLACEMENT_GROUP, "ClusterResourcePlacement"): partial(
+            refuse_placement, known_kinds.scopes
+        ),
         (PLACEMENT_GROUP, "ResourcePlacement"): refuse_namespaced_placement,
         **{(PLACEMENT_GROUP, kind): refuse for kind, refuse in _JUDGED.items()},
     }

@@ -335,8 +335,8 @@ def selected_kinds(manifest: Body) -> Iterator[Kind]:
     Raises:
         UserError: A field has the wrong type.
     """
-    for one in decode_placement_status(manifest).resources or ():
-        yield fields.text(one, "group"), fields.text(one, "kind")
+    for resource in decode_placement_status(manifest).resources or ():
+        yield fields.text(resource, "group"), fields.text(resource, "kind")
 
 
 def encode_placement_status(status: PlacementStatus) -> Body:

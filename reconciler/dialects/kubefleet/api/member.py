@@ -84,10 +84,12 @@ def decode_agent(status: Body) -> Agent | None:
 
 
 def _condition(conditions: tuple[Body, ...], kind: str) -> AgentCondition | None:
-    found = next((item for item in conditions if item.get("type") == kind), None)
-    if found is None:
+    condition = next((item for item in conditions if item.get("type") == kind), None)
+    if condition is None:
         return None
-    return AgentCondition(fields.text(found, "status"), _moment(found, "lastTransitionTime"))
+    return AgentCondition(
+        fields.text(condition, "status"), _moment(condition, "lastTransitionTime")
+    )
 
 
 def _moment(body: Body, field: str) -> datetime:

@@ -225,11 +225,11 @@ def refuse_budget(body: Body) -> tuple[Violation, ...]:
     `PlacementDisruptionBudgetSpec`, its CEL rules.
     """
     spec = mapping(body, "spec")
-    found = [violation for name in LIMITS for violation in _limit(name, spec.get(name))]
+    violations = [violation for name in LIMITS for violation in _limit(name, spec.get(name))]
     if all(spec.get(name) is not None for name in LIMITS):
         message = "`maxUnavailable` must not stand beside `minAvailable`"
-        found.append(Violation("/spec", "budget-exclusive", message, "one of the two"))
-    return tuple(found)
+        violations.append(Violation("/spec", "budget-exclusive", message, "one of the two"))
+    return tuple(violations)
 
 
 def _limit(name: str, value: object) -> Iterator[Violation]:

@@ -477,23 +477,23 @@ def _with_apply_config(strategy: Body) -> Body:
 
 def _defaulted(body: Body, kind: _Type) -> dict[str, object]:
     """Return an object with the defaults of its type; null is as good as missing."""
-    told = {name: one for name, one in body.items() if one is not None}
+    fields_given = {name: one for name, one in body.items() if one is not None}
     return {
         name: _each(one, kind.parts[name], _defaulted) if name in kind.parts else one
-        for name, one in {**kind.defaults, **told}.items()
+        for name, one in {**kind.defaults, **fields_given}.items()
     }
 
 
 def _rewritten(body: Body, kind: _Type) -> dict[str, object]:
     """Return an object as Go writes it after reading it."""
-    kept = {
+    fields_given = {
         name: one
         for name, one in body.items()
         if name in kind.written or name in kind.zeros or not _is_empty(one, name in kind.parts)
     }
     return {
         name: _each(one, kind.parts[name], _rewritten) if name in kind.parts else one
-        for name, one in {**kind.zeros, **kept}.items()
+        for name, one in {**kind.zeros, **fields_given}.items()
     }
 
 
@@ -561,8 +561,8 @@ def score_in(name: str) -> ScoreName | None:
 def scores_of(policy: Policy) -> frozenset[ScoreName]:
     """Return the scores that a policy ranks clusters by."""
     sorters = (one.term.sorter for one in policy.preferred if policy.placement_type == PICK_N)
-    found = (score_in(sorter.name) for sorter in sorters if sorter is not None)
-    return frozenset(one for one in found if one is not None)
+    scores = (score_in(sorter.name) for sorter in sorters if sorter is not None)
+    return frozenset(one for one in scores if one is not None)
 
 
 def written_scores(placement: Body) -> Iterator[tuple[str, str, ScoreName]]:
@@ -592,8 +592,8 @@ def asked_by_strategy(apply: Body, *, abandons: bool) -> frozenset[Instruction]:
         apply: How resources are applied.
         abandons: Whether they are to outlive the placement.
     """
-    found = {instruction for _, instruction in asked_by_apply(apply)}
-    return frozenset({*found, Instruction.ABANDON} if abandons else found)
+    instructions = {instruction for _, instruction in asked_by_apply(apply)}
+    return frozenset({*instructions, Instruction.ABANDON} if abandons else instructions)
 
 
 def asked_by_apply(apply: Body) -> Iterator[tuple[str, Instruction]]:

@@ -163,8 +163,8 @@ def decode_policy_status(manifest: Body) -> PolicySnapshotStatus:
 def selected_in(manifest: Body) -> dict[str, ClusterDecision]:
     """Return the decisions for clusters that were selected, by cluster; no other is decoded."""
     listed = fields.bodies(fields.mapping(manifest, "status"), "targetClusters")
-    found = [decode_decision(item) for item in listed if item.get("selected") is True]
-    return {decision.cluster: decision for decision in found}
+    decisions = [decode_decision(item) for item in listed if item.get("selected") is True]
+    return {decision.cluster: decision for decision in decisions}
 
 
 def clusters_in(manifest: Body) -> list[str]:

@@ -195,7 +195,7 @@ def _decode_stage(body: Body) -> StageStatus:
 
 
 def _encode_stage(stage: StageStatus) -> Body:
-    told = _without_absent(
+    encoded = _without_absent(
         beforeStageTaskStatus=list(map(_encode_task, stage.before)),
         afterStageTaskStatus=list(map(_encode_task, stage.after)),
         conditions=list(stage.conditions),
@@ -203,7 +203,7 @@ def _encode_stage(stage: StageStatus) -> Body:
         endTime=stage.ended_at,
     )
     clusters = list(map(_encode_cluster, stage.clusters))
-    return {"stageName": stage.name, "clusters": clusters, **told}
+    return {"stageName": stage.name, "clusters": clusters, **encoded}
 
 
 def _decode_cluster(body: Body) -> ClusterUpdate:
@@ -437,14 +437,14 @@ def conditions_in(body: Body) -> tuple[Body, ...]:
     Raises:
         UserError: One holds what no condition holds; a person may edit the file.
     """
-    found = fields.bodies(body, "conditions")
-    for one in found:
+    conditions = fields.bodies(body, "conditions")
+    for condition in conditions:
         for name in TEXTS:
-            fields.text(one, name)
-        fields.number(one, "observedGeneration")
-        if not moment_in(one, "lastTransitionTime"):
+            fields.text(condition, name)
+        fields.number(condition, "observedGeneration")
+        if not moment_in(condition, "lastTransitionTime"):
             raise UserError("must say since when it is so", field="lastTransitionTime")
-    return found
+    return conditions
 
 
 def moment_in(body: Body, field: str) -> str:
@@ -453,7 +453,7 @@ def moment_in(body: Body, field: str) -> str:
     Raises:
         UserError: It is no moment.
     """
-    found = fields.text(body, field)
-    if found and not is_moment(found):
+    written = fields.text(body, field)
+    if written and not is_moment(written):
         raise UserError("must be a moment such as 2026-01-02T15:04:05Z", field=field)
-    return found
+    return written

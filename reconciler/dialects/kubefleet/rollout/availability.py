@@ -64,15 +64,15 @@ def nothing_overridden(_binding: Binding, _snapshots: Sequence[Body]) -> Overrid
     return NOT_OVERRIDDEN
 
 
-def prepared_conditions(found: OverriddenResources, generation: int) -> Iterator[Condition]:
+def prepared_conditions(overridden: OverriddenResources, generation: int) -> Iterator[Condition]:
     """Yield what a binding says until its cluster is asked: overridden, then synchronized.
 
     Source: kubefleet@e160c1c pkg/controllers/workgenerator/controller.go `Reconcile`.
     """
-    if found.failure:
-        yield Condition(OVERRIDDEN, "False", FAILED, found.failure, generation)
+    if overridden.failure:
+        yield Condition(OVERRIDDEN, "False", FAILED, overridden.failure, generation)
         return
-    words = SUCCEEDED if found.lists else NO_OVERRIDE
+    words = SUCCEEDED if overridden.lists else NO_OVERRIDE
     yield Condition(OVERRIDDEN, "True", *words, generation)
     yield Condition(SYNCHRONIZED, "True", *SYNCED, generation)
 
@@ -118,10 +118,10 @@ class AvailabilityReports:
             return tuple(work_conditions(binding, works))
         if not self.copies:
             return ()
-        found = {key: self.copies.of(key, binding.target) for key in self.resources}
-        copies = [one for one in found.values() if one is not None]
+        copies_by_key = {key: self.copies.of(key, binding.target) for key in self.resources}
+        copies = [one for one in copies_by_key.values() if one is not None]
         told = tuple(_told(copies, binding)) if copies else ()
-        silent = any(one is None and is_judged(*key[:2]) for key, one in found.items())
+        silent = any(one is None and is_judged(*key[:2]) for key, one in copies_by_key.items())
         return () if silent and all(one.status == "True" for one in told) else told
 
 
@@ -152,11 +152,11 @@ def _told(copies: Iterable[CopyReport], binding: Binding) -> Iterator[Condition]
 
 def works_by_cluster(works: Iterable[Manifest]) -> dict[str, list[Body]]:
     """Return Works by the cluster that reports them; those being deleted say nothing any more."""
-    found: dict[str, list[Body]] = {}
-    for one in works:
-        if mapping(one.body, "metadata").get("deletionTimestamp") is None:
-            found.setdefault(one.key.reporter, []).append(one.body)
-    return found
+    works_by_name: dict[str, list[Body]] = {}
+    for work in works:
+        if mapping(work.body, "metadata").get("deletionTimestamp") is None:
+            works_by_name.setdefault(work.key.reporter, []).append(work.body)
+    return works_by_name
 
 
 def keys_of(resources: Iterable[Resource] | None) -> tuple[ObjectKey, ...]:
@@ -191,18 +191,18 @@ def observe(
     binding = binding._replace(overrides=overridden.lists)
     if overridden.failure:
         return _undelivered(binding, overridden, marks, at=stamp(now)), None
-    told = reports.conditions(binding)
+    reported = reports.conditions(binding)
     seconds = reports.assume_after_seconds
-    assumption = assume(parse_moment(at), None if told else seconds, now)
-    known = [
+    assumption = assume(parse_moment(at), None if reported else seconds, now)
+    conditions = [
         *prepared_conditions(overridden, binding.generation),
-        *told,
+        *reported,
     ]
     if assumption.available:
-        known += assumed_conditions(binding, seconds or 0)
+        conditions += assumed_conditions(binding, seconds or 0)
     marked = binding._replace(
         annotations=marks,
-        conditions=_conditions(binding, known, at=stamp(now)),
+        conditions=_conditions(binding, conditions, at=stamp(now)),
         problems=reports.problems(binding),
     )
     return marked, assumption.until
@@ -224,11 +224,11 @@ def without_assumed(binding: Binding, before: Binding | None) -> Binding:
         binding: With what is assumed.
         before: As its file has it, `None` without one.
     """
-    kept = assumed_in(before)
+    assumed = assumed_in(before)
     conditions = (
         item
         for item in binding.conditions
-        if not _is_assumed(item) or (item.get("type"), item.get("observedGeneration")) in kept
+        if not _is_assumed(item) or (item.get("type"), item.get("observedGeneration")) in assumed
     )
     return binding._replace(conditions=tuple(conditions))
 
@@ -254,8 +254,8 @@ def _undelivered(
     Source: kubefleet@e160c1c pkg/controllers/workgenerator/controller.go `Reconcile`, which takes
     all conditions away but that of the rollout.
     """
-    kept = (ROLLOUT_STARTED, OVERRIDDEN)
-    conditions = tuple(item for item in binding.conditions if item.get("type") in kept)
+    prepared_kinds = (ROLLOUT_STARTED, OVERRIDDEN)
+    conditions = tuple(item for item in binding.conditions if item.get("type") in prepared_kinds)
     known = prepared_conditions(overridden, binding.generation)
     return binding._replace(
         annotations=marks,

@@ -159,8 +159,8 @@ def _survey(
     Source: kubefleet@e160c1c pkg/controllers/rollout/controller.go `pickBindingsToRoll`.
     """
     running = [binding for binding in ordered if binding.state in (BOUND, UNSCHEDULED)]
-    found = {binding.name: readiness_of(binding, now, period) for binding in running}
-    ready = [binding for binding in running if found[binding.name].ready]
+    readiness = {binding.name: readiness_of(binding, now, period) for binding in running}
+    ready = [binding for binding in running if readiness[binding.name].ready]
     bound = [b for b in running if b.state == BOUND and not b.deleting]
     outdated = [binding for binding in bound if binding.resource_snapshot != latest]
     stale = [binding for binding in outdated if binding.target not in full]
@@ -176,7 +176,7 @@ def _survey(
         failed=tuple(binding for binding in stale if has_failed(binding)),
         refresh=tuple(binding for binding in bound if binding.resource_snapshot == latest),
         full=tuple(binding for binding in outdated if binding.target in full),
-        until=earliest(*(item.until for item in found.values())),
+        until=earliest(*(item.until for item in readiness.values())),
     )
 
 
@@ -255,13 +255,13 @@ def _refused(
 
 def lacks_in(bindings: Iterable[Binding]) -> dict[str, str]:
     """Return the clusters that are not updated for lack of room, by name, with what they lack."""
-    found: dict[str, str] = {}
+    lacks: dict[str, str] = {}
     for binding in sorted(bindings, key=attrgetter("target")):
         for condition in binding.conditions:
             message = str(condition.get("message"))
             if condition.get("type") == ROLLOUT_STARTED and message.startswith(HELD_FOR_ROOM):
-                found[binding.target] = message.removeprefix(HELD_FOR_ROOM)
-    return found
+                lacks[binding.target] = message.removeprefix(HELD_FOR_ROOM)
+    return lacks
 
 
 def announcement(*, started: bool, generation: int) -> Condition:
@@ -317,9 +317,9 @@ def has_failed(binding: Binding) -> bool:
 
     Source: kubefleet@e160c1c pkg/utils/binding/binding.go `HasBindingFailed`.
     """
-    found = (_current(binding, kind, "False") for kind in FAILING)
+    conditions = (_current(binding, kind, "False") for kind in FAILING)
     return any(
-        item is not None and fields.text(item, "reason") not in IN_PROGRESS for item in found
+        item is not None and fields.text(item, "reason") not in IN_PROGRESS for item in conditions
     )
 
 
@@ -343,11 +343,11 @@ def reported_difference(binding: Binding, status: str) -> bool:
 
 def _current(binding: Binding, kind: str, status: str | None = None) -> Body | None:
     """Return a condition if it speaks of the binding's present generation, with this status."""
-    for item in binding.conditions:
-        if item.get("type") == kind:
-            fits = status is None or item.get("status") == status
-            fresh = fields.number(item, "observedGeneration") == binding.generation
-            return item if fits and fresh else None
+    for condition in binding.conditions:
+        if condition.get("type") == kind:
+            fits = status is None or condition.get("status") == status
+            fresh = fields.number(condition, "observedGeneration") == binding.generation
+            return condition if fits and fresh else None
     return None
 
 
@@ -539,14 +539,14 @@ def overall_conditions(
     for stage in stages if reached else ():
         statuses = [known[stage] for known in reached if stage in known]
         worst = next((s for s in ("Unknown", "False") if s in statuses), "True")
-        found = _of_placement(kind, stage, worst, statuses.count(worst), generation)
+        condition = _of_placement(kind, stage, worst, statuses.count(worst), generation)
         if overridden and (stage, worst) == (OVERRIDDEN, "True"):
             text = _FITTING.format(len(statuses))
-            found = found._replace(reason="OverriddenSucceeded", message=text)
+            condition = condition._replace(reason="OverriddenSucceeded", message=text)
         if lacking and (stage, worst) == (ROLLOUT_STARTED, "False"):
             # Unlike upstream: room is not protected there, so nothing waits for it.
-            found = found._replace(message=f"{found.message}{waits_for_room(lacking)}")
-        yield found
+            condition = condition._replace(message=f"{condition.message}{waits_for_room(lacking)}")
+        yield condition
         if worst != "True":
             return
 
@@ -562,5 +562,7 @@ def _of_placement(kind: str, stage: str, status: str, count: int, generation: in
     Its type begins with the kind of the placement.
     """
     words = _WORDS[stage]
-    told = {"Unknown": words.unknown, "False": words.false}.get(status, words.true)
-    return Condition(f"{kind}{stage}", status, told[0], told[1].format(count), generation)
+    words_of_status = {"Unknown": words.unknown, "False": words.false}.get(status, words.true)
+    return Condition(
+        f"{kind}{stage}", status, words_of_status[0], words_of_status[1].format(count), generation
+    )

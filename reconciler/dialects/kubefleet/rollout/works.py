@@ -60,11 +60,13 @@ class WorkAnswers:
 
 def answers_to(stage: str, works: Sequence[Body]) -> WorkAnswers:
     """Return what Works say of a stage."""
-    found = {text(mapping(work, "metadata"), "name"): current(work, stage) for work in works}
+    answers = {text(mapping(work, "metadata"), "name"): current(work, stage) for work in works}
     return WorkAnswers(
-        unfinished=[n for n, one in found.items() if text(one, "status") not in ("True", "False")],
-        failed=[name for name, one in found.items() if text(one, "status") == "False"],
-        reasons={name: text(one, "reason") for name, one in found.items()},
+        unfinished=[
+            n for n, one in answers.items() if text(one, "status") not in ("True", "False")
+        ],
+        failed=[name for name, one in answers.items() if text(one, "status") == "False"],
+        reasons={name: text(one, "reason") for name, one in answers.items()},
     )
 
 
@@ -81,10 +83,10 @@ def current(work: Body, stage: str) -> Body:
     Without a generation in its metadata, every condition is about what is there.
     """
     metadata = mapping(work, "metadata")
-    for one in bodies(mapping(work, "status"), "conditions"):
-        if text(one, "type") == stage:
-            is_current = number(one, "observedGeneration") == number(metadata, "generation")
-            return one if is_current or "generation" not in metadata else {}
+    for condition in bodies(mapping(work, "status"), "conditions"):
+        if text(condition, "type") == stage:
+            is_current = number(condition, "observedGeneration") == number(metadata, "generation")
+            return condition if is_current or "generation" not in metadata else {}
     return {}
 
 
@@ -157,14 +159,14 @@ def work_conditions(binding: Binding, works: Sequence[Body]) -> Iterator[Conditi
 
 def _condition(stage: str, works: Sequence[Body], generation: int) -> Condition:
     """Return the condition of one stage: what is unfinished comes before what failed."""
-    words, found = _WORDS[stage], answers_to(stage, works)
-    untracked = [name for name, reason in found.reasons.items() if reason in UNTRACKABLE]
-    for names, told in ((found.unfinished, words.unfinished), (found.failed, words.failed)):
+    words, answers = _WORDS[stage], answers_to(stage, works)
+    untracked = [name for name, reason in answers.reasons.items() if reason in UNTRACKABLE]
+    for names, message in ((answers.unfinished, words.unfinished), (answers.failed, words.failed)):
         if names:
-            return Condition(stage, "False", words.no, told.format(names[0]), generation)
+            return Condition(stage, "False", words.no, message.format(names[0]), generation)
     if stage == AVAILABLE and untracked:
-        told = f"The availability of work object {untracked[0]} is not trackable"
-        return Condition(stage, "True", NOT_TRACKABLE, told, generation)
+        message = f"The availability of work object {untracked[0]} is not trackable"
+        return Condition(stage, "True", NOT_TRACKABLE, message, generation)
     return Condition(stage, "True", words.yes, words.done, generation)
 
 
@@ -181,14 +183,14 @@ def work_problems(binding: Binding, works: Sequence[Body]) -> Body:
         works: Those of its placement that the cluster reports, by name. Upstream has them in any
             order, which matters where there are more than a list may hold.
     """
-    found = {}
+    problems = {}
     for name in () if of_another_snapshot(works, binding) else _lists(binding, works):
         listed = [one for work in works for one in _FOUND[name](work)]
         if name != FAILED and len(listed) > MOST:
             listed.sort(key=_identity)
         if listed:
-            found[name] = listed[:MOST]
-    return found
+            problems[name] = listed[:MOST]
+    return problems
 
 
 def _lists(binding: Binding, works: Sequence[Body]) -> tuple[str, ...]:
@@ -209,12 +211,12 @@ def _failed(work: Body) -> Iterator[Body]:
     """Yield what is not applied, and of the rest what is not available."""
     if not any(text(current(work, stage), "status") == "False" for stage in (APPLIED, AVAILABLE)):
         return
-    for one in _manifests(work):
-        conditions = {text(item, "type"): item for item in reversed(bodies(one, "conditions"))}
+    for manifest in _manifests(work):
+        conditions = {text(item, "type"): item for item in reversed(bodies(manifest, "conditions"))}
         stages = (conditions.get(stage, {}) for stage in (APPLIED, AVAILABLE))
         condition = next((item for item in stages if text(item, "status") == "False"), None)
         if condition is not None:
-            yield {**_resource(work, one), "condition": condition}
+            yield {**_resource(work, manifest), "condition": condition}
 
 
 def _drifted(work: Body) -> Iterator[Body]:
@@ -227,8 +229,8 @@ def _diffed(work: Body) -> Iterator[Body]:
 
 def _differing(work: Body, field: str, fields: tuple[str, str]) -> Iterator[Body]:
     """Yield the resources that have details of this field."""
-    for one in _manifests(work):
-        details = mapping(one, field)
+    for manifest in _manifests(work):
+        details = mapping(manifest, field)
         if not details:
             continue
         generation = details.get("observedInMemberClusterGeneration")
@@ -238,7 +240,7 @@ def _differing(work: Body, field: str, fields: tuple[str, str]) -> Iterator[Body
             **{name: details.get(name) for name in fields},
         }
         kept = {name: value for name, value in seen.items() if value is not None}
-        yield {**_resource(work, one), **details_without_secrets(one, kept)}
+        yield {**_resource(work, manifest), **details_without_secrets(manifest, kept)}
 
 
 def details_without_secrets(manifest: Body, details: Body) -> Body:
@@ -250,14 +252,14 @@ def details_without_secrets(manifest: Body, details: Body) -> Body:
     if text(identifier, "kind") != "Secret" or text(identifier, "group"):
         return details
     hidden = dict.fromkeys(("valueInHub", "valueInMember"), HIDDEN_IN_CONDITIONS)
-    kept = dict(details)
+    shown = dict(details)
     for name in ("observedDrifts", "observedDiffs"):
         if name in details:
-            kept[name] = [
+            shown[name] = [
                 {field: hidden.get(field, value) for field, value in one.items()}
                 for one in bodies(details, name)
             ]
-    return kept
+    return shown
 
 
 _FOUND: dict[str, Callable[[Body], Iterator[Body]]] = {

@@ -90,7 +90,7 @@ def classify(bindings: Iterable[Binding], snapshot: str, members: Members) -> Gr
     Source: kubefleet@e160c1c pkg/scheduler/framework/frameworkutils.go `classifyBindings`.
     """
     fleet = members.fleet
-    found: dict[str, list[Binding]] = {name: [] for name in Groups.__dataclass_fields__}
+    groups: dict[str, list[Binding]] = {name: [] for name in Groups.__dataclass_fields__}
     for binding in bindings:
         position = fleet.position.get(binding.target)
         if binding.deleting:
@@ -107,8 +107,8 @@ def classify(bindings: Iterable[Binding], snapshot: str, members: Members) -> Gr
             group = "bound"
         else:
             continue
-        found[group].append(binding)
-    return Groups(**{name: tuple(group) for name, group in found.items()})
+        groups[group].append(binding)
+    return Groups(**{name: tuple(group) for name, group in groups.items()})
 
 
 def targets_of(members: Members, *groups: Iterable[Binding]) -> Mask:
@@ -205,16 +205,16 @@ def adopt(
     Raises:
         UnexpectedBehavior: A state was not remembered, or a name cannot be made.
     """
-    patched, dropped, known = [], [], set[ClusterName]()
+    patched, dropped, clusters = [], [], set[ClusterName]()
     for binding in open_bindings:
-        known.add(binding.target)
+        clusters.add(binding.target)
         decision = decisions.get(binding.target)
         if decision is None:
             dropped.append(unscheduled(binding))
         else:
             patched.append(reassigned(binding, decision, snapshot.name, state=binding.state))
     for binding in leaving:
-        known.add(binding.target)
+        clusters.add(binding.target)
         decision = decisions.get(binding.target)
         if decision is not None:
             state = previous_state(binding)
@@ -222,8 +222,8 @@ def adopt(
     return Pick(
         created=new_bindings(
             snapshot,
-            {name: item for name, item in decisions.items() if name not in known}
-            if known
+            {name: item for name, item in decisions.items() if name not in clusters}
+            if clusters
             else decisions,
             taken,
         ),
@@ -338,7 +338,7 @@ def pick_fixed(
         return Pick()
     valid, refused = _judge(wanted, members, room)
     created, patched = _bind(snapshot, groups, valid, existing)
-    kept = set(valid)
+    staying = set(valid)
     report = SnapshotReport(
         decisions=(
             *map(fixed_decision, valid),
@@ -351,7 +351,7 @@ def pick_fixed(
     return Pick(
         created=created,
         patched=patched,
-        dropped=tuple(unscheduled(item) for item in groups.obsolete if item.target not in kept),
+        dropped=tuple(unscheduled(item) for item in groups.obsolete if item.target not in staying),
         report=report,
         record=PickRecord(
             picked=tuple(map(RankedCluster, valid)), missing=len(wanted), limit=len(wanted)

@@ -123,8 +123,8 @@ class PlacementRoom:
     def reasons(self, members: Members) -> dict[int, str]:
         """Return why clusters cannot hold it, by position."""
         found: dict[int, str] = {}
-        for one in self.rejections(members):
-            found |= dict.fromkeys(positions_of(one.clusters), str(one.reason))
+        for rejection in self.rejections(members):
+            found |= dict.fromkeys(positions_of(rejection.clusters), str(rejection.reason))
         return found
 
     @property
@@ -142,18 +142,18 @@ class PlacementRoom:
             latest: The snapshot of what is selected.
             members: Everyone.
         """
-        found = {}
-        for one in bindings.values():
-            position = members.fleet.position.get(one.target)
-            if one.resource_snapshot in ("", latest) or position is None:
+        counts = {}
+        for binding in bindings.values():
+            position = members.fleet.position.get(binding.target)
+            if binding.resource_snapshot in ("", latest) or position is None:
                 continue
-            had = self.brought(one.resource_snapshot).resources
+            had = self.brought(binding.resource_snapshot).resources
             grown = beyond(self.demand.resources, had)
             lack = self._lack(members, position, grown, had) if grown else None
             if lack is not None:
-                found[str(one.target)] = str(lack)
-        self.grown |= bool(found)
-        return found
+                counts[str(binding.target)] = str(lack)
+        self.grown |= bool(counts)
+        return counts
 
     def _full(self, members: Members) -> Iterable[Rejection]:
         if not self.demand.resources:
@@ -236,9 +236,9 @@ def _term(term: SelectorTerm) -> str:
     """Return one required term as a person would say it."""
     labels = term.labels.requirements if term.labels is not None else ()
     parts = []
-    for item in labels:
-        values = f" ({', '.join(item.values)})" if item.values else ""
-        parts.append(f"{item.key} {item.operator}{values}")
+    for label in labels:
+        values = f" ({', '.join(label.values)})" if label.values else ""
+        parts.append(f"{label.key} {label.operator}{values}")
     parts += [f"{p.name} {p.operator} {', '.join(p.values)}" for p in term.properties]
     return f"[{'; '.join(parts)}]" if parts else "[anything]"
 
@@ -261,10 +261,10 @@ def reject_affinity(request: Request, members: Members, _now: datetime, /) -> It
 
 
 def _unmatched(terms: tuple[SelectorTerm, ...], members: Members) -> tuple[Rejection, ...]:
-    left = members.fleet.all
+    candidates = members.fleet.all
     for term in terms:
-        left = Mask(left & ~matching(term, members, left))
-    return (Rejection(left, Unmatched(), MatchedTerm(terms, members)),)
+        candidates = Mask(candidates & ~matching(term, members, candidates))
+    return (Rejection(candidates, Unmatched(), MatchedTerm(terms, members)),)
 
 
 def matching(term: SelectorTerm, members: Members, candidates: Mask) -> Mask:
@@ -478,9 +478,9 @@ def score_affinity(request: Request, members: Members, feasible: Mask, now: date
     levels, unscorable = remember(
         members.affinities, question, lambda: _score_all(preferred, members, now)
     )
-    for item in unscorable:
-        if item.clusters & feasible:
-            raise UnexpectedBehavior(f"failed to calculate score: {item.message}")
+    for sorter in unscorable:
+        if sorter.clusters & feasible:
+            raise UnexpectedBehavior(f"failed to calculate score: {sorter.message}")
     return levels
 
 
@@ -541,8 +541,8 @@ def _score_term(preference: Preference, members: Members, now: datetime) -> Leve
     for ratio, clusters in scale.ratios:
         score = round_half_away((ratio if descending else 1 - ratio) * weight)
         levels[score] = levels.get(score, 0) | clusters
-    found = [(score, Mask(clusters & matched)) for score, clusters in levels.items()]
-    return tuple(sorted([level for level in found if level[1] and level[0]], reverse=True))
+    scored = [(score, Mask(clusters & matched)) for score, clusters in levels.items()]
+    return tuple(sorted([level for level in scored if level[1] and level[0]], reverse=True))
 
 
 def round_half_away(value: float) -> int:
@@ -617,11 +617,11 @@ def describe_rejections(
     rejections: Iterable[Rejection], members: Members, limit: int
 ) -> tuple[tuple[str, str], ...]:
     """Return the first rejected clusters by name, each with its reason; none is rejected twice."""
-    found = [
+    rejected = [
         (position, reason)
         for clusters, reason in ((item.clusters, str(item.reason)) for item in rejections)
         for position in first_positions(clusters, limit)
     ]
-    found.sort()
+    rejected.sort()
     names = members.fleet.names
-    return tuple([(names[position], reason) for position, reason in found[:limit]])
+    return tuple([(names[position], reason) for position, reason in rejected[:limit]])

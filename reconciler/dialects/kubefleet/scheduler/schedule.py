@@ -269,12 +269,12 @@ def _report(done: Scheduled, snapshot: Snapshot, pick: Pick, now: datetime) -> S
 def spread_wishes(world: World) -> SpreadWishes:
     """Return what says how placements want to be spread over the clusters of a world."""
     labels = {one.key.name: member_labels(one.body) for one in world.of_kind(*CLUSTER)}
-    known: dict[str, dict[str, str]] = {}
+    values: dict[str, dict[str, str]] = {}
 
     def domains(label: str) -> dict[str, str]:
-        if label not in known:
-            known[label] = {n: found[label] for n, found in labels.items() if label in found}
-        return known[label]
+        if label not in values:
+            values[label] = {n: found[label] for n, found in labels.items() if label in found}
+        return values[label]
 
     def of_placement(key: ObjectKey) -> tuple[SpreadWish, ...]:
         manifest = world.inputs.get(key)

@@ -117,11 +117,11 @@ def _domains(
     keys: tuple[str, ...], members: Members
 ) -> tuple[tuple[tuple[str | None, ...], Mask], ...]:
     """Return the clusters by their values of the keys; `None` where the label is missing."""
-    found: dict[tuple[str | None, ...], list[int]] = {}
+    domains: dict[tuple[str | None, ...], list[int]] = {}
     for position, view in enumerate(members.views):
         values = tuple(view.cluster.labels.get(key) for key in keys)
-        found.setdefault(values, []).append(position)
-    return tuple((values, mask_of(positions)) for values, positions in found.items())
+        domains.setdefault(values, []).append(position)
+    return tuple((values, mask_of(positions)) for values, positions in domains.items())
 
 
 def _spread(sets: SetsByValue | None, placed: Mask) -> _Spread:
@@ -249,8 +249,8 @@ def scale_of(name: str, members: Members, now: datetime) -> PropertyScale:
         )
 
     def texts() -> list[str | None]:
-        found = read_score(score, members.fleet.names, reports, now)
-        return [str(value) for value in listed(found.values)]
+        scores = read_score(score, members.fleet.names, reports, now)
+        return [str(value) for value in listed(scores.values)]
 
     question = (score, Same(reports), now)
     return remember(members.scales, question, lambda: _scale(name, texts(), members))
@@ -289,8 +289,10 @@ def satisfying(requirement: PropertyRequirement, members: Members, candidates: M
     Source: kubefleet@e160c1c pkg/scheduler/framework/plugins/clusteraffinity/types.go `Matches`.
     """
     positions = positions_of(candidates)
-    found = quantities_of([members.views[position] for position in positions], requirement.name)
-    listed = zip(positions, found, strict=True)
+    quantities = quantities_of(
+        [members.views[position] for position in positions], requirement.name
+    )
+    listed = zip(positions, quantities, strict=True)
     amounts = {position: amount for position, amount in listed if amount is not None}
     if not amounts:
         return NO_CLUSTERS

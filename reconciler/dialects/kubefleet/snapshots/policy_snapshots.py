@@ -143,19 +143,19 @@ def keep_wording(before: PolicySnapshotStatus, after: PolicySnapshotStatus) -> P
     """
     if after.decisions is None:
         return after
-    known = {decision.cluster: decision for decision in before.decided}
+    decided = {decision.cluster: decision for decision in before.decided}
     decisions = []
     for decision in after.decisions:
-        same = known.get(decision.cluster)
+        same = decided.get(decision.cluster)
         decisions.append(same if same is not None and _tells_the_same(same, decision) else decision)
     unmoved = same_decisions(before.decided, decisions)
     rest = [status._replace(decisions=None) for status in (before, after)]
     return before if unmoved and rest[0] == rest[1] else after._replace(decisions=tuple(decisions))
 
 
-def _tells_the_same(known: ClusterDecision, decision: ClusterDecision) -> bool:
+def _tells_the_same(earlier: ClusterDecision, decision: ClusterDecision) -> bool:
     """Return whether two decisions differ in elapsed time at most."""
-    return known == decision or without_minutes(known) == without_minutes(decision)
+    return earlier == decision or without_minutes(earlier) == without_minutes(decision)
 
 
 def without_minutes(decision: ClusterDecision) -> ClusterDecision:
@@ -292,8 +292,8 @@ def _refresh(
         changed[CRP_GENERATION] = str(owner.generation)
     number = _number(policy)
     if number is not None:
-        known = as_count(annotations.get(NUMBER_OF_CLUSTERS), NUMBER_OF_CLUSTERS)
-        if known != number:
+        count = as_count(annotations.get(NUMBER_OF_CLUSTERS), NUMBER_OF_CLUSTERS)
+        if count != number:
             changed[NUMBER_OF_CLUSTERS] = str(number)
     if not changed and is_latest(body):
         return replace(present, latest=name)

@@ -224,8 +224,8 @@ def _prune(present: SnapshotRevisions, limit: int) -> SnapshotRevisions:
     """
     ordered = _ordered(present)
     indices = sorted({index for index, _, _ in ordered}, reverse=True)
-    kept = set(indices if len(ordered) < limit else indices[: limit - 1])
-    surplus = [name for index, _, name in reversed(ordered) if index not in kept]
+    staying = set(indices if len(ordered) < limit else indices[: limit - 1])
+    surplus = [name for index, _, name in reversed(ordered) if index not in staying]
     return replace(
         present,
         snapshots={name: body for name, body in present.snapshots.items() if name not in surplus},
@@ -298,9 +298,9 @@ def strip(body: Body, *, ours: bool = False) -> Body:
     annotations = fields.mapping_or_none(metadata, "annotations")
     if annotations is not None:
         metadata = without(metadata, "annotations")
-        kept = without(annotations, *_ANNOTATIONS)
-        if kept:
-            metadata = {**metadata, "annotations": kept}
+        annotations_kept = without(annotations, *_ANNOTATIONS)
+        if annotations_kept:
+            metadata = {**metadata, "annotations": annotations_kept}
     stripped = {**without(body, "status"), "metadata": metadata}
     identity = (body.get("apiVersion"), body.get("kind"))
     spec = body.get("spec")
@@ -328,8 +328,8 @@ def _service(spec: Body) -> Body:
     spec = without(spec, "healthCheckNodePort")
     ports = spec.get("ports")
     if isinstance(ports, list | tuple):
-        kept = [without(p, "nodePort") if isinstance(p, Mapping) else p for p in ports]
-        return {**spec, "ports": kept}
+        stripped = [without(p, "nodePort") if isinstance(p, Mapping) else p for p in ports]
+        return {**spec, "ports": stripped}
     return spec
 
 
@@ -365,12 +365,14 @@ def snapshot_group(master: str, snapshots: Iterable[Body]) -> tuple[Body, ...]:
     Source: kubefleet@e160c1c pkg/utils/controller/resource_snapshot_resolver.go
     `FetchAllResourceSnapshots`.
     """
-    found = {text(mapping(one, "metadata"), "name"): one for one in snapshots}
-    if master not in found:
+    bodies_by_name = {text(mapping(one, "metadata"), "name"): one for one in snapshots}
+    if master not in bodies_by_name:
         raise UnexpectedBehavior(f"the master resource snapshot {master} is not found")
-    first = found[master]
+    first = bodies_by_name[master]
     index = group_index(first)
-    others = [one for name, one in found.items() if name != master and group_index(one) == index]
+    others = [
+        one for name, one in bodies_by_name.items() if name != master and group_index(one) == index
+    ]
     count = as_count(annotations_of(first).get(NUMBER_OF_SNAPSHOTS), NUMBER_OF_SNAPSHOTS)
     if count != len(others) + 1:
         raise UnexpectedBehavior(

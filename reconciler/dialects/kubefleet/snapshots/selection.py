@@ -95,7 +95,7 @@ def select_resources(
     selectors: Iterable[Body],
     inputs: Mapping[ObjectKey, Manifest],
     blobs: Mapping[str, str],
-    known: KnownKinds,
+    known_kinds: KnownKinds,
     namespace: str = "",
     among: Iterable[Manifest] | None = None,
 ) -> SelectedResources:
@@ -109,7 +109,7 @@ def select_resources(
         selectors: `spec.resourceSelectors`.
         inputs: What people wrote.
         blobs: Path to git blob id, so that the content can be found again.
-        known: Scopes of kinds; of those of the scheduling APIs only envelopes are selected.
+        known_kinds: Scopes of kinds; of those of the scheduling APIs only envelopes are selected.
         namespace: The placement's, `""` for a cluster-scoped one.
         among: All that the selectors could select, and perhaps more; `None` for all inputs.
 
@@ -124,20 +124,21 @@ def select_resources(
     candidates = {
         item.key: item
         for item in (inputs.values() if among is None else among)
-        if not is_disabled(item.key.group, item.key.kind, known.groups) and propagates(item, inputs)
+        if not is_disabled(item.key.group, item.key.kind, known_kinds.groups)
+        and propagates(item, inputs)
     }
     chosen: dict[ObjectKey, Manifest] = {}
     listed = tuple(selectors)
     if namespace:
-        found = _in_namespace(listed, candidates, known, namespace)
+        selected_parts = _in_namespace(listed, candidates, known_kinds, namespace)
     else:
         partial = _partial_namespace(listed, candidates)
-        found = (_selected(selector, candidates, partial) for selector in listed)
-    for selected in found:
-        for key, item in sorted(selected, key=itemgetter(0)):
+        selected_parts = (_selected(selector, candidates, partial) for selector in listed)
+    for selected in selected_parts:
+        for key, resource in sorted(selected, key=itemgetter(0)):
             if key in chosen:
                 raise UserError(f"{key} must be selected once", field="/spec/resourceSelectors")
-            chosen[key] = item
+            chosen[key] = resource
     ordered = sorted(chosen.values(), key=_place)
     return SelectedResources(
         tuple(_resource(item, blobs) for item in ordered),
@@ -148,7 +149,7 @@ def select_resources(
 def _in_namespace(
     selectors: Iterable[Body],
     candidates: Mapping[ObjectKey, Manifest],
-    known: KnownKinds,
+    known_kinds: KnownKinds,
     namespace: str,
 ) -> Iterator[Iterator[tuple[ObjectKey, Manifest]]]:
     """Yield what each selector of a placement of a namespace selects.
@@ -159,11 +160,11 @@ def _in_namespace(
     Source: kubefleet@e160c1c pkg/utils/controller/resource_selector_resolver.go
     `gatherSelectedResource` for a placement with a namespace.
     """
-    scopes = {**known.scopes, **ENVELOPES}
+    scopes = {**known_kinds.scopes, **ENVELOPES}
     own = {key: item for key, item in candidates.items() if key.namespace == namespace}
     for selector in selectors:
         kind = kind_of(selector)
-        if is_disabled(*kind, known.groups):
+        if is_disabled(*kind, known_kinds.groups):
             continue
         version = fields.text(selector, "version")
         if not kind[0] and version != CORE_VERSION:
@@ -197,8 +198,8 @@ def _partial_namespace(
     for selector in selectors:
         scope = fields.text(selector, "selectionScope")
         if kind_of(selector) == NAMESPACE and scope == WITH_SELECTORS:
-            found = dict(_matching(selector, candidates))
-            names = {key.name for key, one in found.items() if not _is_deleted(one)}
+            matching_resources = dict(_matching(selector, candidates))
+            names = {key.name for key, one in matching_resources.items() if not _is_deleted(one)}
             named = fields.text(selector, "name")
             names |= {named} & {EVERYWHERE}
             allowed = sorted(name for name in names if not name.startswith(RESERVED))
@@ -288,9 +289,9 @@ def _selected(
             reserved.
     """
     kind, name = kind_of(selector), fields.text(selector, "name")
-    found = dict(_matching(selector, candidates))
+    matching_resources = dict(_matching(selector, candidates))
     if kind != NAMESPACE:
-        for key, manifest in sorted(found.items(), key=itemgetter(0)):
+        for key, manifest in sorted(matching_resources.items(), key=itemgetter(0)):
             if key.namespace and partial is None:
                 raise UserError(
                     f"{key} is namespaced, so its namespace must be selected with {WITH_SELECTORS}",
@@ -300,11 +301,13 @@ def _selected(
                 yield key, manifest
         return
     if fields.text(selector, "selectionScope") not in (NAMESPACE_ONLY, WITH_SELECTORS):
-        namespaces = {key.name for key in found} | ({name} - {""})
+        namespaces = {key.name for key in matching_resources} | ({name} - {""})
         for namespace in sorted(namespaces):
             check_namespace(namespace)
-        found |= {k: item for k, item in candidates.items() if k.namespace in namespaces}
-    yield from found.items()
+        matching_resources |= {
+            k: item for k, item in candidates.items() if k.namespace in namespaces
+        }
+    yield from matching_resources.items()
 
 
 def _fits(manifest: Manifest, name: str, labels: LabelSelector | None) -> bool:
@@ -510,9 +513,9 @@ class SelectionTable:
             UserError: See `select_resources`.
         """
         self._follow(world)
-        known = self._table.find(asked.key)
-        if known is not None and known.body is asked.body:
-            return known.selection
+        selection = self._table.find(asked.key)
+        if selection is not None and selection.body is asked.body:
+            return selection.selection
         self.drawn += 1
         documents = SelectableDocuments(world, self._content)
         drawn = _draw(asked, documents)
@@ -572,8 +575,8 @@ def _among(asked: PlacementQuestion, documents: SelectableDocuments) -> Iterator
         kind, name = kind_of(selector), fields.text(selector, "name")
         one_scope = asked.key.namespace or documents.known.scopes.get(kind) is False
         if name and one_scope and kind != NAMESPACE:
-            found = documents.inputs.get(ObjectKey(*kind, asked.key.namespace, name))
-            yield from () if found is None else (found,)
+            manifest = documents.inputs.get(ObjectKey(*kind, asked.key.namespace, name))
+            yield from () if manifest is None else (manifest,)
             continue
         listed = documents.of_kind(kind, name, None if name else labels_of_selector(selector))
         yield from listed

@@ -256,8 +256,8 @@ def refusal_of(approval: Manifest, run: KnownRun | None) -> tuple[str, str]:
     if run is None:
         return "/spec/parentStageRollout", f"there is no {kind} {wanted}"
     if not names_run(approval.body, run.uid):
-        told = f"it names no uid, or that of another run; the {kind} {wanted} has {run.uid}"
-        return "/metadata/ownerReferences", told
+        reason = f"it names no uid, or that of another run; the {kind} {wanted} has {run.uid}"
+        return "/metadata/ownerReferences", reason
     request = run.requests.get(name)
     if request is None:
         return "/metadata/name", f"the {kind} {wanted} asks for no approval of this name"
@@ -268,8 +268,8 @@ def refusal_of(approval: Manifest, run: KnownRun | None) -> tuple[str, str]:
         return "/status/conditions", f"it has no condition {APPROVED}"
     generation = number(approved, "observedGeneration")
     if generation != FIRST_GENERATION:
-        told = f"it is about the generation {generation} of the request, which has another"
-        return "/status/conditions", told
+        reason = f"it is about the generation {generation} of the request, which has another"
+        return "/status/conditions", reason
     return "", ""
 
 
@@ -392,7 +392,7 @@ def begin_runs(runs: UpdateRuns, now: datetime) -> tuple[RunStep, ...]:
     Raises:
         UserError: A field of their files has the wrong type.
     """
-    found = []
+    steps = []
     for files in runs.runs:
         manifest, own = files.manifest, files.own
         key = manifest.key
@@ -408,8 +408,8 @@ def begin_runs(runs: UpdateRuns, now: datetime) -> tuple[RunStep, ...]:
             status=readable_run_status(own),
             requests=_own_requests(files, uid),
         )
-        found.append((admitted.created_at, key, step))
-    return tuple(step for _, _, step in sorted(found, key=lambda entry: entry[:2]))
+        steps.append((admitted.created_at, key, step))
+    return tuple(step for _, _, step in sorted(steps, key=lambda entry: entry[:2]))
 
 
 def _own_requests(files: RunFiles, uid: str) -> dict[str, ApprovalRequest]:
@@ -453,17 +453,17 @@ def _round(
     )
     requests = with_approvals(step.requests, step.files.approvals, step.known)
     status = _with_overrides(step.status, bindings)
-    found = run_round(view, status, bindings, _of_run(requests, step.run.name))
-    known = replace(
+    outcome = run_round(view, status, bindings, _of_run(requests, step.run.name))
+    after = replace(
         step,
-        status=found.status,
-        requests=found.requests,
-        waits=found.waits,
-        until=found.until,
-        error=found.error,
+        status=outcome.status,
+        requests=outcome.requests,
+        waits=outcome.waits,
+        until=outcome.until,
+        error=outcome.error,
     )
-    gone = set(found.deleted)
-    return known, {name: one for name, one in found.bindings.items() if name not in gone}
+    gone = set(outcome.deleted)
+    return after, {name: one for name, one in outcome.bindings.items() if name not in gone}
 
 
 def _of_run(requests: Mapping[str, ApprovalRequest], run: str) -> dict[str, ApprovalRequest]:
@@ -530,10 +530,10 @@ def without_placement(
 def ignored_approvals(step: RunStep) -> Iterator[tuple[Manifest, str, str]]:
     """Yield the approvals of a run that count for nothing: where in them, and why."""
     if step.status.stages is not None:
-        for one in step.files.approvals:
-            where, why = refusal_of(one, step.known)
+        for approval in step.files.approvals:
+            where, why = refusal_of(approval, step.known)
             if why:
-                yield one, where, why
+                yield approval, where, why
 
 
 def faults_of_approvals(steps: Iterable[RunStep]) -> Iterator[Fault]:
@@ -560,8 +560,8 @@ def ignored(approval: Manifest, field: str, why: str) -> Fault:
 def approvals_without_run(world: World) -> Iterator[Fault]:
     """Yield the faults of approvals whose run is not there."""
     for kinds in SCOPES:
-        for one in world.of_kind(PLACEMENT_GROUP, kinds.approval_request):
-            name = text(mapping(one.body, "spec"), "parentStageRollout")
-            run = ObjectKey(PLACEMENT_GROUP, kinds.run, one.key.namespace, name)
+        for request in world.of_kind(PLACEMENT_GROUP, kinds.approval_request):
+            name = text(mapping(request.body, "spec"), "parentStageRollout")
+            run = ObjectKey(PLACEMENT_GROUP, kinds.run, request.key.namespace, name)
             if run not in world.inputs and str(run) not in world.in_doubt:
-                yield ignored(one, *refusal_of(one, None))
+                yield ignored(request, *refusal_of(request, None))

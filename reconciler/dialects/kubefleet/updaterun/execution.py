@@ -119,9 +119,9 @@ class StageRound:
         if not self.errors:
             return
         texts = list(dict.fromkeys(one.message for one in self.errors))
-        told = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+        message = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
         aborted = any(isinstance(one, RunAborted) for one in self.errors)
-        raise RunAborted(told) if aborted else RunPostponed(told)
+        raise RunAborted(message) if aborted else RunPostponed(message)
 
 
 def execute(draft: RunDraft, index: int, chosen: ChosenClusters) -> RoundProgress:
@@ -158,9 +158,9 @@ def execute(draft: RunDraft, index: int, chosen: ChosenClusters) -> RoundProgres
     return _update_clusters(draft, index, chosen, most)
 
 
-def _mark_stage(draft: RunDraft, index: int, *told: Words) -> None:
+def _mark_stage(draft: RunDraft, index: int, *words: Words) -> None:
     stage = draft.stage(index)
-    draft.put(index, stage._replace(conditions=marked(stage.conditions, draft, *told)))
+    draft.put(index, stage._replace(conditions=marked(stage.conditions, draft, *words)))
 
 
 def _update_clusters(
@@ -341,11 +341,11 @@ def _announced(draft: RunDraft, binding: Binding) -> Binding:
     Source: kubefleet@e160c1c pkg/controllers/updaterun/execution.go `updateBindingRolloutStarted`.
     """
     run = draft.view.run
-    told = (
+    message = (
         "Detected the new changes on the resources and started the rollout process, "
         f"resourceSnapshotIndex: {run.index}, updateRun: {run.name}"
     )
-    condition = Condition(ROLLOUT_STARTED, "True", ROLLOUT_STARTED, told, binding.generation)
+    condition = Condition(ROLLOUT_STARTED, "True", ROLLOUT_STARTED, message, binding.generation)
     others = [one for one in binding.conditions if one.get("type") != ROLLOUT_STARTED]
     conditions = set_condition(others, condition, at=draft.at)
     return binding._replace(conditions=tuple(conditions))
@@ -479,14 +479,16 @@ def _mark_cluster(draft: RunDraft, target: ClusterName) -> None:
 
 def _mark_gone(draft: RunDraft, removed: Iterable[Binding]) -> None:
     """Note that the clusters without a binding are done."""
-    left, stage = {one.target for one in removed}, _stage(draft)
-    clusters = tuple(one if one.cluster in left else _gone(draft, one) for one in stage.clusters)
+    removed_targets, stage = {one.target for one in removed}, _stage(draft)
+    clusters = tuple(
+        one if one.cluster in removed_targets else _gone(draft, one) for one in stage.clusters
+    )
     draft.status = draft.status._replace(deletion=stage._replace(clusters=clusters))
 
 
 def _gone(draft: RunDraft, update: ClusterUpdate) -> ClusterUpdate:
-    told = (CLUSTER_STARTED, CLUSTER_SUCCEEDED)
-    return update._replace(conditions=marked(update.conditions, draft, *told))
+    kinds = (CLUSTER_STARTED, CLUSTER_SUCCEEDED)
+    return update._replace(conditions=marked(update.conditions, draft, *kinds))
 
 
 NANOSECONDS = 1000  # in a microsecond
@@ -510,8 +512,8 @@ def is_begun(draft: RunDraft, index: int) -> bool:
     if not tasks:
         return True
     if tasks[0].type != APPROVAL:
-        told = f"found unsupported task type in before stage tasks: {tasks[0].type}"
-        raise RunAborted(f"{ABORTED}{UNEXPECTED}{told}")
+        message = f"found unsupported task type in before stage tasks: {tasks[0].type}"
+        raise RunAborted(f"{ABORTED}{UNEXPECTED}{message}")
     stage = draft.stage(index)
     task, approved = _approved(draft, stage.before[0], stage.name, BEFORE)
     draft.put(index, stage._replace(before=(task, *stage.before[1:])))
@@ -570,19 +572,19 @@ def _approved(draft: RunDraft, task: TaskStatus, stage: str, place: str) -> tupl
         return asked, False
     if (request.stage, request.run) != (stage, run):
         scope = draft.view.run.namespace
-        told = (
+        message = (
             f"the approval request task `{scope}/{request.name}` is targeting update run "
             f"`{scope}/{request.run}` and stage `{request.stage}`, want target update run "
             f"`{scope}/{run} and stage `{stage}`"
         )
-        raise RunAborted(f"{ABORTED}{UNEXPECTED}{told}")
+        raise RunAborted(f"{ABORTED}{UNEXPECTED}{message}")
     accepted = request.holds(ACCEPTED)
     if not accepted and not request.holds(APPROVED):
         return asked, False
     if not accepted:
         words = Condition(*REQUEST_ACCEPTED, request.generation)
-        known = set_condition(request.conditions, words, at=draft.at)
-        draft.requests[request.name] = request._replace(conditions=known)
+        conditions = set_condition(request.conditions, words, at=draft.at)
+        draft.requests[request.name] = request._replace(conditions=conditions)
     done = marked(asked.conditions, draft, TASK_APPROVED)
     return asked._replace(conditions=done), True
 

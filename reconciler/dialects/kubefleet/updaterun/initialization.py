@@ -116,17 +116,17 @@ def observe_policy(draft: RunDraft) -> Snapshot:
 
 
 def _latest(view: RunView) -> Body:
-    found = [
+    latest = [
         body
         for body in view.policies
         if is_latest(body) and labels_of(body).get(PARENT) == view.run.placement
     ]
-    if not found:
+    if not latest:
         raise RunAborted(f"{INVALID}no latest policy snapshot found for placement {view.place}")
-    if len(found) > 1:
+    if len(latest) > 1:
         text = f"multiple active policy snapshots found for placement {view.place}"
-        raise RunAborted(f"{INVALID}{UNEXPECTED}{text}: got {len(found)}, want 1")
-    return found[0]
+        raise RunAborted(f"{INVALID}{UNEXPECTED}{text}: got {len(latest)}, want 1")
+    return latest[0]
 
 
 def _wanted(snapshot: Snapshot, place: str) -> int:
@@ -201,16 +201,16 @@ def choose_clusters(draft: RunDraft, policy: Snapshot) -> ChosenClusters:
 
 
 def _selected(ordered: list[Binding], policy: str) -> Iterator[Binding]:
-    for one in ordered:
-        if one.state == UNSCHEDULED:
+    for member in ordered:
+        if member.state == UNSCHEDULED:
             continue
-        if one.policy_snapshot != policy:
+        if member.policy_snapshot != policy:
             raise RunPostponed(
-                f"binding `{one.namespace}/{one.name}` with old policy snapshot "
-                f"`{one.namespace}/{one.policy_snapshot}` has state {one.state}, we might observe "
-                "a transient state, need retry"
+                f"binding `{member.namespace}/{member.name}` with old policy snapshot "
+                f"`{member.namespace}/{member.policy_snapshot}` has state {member.state}, "
+                "we might observe a transient state, need retry"
             )
-        yield one
+        yield member
 
 
 def initialize(draft: RunDraft) -> ChosenClusters:
@@ -274,18 +274,18 @@ def _observe_resources(draft: RunDraft) -> list[Body]:
 def _taken(draft: RunDraft) -> dict[str, Body]:
     """Return the resource snapshots with one of what is selected now, and record its index."""
     try:
-        found = draft.view.select()
+        selection = draft.view.select()
     except UnexpectedBehavior as error:
         raise RunPostponed(f"{UNEXPECTED}{error.message}") from error
     except UserError as error:
         raise RunAborted(f"{INVALID}{CLIENT}{error.message}") from error
-    if found.error is not None:
-        raise RunPostponed(f"{UNEXPECTED}{found.error.message}")
+    if selection.error is not None:
+        raise RunPostponed(f"{UNEXPECTED}{selection.error.message}")
     before = draft.view.resources
-    draft.made = {n: body for n, body in found.snapshots.items() if body is not before.get(n)}
-    index = labels_of(found.snapshots[found.latest]).get(RESOURCE_INDEX, "")
+    draft.made = {n: body for n, body in selection.snapshots.items() if body is not before.get(n)}
+    index = labels_of(selection.snapshots[selection.latest]).get(RESOURCE_INDEX, "")
     draft.status = draft.status._replace(resource_index=index)
-    return dict(found.snapshots)
+    return dict(selection.snapshots)
 
 
 def _record_overrides(draft: RunDraft, group: list[Body]) -> None:
@@ -326,29 +326,29 @@ def validate(draft: RunDraft) -> tuple[ChosenClusters, int | None]:
     Source: kubefleet@e160c1c pkg/controllers/updaterun/validation.go `validate`.
     """
     fresh = replace(draft)
-    known = draft.status
+    status = draft.status
     observe_placement(fresh)
-    if fresh.status.apply_strategy != known.apply_strategy:
+    if fresh.status.apply_strategy != status.apply_strategy:
         # Unlike upstream: both as they are written, without the addresses that Go would print.
         text = "the applyStrategy in the updateRun is outdated"
-        latest, recorded = fresh.status.apply_strategy, known.apply_strategy
-        told = f"latest: {dict(latest or {})}, recorded: {dict(recorded or {})}"
-        raise RunAborted(f"{ABORTED}{CLIENT}{text}, {told}")
+        latest, recorded = fresh.status.apply_strategy, status.apply_strategy
+        message = f"latest: {dict(latest or {})}, recorded: {dict(recorded or {})}"
+        raise RunAborted(f"{ABORTED}{CLIENT}{text}, {message}")
     policy = observe_policy(fresh)
-    if fresh.status.policy_index != known.policy_index:
+    if fresh.status.policy_index != status.policy_index:
         text = "the policy snapshot index used in the updateRun is outdated"
-        raise _changed(text, fresh.status.policy_index, known.policy_index)
+        raise _changed(text, fresh.status.policy_index, status.policy_index)
     wanted = fresh.status.cluster_count
-    if wanted not in (NONE, known.cluster_count):
+    if wanted not in (NONE, status.cluster_count):
         text = "the cluster count initialized in the updateRun is outdated"
-        raise _changed(text, wanted, known.cluster_count)
+        raise _changed(text, wanted, status.cluster_count)
     chosen = choose_clusters(fresh, policy)
-    if known.strategy is None:
+    if status.strategy is None:
         raise _unexpected("the updateRun has nil updateStrategySnapshot")
     compute_stages(fresh, chosen.selected)
-    if known.stages is None:
+    if status.stages is None:
         raise _unexpected("the updateRun has nil stagesStatus")
-    updating, finished = _progress(draft, known.stages, fresh.stages)
+    updating, finished = _progress(draft, status.stages, fresh.stages)
     return chosen, _next_stage(draft, chosen, updating, finished)
 
 
@@ -361,33 +361,33 @@ def _unexpected(text: str) -> RunAborted:
 
 
 def _progress(
-    draft: RunDraft, known: tuple[StageStatus, ...], fresh: tuple[StageStatus, ...]
+    draft: RunDraft, recorded: tuple[StageStatus, ...], fresh: tuple[StageStatus, ...]
 ) -> tuple[int, int]:
     """Return which stage is updating and which was finished last, `NONE` if none is.
 
     Source: kubefleet@e160c1c pkg/controllers/updaterun/validation.go `validateUpdateStagesStatus`.
     """
-    if len(known) != len(fresh):
+    if len(recorded) != len(fresh):
         text = "the number of stages in the updateRun has changed"
-        raise RunAborted(f"{ABORTED}{text}, new: {len(fresh)}, existing: {len(known)}")
+        raise RunAborted(f"{ABORTED}{text}, new: {len(fresh)}, existing: {len(recorded)}")
     updating = finished = NONE
-    for index, (stage, wanted) in enumerate(zip(known, fresh, strict=True)):
+    for index, (stage, wanted) in enumerate(zip(recorded, fresh, strict=True)):
         _compare(index, stage, wanted)
         most = concurrency_of(draft, index)
         updating, finished = _judge(index, stage, most, updating, finished)
     return updating, finished
 
 
-def _compare(index: int, known: StageStatus, fresh: StageStatus) -> None:
+def _compare(index: int, recorded: StageStatus, fresh: StageStatus) -> None:
     """Refuse a stage that has another name, or other clusters, or in another order."""
-    if known.name != fresh.name:
+    if recorded.name != fresh.name:
         text = f"index `{index}` stage name in the updateRun has changed"
-        raise RunAborted(f"{ABORTED}{text}, new: {fresh.name}, existing: {known.name}")
-    sizes = len(fresh.clusters), len(known.clusters)
+        raise RunAborted(f"{ABORTED}{text}, new: {fresh.name}, existing: {recorded.name}")
+    sizes = len(fresh.clusters), len(recorded.clusters)
     if sizes[0] != sizes[1]:
         text = f"the number of clusters in index `{index}` stage has changed"
         raise RunAborted(f"{ABORTED}{text}, new: {sizes[0]}, existing: {sizes[1]}")
-    for position, (new, old) in enumerate(zip(fresh.clusters, known.clusters, strict=True)):
+    for position, (new, old) in enumerate(zip(fresh.clusters, recorded.clusters, strict=True)):
         if new.cluster != old.cluster:
             text = f"the `{position}` cluster in the `{index}` stage has changed"
             raise RunAborted(f"{ABORTED}{text}, new: {new.cluster}, existing: {old.cluster}")
@@ -433,10 +433,11 @@ def _judge(
 def _check_finished(index: int, stage: StageStatus, updating: int, finished: int) -> None:
     if updating != NONE:
         raise _unexpected(f"the finished stage `{index}` is after the updating stage `{updating}`")
-    for one in stage.clusters:
-        if status_of(one.conditions, SUCCEEDED) != "True":
+    for cluster in stage.clusters:
+        if status_of(cluster.conditions, SUCCEEDED) != "True":
             raise _unexpected(
-                f"cluster `{one.cluster}` in the finished stage `{stage.name}` has not succeeded"
+                f"cluster `{cluster.cluster}` in the finished stage `{stage.name}` "
+                "has not succeeded"
             )
     _check_order("finished", index, stage, finished)
 
@@ -535,15 +536,15 @@ def _clusters(
     refusal = refusal_of(stage.selector)
     if refusal:
         raise _refused(view, stage, "the stage label selector is invalid", refusal)
-    found = []
+    clusters = []
     for name in sorted(chosen & view.clusters.keys()):
         labels = view.clusters[name]
         if not matches(stage.selector, labels):
             continue
         if name in placed:
             raise RunAborted(f"{INVALID}{CLIENT}cluster `{name}` appears in more than one stages")
-        found.append((_position(stage, name, labels.get(stage.sorting_label or "", "")), name))
-    return tuple(name for _, name in sorted(found))
+        clusters.append((_position(stage, name, labels.get(stage.sorting_label or "", "")), name))
+    return tuple(name for _, name in sorted(clusters))
 
 
 def _position(stage: Stage, cluster: ClusterName, written: str) -> int:

@@ -100,7 +100,7 @@ def runs_in(world: World) -> dict[ObjectKey, UpdateRuns]:
 
     One whose status file cannot be read is left out, and stays as it is.
     """
-    found: dict[ObjectKey, list[RunFiles]] = defaultdict(list)
+    runs_by_key: dict[ObjectKey, list[RunFiles]] = defaultdict(list)
     for kinds in SCOPES:
         runs = [
             one
@@ -112,23 +112,23 @@ def runs_in(world: World) -> dict[ObjectKey, UpdateRuns]:
         kind = (PLACEMENT_GROUP, kinds.approval_request)
         requests = _by_run(world.outputs_of_kind(kind))
         approvals = _by_run(world.of_kind(*kind))
-        for one in runs:
-            spec = mapping(one.body, "spec")
-            named = placement_key(one.key.namespace, text(spec, "placementName"))
-            strategy = strategy_key(one)
-            own = world.outputs.get(one.key)
+        for manifest in runs:
+            spec = mapping(manifest.body, "spec")
+            named = placement_key(manifest.key.namespace, text(spec, "placementName"))
+            strategy = strategy_key(manifest)
+            own = world.outputs.get(manifest.key)
             written = world.inputs.get(strategy)
             waiting = str(named) in world.in_doubt or str(strategy) in world.in_doubt
             files = RunFiles(
-                manifest=one,
+                manifest=manifest,
                 own=None if own is None else own.body,
                 strategy=None if written is None else mapping(written.body, "spec"),
-                requests={made.key: made.body for made in requests.get(_place(one), ())},
-                approvals=tuple(sorted(approvals.get(_place(one), ()), key=lambda it: it.key)),
+                requests={made.key: made.body for made in requests.get(_place(manifest), ())},
+                approvals=tuple(sorted(approvals.get(_place(manifest), ()), key=lambda it: it.key)),
                 waiting=waiting,
             )
-            found[named].append(files)
-    return {key: UpdateRuns(tuple(runs)) for key, runs in found.items()}
+            runs_by_key[named].append(files)
+    return {key: UpdateRuns(tuple(runs)) for key, runs in runs_by_key.items()}
 
 
 def _place(run: Manifest) -> tuple[str, str]:
@@ -143,11 +143,11 @@ def strategy_key(run: Manifest) -> ObjectKey:
 
 
 def _by_run(requests: Iterable[Manifest]) -> dict[tuple[str, str], list[Manifest]]:
-    found: dict[tuple[str, str], list[Manifest]] = defaultdict(list)
-    for one in requests:
-        name = text(mapping(one.body, "spec"), "parentStageRollout")
-        found[one.key.namespace, name].append(one)
-    return found
+    requests_by_run: dict[tuple[str, str], list[Manifest]] = defaultdict(list)
+    for request in requests:
+        name = text(mapping(request.body, "spec"), "parentStageRollout")
+        requests_by_run[request.key.namespace, name].append(request)
+    return requests_by_run
 
 
 def stray_files(world: World) -> Iterator[ObjectKey]:
@@ -431,11 +431,11 @@ def _renewed(conditions: Iterable[Body], generation: int) -> tuple[Body, ...]:
 
 
 def _stage(stage: StageStatus, generation: int) -> StageStatus:
-    def task(one: TaskStatus) -> TaskStatus:
-        return one._replace(conditions=_renewed(one.conditions, generation))
+    def task(entry: TaskStatus) -> TaskStatus:
+        return entry._replace(conditions=_renewed(entry.conditions, generation))
 
-    def cluster(one: ClusterUpdate) -> ClusterUpdate:
-        return one._replace(conditions=_renewed(one.conditions, generation))
+    def cluster(entry: ClusterUpdate) -> ClusterUpdate:
+        return entry._replace(conditions=_renewed(entry.conditions, generation))
 
     return stage._replace(
         clusters=tuple(map(cluster, stage.clusters)),
@@ -505,9 +505,9 @@ class RunDraft:
     made: dict[str, Body] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
 
-    def mark(self, *told: Words) -> None:
+    def mark(self, *words: Words) -> None:
         """Set conditions of the run."""
-        conditions = marked(self.status.conditions, self, *told)
+        conditions = marked(self.status.conditions, self, *words)
         self.status = self.status._replace(conditions=conditions)
 
     @property

@@ -123,8 +123,8 @@ def _joined(row: Row) -> str:
     """Return what the agent says, or else the condition of the cluster that upstream prints."""
     agents = [a for a in bodies(status_of(row), "agentStatus") if text(a, "type") == MEMBER_AGENT]
     conditions = [condition for agent in agents for condition in bodies(agent, "conditions")]
-    found = (text(item, "status") for item in conditions if text(item, "type") == "Joined")
-    return next(found, NONE)
+    statuses = (text(item, "status") for item in conditions if text(item, "type") == "Joined")
+    return next(statuses, NONE)
 
 
 def _type(row: Row) -> str:
@@ -135,14 +135,18 @@ def _available(overall: Callable[[Row], str], row: Row) -> str:
     """Return whether a placement is available, and that this is only assumed of a cluster."""
     entries = decode_placement_status(row.body).clusters or ()
     reasons = (text(one, "reason") for entry in entries for one in entry.conditions)
-    found = overall(row)
-    return ASSUMED if found == "True" and any(ASSUMED in reason for reason in reasons) else found
+    condition = overall(row)
+    return (
+        ASSUMED
+        if condition == "True" and any(ASSUMED in reason for reason in reasons)
+        else condition
+    )
 
 
 def _reason(scheduled: Callable[[Row], str], run: str, row: Row) -> str:
     """Return why a placement is scheduled or not, and whether it is rolled out by runs only."""
-    found = scheduled(row)
-    return f"{found}; rolled out by a {run}" if waits_for_runs(row.body) else found
+    condition = scheduled(row)
+    return f"{condition}; rolled out by a {run}" if waits_for_runs(row.body) else condition
 
 
 _SNAPSHOT: Columns = (
@@ -352,9 +356,9 @@ def _status(before: Body, after: Body) -> RunStatus:
 
 
 def _told(before: RunStatus, after: RunStatus, run: str) -> Iterator[Told]:
-    known = {stage.name: stage for stage in before.stages or ()}
+    stages = {stage.name: stage for stage in before.stages or ()}
     for stage in after.stages or ():
-        yield from _of_stage(known.get(stage.name, UNBEGUN), stage, run)
+        yield from _of_stage(stages.get(stage.name, UNBEGUN), stage, run)
     if after.deletion is not None and after.deletion.clusters:
         then = before.deletion or UNBEGUN
         yield from _of_stage(then, after.deletion._replace(name="of deletions"), run)
@@ -416,10 +420,10 @@ def _requests(stage: StageStatus, kind: str) -> frozenset[str]:
     )
 
 
-def instructed_by_kubefleet(known: Known) -> Iterator[Instructed]:
+def instructed_by_kubefleet(referable: Known) -> Iterator[Instructed]:
     """Yield what placements ask."""
     for kind in sorted(PLACEMENTS):
-        for manifest in known.of_kind(PLACEMENT_GROUP, kind):
+        for manifest in referable.of_kind(PLACEMENT_GROUP, kind):
             for pointer, instruction in asked_by_placement(manifest.body):
                 yield Instructed(manifest.key, pointer, instruction)
 

@@ -129,23 +129,23 @@ def read_binding(
 def _conditions(written: Iterable[Body]) -> Iterable[Body]:
     """Keep the conditions that a pass writes, each with the words that it writes."""
     seen = set()
-    for item in written:
-        kind = item.get("type")
+    for condition in written:
+        kind = condition.get("type")
         if kind not in STAGES or kind in seen:
             continue
         seen.add(kind)
         if kind == ROLLOUT_STARTED:
-            known = announcement(
-                started=item.get("status") == "True",
-                generation=number(item, "observedGeneration"),
+            announced = announcement(
+                started=condition.get("status") == "True",
+                generation=number(condition, "observedGeneration"),
             )
-            item = {  # noqa: PLW2901  # the same condition in our words
-                **item,
-                "status": known.status,
-                "reason": known.reason,
-                "message": known.message,
+            condition = {  # noqa: PLW2901  # the same condition in our words
+                **condition,
+                "status": announced.status,
+                "reason": announced.reason,
+                "message": announced.message,
             }
-        yield item
+        yield condition
 
 
 def _constant(binding: Binding) -> Body:
@@ -169,10 +169,13 @@ def keep_one_a_cluster(bindings: Iterable[Binding], edited: Iterable[str]) -> di
     """
     by_hand = frozenset(edited)
     ordered = sorted(bindings, key=lambda b: (b.state == UNSCHEDULED, b.name in by_hand, b.name))
-    kept: dict[str, Binding] = {}
+    bindings_by_cluster: dict[str, Binding] = {}
     for binding in ordered:
-        kept.setdefault(binding.target, binding)
-    return {binding.name: binding for binding in sorted(kept.values(), key=lambda b: b.name)}
+        bindings_by_cluster.setdefault(binding.target, binding)
+    return {
+        binding.name: binding
+        for binding in sorted(bindings_by_cluster.values(), key=lambda b: b.name)
+    }
 
 
 def is_edited(body: Body) -> bool:
@@ -385,8 +388,11 @@ class _Fleet:
         """By placement and cluster what is assumed; each is looked at once."""
         seconds = settings_in(self.world).assume_after_seconds
         found: defaultdict[ObjectKey, dict[str, _Assumed]] = defaultdict(dict)
-        for one in self._bindings():
-            owner, assumed = owner_of(one.key, one.body), _assumed(one.body, seconds, self.now)
+        for binding in self._bindings():
+            owner, assumed = (
+                owner_of(binding.key, binding.body),
+                _assumed(binding.body, seconds, self.now),
+            )
             staying = assumed is not None and assumed.binding.state in (SCHEDULED, BOUND)
             if owner is not None and assumed is not None and staying:
                 found[owner][str(assumed.binding.target)] = assumed
@@ -411,8 +417,10 @@ def _placement(manifest: Manifest, assumed: Mapping[str, _Assumed]) -> Body:
     reaching = [one for one in reached if one]
     for condition in overall_conditions(kind, stages, generation, reaching, overridden=overridden):
         conditions = set_condition(conditions, condition, at=max(since))
-    told = status._replace(conditions=conditions, clusters=tuple(one for one, _ in entries))
-    return {**manifest.body, "status": encode_placement_status(told)}
+    placement_status = status._replace(
+        conditions=conditions, clusters=tuple(one for one, _ in entries)
+    )
+    return {**manifest.body, "status": encode_placement_status(placement_status)}
 
 
 def _entry(entry: ClusterStatus, assumed: _Assumed | None) -> tuple[ClusterStatus, _Assumed | None]:
@@ -422,9 +430,15 @@ def _entry(entry: ClusterStatus, assumed: _Assumed | None) -> tuple[ClusterStatu
     if assumed is None or not waits or last.get("type") != assumed.conditions[0].type:
         return entry, None
     conditions: Sequence[Body] = entry.conditions
-    for one in assumed.conditions:
-        told = Condition(one.type, one.status, one.reason, one.message, _generation([last]))
-        conditions = set_condition(conditions, told, at=assumed.since)
+    for condition in assumed.conditions:
+        announced = Condition(
+            condition.type,
+            condition.status,
+            condition.reason,
+            condition.message,
+            _generation([last]),
+        )
+        conditions = set_condition(conditions, announced, at=assumed.since)
     return entry._replace(conditions=conditions), assumed
 
 
@@ -436,5 +450,5 @@ def _reached(entry: ClusterStatus) -> dict[str, str]:
 
 def _generation(conditions: Iterable[Body], kind: str = "") -> int:
     """Return the generation that the first condition speaks of, or that of a type."""
-    found = (one for one in conditions if kind in ("", one.get("type")))
-    return number(next(found, {}), "observedGeneration")
+    matching = (one for one in conditions if kind in ("", one.get("type")))
+    return number(next(matching, {}), "observedGeneration")

@@ -64,10 +64,10 @@ def placement_of(world: World, key: ObjectKey) -> ObjectKey | None:
     """Return the placement that a staged update run rolls out, or the run of a request for it."""
     if key.kind == kinds_in(key.namespace).approval_request:
         request = world.outputs.get(key) or world.inputs.get(key)
-        found = None if request is None else readable_request(request.body)
-        if found is None:
+        placement = None if request is None else readable_request(request.body)
+        if placement is None:
             return None
-        key = ObjectKey(PLACEMENT_GROUP, kinds_in(key.namespace).run, key.namespace, found.run)
+        key = ObjectKey(PLACEMENT_GROUP, kinds_in(key.namespace).run, key.namespace, placement.run)
     run = world.inputs.get(key)
     if run is None or key[:2] not in RUNS:
         return None
@@ -88,16 +88,16 @@ def chosen(world: World, key: ObjectKey) -> tuple[ChosenCluster, ...] | None:
     if key not in world.outputs or key.kind not in PLACEMENTS:
         return None
     names: dict[str, str] = {}
-    for one in binding_outputs(world, key):
-        state = state_of(one.body)
+    for manifest in binding_outputs(world, key):
+        state = state_of(manifest.body)
         if state in (BOUND, UNSCHEDULED):
-            names[target_of(one.body)] = CHOSEN if state == BOUND else LEAVING
+            names[target_of(manifest.body)] = CHOSEN if state == BOUND else LEAVING
     return tuple(ChosenCluster(name, None, reason) for name, reason in sorted(names.items()))
 
 
 def carriers(world: World, key: ObjectKey) -> tuple[ObjectKey, ...]:
     """Return the placements that carry an object along, by their snapshots, sorted."""
-    found = set()
+    keys = set()
     for snapshot, manifest in world.outputs.items():
         if snapshot.group != PLACEMENT_GROUP or snapshot.kind not in RESOURCE_SNAPSHOTS:
             continue
@@ -106,8 +106,8 @@ def carriers(world: World, key: ObjectKey) -> tuple[ObjectKey, ...]:
             match identify(entry.body, world.known):
                 case Identity(group=group, kind=kind, namespace=namespace, name=name):
                     if owner and ObjectKey(group, kind, namespace, name) == key:
-                        found.add(owner)
-    return tuple(sorted(found))
+                        keys.add(owner)
+    return tuple(sorted(keys))
 
 
 def may_carry(world: World, namespace: str) -> bool:

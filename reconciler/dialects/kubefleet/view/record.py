@@ -81,7 +81,7 @@ from reconciler.schedule.framework import Mask, positions_of, remedy_of, run_eve
 
 def decision_on(
     key: ObjectKey,
-    left: Mapping[ObjectKey, Body],
+    outputs: Mapping[ObjectKey, Body],
     converged: ConvergedPlacement,
     members: Members,
     trigger: RescheduleTrigger | None,
@@ -94,7 +94,7 @@ def decision_on(
 
     Args:
         key: The placement.
-        left: Its files as the pass found them.
+        outputs: Its files as the pass found them.
         converged: Where it converged.
         members: All clusters.
         trigger: A rebalancer's, `None` if there is none.
@@ -102,7 +102,7 @@ def decision_on(
         edited: Whether a person edited a decision.
         evicted_by: Name of the eviction that deleted a binding, `""` if none did.
     """
-    before, after = placed(left), _as_placed(selected_targets(converged.bindings.values()))
+    before, after = placed(outputs), _as_placed(selected_targets(converged.bindings.values()))
     problem = problem_of(scheduled_condition(converged))
     lacking = lacks_in(converged.bindings.values())
     if not problem and lacking:
@@ -112,7 +112,7 @@ def decision_on(
     return Decision(
         key=key,
         subject=subject_of(key),
-        cause=_cause(left, converged, members, trigger, edited=edited, evicted_by=evicted_by),
+        cause=_cause(outputs, converged, members, trigger, edited=edited, evicted_by=evicted_by),
         before=before,
         after=after,
         problem=problem,
@@ -130,7 +130,7 @@ def problem_of(condition: Body) -> str:
 
 
 def _cause(
-    left: Mapping[ObjectKey, Body],
+    outputs: Mapping[ObjectKey, Body],
     converged: ConvergedPlacement,
     members: Members,
     trigger: RescheduleTrigger | None,
@@ -142,7 +142,7 @@ def _cause(
 
     The clusters are told where nothing else happened to it.
     """
-    if not left:
+    if not outputs:
         return Cause(CauseKind.CREATED, "" if trigger is None else trigger.by)
     if trigger is not None:
         return Cause(CauseKind.REBALANCED, trigger.by, sources=trigger.askers)
@@ -150,20 +150,20 @@ def _cause(
         return Cause(CauseKind.EVICTED, f"{EVICTION} {evicted_by}")
     if edited:
         return Cause(CauseKind.EDITED)
-    if differs_in_policy(left, converged):
+    if differs_in_policy(outputs, converged):
         return Cause(CauseKind.PLACEMENT_CHANGED)
-    gone = any(_is_gone(cluster, members) for cluster, _ in placed(left))
+    gone = any(_is_gone(cluster, members) for cluster, _ in placed(outputs))
     return Cause(CauseKind.CLUSTER_GONE if gone else CauseKind.CLUSTERS_CHANGED)
 
 
-def differs_in_policy(left: Mapping[ObjectKey, Body], converged: ConvergedPlacement) -> bool:
+def differs_in_policy(outputs: Mapping[ObjectKey, Body], converged: ConvergedPlacement) -> bool:
     """Return whether the policy of a placement is not the one that its files were decided by."""
     name = converged.snapshot.name
-    known = next(
-        (b for k, b in left.items() if k.kind in POLICY_SNAPSHOTS and k.name == name), None
+    snapshot = next(
+        (b for k, b in outputs.items() if k.kind in POLICY_SNAPSHOTS and k.name == name), None
     )
-    return known is None or (
-        _number(annotations_of(known)) != _number(converged.snapshot.annotations)
+    return snapshot is None or (
+        _number(annotations_of(snapshot)) != _number(converged.snapshot.annotations)
     )
 
 
@@ -178,10 +178,10 @@ def _is_gone(cluster: ClusterName, members: Members) -> bool:
     return position is None or members.fleet.clusters[position].deleting
 
 
-def placed(left: Mapping[ObjectKey, Body]) -> Placed:
+def placed(outputs: Mapping[ObjectKey, Body]) -> Placed:
     """Return the clusters that the bindings among a placement's files keep."""
     return placed_bindings(
-        decode_binding(body) for key, body in left.items() if key.kind in BINDINGS
+        decode_binding(body) for key, body in outputs.items() if key.kind in BINDINGS
     )
 
 
@@ -197,21 +197,21 @@ def _as_placed(targets: tuple[str, ...]) -> Placed:
 def removals(
     world: World,
     gone: Iterable[ObjectKey],
-    left: Mapping[ObjectKey, Mapping[ObjectKey, Body]],
+    outputs: Mapping[ObjectKey, Mapping[ObjectKey, Body]],
 ) -> Iterator[Decision]:
     """Yield the decisions on placements that are gone and had a status, given all files."""
     for key in sorted(gone):
         if key in world.outputs:
-            yield record_removal(key, left.get(key, {}))
+            yield record_removal(key, outputs.get(key, {}))
 
 
-def record_removal(key: ObjectKey, left: Mapping[ObjectKey, Body]) -> Decision:
+def record_removal(key: ObjectKey, outputs: Mapping[ObjectKey, Body]) -> Decision:
     """Return the decision on a placement that is gone."""
     return Decision(
         key=key,
         subject=subject_of(key),
         cause=Cause(CauseKind.REMOVED),
-        before=placed(left),
+        before=placed(outputs),
         after=(),
         removed=True,
     )
@@ -239,9 +239,9 @@ def known_problem(status: PlacementStatus) -> str:
     conditions = status.conditions or ()
     by_type = {text(condition, "type"): condition for condition in reversed(conditions)}
     kinds = [kind for kind in PLACEMENTS if f"{kind}Scheduled" in by_type]
-    found = [problem_of(by_type[f"{kind}Scheduled"]) for kind in kinds]
-    found += [room_waited_for(by_type.get(f"{kind}{ROLLOUT_STARTED}", {})) for kind in kinds]
-    return next(filter(None, found), "")
+    problems = [problem_of(by_type[f"{kind}Scheduled"]) for kind in kinds]
+    problems += [room_waited_for(by_type.get(f"{kind}{ROLLOUT_STARTED}", {})) for kind in kinds]
+    return next(filter(None, problems), "")
 
 
 def room_waited_for(condition: Body) -> str:
@@ -253,13 +253,13 @@ def room_waited_for(condition: Body) -> str:
 def waiting_for_room(world: World) -> Iterator[tuple[ObjectKey, str]]:
     """Yield the placements of which an update waits for room, each with a clause that says so."""
     for kind in PLACEMENTS:
-        for one in world.outputs_of_kind((PLACEMENT_GROUP, kind)):
-            listed = bodies(mapping(one.body, "status"), "conditions")
+        for manifest in world.outputs_of_kind((PLACEMENT_GROUP, kind)):
+            listed = bodies(mapping(manifest.body, "status"), "conditions")
             for condition in listed:
                 if text(condition, "type") == f"{kind}{ROLLOUT_STARTED}":
                     why = room_waited_for(condition)
                     if why:
-                        yield one.key, f"is not updated: {why}"
+                        yield manifest.key, f"is not updated: {why}"
 
 
 PLACED = "is placed there already and stays, whatever the filters say now"
@@ -389,8 +389,8 @@ def _question(snapshot: Snapshot) -> str:
 
 def _result(asked: AskedPlacement) -> str:
     conditions = asked.snapshot.status.conditions or ()
-    found: Body = next((c for c in conditions if c.get("type") == SCHEDULED_CONDITION), {})
-    return fields.text(found, "message") or "Scheduling has not completed"
+    condition: Body = next((c for c in conditions if c.get("type") == SCHEDULED_CONDITION), {})
+    return fields.text(condition, "message") or "Scheduling has not completed"
 
 
 def _steps(asked: AskedPlacement, records: Sequence[PickRecord]) -> Iterable[str]:
@@ -496,8 +496,8 @@ def _weighing(asked: AskedPlacement) -> Callable[[int], Iterator[str]]:
     """Return what yields the scores that a cluster is ranked by."""
     reports, names = asked.members.scores, asked.members.fleet.names
     scores = () if reports is None else sorted(scores_of(asked.snapshot.policy), key=str)
-    found = [(one, read_score(one, names, reports or {}, asked.now)) for one in scores]
-    return lambda position: (reported.told(name, position) for name, reported in found)
+    readings = [(one, read_score(one, names, reports or {}, asked.now)) for one in scores]
+    return lambda position: (reported.told(name, position) for name, reported in readings)
 
 
 def _names(members: Members, clusters: Mask) -> list[ClusterName]:
@@ -507,20 +507,20 @@ def _names(members: Members, clusters: Mask) -> list[ClusterName]:
 def _verdicts(asked: AskedPlacement, record: PickRecord) -> dict[ClusterName, list[ClusterVerdict]]:
     """Return what every filter says against each cluster; that it is placed is no verdict."""
     request, members = record.request, asked.members
-    found: dict[ClusterName, list[ClusterVerdict]] = {}
+    verdicts: dict[ClusterName, list[ClusterVerdict]] = {}
     if request is None:
-        return found
+        return verdicts
     filters = {name: item for name, item in PROFILE.filters.items() if name != SAME_PLACEMENT}
     try:
         rejections = run_every_filter(filters, request, members, members.fleet.all, asked.now)
     except UnexpectedBehavior:  # what one of them cannot judge is told as the result
-        return found
+        return verdicts
     for rejection in rejections:
         reason = str(rejection.reason)
         for position in positions_of(rejection.clusters):
             verdict = ClusterVerdict(rejection.plugin, reason, remedy_of(rejection, position))
-            found.setdefault(members.fleet.names[position], []).append(verdict)
-    return found
+            verdicts.setdefault(members.fleet.names[position], []).append(verdict)
+    return verdicts
 
 
 def _standings(
@@ -530,46 +530,46 @@ def _standings(
     standings: dict[ClusterName, _Standing] = {}
     scored = [r for r in records if r.missing is not None and r.feasible is not None]
     for record in scored:
-        for item in record.picked:
-            standings[item.name] = _standing(len(standings) + 1, item)
+        for cluster in record.picked:
+            standings[cluster.name] = _standing(len(standings) + 1, cluster)
     for record in scored[-1:]:
         if record.request is None or record.feasible is None:
             continue
-        for item in rank(record.request, asked.members, record.feasible, asked.now):
-            if item.name not in standings:
-                standings[item.name] = _standing(len(standings) + 1, item)
+        for cluster in rank(record.request, asked.members, record.feasible, asked.now):
+            if cluster.name not in standings:
+                standings[cluster.name] = _standing(len(standings) + 1, cluster)
     return standings
 
 
-def _standing(place: int, item: RankedCluster) -> _Standing:
+def _standing(place: int, cluster: RankedCluster) -> _Standing:
     """Return the parts of a score in the order in which they are compared."""
-    return _Standing(place, tuple(ScorePart(*part) for part in item.scores.items()))
+    return _Standing(place, tuple(ScorePart(*part) for part in cluster.scores.items()))
 
 
-def standing_of(own: Body | None, left: Mapping[ObjectKey, Body]) -> Standing:
+def standing_of(own: Body | None, outputs: Mapping[ObjectKey, Body]) -> Standing:
     """Return where a placement is, as the last pass left it.
 
     Args:
         own: Its status file, `None` without one.
-        left: The outputs that belong to it.
+        outputs: The outputs that belong to it.
     """
     lacks = known_problem(decode_placement_status(own or {}))
     return Standing(
-        clusters=frozenset(str(name) for name, _ in placed(left)),
+        clusters=frozenset(str(name) for name, _ in placed(outputs)),
         states=frozenset({TargetState.UNSCHEDULABLE} if lacks else ()),
     )
 
 
-def present_place(left: Mapping[ObjectKey, Body]) -> PresentPlace | None:
+def present_place(outputs: Mapping[ObjectKey, Body]) -> PresentPlace | None:
     """Return where a placement is, `None` if that cannot be told; a number is never exceeded.
 
     Args:
-        left: The outputs that belong to the placement.
+        outputs: The outputs that belong to the placement.
     """
-    latest = _latest_snapshot(left)
+    latest = _latest_snapshot(outputs)
     if latest is None:
         return None
-    clusters = placed(left)
+    clusters = placed(outputs)
     try:
         snapshot = decode_snapshot(latest)
         counted = snapshot.policy.placement_type == PICK_N
@@ -580,23 +580,23 @@ def present_place(left: Mapping[ObjectKey, Body]) -> PresentPlace | None:
 
 
 def fresh_place(
-    left: Mapping[ObjectKey, Body], members: Members, now: datetime
+    outputs: Mapping[ObjectKey, Body], members: Members, now: datetime
 ) -> FreshPlace | None:
     """Return where the scheduler would put a placement afresh, by the policy that it was given.
 
     How fast its rollout gets there is another question.
 
     Args:
-        left: The outputs that belong to the placement.
+        outputs: The outputs that belong to the placement.
         members: All clusters, at `now`.
         now: Moment of the pass.
     """
-    latest = _latest_snapshot(left)
+    latest = _latest_snapshot(outputs)
     if latest is None:
         return None
     try:
         snapshot = decode_snapshot(latest)
-        bindings = [decode_binding(body) for key, body in left.items() if key.kind in BINDINGS]
+        bindings = [decode_binding(body) for key, body in outputs.items() if key.kind in BINDINGS]
         result = reschedule(snapshot, bindings, members, now)
     except UserError:
         return None
@@ -605,13 +605,13 @@ def fresh_place(
     conditions = (result.status or snapshot.status).conditions or ()
     scheduled = next((one for one in conditions if one.get("type") == SCHEDULED_CONDITION), {})
     return FreshPlace(
-        before=placed(left),
+        before=placed(outputs),
         after=placed_bindings(result.bindings.values()),
         problem=problem_of(scheduled),
     )
 
 
-def _latest_snapshot(left: Mapping[ObjectKey, Body]) -> Body | None:
+def _latest_snapshot(outputs: Mapping[ObjectKey, Body]) -> Body | None:
     """Return the policy snapshot by which a placement is decided, `None` if there is none yet."""
-    found = (b for k, b in left.items() if k.kind in POLICY_SNAPSHOTS and is_latest(b))
-    return next(found, None)
+    snapshots = (b for k, b in outputs.items() if k.kind in POLICY_SNAPSHOTS and is_latest(b))
+    return next(snapshots, None)

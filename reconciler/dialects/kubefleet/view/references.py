@@ -60,13 +60,13 @@ CLUSTER = "MemberCluster"
 SELECTORS = "/spec/resourceSelectors"
 
 
-def dangling_in_kubefleet(known: Known) -> Iterator[Dangling]:
+def dangling_in_kubefleet(referable: Known) -> Iterator[Dangling]:
     """Yield the references of placements that lead nowhere, and names that are missing."""
-    clusters = known.names(CLUSTER_GROUP, CLUSTER)
-    labelled = Labelled.known(known, CLUSTER_GROUP, CLUSTER, member_labels)
-    scores = extended_scores(known)
+    clusters = referable.names(CLUSTER_GROUP, CLUSTER)
+    labelled = Labelled.known(referable, CLUSTER_GROUP, CLUSTER, member_labels)
+    scores = extended_scores(referable)
     for manifest in (
-        one for kind in sorted(PLACEMENTS) for one in known.of_kind(PLACEMENT_GROUP, kind)
+        one for kind in sorted(PLACEMENTS) for one in referable.of_kind(PLACEMENT_GROUP, kind)
     ):
         policy = mapping(mapping(manifest.body, "spec"), "policy")
         named = strings(policy, "clusterNames")
@@ -87,20 +87,20 @@ def dangling_in_kubefleet(known: Known) -> Iterator[Dangling]:
                     f"no {CLUSTER} is named {shown(name)}",
                     proposal(name, clusters, CLUSTER),
                 )
-        yield from _selected(manifest, known)
+        yield from _selected(manifest, referable)
         yield from doubts_of_placement(manifest, labelled)
         if scores is not None:
             for at, written, score in written_scores(manifest.body):
                 yield from scores.doubts(manifest.key, at, score, "finds on no cluster", written)
     for kind in OVERRIDES:
-        for manifest in known.of_kind(PLACEMENT_GROUP, kind):
+        for manifest in referable.of_kind(PLACEMENT_GROUP, kind):
             yield from doubts_of_override(manifest, labelled)
-            yield from _overridden(manifest, known)
-    yield from refused_beside_others(known)
-    yield from doubts_of_updates(known)
+            yield from _overridden(manifest, referable)
+    yield from refused_beside_others(referable)
+    yield from doubts_of_updates(referable)
 
 
-def _overridden(override: Manifest, known: Known) -> Iterator[Dangling]:
+def _overridden(override: Manifest, referable: Known) -> Iterator[Dangling]:
     """Yield that an override is for a placement that is not there, so that it is never applied.
 
     Source: kubefleet@e160c1c apis/placement/v1beta1/override_types.go `PlacementRef`: without a
@@ -110,24 +110,24 @@ def _overridden(override: Manifest, known: Known) -> Iterator[Dangling]:
     name, space = text(placement, "name"), override.key.namespace
     own = bool(space) and text(placement, "scope") == "Namespaced"
     kind, other = ("ResourcePlacement", PLACEMENT) if own else (PLACEMENT, "ResourcePlacement")
-    names = known.names(PLACEMENT_GROUP, kind, space if own else "")
+    names = referable.names(PLACEMENT_GROUP, kind, space if own else "")
     if not name or name in names:
         return
     expected = proposal(name, names, kind)
-    if space and name in known.names(PLACEMENT_GROUP, other, "" if own else space):
+    if space and name in referable.names(PLACEMENT_GROUP, other, "" if own else space):
         expected = f"scope: {'Cluster' if own else 'Namespaced'}, for the {other} {name}"
     message = f"no {kind} is named {shown(name)}, so this is never applied"
     at = "/spec/placement/name"
     yield Dangling(override.key, at, "override-placement-unknown", message, expected)
 
 
-def _selected(manifest: Manifest, known: Known) -> Iterator[Dangling]:
+def _selected(manifest: Manifest, referable: Known) -> Iterator[Dangling]:
     """Yield a placement that selects nothing, or what cannot be selected."""
     from reconciler.dialects.kubefleet.snapshots.selection import select_resources  # noqa: PLC0415  # slow
 
     selectors = bodies(mapping(manifest.body, "spec"), "resourceSelectors")
     try:
-        world, namespace = known.world, manifest.key.namespace
+        world, namespace = referable.world, manifest.key.namespace
         selection = select_resources(selectors, world.inputs, {}, world.known, namespace)
     except UserError as error:
         expected = "selectors that select each resource once, with its namespace"
@@ -139,7 +139,7 @@ def _selected(manifest: Manifest, known: Known) -> Iterator[Dangling]:
         for item in selectors
     ]
     kinds = {key[:2] for key in named}
-    if selection.resources or kinds & known.unclear or any(map(is_built_in, named)):
+    if selection.resources or kinds & referable.unclear or any(map(is_built_in, named)):
         return
     message = "the placement selects no resource of this repository"
     expected = "resources that it selects"
@@ -149,16 +149,16 @@ def _selected(manifest: Manifest, known: Known) -> Iterator[Dangling]:
 PLACEMENT = "ClusterResourcePlacement"
 
 
-def refused_beside_others(known: Known) -> Iterator[Dangling]:
+def refused_beside_others(referable: Known) -> Iterator[Dangling]:
     """Yield what upstream's webhooks refuse once they have looked at other objects."""
     for kind in (CLUSTER_SCOPED, NAMESPACED):
-        yield from _overrides(tuple(known.of_kind(PLACEMENT_GROUP, kind)))
-    placements = {one.key.name: one.body for one in known.of_kind(PLACEMENT_GROUP, PLACEMENT)}
-    for budget in known.of_kind(PLACEMENT_GROUP, f"{PLACEMENT}DisruptionBudget"):
+        yield from _overrides(tuple(referable.of_kind(PLACEMENT_GROUP, kind)))
+    placements = {one.key.name: one.body for one in referable.of_kind(PLACEMENT_GROUP, PLACEMENT)}
+    for budget in referable.of_kind(PLACEMENT_GROUP, f"{PLACEMENT}DisruptionBudget"):
         placement = placements.get(budget.key.name)
         if placement is not None:
             yield from _told(budget.key, refuse_budget_for(budget.body, placement))
-    for eviction in known.of_kind(PLACEMENT_GROUP, f"{PLACEMENT}Eviction"):
+    for eviction in referable.of_kind(PLACEMENT_GROUP, f"{PLACEMENT}Eviction"):
         name = decode_request(eviction.body).placement
         if name in placements:
             yield from _told(eviction.key, refuse_eviction(eviction.body, placements[name]))
@@ -167,24 +167,26 @@ def refused_beside_others(known: Known) -> Iterator[Dangling]:
 def _overrides(overrides: tuple[Manifest, ...]) -> Iterator[Dangling]:
     """Yield which overrides of a kind are too many, and which want the same resource."""
     wanted: dict[tuple[str, Resource], list[Manifest]] = defaultdict(list)
-    for one in overrides:
-        for resource in resources_of(one.body):
-            wanted[one.key.namespace, resource].append(one)
-    for position, one in enumerate(overrides):
+    for override in overrides:
+        for resource in resources_of(override.body):
+            wanted[override.key.namespace, resource].append(override)
+    for position, override in enumerate(overrides):
         if position >= MOST_OVERRIDES:
-            yield from _told(one.key, refuse_many(position))
+            yield from _told(override.key, refuse_many(position))
         rivals: Iterable[Body] = (
             other.body
-            for resource in resources_of(one.body)
-            for other in wanted[one.key.namespace, resource]
-            if other is not one
+            for resource in resources_of(override.body)
+            for other in wanted[override.key.namespace, resource]
+            if other is not override
         )
-        yield from _told(one.key, refuse_taken(one.body, rivals))
+        yield from _told(override.key, refuse_taken(override.body, rivals))
 
 
 def _told(key: ObjectKey, violations: Iterable[Violation]) -> Iterator[Dangling]:
-    for one in violations:
-        yield Dangling(key, one.pointer, one.rule, one.message, one.expected)
+    for violation in violations:
+        yield Dangling(
+            key, violation.pointer, violation.rule, violation.message, violation.expected
+        )
 
 
 RULE = "placement-matches-nothing"
@@ -223,65 +225,70 @@ def _terms(policy: Body) -> Iterator[tuple[str, Body]]:
         yield f"{root}/{PREFERRED}/{position}/preference", mapping(one, "preference")
 
 
-def doubts_of_updates(known: Known) -> Iterator[Dangling]:
+def doubts_of_updates(referable: Known) -> Iterator[Dangling]:
     """Yield runs without placement or strategy, placements without run, approvals of nothing."""
     for kinds in SCOPES:
         rolled = set()
-        for one in known.of_kind(PLACEMENT_GROUP, kinds.run):
-            rolled.add((one.key.namespace, text(mapping(one.body, "spec"), "placementName")))
-            yield from _of_run(one, kinds, known)
-        for one in known.of_kind(PLACEMENT_GROUP, kinds.placement):
-            if waits_for_runs(one.body) and (one.key.namespace, one.key.name) not in rolled:
-                message = f"the placement {wait_for_run(one.key.namespace)}; there is none"
+        for manifest in referable.of_kind(PLACEMENT_GROUP, kinds.run):
+            rolled.add(
+                (manifest.key.namespace, text(mapping(manifest.body, "spec"), "placementName"))
+            )
+            yield from _of_run(manifest, kinds, referable)
+        for manifest in referable.of_kind(PLACEMENT_GROUP, kinds.placement):
+            if (
+                waits_for_runs(manifest.body)
+                and (manifest.key.namespace, manifest.key.name) not in rolled
+            ):
+                message = f"the placement {wait_for_run(manifest.key.namespace)}; there is none"
                 expected = f"a {kinds.run}, or another strategy"
                 at = "/spec/strategy/type"
-                yield Dangling(one.key, at, "placement-run-missing", message, expected)
-        for one in known.of_kind(PLACEMENT_GROUP, kinds.approval_request):
-            yield from _of_approval(one, kinds, known)
+                yield Dangling(manifest.key, at, "placement-run-missing", message, expected)
+        for manifest in referable.of_kind(PLACEMENT_GROUP, kinds.approval_request):
+            yield from _of_approval(manifest, kinds, referable)
 
 
-def _of_run(run: Manifest, kinds: PlacementKinds, known: Known) -> Iterator[Dangling]:
+def _of_run(run: Manifest, kinds: PlacementKinds, referable: Known) -> Iterator[Dangling]:
     """Yield what a run names and is not there, unless it needs that no longer."""
-    if begun_run(known.world, run.key) is not None:
+    if begun_run(referable.world, run.key) is not None:
         return
     for field, kind in (
         ("placementName", kinds.placement),
         ("stagedRolloutStrategyName", kinds.update_strategy),
     ):
         name = text(mapping(run.body, "spec"), field)
-        names = known.names(PLACEMENT_GROUP, kind, run.key.namespace)
+        names = referable.names(PLACEMENT_GROUP, kind, run.key.namespace)
         if name not in names:
             message = f"no {kind} is named {shown(name)}, so the run fails for good"
             expected = proposal(name, names, kind)
             yield Dangling(run.key, f"/spec/{field}", "run-reference-unknown", message, expected)
 
 
-def _of_approval(one: Manifest, kinds: PlacementKinds, known: Known) -> Iterator[Dangling]:
+def _of_approval(manifest: Manifest, kinds: PlacementKinds, referable: Known) -> Iterator[Dangling]:
     """Yield an approval that counts for nothing, as far as the records of its run say."""
-    name = text(mapping(one.body, "spec"), "parentStageRollout")
-    run = ObjectKey(PLACEMENT_GROUP, kinds.run, one.key.namespace, name)
-    begun = begun_run(known.world, run)
-    if begun is None and run in known.keys:
+    name = text(mapping(manifest.body, "spec"), "parentStageRollout")
+    run = ObjectKey(PLACEMENT_GROUP, kinds.run, manifest.key.namespace, name)
+    begun = begun_run(referable.world, run)
+    if begun is None and run in referable.keys:
         return  # no pass has seen it yet
-    where, why = refusal_of(one, begun)
+    where, why = refusal_of(manifest, begun)
     if why:
         expected = "what reconciler approve writes, or no such file"
-        message = f"{one.key.name} approves nothing: {why}"
-        yield Dangling(one.key, where, "approval-ignored", message, expected)
+        message = f"{manifest.key.name} approves nothing: {why}"
+        yield Dangling(manifest.key, where, "approval-ignored", message, expected)
 
 
-def brought_by_placements(known: Known) -> Iterator[Brought]:
+def brought_by_placements(referable: Known) -> Iterator[Brought]:
     """Yield what placements select; one whose selectors cannot be used selects nothing."""
-    world = known.world
+    world = referable.world
     for kind in sorted(PLACEMENTS):
-        for manifest in known.of_kind(PLACEMENT_GROUP, kind):
+        for manifest in referable.of_kind(PLACEMENT_GROUP, kind):
             selectors = bodies(mapping(manifest.body, "spec"), "resourceSelectors")
             space = manifest.key.namespace
             try:
-                found = select_resources(selectors, world.inputs, {}, world.known, space)
+                selection = select_resources(selectors, world.inputs, {}, world.known, space)
             except UserError:
                 continue
-            for resource in found.resources:
+            for resource in selection.resources:
                 key = resource_key(resource.entry)
                 if key in world.inputs:
                     yield Brought(manifest.key, SELECTORS, key)

@@ -177,8 +177,8 @@ def refused_file(
 
 def scheduled_condition(converged: ConvergedPlacement) -> Body:
     """Return the Scheduled condition of the present policy, empty if nothing was scheduled."""
-    found = converged.snapshot.status.conditions or ()
-    return next((item for item in found if item.get("type") == SCHEDULED_CONDITION), {})
+    conditions = converged.snapshot.status.conditions or ()
+    return next((item for item in conditions if item.get("type") == SCHEDULED_CONDITION), {})
 
 
 def _kept(present: Sequence[Body] | None, types: Sequence[str]) -> list[Body]:
@@ -188,13 +188,13 @@ def _kept(present: Sequence[Body] | None, types: Sequence[str]) -> list[Body]:
 
 
 def _scheduled(context: _Context, converged: ConvergedPlacement) -> Condition:
-    found = scheduled_condition(converged)
+    condition = scheduled_condition(converged)
     kind, generation = f"{context.kind}Scheduled", context.generation
-    if not found:
+    if not condition:
         text = "Scheduling has not completed"
         return Condition(kind, "Unknown", "SchedulePending", text, generation)
-    status, reason = fields.text(found, "status"), fields.text(found, "reason")
-    return Condition(kind, status, reason, fields.text(found, "message"), generation)
+    status, reason = fields.text(condition, "status"), fields.text(condition, "reason")
+    return Condition(kind, status, reason, fields.text(condition, "message"), generation)
 
 
 def _by_cluster(
@@ -216,16 +216,16 @@ def _by_cluster(
     selected = [decision for decision in decisions if decision.selected]
     for decision in selected:
         binding = bindings.get(ClusterName(decision.cluster))
-        told = list(_stages(context, binding))
-        known = before.get(decision.cluster, ())
-        entry = _entry(context, decision, known, [_decided(context, decision), *told])
-        lists = applicable_overrides(binding, told)
-        entries.append(entry._replace(problems=told_problems(binding, told), overrides=lists))
-        reached.append({condition.type: condition.status for condition in told})
+        conditions = list(_stages(context, binding))
+        earlier = before.get(decision.cluster, ())
+        entry = _entry(context, decision, earlier, [_decided(context, decision), *conditions])
+        lists = applicable_overrides(binding, conditions)
+        entries.append(entry._replace(problems=told_problems(binding, conditions), overrides=lists))
+        reached.append({condition.type: condition.status for condition in conditions})
     rest = [decision for decision in decisions if not decision.selected]
     for decision in rest[: _lacking(context.placement, len(selected))]:
-        known = before.get(decision.cluster, ())
-        entries.append(_entry(context, decision, known, [_decided(context, decision)]))
+        earlier = before.get(decision.cluster, ())
+        entries.append(_entry(context, decision, earlier, [_decided(context, decision)]))
     return tuple(entries), reached
 
 
@@ -291,15 +291,15 @@ def _stages(context: _Context, binding: Binding | None) -> Iterable[Condition]:
 
 def _status_of(binding: Binding, stage: str) -> tuple[str, str, str]:
     """Return status, reason and text of a binding's condition, if it is of this generation."""
-    for item in binding.conditions:
-        if item.get("type") == stage:
-            current = fields.number(item, "observedGeneration") == binding.generation
-            status = fields.text(item, "status") if current else ""
-            return status, fields.text(item, "reason"), fields.text(item, "message")
+    for condition in binding.conditions:
+        if condition.get("type") == stage:
+            current = fields.number(condition, "observedGeneration") == binding.generation
+            status = fields.text(condition, "status") if current else ""
+            return status, fields.text(condition, "reason"), fields.text(condition, "message")
     return "", "", ""
 
 
-def told_problems(binding: Binding | None, told: Sequence[Condition]) -> Body:
+def told_problems(binding: Binding | None, conditions: Sequence[Condition]) -> Body:
     """Return the lists of a binding that its entry has.
 
     What failed and differs is told only until all is applied and available, what drifted always.
@@ -307,7 +307,7 @@ def told_problems(binding: Binding | None, told: Sequence[Condition]) -> Body:
     Source: kubefleet@e160c1c pkg/controllers/placement/placement_status.go
     `setResourcePlacementStatusBasedOnBinding`.
     """
-    statuses = {condition.type: condition.status for condition in told}
+    statuses = {condition.type: condition.status for condition in conditions}
     runs = [statuses[stage] for stage in (APPLIED, AVAILABLE) if stage in statuses]
     lists: set[str] = set()
     if "True" in runs or "False" in runs:
@@ -320,15 +320,15 @@ def told_problems(binding: Binding | None, told: Sequence[Condition]) -> Body:
     return {name: listed for name, listed in problems.items() if name in lists}
 
 
-def applicable_overrides(binding: Binding | None, told: Sequence[Condition]) -> Body:
+def applicable_overrides(binding: Binding | None, conditions: Sequence[Condition]) -> Body:
     """Return the overrides in force, as an entry lists them from when the rollout has started.
 
     Source: kubefleet@e160c1c pkg/controllers/placement/placement_status.go
     `setResourcePlacementStatusBasedOnBinding`.
     """
-    started = (ROLLOUT_STARTED, "True") in ((one.type, one.status) for one in told)
-    found = binding.overrides if binding is not None and started else {}
-    return {name: found[own] for name, own in OVERRIDES.items() if own in found}
+    started = (ROLLOUT_STARTED, "True") in ((one.type, one.status) for one in conditions)
+    overrides = binding.overrides if binding is not None and started else {}
+    return {name: overrides[own] for name, own in OVERRIDES.items() if own in overrides}
 
 
 def selected_resources(snapshots: Iterable[Body], index: str) -> list[Body]:

@@ -124,16 +124,20 @@ def tree_of(world: World, key: ObjectKey) -> TreeNode:
 
 def _following(world: World, key: ObjectKey) -> Iterator[TreeNode]:
     """Yield the runs whose stages a strategy says, and how far each is."""
-    for one in world.of_kind(PLACEMENT_GROUP, kinds_in(key.namespace).run):
-        named = decode_run(one.body, one.key.namespace).strategy == key.name
-        if named and one.key.namespace == key.namespace and (node := _run(world, one.key)):
+    for manifest in world.of_kind(PLACEMENT_GROUP, kinds_in(key.namespace).run):
+        named = decode_run(manifest.body, manifest.key.namespace).strategy == key.name
+        if (
+            named
+            and manifest.key.namespace == key.namespace
+            and (node := _run(world, manifest.key))
+        ):
             yield node
 
 
 def _runs(world: World, key: ObjectKey) -> Iterator[TreeNode]:
     """Yield the staged update runs that roll a placement out, and how far each is."""
-    for one in world.of_kind(PLACEMENT_GROUP, kinds_in(key.namespace).run):
-        if placement_of(world, one.key) == key and (node := _run(world, one.key)):
+    for manifest in world.of_kind(PLACEMENT_GROUP, kinds_in(key.namespace).run):
+        if placement_of(world, manifest.key) == key and (node := _run(world, manifest.key)):
             yield node
 
 
@@ -193,15 +197,15 @@ def copies_in(world: World, _now: datetime, /) -> Copies:
     bindings: defaultdict[ObjectKey, list[Binding]] = defaultdict(list)
     latest: defaultdict[ObjectKey, set[str]] = defaultdict(set)
     for kinds in SCOPES:
-        for one in world.outputs_of_kind((PLACEMENT_GROUP, kinds.binding)):
-            owner = owner_of(one.key, one.body)
+        for manifest in world.outputs_of_kind((PLACEMENT_GROUP, kinds.binding)):
+            owner = owner_of(manifest.key, manifest.body)
             if owner is not None:
-                bindings[owner].append(decode_binding(one.body))
-        for one in world.outputs_of_kind((PLACEMENT_GROUP, kinds.resource_snapshot)):
-            labels = mapping(mapping(one.body, "metadata"), "labels")
-            owner = owner_of(one.key, one.body)
+                bindings[owner].append(decode_binding(manifest.body))
+        for manifest in world.outputs_of_kind((PLACEMENT_GROUP, kinds.resource_snapshot)):
+            labels = mapping(mapping(manifest.body, "metadata"), "labels")
+            owner = owner_of(manifest.key, manifest.body)
             if owner is not None and text(labels, IS_LATEST) == "true":
-                latest[owner].add(one.key.name)
+                latest[owner].add(manifest.key.name)
 
     def of(key: ObjectKey) -> tuple[CopyStatus, ...]:
         if key.group != PLACEMENT_GROUP or key.kind != kinds_in(key.namespace).placement:
@@ -218,17 +222,17 @@ def _copies(bindings: Sequence[Binding], latest: set[str]) -> Iterator[CopyStatu
     awaited = [
         one.target for one in bindings if one.state == BOUND and reports[one.name][0] not in FINE
     ]
-    for one in bindings:
-        report, note = reports[one.name]
-        is_old = one.state == BOUND and one.resource_snapshot not in latest
+    for binding in bindings:
+        report, note = reports[binding.name]
+        is_old = binding.state == BOUND and binding.resource_snapshot not in latest
         waits = ""
-        if one.state == UNSCHEDULED:
+        if binding.state == UNSCHEDULED:
             waits = waits_for_health(awaited, "available")
-        elif one.state != BOUND or is_old:
+        elif binding.state != BOUND or is_old:
             waits = waits_for_health(awaited, "available") if awaited else TURN
         yield CopyStatus(
-            cluster=one.target,
-            leaving=one.state == UNSCHEDULED,
+            cluster=binding.target,
+            leaving=binding.state == UNSCHEDULED,
             report=report,
             note="; ".join(filter(None, (note, EARLIER if is_old else ""))),
             waits_for=waits,
@@ -243,13 +247,13 @@ def _report(binding: Binding) -> tuple[Report, str]:
         if one.get("observedGeneration") == binding.generation
     }
     for kind in (APPLIED, AVAILABLE):
-        found = conditions.get(kind)
-        if found is not None and text(found, "status") == "False":
-            return Report.UNHEALTHY, text(found, "reason")
-    found = conditions.get(AVAILABLE)
-    if found is None or text(found, "status") != "True":
+        condition = conditions.get(kind)
+        if condition is not None and text(condition, "status") == "False":
+            return Report.UNHEALTHY, text(condition, "reason")
+    condition = conditions.get(AVAILABLE)
+    if condition is None or text(condition, "status") != "True":
         return (Report.REPORTED if APPLIED in conditions else Report.NONE), ""
-    assumed = text(found, "reason") == f"{AVAILABLE}Assumed"
+    assumed = text(condition, "reason") == f"{AVAILABLE}Assumed"
     return (Report.ASSUMED if assumed else Report.HEALTHY), ""
 
 
@@ -285,11 +289,11 @@ def stays(world: World, key: ObjectKey, cluster: ClusterName) -> str:
     """Return why a placement does not leave a drained cluster."""
     if never := _never_evicted(world, key):
         return never
-    for one in reversed(_evictions(world, cluster)):
-        if decode_request(one.body).placement == key.name and _is_over(world, one):
-            executed = _condition(world, one.key, EXECUTED)
+    for eviction in reversed(_evictions(world, cluster)):
+        if decode_request(eviction.body).placement == key.name and _is_over(world, eviction):
+            executed = _condition(world, eviction.key, EXECUTED)
             if text(executed, "status") == "False":
-                return f"{one.key.name} did not evict it: {text(executed, 'message')}"
+                return f"{eviction.key.name} did not evict it: {text(executed, 'message')}"
     return ""
 
 
@@ -421,30 +425,33 @@ def waiting_in(world: World) -> Iterator[tuple[ObjectKey, str]]:
     """Yield what waits for a person to act, each with a clause that says for what."""
     running: set[ObjectKey] = set()
     for kinds in SCOPES:
-        for one in world.of_kind(PLACEMENT_GROUP, kinds.run):
-            run, own = decode_run(one.body, one.key.namespace), world.outputs.get(one.key)
+        for manifest in world.of_kind(PLACEMENT_GROUP, kinds.run):
+            run, own = (
+                decode_run(manifest.body, manifest.key.namespace),
+                world.outputs.get(manifest.key),
+            )
             status = readable_run_status(None if own is None else own.body)
             if run_is_over(status):
                 continue
-            running.add(placement_key(one.key.namespace, run.placement))
+            running.add(placement_key(manifest.key.namespace, run.placement))
             stages = status.stages or ()
             if own is not None and (run.state == INITIALIZE or any(map(_is_asked, stages))):
-                yield one.key, run_sentence(run, status)
+                yield manifest.key, run_sentence(run, status)
     idle = [one for one in _external(world) if one.key not in running]
     bindings = _bindings(world) if idle else {}
-    for one in idle:
-        latest, placed = _latest(world, one.key), bindings.get(one.key, ())
+    for manifest in idle:
+        latest, placed = _latest(world, manifest.key), bindings.get(manifest.key, ())
         behind = any(is_behind(binding, latest) for binding in placed)
-        if behind or one.key not in world.outputs:
-            yield one.key, wait_for_run(one.key.namespace)
+        if behind or manifest.key not in world.outputs:
+            yield manifest.key, wait_for_run(manifest.key.namespace)
 
 
 def _external(world: World) -> Iterator[Manifest]:
     """Yield the placements that are rolled out by runs only, and are not suspended."""
     for kinds in SCOPES:
-        for one in world.of_kind(PLACEMENT_GROUP, kinds.placement):
-            if waits_for_runs(one.body) and not is_suspended(one.body):
-                yield one
+        for manifest in world.of_kind(PLACEMENT_GROUP, kinds.placement):
+            if waits_for_runs(manifest.body) and not is_suspended(manifest.body):
+                yield manifest
 
 
 def _is_asked(stage: StageStatus) -> bool:
@@ -460,10 +467,10 @@ def _bindings(world: World) -> dict[ObjectKey, list[Binding]]:
     """Return the bindings of each placement."""
     by_placement: dict[ObjectKey, list[Binding]] = defaultdict(list)
     for kinds in SCOPES:
-        for one in world.outputs_of_kind((PLACEMENT_GROUP, kinds.binding)):
-            owner = owner_of(one.key, one.body)
+        for manifest in world.outputs_of_kind((PLACEMENT_GROUP, kinds.binding)):
+            owner = owner_of(manifest.key, manifest.body)
             if owner is not None:
-                by_placement[owner].append(decode_binding(one.body))
+                by_placement[owner].append(decode_binding(manifest.body))
     return by_placement
 
 

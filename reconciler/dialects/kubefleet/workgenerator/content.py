@@ -96,7 +96,7 @@ def contents(envelope: Body) -> list[Body]:
     the same function in kubefleet@2ef5748, and no vector of e160c1c holds them.
     """
     own = target_of(envelope)
-    found: list[Body] = []
+    sources: list[Body] = []
     for name, value in sorted(at(envelope, "data").items()):
         manifest = mapping_of(value)
         target = target_of(manifest)
@@ -110,8 +110,8 @@ def contents(envelope: Body) -> list[Body]:
         if target.namespace != own.namespace:
             wrong = f"a namespaced object {named} in has been wrapped in a resource envelope"
             raise UserError(f"{wrong} from another namespace ({_reference(own)})")
-        found.append(manifest)
-    return sorted(found, key=lambda one: go_json(sorted_keys(one)), reverse=True)
+        sources.append(manifest)
+    return sorted(sources, key=lambda one: go_json(sorted_keys(one)), reverse=True)
 
 
 def _reference(target: OverrideTarget) -> str:
@@ -203,8 +203,8 @@ class PlacementContent:
         for entry in _entries(self.snapshots):
             yield entry.key
             if is_envelope(entry.body):
-                for one in self._unpacked(entry):
-                    yield ObjectKey(one.group, one.kind, one.namespace, one.name)
+                for source in self._unpacked(entry):
+                    yield ObjectKey(source.group, source.kind, source.namespace, source.name)
 
     def _unpacked(self, envelope: SnapshotEntry) -> list[OverrideTarget]:
         """Return what is in an envelope, as far as it can be read."""
@@ -262,13 +262,13 @@ def content_at(world: World, entry: SnapshotEntry) -> Body:
     Raises:
         PastContent: It is another one by now, and what it was cannot be read.
     """
-    found = _present(world, entry) or _past(world, entry)
-    if found is None:
+    versions = _present(world, entry) or _past(world, entry)
+    if versions is None:
         raise PastContent(
             f"{entry.key} is held on an earlier version{_blob_named(entry)}, "
             "which is not in this repository"
         )
-    return stored(found, ours=_is_older(found, entry))
+    return stored(versions, ours=_is_older(versions, entry))
 
 
 def _is_older(manifest: Manifest, entry: SnapshotEntry) -> bool:
@@ -295,24 +295,24 @@ def stored(manifest: Manifest, *, ours: bool = False) -> Body:
 
 def _present(world: World, entry: SnapshotEntry) -> Manifest | None:
     """Return the object as it stands in the repository, if that is what the snapshot holds."""
-    found = world.inputs.get(entry.key)
-    if found is None:
+    manifest = world.inputs.get(entry.key)
+    if manifest is None:
         return None
-    same = world.blobs.get(found.origin.path) == entry.blob
-    place = found.origin.index, found.origin.pointer
+    same = world.blobs.get(manifest.origin.path) == entry.blob
+    place = manifest.origin.index, manifest.origin.pointer
     if same and place == (entry.document, entry.pointer):
-        return found
-    if hash_of(content_of(found.body)) == entry.hash or _is_older(found, entry):
-        return found
+        return manifest
+    if hash_of(content_of(manifest.body)) == entry.hash or _is_older(manifest, entry):
+        return manifest
     return None
 
 
 def _past(world: World, entry: SnapshotEntry) -> Manifest | None:
     """Return the object as it stood in a version of its file."""
     place = entry.document, entry.pointer
-    for found in world.past.get(entry.blob, ()):
-        if found.key == entry.key and (found.origin.index, found.origin.pointer) == place:
-            return found
+    for manifest in world.past.get(entry.blob, ()):
+        if manifest.key == entry.key and (manifest.origin.index, manifest.origin.pointer) == place:
+            return manifest
     return None
 
 
@@ -350,8 +350,8 @@ def _blob_of(world: World, entry: SnapshotEntry) -> Iterator[tuple[str, str]]:
     """Yield the blob of an entry, if it is not the object as it stands."""
     blob = entry.blob
     if blob and _present(world, entry) is None:
-        found = world.inputs.get(entry.key)
-        yield blob, f"{blob}.yaml" if found is None else found.origin.path
+        manifest = world.inputs.get(entry.key)
+        yield blob, f"{blob}.yaml" if manifest is None else manifest.origin.path
 
 
 Along = Mapping[ClusterName, frozenset[Instruction]]
@@ -373,27 +373,29 @@ def namespaces_along(world: World) -> dict[ObjectKey, Along]:
     outlived, for what is in it would go with it.
     """
     wanted: dict[str, dict[ClusterName, frozenset[Instruction]]] = {}
-    for one in _bindings(world, NAMESPACED.binding):
-        clusters = wanted.setdefault(one.namespace, {})
-        asked = asked_by_strategy(one.apply_strategy or {}, abandons=_is_abandoned(world, one))
-        others = clusters.get(one.target, asked)
+    for binding in _bindings(world, NAMESPACED.binding):
+        clusters = wanted.setdefault(binding.namespace, {})
+        asked = asked_by_strategy(
+            binding.apply_strategy or {}, abandons=_is_abandoned(world, binding)
+        )
+        others = clusters.get(binding.target, asked)
         outlived = (asked | others) & {Instruction.ABANDON}
-        clusters[one.target] = (asked & others & OF_NAMESPACES) | outlived
+        clusters[binding.target] = (asked & others & OF_NAMESPACES) | outlived
     if not wanted:
         return {}
     held: dict[str, frozenset[str]] = {}
-    for one in _bindings(world, CLUSTER_SCOPED.binding):
-        master = one.resource_snapshot
+    for binding in _bindings(world, CLUSTER_SCOPED.binding):
+        master = binding.resource_snapshot
         if master not in held:
             held[master] = frozenset(_selected(snapshots_of_group(world, "", master)))
         for name in held[master] & wanted.keys():
-            wanted[name].pop(one.target, None)
-    found = {
+            wanted[name].pop(binding.target, None)
+    clusters_by_namespace = {
         namespace_key(name): dict(sorted(clusters.items()))
         for name, clusters in sorted(wanted.items())
         if clusters
     }
-    return {key: clusters for key, clusters in found.items() if key in world.inputs}
+    return {key: clusters for key, clusters in clusters_by_namespace.items() if key in world.inputs}
 
 
 def _is_abandoned(world: World, binding: Binding) -> bool:
@@ -406,8 +408,8 @@ def _is_abandoned(world: World, binding: Binding) -> bool:
 
 def _bindings(world: World, kind: str) -> Iterator[Binding]:
     """Yield the bindings of a kind that have put something onto their cluster."""
-    for one in world.outputs_of_kind((PLACEMENT_GROUP, kind)):
-        binding = decode_binding(one.body)
+    for manifest in world.outputs_of_kind((PLACEMENT_GROUP, kind)):
+        binding = decode_binding(manifest.body)
         if binding.state in LEFT and binding.resource_snapshot:
             yield binding
 
@@ -459,9 +461,9 @@ def snapshots_of_group(world: World, namespace: str, master: str) -> Iterator[Bo
     first = world.outputs.get(ObjectKey(PLACEMENT_GROUP, kind, namespace, master))
     if first is not None:
         placement = placement_key(namespace, labels_of(first.body).get(PARENT, ""))
-        for one in snapshots_of_placement(world, placement):
-            if index_of(one) == index_of(first.body):
-                yield one
+        for snapshot in snapshots_of_placement(world, placement):
+            if index_of(snapshot) == index_of(first.body):
+                yield snapshot
 
 
 def parent_of(output: Manifest) -> ObjectKey:
@@ -471,12 +473,12 @@ def parent_of(output: Manifest) -> ObjectKey:
 
 def _named(world: World, kind: str, placement: ObjectKey, stem: str) -> Iterator[Manifest]:
     """Yield the outputs of a kind whose names begin with a stem and whose label says the owner."""
-    found = world.outputs_of_kind((PLACEMENT_GROUP, kind))
+    manifests = world.outputs_of_kind((PLACEMENT_GROUP, kind))
     start = ObjectKey(PLACEMENT_GROUP, kind, placement.namespace, stem)
-    begin = bisect_left(found, start, key=attrgetter("key"))
-    for place in range(begin, len(found)):
-        one = found[place]
-        if one.key.namespace != placement.namespace or not one.key.name.startswith(stem):
+    begin = bisect_left(manifests, start, key=attrgetter("key"))
+    for place in range(begin, len(manifests)):
+        manifest = manifests[place]
+        if manifest.key.namespace != placement.namespace or not manifest.key.name.startswith(stem):
             return
-        if parent_of(one) == placement:
-            yield one
+        if parent_of(manifest) == placement:
+            yield manifest

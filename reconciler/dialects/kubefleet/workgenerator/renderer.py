@@ -131,10 +131,10 @@ class KubeFleetRenderer:
         if output is None or not is_placement(owner):
             return None
         self.lacking.discard(owner)
-        found = self._content(owner)
+        content = self._content(owner)
         bindings = [one for one in bindings_of(self.world, owner) if one.state in LEFT]
         rendered = [one for one in bindings if is_rendered(one)]
-        each = [work for one in rendered for work in self._works(one, owner, found)]
+        each = [work for one in rendered for work in self._works(one, owner, content)]
         shown = {one.target for one in rendered}
         written = self.world.inputs.get(owner)
         return Rendered(
@@ -144,7 +144,7 @@ class KubeFleetRenderer:
             kept=frozenset(one.target for one in bindings) - shown,
             placed=tuple((name, None) for name in sorted(shown)),
             reads=frozenset(
-                (*found.asked(one.resource_snapshot for one in rendered), *map(named, shown))
+                (*content.asked(one.resource_snapshot for one in rendered), *map(named, shown))
             ),
         )
 
@@ -154,15 +154,15 @@ class KubeFleetRenderer:
             return dict.fromkeys(self.along[owner], (owner,))
         if owner not in self.world.outputs or not is_placement(owner):
             return {}
-        found = self._content(owner)
+        content = self._content(owner)
         own = (namespace_key(owner.namespace),) if owner.namespace else ()
-        sources = tuple(sorted({*found.sources(), *own}))
+        sources = tuple(sorted({*content.sources(), *own}))
         placed = [one for one in bindings_of(self.world, owner) if one.state in LEFT]
-        lost = {one.target for one in placed if self._is_lost(one, found)}
+        lost = {one.target for one in placed if self._is_lost(one, content)}
         names = sorted({one.target for one in placed})
         return {name: (*sources, *(UNKNOWN_OBJECTS,) * (name in lost)) for name in names}
 
-    def _is_lost(self, binding: Binding, found: PlacementContent) -> bool:
+    def _is_lost(self, binding: Binding, content: PlacementContent) -> bool:
         """Return whether a binding has put something there that no snapshot holds any more.
 
         Until its rollout is announced that is what the snapshot before holds.
@@ -170,7 +170,7 @@ class KubeFleetRenderer:
         masters = {binding.resource_snapshot}
         if not is_rendered(binding):
             masters.add(binding.annotations.get(ROLLED_OUT, ""))
-        return not all(map(found.holds, masters - {""}))
+        return not all(map(content.holds, masters - {""}))
 
     def bringers(self, source: ObjectKey, /) -> Iterable[ObjectKey]:
         """Return the placements whose snapshots hold an object, and a Namespace that goes along."""
@@ -197,8 +197,8 @@ class KubeFleetRenderer:
             member = self.fleet.members.get(name, MemberLabels(name, {}))
             try:
                 picked = overrides_of_cluster(overrides, member)
-                found = apply_overrides(body, target, picked, member, namespaced=False)
-                manifests = {} if found is None else {key: found}
+                overridden = apply_overrides(body, target, picked, member, namespaced=False)
+                manifests = {} if overridden is None else {key: overridden}
                 wished = self.along[key][name]
                 works.append(
                     ClusterWork(
@@ -220,7 +220,7 @@ class KubeFleetRenderer:
         )
 
     def _works(
-        self, binding: Binding, owner: ObjectKey, found: PlacementContent
+        self, binding: Binding, owner: ObjectKey, content: PlacementContent
     ) -> list[ClusterWork | NotRendered]:
         """Return what the cluster of a binding gets, or why it gets nothing new."""
         member = self.fleet.members.get(binding.target)
@@ -228,17 +228,17 @@ class KubeFleetRenderer:
             missing = f'memberclusters.cluster.kubernetes-fleet.io "{binding.target}" not found'
             return [NotRendered(binding.target, missing)]
         try:
-            matched = found.overrides(binding.resource_snapshot)
+            matched = content.overrides(binding.resource_snapshot)
             picked = overrides_of_cluster(matched, member)
             written = self.world.inputs.get(owner)
             rendering = MemberRendering(
                 member,
                 picked,
-                found.content,
-                found.is_namespaced,
+                content.content,
+                content.is_namespaced,
                 abandons=written is not None and abandons(written.body),
             )
-            return list(render_binding(binding, found.snapshots, rendering))
+            return list(render_binding(binding, content.snapshots, rendering))
         except UserError as error:
             if isinstance(error, PastContent):
                 self.lacking.add(owner)
@@ -268,11 +268,11 @@ class KubeFleetRenderers:
 
     def _lacking_in(self, world: World) -> set[ObjectKey]:
         """Return the placements that lacked content in a world, to be noted there."""
-        found = next((noted for known, noted in self._lacking if known is world), None)
-        if found is None:
-            found = set()
-            self._lacking = [*self._lacking[1 - REMEMBERED :], (world, found)]
-        return found
+        lacking = next((noted for known, noted in self._lacking if known is world), None)
+        if lacking is None:
+            lacking = set()
+            self._lacking = [*self._lacking[1 - REMEMBERED :], (world, lacking)]
+        return lacking
 
     def affected(self, before: World, now: World, /) -> Affected | None:
         """Return the placements whose files changed, and those that lacked content.
@@ -284,19 +284,19 @@ class KubeFleetRenderers:
         changed = differing_keys(now.inputs, before.inputs)
         namespaces = [key for key in changed if key[:2] == NAMESPACE]
         written = frozenset(filter(is_placement, changed))
-        found = {*written, *namespaces, *self._lacking_in(before)}
+        owners = {*written, *namespaces, *self._lacking_in(before)}
         questions: list[Question] = []
         for key in changed:
             versions = (before.inputs.get(key), now.inputs.get(key))
             questions += _questions(key, [one for one in versions if one is not None])
-        return Affected(found | _rendered_anew(before, now, written), questions)
+        return Affected(owners | _rendered_anew(before, now, written), questions)
 
 
 def _questions(key: ObjectKey, versions: list[Manifest]) -> Iterator[Question]:
     """Yield what an input answers otherwise, given it as it was and as it is."""
     if key[:2] in OVERRIDES:
-        for one in versions:
-            yield from answered_by(decoded(one))
+        for version in versions:
+            yield from answered_by(decoded(version))
     elif key[:2] == CLUSTER:
         labels = [member_labels(one.body) for one in versions]
         if len(labels) == 1 or labels[0] != labels[1]:
@@ -311,17 +311,17 @@ def _rendered_anew(before: World, now: World, written: Collection[ObjectKey]) ->
         now: A later one.
         written: The placements that people changed.
     """
-    found: set[ObjectKey] = set()
+    owners: set[ObjectKey] = set()
     for key in differing_keys(now.outputs, before.outputs):
         if is_placement(key):
-            found.add(key)
+            owners.add(key)
         elif key.group == PLACEMENT_GROUP and key.kind in OWNED:
             versions = (before.outputs.get(key), now.outputs.get(key))
-            found.update(parent_of(one) for one in versions if one is not None)
-    if found or written:
+            owners.update(parent_of(one) for one in versions if one is not None)
+    if owners or written:
         then, since = namespaces_along(before), namespaces_along(now)
-        found |= {key for key in (*then, *since) if then.get(key) != since.get(key)}
-    return found
+        owners |= {key for key in (*then, *since) if then.get(key) != since.get(key)}
+    return owners
 
 
 def _fleet(clusters: Iterable[Manifest]) -> MembersByName:
@@ -416,11 +416,11 @@ def _work(
 ) -> ClusterWork:
     """Return a Work, with what overrides leave of its objects."""
     manifests: dict[ObjectKey, Body] = {}
-    for one in listed:
-        target = target_of(one)
+    for manifest in listed:
+        target = target_of(manifest)
         try:
-            found = apply_overrides(
-                one,
+            overridden = apply_overrides(
+                manifest,
                 target,
                 rendering.overrides,
                 rendering.member,
@@ -428,9 +428,9 @@ def _work(
             )
         except UserError as error:
             raise UserError(f"{OVERRIDDEN_FAILED}{error.message}") from error
-        if found is not None:
+        if overridden is not None:
             key = ObjectKey(target.group, target.kind, target.namespace, target.name)
-            manifests[key] = found
+            manifests[key] = overridden
     carrier = work_of(binding, name, index, rendering.overrides, envelope)
     asked = asked_by_strategy(binding.apply_strategy or {}, abandons=rendering.abandons)
     return ClusterWork(
