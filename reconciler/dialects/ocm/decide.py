@@ -220,11 +220,11 @@ def _render(
     owner, now = draft.manifest.key, around.now
     files = {owner: render_placement(draft.manifest, draft.status_file, verdict, record, now)}
     parts = parts_by_cluster(verdict.result, around.hub.members)
-    for item in verdict.grouped.objects:
-        key = decision_key(item)
+    for decision_object in verdict.grouped.objects:
+        key = decision_key(decision_object)
         present = draft.decisions.get(key)
-        scores = score_texts(item, present, parts, renew=moves)
-        files[key] = render_decision(item, owner, present, scores, now)
+        scores = score_texts(decision_object, present, parts, renew=moves)
+        files[key] = render_decision(decision_object, owner, present, scores, now)
     return files
 
 
@@ -280,14 +280,14 @@ def _as_told(
     hub: tuple[PlacementDifference, ...],
 ) -> Iterator[PlacementDifference]:
     """Yield the differences of the hub, those of clusters as a decision tells of them alone."""
-    for one in hub:
-        others = (*own, *(other for other in hub if other is not one))
+    for edit in hub:
+        others = (*own, *(other for other in hub if other is not edit))
         alone = trials.without(others)
         evicted = alone is not None and alone.cause.kind is CauseKind.EVICTED
-        if alone is not None and evicted and one.cause.kind is CauseKind.CLUSTERS_CHANGED:
-            yield replace(one, cause=of_touched(alone.cause, alone, one.cause.sources))
+        if alone is not None and evicted and edit.cause.kind is CauseKind.CLUSTERS_CHANGED:
+            yield replace(edit, cause=of_touched(alone.cause, alone, edit.cause.sources))
         else:
-            yield one
+            yield edit
 
 
 def _differences(

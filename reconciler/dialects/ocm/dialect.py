@@ -9,10 +9,10 @@ from reconciler.model.kinds import ApiKind, Kind, KnownKinds, Writer
 from reconciler.model.late import late, late_value
 
 
-def _admissions(known: KnownKinds) -> Mapping[Kind, Admission]:
+def _admissions(known_kinds: KnownKinds) -> Mapping[Kind, Admission]:
     from reconciler.dialects.ocm.api.admission import OCM_ADMISSIONS
 
-    del known
+    del known_kinds
     return OCM_ADMISSIONS
 
 

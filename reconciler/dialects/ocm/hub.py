@@ -199,9 +199,9 @@ def hub_before(
 
 def _before(world: World, kind: Kind) -> tuple[Manifest, ...]:
     """Return the manifests of a kind as they were at the last pass, sorted."""
-    found = {one.key: one for one in world.of_kind(*kind)}
+    manifests = {one.key: one for one in world.of_kind(*kind)}
     for key, manifest in world.earlier_of([kind]).items():
-        found.pop(key, None)
+        manifests.pop(key, None)
         if manifest is not None:
-            found[key] = manifest
-    return tuple(found[key] for key in sorted(found))
+            manifests[key] = manifest
+    return tuple(manifests[key] for key in sorted(manifests))

@@ -88,36 +88,36 @@ def adopt(world: World, live: Mapping[ObjectKey, Body], now: datetime) -> Adopte
     holds; then they stay, and scores alone wait for the next period.
     """
     prepared = Ocm().prepare(world, settings_in(world), now)
-    found: dict[ObjectKey, DecisionObject] = {
+    decisions: dict[ObjectKey, DecisionObject] = {
         key: decode_decision(body)
         for key, body in live.items()
         if (key.group, key.kind) == (CLUSTER_GROUP, DECISION)
     }
-    decided = decided_by(found.values())
+    decided = decided_by(decisions.values())
     owners = {(key.namespace, key.name): draft for key, draft in prepared.drafts.drawn.items()}
     outputs: dict[ObjectKey, Body] = {}
-    left: dict[ObjectKey, str] = {}
+    rejected: dict[ObjectKey, str] = {}
     lacking: dict[ObjectKey, ObjectKey] = {}
-    kept: set[tuple[str, str]] = set()
-    for key, item in found.items():
-        owner = item.owner
+    placements: set[tuple[str, str]] = set()
+    for key, decision in decisions.items():
+        owner = decision.owner
         if owner is None:
-            left[key] = f"it has no label {PLACEMENT_LABEL}, which says whose it is"
+            rejected[key] = f"it has no label {PLACEMENT_LABEL}, which says whose it is"
             continue
         if owner not in owners:
             lacking[key] = placement_key(owner)
             continue
-        kept.add(owner)
+        placements.add(owner)
         placement = owners[owner].manifest.key
-        outputs[key] = render_decision(item, placement, live[key], {}, now)
-    for owner in sorted(kept):
+        outputs[key] = render_decision(decision, placement, live[key], {}, now)
+    for owner in sorted(placements):
         draft = owners[owner]
         key = draft.manifest.key
         outputs[key] = _placement_record(draft, live.get(key, {}), decided, prepared.hub, now)
     sets = adopt_sets(world, live, now)
     return Adopted(
         outputs={**outputs, **sets.outputs},
-        left={**left, **sets.left},
+        left={**rejected, **sets.left},
         lacking={**lacking, **sets.lacking},
         contents=sets.contents,
     )
@@ -171,7 +171,7 @@ def adopt_sets(world: World, live: Live, now: datetime) -> Adopted:
     """
     decided = _decided(live)
     works: dict[ObjectKey, dict[ObjectKey, ManifestWork]] = {}
-    left: dict[ObjectKey, str] = {}
+    rejected: dict[ObjectKey, str] = {}
     lacking: dict[ObjectKey, ObjectKey] = {}
     for key in sorted(live):
         owner = set_of(live[key]) if key[:2] == (WORK_GROUP, WORK) else None
@@ -181,13 +181,13 @@ def adopt_sets(world: World, live: Live, now: datetime) -> Adopted:
         if owner not in world.inputs:
             lacking[key] = owner
         elif work.deleting:
-            left[key] = "it is being deleted"
+            rejected[key] = "it is being deleted"
         elif not work.placement:
-            left[key] = (
+            rejected[key] = (
                 f"it has no label {SET_PLACEMENT_LABEL}, which says for which placement it is"
             )
         elif work.cluster not in decided.get((owner.namespace, work.placement), (work.cluster,)):
-            left[key] = OVER
+            rejected[key] = OVER
         else:
             works.setdefault(owner, {})[key] = work
     outputs: dict[ObjectKey, Body] = {}
@@ -196,28 +196,28 @@ def adopt_sets(world: World, live: Live, now: datetime) -> Adopted:
         {*works, *(one.key for one in world.of_kind(WORK_GROUP, REPLICA_SET)) & live.keys()}
     ):
         record, others = _set_record(owner, works.get(owner, {}), world, live, now)
-        left |= others
+        rejected |= others
         try:
             earlier = _earlier(owner, works.get(owner, {}), world)
-            left |= earlier.left
+            rejected |= earlier.left
             record = replace(record, contents=earlier.blobs)
             outputs[owner] = _state(owner, record, world, live.get(owner, {}), now)
             if earlier.text:
                 contents[owner] = earlier.path, earlier.text
         except UserError as error:
-            left[owner] = f"no pass can read it: {error.message}"
-    return Adopted(outputs=outputs, left=left, lacking=lacking, contents=contents)
+            rejected[owner] = f"no pass can read it: {error.message}"
+    return Adopted(outputs=outputs, left=rejected, lacking=lacking, contents=contents)
 
 
 def _decided(live: Live) -> dict[tuple[str, str], set[ClusterName]]:
     """Return the clusters that live placements have decided for, by namespace and name."""
-    found: dict[tuple[str, str], set[ClusterName]] = {}
+    clusters: dict[tuple[str, str], set[ClusterName]] = {}
     for key, body in live.items():
         if (key.group, key.kind) == (CLUSTER_GROUP, DECISION):
             decision = decode_decision(body)
             if decision.owner is not None:
-                found.setdefault(decision.owner, set()).update(decision.clusters)
-    return found
+                clusters.setdefault(decision.owner, set()).update(decision.clusters)
+    return clusters
 
 
 def _set_record(
@@ -262,19 +262,19 @@ def _earlier(
     """
     present = template_id(decode_replica_set(world.inputs[owner].body).template)
     specs: dict[str, Body] = {}
-    left: dict[ObjectKey, str] = {}
+    rejected: dict[ObjectKey, str] = {}
     for key, work in works.items():
         template = template_id(work.spec)
         if template == present:
             continue
         if any(without_secrets(one) is not one for one in manifests_of(work.spec)):
-            left[key] = PLAIN
+            rejected[key] = PLAIN
         else:
             specs[template] = work.spec
     listed = [_document(owner, *one) for one in sorted(specs.items())]
     text = "---\n".join(map(encode, listed))
     blob = blob_id(text.encode(), like=world.revision)
-    return _EarlierTemplates(output_path(FOLDER, owner), text, dict.fromkeys(specs, blob), left)
+    return _EarlierTemplates(output_path(FOLDER, owner), text, dict.fromkeys(specs, blob), rejected)
 
 
 def _document(owner: ObjectKey, template: str, spec: Body) -> Body:
@@ -349,8 +349,8 @@ def _is_of_hub(key: ObjectKey, part: str) -> bool:
 
 
 def _works_of_sets(hub: LiveHub) -> dict[ObjectKey, Body]:
-    found = hub.of_kind(WORK_GROUP, WORK)
-    return {key: body for key, body in found.items() if labels_of(body).get(SET_LABEL)}
+    works = hub.of_kind(WORK_GROUP, WORK)
+    return {key: body for key, body in works.items() if labels_of(body).get(SET_LABEL)}
 
 
 def _deletion(body: Body) -> str:
@@ -399,10 +399,13 @@ def _counted(work: Body) -> Body:
     }
 
 
-def _manifest(one: Body) -> Body:
-    meta, values = mapping(one, "resourceMeta"), bodies(mapping(one, "statusFeedback"), "values")
+def _manifest(manifest: Body) -> Body:
+    meta, values = (
+        mapping(manifest, "resourceMeta"),
+        bodies(mapping(manifest, "statusFeedback"), "values"),
+    )
     return {
-        "conditions": counted_conditions(one),
+        "conditions": counted_conditions(manifest),
         "resourceMeta": {name: meta[name] for name in META if name in meta},
         **({"statusFeedback": {"values": list(values)}} if values else {}),
     }

@@ -228,18 +228,18 @@ def score_texts(
 
     Source: ours; upstream says it in an event.
     """
-    kept = {} if renew else mapping(mapping(present or {}, "metadata"), "annotations")
-    found = {}
+    annotations = {} if renew else mapping(mapping(present or {}, "metadata"), "annotations")
+    texts = {}
     for name in decision.clusters:
         key = f"{SCORE}/{name}"
-        known = text(kept, key)
-        if known:
-            found[key] = known
+        score_text = text(annotations, key)
+        if score_text:
+            texts[key] = score_text
         elif name in parts and is_label_key(key):
-            found[key] = " = ".join(
+            texts[key] = " = ".join(
                 filter(None, (str(total_of(parts[name])), " + ".join(map(str, parts[name]))))
             )
-    return found
+    return texts
 
 
 def is_edited(body: Body) -> bool:

@@ -230,8 +230,8 @@ class Placements:
     def _standing(self, key: ObjectKey) -> Standing:
         """Return where a placement is, as the last pass left it."""
         status = self.world.outputs.get(key)
-        left = self.memory.followed.left.get(key, {})
-        return _standing_of(None if status is None else status.body, left)
+        outputs = self.memory.followed.left.get(key, {})
+        return _standing_of(None if status is None else status.body, outputs)
 
     def _afresh(self, draft: Draft) -> FreshPlace | None:
         """Return where a schedule afresh would put a placement, as others stand before."""
@@ -379,8 +379,8 @@ def _follow_decisions(touched: AbstractSet[ObjectKey], drafts: Drafts) -> bool:
     moved, memory.decided = memory.decided, set()
     differ = bool(moved)
     for key in touched | moved:
-        left = memory.followed.left.get(key, {}) if key in memory.followed.there else {}
-        objects = () if key in drafts.failed else tuple(map(decode_decision, left.values()))
+        outputs = memory.followed.left.get(key, {}) if key in memory.followed.there else {}
+        objects = () if key in drafts.failed else tuple(map(decode_decision, outputs.values()))
         differ |= memory.standing.put((key.namespace, key.name), objects)
     return differ
 
@@ -390,11 +390,11 @@ def placed_by_set(world: World, holder: ObjectKey) -> Placed:
 
     What an earlier template brought is not known any more.
     """
-    wanted, known = world.inputs.get(holder), world.outputs.get(holder)
-    if wanted is None or known is None:
+    wanted, written = world.inputs.get(holder), world.outputs.get(holder)
+    if wanted is None or written is None:
         return NOTHING_PLACED
     demand = carried_by(standing_set(wanted), world.known.scopes)
-    return dict.fromkeys((one.cluster for one in decode_record(known.body).works), demand)
+    return dict.fromkeys((one.cluster for one in decode_record(written.body).works), demand)
 
 
 CAPACITY = CapacityRules(
@@ -447,9 +447,9 @@ class PlacementsInTurn:
         part = outcome.part._replace(explain=self._explain(draft, outcome, demand))
         question = PlacementInTurn(draft, demand, standing, self.around)
         earlier = self.drafts.world.earlier.get(key)
-        told = with_causes(part, question, earlier, self.earlier)
+        caused = with_causes(part, question, earlier, self.earlier)
         self._count(key, outcome)
-        return told
+        return caused
 
     def remember(self, key: ObjectKey, part: Part, /) -> None:
         """Let a placement rest, with what it was decided from."""
@@ -528,19 +528,19 @@ class SetsInTurn:
             UserError: It cannot be decoded.
         """
         manifest, present = self.memory.followed_sets.there[key], self.present(key).get(key)
-        wanted, known = self._wanted(key), decode_record(present)
+        wanted, record = self._wanted(key), decode_record(present)
         placements = {
             one.name: decided
             for one in wanted.references
             if (decided := self._placement((key.namespace, one.name))) is not None
         }
         keeps = says_assumed(present)
-        found = decide_set(key, wanted, placements, known, self.around, keeps_assumed=keeps)
+        found = decide_set(key, wanted, placements, record, self.around, keeps_assumed=keeps)
         if self.ledger is not None:
-            take_set(self.ledger, key, wanted, known, found.record, self.around.scopes)
+            take_set(self.ledger, key, wanted, record, found.record, self.around.scopes)
         return Part(
             outputs={key: render_set(manifest, present, found, self.around.now)},
-            decision=_decision(key, wanted, known, found, is_new=present is None),
+            decision=_decision(key, wanted, record, found, is_new=present is None),
             faults=tuple(_fault(manifest, error) for error in found.outcome.errors),
             until=found.until,
             waits=tuple(waits_of_set(key, found, self.around.now)),
@@ -580,13 +580,15 @@ class SetsInTurn:
 
 
 def _decision(
-    key: ObjectKey, wanted: ReplicaSet, known: SetRecord, found: SetDecision, *, is_new: bool
+    key: ObjectKey, wanted: ReplicaSet, record: SetRecord, decided: SetDecision, *, is_new: bool
 ) -> Decision | None:
     """Return what moved, `None` if the same clusters have the same."""
-    before, after = clusters_of(known), clusters_of(found.record)
-    if before == after and known.works == found.record.works and not is_new:
+    before, after = clusters_of(record), clusters_of(decided.record)
+    if before == after and record.works == decided.record.works and not is_new:
         return None
-    templates = {one.template for one in found.record.works} - {one.template for one in known.works}
+    templates = {one.template for one in decided.record.works} - {
+        one.template for one in record.works
+    }
     cause = CauseKind.PLACEMENT_CHANGED if templates else CauseKind.CLUSTERS_CHANGED
     return Decision(
         key=key,
@@ -594,7 +596,7 @@ def _decision(
         cause=Cause(CauseKind.CREATED if is_new else cause),
         before=before,
         after=after,
-        problem="; ".join(found.outcome.errors),
+        problem="; ".join(decided.outcome.errors),
     )
 
 

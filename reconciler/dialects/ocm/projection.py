@@ -97,10 +97,10 @@ def _readiness(body: Body) -> ClusterReadiness | None:
     return readiness_by(fields.bodies(status_of(body), "conditions"), AVAILABLE)
 
 
-def _conditions(one: ClusterReadiness) -> Body:
+def _conditions(readiness: ClusterReadiness) -> Body:
     """Return the conditions: a cluster that reports was accepted, and has joined."""
-    there = ClusterReadiness("True", one.since, "", "")
-    listed = [condition(ACCEPTED, there), condition(JOINED, there), condition(AVAILABLE, one)]
+    there = ClusterReadiness("True", readiness.since, "", "")
+    listed = [condition(ACCEPTED, there), condition(JOINED, there), condition(AVAILABLE, readiness)]
     return {"status": {"conditions": listed}}
 
 

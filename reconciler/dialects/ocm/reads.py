@@ -69,21 +69,21 @@ def placement_reads(placement: Placement, hub: Hub) -> Iterator[Question]:
 
 def _scopes(names: Iterable[str], hub: Hub) -> Iterator[Question]:
     """Yield questions to one of which each cluster of some sets belongs."""
-    for one in (hub.sets[name] for name in names if name in hub.sets):
-        if one.selector_type == EXCLUSIVE:
-            yield "label", SET_LABEL, one.name
-        elif one.selector is not None:
-            found = labelled(one.selector)
-            yield from (FLEET,) if found is None else found
+    for cluster_set in (hub.sets[name] for name in names if name in hub.sets):
+        if cluster_set.selector_type == EXCLUSIVE:
+            yield "label", SET_LABEL, cluster_set.name
+        elif cluster_set.selector is not None:
+            labels = labelled(cluster_set.selector)
+            yield from (FLEET,) if labels is None else labels
 
 
 def _scores(placement: Placement) -> set[str]:
     """Return the names of the scores that a placement looks at, `""` for any."""
-    found = {""} if any(one.cel for one in placement.predicates) else set()
-    for one in placement.configurations:
-        if one.coordinate is not None and one.coordinate.add_on is not None:
-            found.add(one.coordinate.add_on.resource_name)
-    return found
+    scores = {""} if any(one.cel for one in placement.predicates) else set()
+    for configuration in placement.configurations:
+        if configuration.coordinate is not None and configuration.coordinate.add_on is not None:
+            scores.add(configuration.coordinate.add_on.resource_name)
+    return scores
 
 
 def changed_hub(
@@ -144,8 +144,8 @@ def set_reads(
     """
     yield from map(decided, placements)
     yield from map(reports, record.sources(template_id(wanted.template)))
-    for one in record.works:
-        yield reports(ObjectKey(WORK_GROUP, WORK, one.cluster, one.name(key)))
+    for work in record.works:
+        yield reports(ObjectKey(WORK_GROUP, WORK, work.cluster, work.name(key)))
 
 
 PLACEMENT = (CLUSTER_GROUP, "Placement")
@@ -156,8 +156,8 @@ STEM = "-decision-"
 
 def placements_of(replica_set: Manifest, *_: object) -> Iterator[ObjectKey]:
     """Yield the placements that a set refers to."""
-    for one in mappings_of(at(replica_set.body, "spec").get("placementRefs")):
-        yield ObjectKey(*PLACEMENT, replica_set.key.namespace, str(one.get("name", "")))
+    for reference in mappings_of(at(replica_set.body, "spec").get("placementRefs")):
+        yield ObjectKey(*PLACEMENT, replica_set.key.namespace, str(reference.get("name", "")))
 
 
 def _owner(decision: Manifest) -> str:
@@ -200,14 +200,14 @@ def _others(key: ObjectKey, documents: Documents) -> str:
     if key[:2] == SET:
         manifest = inputs.get(key)
         placements = [] if manifest is None else [*placements_of(manifest)]
-    for one in placements:
-        manifest = inputs.get(one)
+    for placement in placements:
+        manifest = inputs.get(placement)
         if manifest is not None and _counts_others(manifest):
             return "its prioritizer Balance counts the decisions of all placements"
-        for decision in sorted(documents.outputs(one)):
-            if _owner(documents.world.outputs[decision]) != one.name:
+        for decision in sorted(documents.outputs(placement)):
+            if _owner(documents.world.outputs[decision]) != placement.name:
                 return f"{decision} bears the name of its decisions, and is of another placement"
-            if decision.name.rpartition(STEM)[0] != one.name:
+            if decision.name.rpartition(STEM)[0] != placement.name:
                 return f"{decision} is of it, and bears the name of another placement's decisions"
     return ""
 

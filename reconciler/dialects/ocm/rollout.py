@@ -253,26 +253,26 @@ class Limits:
     soak: timedelta
     deadline: timedelta | None
 
-    def judge(self, one: ClusterRollout) -> tuple[ClusterRollout, bool]:
+    def judge(self, rollout: ClusterRollout) -> tuple[ClusterRollout, bool]:
         """Return a cluster as it is now, and whether anything is still to be done about it."""
-        base = one.changed_at or self.now
-        match one.status:
+        base = rollout.changed_at or self.now
+        match rollout.status:
             case RolloutStatus.TO_APPLY:
-                return one, True
+                return rollout, True
             case RolloutStatus.SUCCEEDED:
                 done_at = add(base, self.soak)
                 if self.now < done_at:
-                    return replace(one, recheck_at=done_at), True
-                return one, False
+                    return replace(rollout, recheck_at=done_at), True
+                return rollout, False
             case RolloutStatus.PROGRESSING | RolloutStatus.FAILED:
                 if self.deadline is None:
-                    return replace(one, recheck_at=None), True
+                    return replace(rollout, recheck_at=None), True
                 late_at = add(base, self.deadline)
-                judged = replace(one, recheck_at=late_at)
+                judged = replace(rollout, recheck_at=late_at)
                 if self.now < late_at:
                     return judged, True
                 return replace(judged, status=RolloutStatus.TIME_OUT), True
-        return one, False
+        return rollout, False
 
 
 def limits_of(strategy: PlacementRollout, now: datetime) -> Limits:
@@ -339,8 +339,8 @@ def roll_out(
     named = {name for _, names in total for name in names}
     current: list[ClusterRollout] = []
     removed: list[ClusterRollout] = []
-    for one in existing:
-        (current if one.cluster in named else removed).append(one)
+    for rollout in existing:
+        (current if rollout.cluster in named else removed).append(rollout)
     result = _current(strategy, groups, current, len(named), limits)
     return RolloutResult(
         clusters=tuple(result.clusters),
@@ -405,14 +405,14 @@ class _Walk:
 
         Source: `progressivePerCluster`.
         """
-        failures, known = 0, set()
-        for one in sorted(self.current, key=lambda one: one.cluster):
-            if not one.cluster:
+        failures, finished = 0, set()
+        for rollout in sorted(self.current, key=lambda one: one.cluster):
+            if not rollout.cluster:
                 continue
-            known.add(one.cluster)
-            judged = one
-            if not (self.breached and one.status is RolloutStatus.TO_APPLY):
-                judged = self._judge(one)
+            finished.add(rollout.cluster)
+            judged = rollout
+            if not (self.breached and rollout.status is RolloutStatus.TO_APPLY):
+                judged = self._judge(rollout)
             if judged.status in LOST:
                 failures += 1
                 self.breached = failures > max_failures
@@ -421,7 +421,7 @@ class _Walk:
         if self.breached:
             return
         homes = {name: key for key, names in groups for name in names}
-        for name in sorted(homes.keys() - known):
+        for name in sorted(homes.keys() - finished):
             self.clusters.append(ClusterRollout(cluster=name, group=homes[name]))
             if len(self.clusters) >= size:
                 return
@@ -431,17 +431,17 @@ class _Walk:
 
         Source: `progressivePerGroup`.
         """
-        known: dict[ClusterName, RolloutStatus] = {}
-        for one in self.current:
-            if one.cluster and one.status is not RolloutStatus.TO_APPLY:
-                known[one.cluster] = self._judge(one).status
+        statuses: dict[ClusterName, RolloutStatus] = {}
+        for rollout in self.current:
+            if rollout.cluster and rollout.status is not RolloutStatus.TO_APPLY:
+                statuses[rollout.cluster] = self._judge(rollout).status
         failures = 0
         for key, names in groups:
             allowed, failed = _parsed_size("maxFailures", max_failures, len(names), 0), 0
             for name in names:
-                if name not in known:
+                if name not in statuses:
                     self.clusters.append(ClusterRollout(cluster=name, group=key))
-                elif known[name] in LOST:
+                elif statuses[name] in LOST:
                     failed += 1
                     self.breached = failed > allowed
             failures += failed
@@ -449,9 +449,9 @@ class _Walk:
             if self.breached or len(self.clusters) - failures > 0:
                 return
 
-    def _judge(self, one: ClusterRollout) -> ClusterRollout:
+    def _judge(self, rollout: ClusterRollout) -> ClusterRollout:
         """Put a cluster where it belongs, and return it as it is now."""
-        judged, listed = self.limits.judge(one)
+        judged, listed = self.limits.judge(rollout)
         if listed:
             late = judged.status is RolloutStatus.TIME_OUT
             (self.timed_out if late else self.clusters).append(judged)

@@ -78,8 +78,8 @@ def _template(template: Body, pointer: str) -> Iterator[Violation]:
 def _manifests(manifests: Sequence[Body], where: str) -> Iterator[Violation]:
     """Yield the manifests without an identity, and those with that of one before."""
     seen: dict[tuple[str, ...], int] = {}
-    for position, one in enumerate(manifests):
-        identity = _identity_of(one)
+    for position, manifest in enumerate(manifests):
+        identity = _identity_of(manifest)
         if identity is None:
             message = "a manifest must have a kind and a name, and no `generateName`"
             expected = "apiVersion, kind and metadata.name"
@@ -117,9 +117,9 @@ def refuse_placement(body: Body) -> tuple[Violation, ...]:
     if unreadable:
         return unreadable
     placement = decode_placement(body)
-    found = []
+    violations = []
     if (placement.number_of_clusters or 0) < 0:
-        found.append(
+        violations.append(
             Violation(
                 "/spec/numberOfClusters",
                 "placement-number",
@@ -128,7 +128,7 @@ def refuse_placement(body: Body) -> tuple[Violation, ...]:
             )
         )
     if len(placement.name) > MAX_NAME:
-        found.append(
+        violations.append(
             Violation(
                 "/metadata/name",
                 "placement-name",
@@ -136,7 +136,7 @@ def refuse_placement(body: Body) -> tuple[Violation, ...]:
                 f"at most {MAX_NAME} characters",
             )
         )
-    return tuple(found)
+    return tuple(violations)
 
 
 def refuse_binding(body: Body) -> tuple[Violation, ...]:

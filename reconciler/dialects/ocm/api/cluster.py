@@ -182,12 +182,12 @@ class Members:
         return remember(self._amounts, resource, lambda: self._amounts_of(resource))
 
     def _amounts_of(self, resource: str) -> Amounts:
-        found = [view.allocatable.get(resource) for view in self.views]
-        codes = {amount: code for code, amount in enumerate(dict.fromkeys(found))}
+        amounts = [view.allocatable.get(resource) for view in self.views]
+        codes = {amount: code for code, amount in enumerate(dict.fromkeys(amounts))}
         return Amounts(
-            codes=column_of(map(codes.__getitem__, found)),
+            codes=column_of(map(codes.__getitem__, amounts)),
             distinct=tuple(codes),
-            missing=mask_where([amount is None for amount in found]),
+            missing=mask_where([amount is None for amount in amounts]),
         )
 
     def claiming(self, selector: LabelSelector) -> Mask:
@@ -202,8 +202,8 @@ class Members:
     def _select(self, selector: LabelSelector) -> Mask:
         chosen = self.fleet.all
         for requirement in selector.requirements:
-            found = select_indexed(requirement, self.by_claim, self.fleet.all)
-            chosen = Mask(chosen & found)
+            clusters = select_indexed(requirement, self.by_claim, self.fleet.all)
+            chosen = Mask(chosen & clusters)
         return chosen
 
 
@@ -423,9 +423,9 @@ class HubObjects:
     def follow(self, world: World) -> list[ObjectKey]:
         """Go on to a world, and return the objects that may be others."""
         keys = self._inputs.keys(world.inputs)
-        found = [key for key in keys if key[:2] in (SETS, SET_BINDINGS, SCORES)]
+        changed = [key for key in keys if key[:2] in (SETS, SET_BINDINGS, SCORES)]
         sets, bindings, reports = (
-            [key for key in found if key[:2] == kind] for kind in (SETS, SET_BINDINGS, SCORES)
+            [key for key in changed if key[:2] == kind] for kind in (SETS, SET_BINDINGS, SCORES)
         )
         if sets:
             self.sets = sets_of(world.of_kind(*SETS))
@@ -435,7 +435,7 @@ class HubObjects:
             came = reports_of(world.inputs[key] for key in reports if key in world.inputs)
             gone = [named(key) for key in reports if key not in world.inputs]
             self.reports = patched(self.reports, came, gone)
-        return found
+        return changed
 
 
 def sets_of(manifests: Iterable[Manifest]) -> dict[str, ClusterSet]:
@@ -445,11 +445,11 @@ def sets_of(manifests: Iterable[Manifest]) -> dict[str, ClusterSet]:
 
 def bindings_of(manifests: Iterable[Manifest]) -> Bindings:
     """Return the bindings by namespace, given them sorted."""
-    found: dict[str, tuple[SetBinding, ...]] = {}
-    for one in manifests:
-        space = one.key.namespace
-        found[space] = (*found.get(space, ()), decode_set_binding(_placed(one)))
-    return found
+    bindings: dict[str, tuple[SetBinding, ...]] = {}
+    for manifest in manifests:
+        space = manifest.key.namespace
+        bindings[space] = (*bindings.get(space, ()), decode_set_binding(_placed(manifest)))
+    return bindings
 
 
 def _placed(manifest: Manifest) -> Body:

@@ -98,8 +98,8 @@ def encode_status(status: DecidedStatus) -> Body:
 def live_status(body: Body) -> Body:
     """Return what of the status of a live placement is ours to keep, as it is written there."""
     status = mapping(body, "status")
-    kept = ("numberOfSelectedClusters", "decisionGroups", "conditions")
-    return {name: status[name] for name in kept if name in status}
+    live_fields = ("numberOfSelectedClusters", "decisionGroups", "conditions")
+    return {name: status[name] for name in live_fields if name in status}
 
 
 LIST, UNTIL = ("status", "scores"), ("status", "validUntil")
@@ -127,12 +127,12 @@ def score_steps(body: Body, scores: Scores, until: str | None) -> tuple[Step, ..
 
 
 def _steps(status: Body, scores: Scores, until: str | None) -> Iterator[Step]:
-    known = bodies(status, "scores")
+    earlier = bodies(status, "scores")
     for name, value in scores.items():
-        at = next((n for n, one in enumerate(known) if text(one, "name") == name), None)
+        at = next((n for n, one in enumerate(earlier) if text(one, "name") == name), None)
         if at is None:
             yield AppendItem(LIST, _item(name, value))
-        elif known[at].get("value") != value:
+        elif earlier[at].get("value") != value:
             yield SetField((*LIST, at, "value"), value)
     if until is not None and status.get("validUntil") != until:
         yield SetField(UNTIL, until)

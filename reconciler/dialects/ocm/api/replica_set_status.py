@@ -28,7 +28,7 @@ def known_counts(status: Body) -> Mapping[str, int]:
 
 
 def encode_status(
-    known: Body,
+    before: Body,
     conditions: list[Body],
     counts: Mapping[str, int],
     placements: Iterable[PlacementCounts] | None,
@@ -36,20 +36,22 @@ def encode_status(
     """Return a status.
 
     Args:
-        known: The status so far.
+        before: The status so far.
         conditions: Its conditions now.
         counts: Of all placements; a word that is not there counts nothing.
         placements: Of each, `None` where they stay as they are.
     """
-    told = {} if placements is None else {"placementSummary": [_summary(one) for one in placements]}
-    return {**known, "conditions": conditions, **told, "summary": _whole(counts)}
+    summary = (
+        {} if placements is None else {"placementSummary": [_summary(one) for one in placements]}
+    )
+    return {**before, "conditions": conditions, **summary, "summary": _whole(counts)}
 
 
-def _summary(one: PlacementCounts) -> Body:
+def _summary(counts: PlacementCounts) -> Body:
     return {
-        "name": one.name,
-        "availableDecisionGroups": one.groups,
-        "summary": _whole(one.counts),
+        "name": counts.name,
+        "availableDecisionGroups": counts.groups,
+        "summary": _whole(counts.counts),
     }
 
 

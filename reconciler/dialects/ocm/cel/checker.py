@@ -61,10 +61,10 @@ def check(tree: Node, variables: Mapping[str, Type], functions: Functions) -> Ty
         NoExpression: It has a mistake, with all of them by place.
     """
     checker = _Checker(variables, functions)
-    found = checker.type_of(tree)
+    kind = checker.type_of(tree)
     if checker.errors:
         raise NoExpression(*sorted(checker.errors)[:MOST_ERRORS])
-    return checker.bindings.resolve(found, finally_=True)
+    return checker.bindings.resolve(kind, finally_=True)
 
 
 class _Checker:
@@ -116,39 +116,39 @@ class _Checker:
     def _select(self, node: Select) -> Type:
         operand = self.bindings.resolve(self.type_of(node.operand))
         inner = operand.inner[0] if operand.name == OPTIONAL else operand
-        found = DYN
+        kind = DYN
         if inner.name == "map":
-            found = inner.inner[1]
+            kind = inner.inner[1]
         elif inner.is_parameter:
             self.bindings.assign((inner,), (DYN,))
         elif inner not in ANYTHING:
-            found = self._wrong(node.at, f"type '{operand}' does not support field selection")
+            kind = self._wrong(node.at, f"type '{operand}' does not support field selection")
         if node.test:
             return BOOL
-        return Type(OPTIONAL, (found,)) if node.optional or operand.name == OPTIONAL else found
+        return Type(OPTIONAL, (kind,)) if node.optional or operand.name == OPTIONAL else kind
 
     def _joined(self, nodes: Sequence[tuple[Node, bool]]) -> Type:
         """Return the type of all elements: theirs if they fit each other, else dyn."""
         joined: Type | None = None
         for node, optional in nodes:
-            found = self.type_of(node)
+            kind = self.type_of(node)
             if optional:
-                found = self._inside(node, found)
+                kind = self._inside(node, kind)
             if joined is None:
-                joined = found
-            elif self.bindings.assign((joined,), (found,)):
-                joined = most_general(joined, found)
+                joined = kind
+            elif self.bindings.assign((joined,), (kind,)):
+                joined = most_general(joined, kind)
             else:
                 joined = DYN
         return self._parameter() if joined is None else joined
 
-    def _inside(self, node: Node, found: Type) -> Type:
+    def _inside(self, node: Node, kind: Type) -> Type:
         """Return the type in an optional one, which a question mark needs."""
         inner = self._parameter()
         wanted = Type(OPTIONAL, (inner,))
-        if not self.bindings.assign((found,), (wanted,)):
-            return self._wrong(node.at, f"expected type '{OPTIONAL}(dyn)' but found '{found}'")
-        return DYN if found in ANYTHING else self.bindings.resolve(inner)
+        if not self.bindings.assign((kind,), (wanted,)):
+            return self._wrong(node.at, f"expected type '{OPTIONAL}(dyn)' but found '{kind}'")
+        return DYN if kind in ANYTHING else self.bindings.resolve(inner)
 
     def _parameter(self) -> Type:
         self._fresh += 1
@@ -171,8 +171,8 @@ class _Checker:
 
     def _resolved(self, node: Call, name: str, target: Type | None, given: list[Type]) -> Type:
         if name in LOGIC:
-            for one, found in zip(node.arguments, given, strict=True):
-                self._expect(one, found, BOOL)
+            for argument, kind in zip(node.arguments, given, strict=True):
+                self._expect(argument, kind, BOOL)
             return BOOL
         values = tuple(given) if target is None else (target, *given)
         result: Type | None = None
@@ -200,48 +200,48 @@ class _Checker:
             return None
         return self.bindings.resolve(self._with_own(overload.result, own))
 
-    def _with_own(self, found: Type, own: dict[str, Type]) -> Type:
+    def _with_own(self, kind: Type, own: dict[str, Type]) -> Type:
         """Return a type of a signature with parameters of this call."""
-        if found.is_parameter:
-            if found.name not in own:
-                own[found.name] = self._parameter()
-            return own[found.name]
-        return Type(found.name, tuple(self._with_own(one, own) for one in found.inner))
+        if kind.is_parameter:
+            if kind.name not in own:
+                own[kind.name] = self._parameter()
+            return own[kind.name]
+        return Type(kind.name, tuple(self._with_own(one, own) for one in kind.inner))
 
-    def _expect(self, node: Node, found: Type, wanted: Type) -> None:
-        if not self.bindings.assign((found,), (wanted,)):
-            shown = self.bindings.resolve(found, finally_=True)
+    def _expect(self, node: Node, kind: Type, wanted: Type) -> None:
+        if not self.bindings.assign((kind,), (wanted,)):
+            shown = self.bindings.resolve(kind, finally_=True)
             self._wrong(node.at, f"expected type '{wanted}' but found '{shown}'")
 
     def _loop(self, node: Loop) -> Type:
         over = self.bindings.resolve(self.type_of(node.target))
         before = self._variables.get(node.variable)
         self._variables[node.variable] = self._item(node, over)
-        found = [self.type_of(one) for one in node.parts]
+        kinds = [self.type_of(one) for one in node.parts]
         if before is None:
             del self._variables[node.variable]
         else:
             self._variables[node.variable] = before
         match node.macro:
             case "optMap":
-                return Type(OPTIONAL, (found[0],))
+                return Type(OPTIONAL, (kinds[0],))
             case "optFlatMap":
-                return self._flat(node, found[0])
+                return self._flat(node, kinds[0])
             case "map":
-                if len(found) > 1:
-                    self._expect(node.parts[0], found[0], BOOL)
-                return Type("list", (found[-1],))
-        self._expect(node.parts[0], found[0], BOOL)
+                if len(kinds) > 1:
+                    self._expect(node.parts[0], kinds[0], BOOL)
+                return Type("list", (kinds[-1],))
+        self._expect(node.parts[0], kinds[0], BOOL)
         if node.macro == "filter":
             return Type("list", (self._item(node, over),))
         return BOOL
 
-    def _flat(self, node: Loop, found: Type) -> Type:
+    def _flat(self, node: Loop, kind: Type) -> Type:
         """Return the type of what stands for a value, which has to be an optional one."""
         wanted = Type(OPTIONAL, (self._parameter(),))
-        if self.bindings.assign((found,), (wanted,)):
-            return found
-        applied = f"(bool, {self.bindings.resolve(found, finally_=True)}, {OPTIONAL}(dyn))"
+        if self.bindings.assign((kind,), (wanted,)):
+            return kind
+        applied = f"(bool, {self.bindings.resolve(kind, finally_=True)}, {OPTIONAL}(dyn))"
         says = f"found no matching overload for '_?_:_' applied to '{applied}'"
         return self._wrong(node.at, says)
 

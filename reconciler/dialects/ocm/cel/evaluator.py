@@ -136,8 +136,8 @@ class _Evaluator:
                 name, member = qualified, False
             else:
                 values.append(self.value(node.target))
-        for one in node.arguments:  # no comprehension: each level costs frames of the stack
-            values.append(self.value(one))  # noqa: PERF401
+        for argument in node.arguments:  # no comprehension: each level costs frames of the stack
+            values.append(self.value(argument))  # noqa: PERF401
         if len(values) > 1:
             self._meter.charge(sum(map(self._meter.weigh, values)) // WEIGHT_OF_STEP)
         overloads = self._functions.get(name, ())
@@ -160,13 +160,13 @@ class _Evaluator:
     ) -> bool:
         """Return whether one answer decides; an error of another one counts only if none does."""
         error: CelError | None = None
-        for one in asked:
+        for side in asked:
             try:
-                found = self._boolean(answer(one))
+                verdict = self._boolean(answer(side))
             except CelError as caught:
                 error = error or caught
             else:
-                if found is decides:
+                if verdict is decides:
                     return decides
         if error is not None:
             raise error
@@ -191,22 +191,22 @@ class _Evaluator:
         return other
 
     def _items(self, node: Items) -> list[object]:
-        found: list[object] = []
-        for position, one in enumerate(node.elements):
-            value = self.value(one)
+        elements: list[object] = []
+        for position, element in enumerate(node.elements):
+            value = self.value(element)
             if position not in node.optional:
-                found.append(value)
+                elements.append(value)
             elif not isinstance(value, CelOptional):
                 raise CelError(NO_OVERLOAD)
             elif value.present:
-                found.append(value.value)
-        return found
+                elements.append(value.value)
+        return elements
 
     def _entries(self, node: Entries) -> dict[object, object]:
-        found: dict[object, object] = {}
+        entries: dict[object, object] = {}
         for position, (one, other) in enumerate(zip(node.keys, node.values, strict=True)):
             key, value = key_of(self.value(one)), self.value(other)
-            if key in found:
+            if key in entries:
                 raise CelError("failed with repeated key")
             if position in node.optional:
                 if not isinstance(value, CelOptional):
@@ -214,8 +214,8 @@ class _Evaluator:
                 if not value.present:
                     continue
                 value = value.value
-            found[key] = value
-        return found
+            entries[key] = value
+        return entries
 
     def _loop(self, node: Loop) -> object:
         over = self.value(node.target)
@@ -238,8 +238,8 @@ class _Evaluator:
                 return [one for one in items if self._boolean(self._with(node, 0, one))]
         if len(node.parts) == 1:
             return self._mapped(node, items)
-        kept = [one for one in items if self._boolean(self._with(node, 0, one))]
-        return self._mapped(node, kept)
+        passing = [one for one in items if self._boolean(self._with(node, 0, one))]
+        return self._mapped(node, passing)
 
     def _mapped(self, node: Loop, items: list[Any]) -> list[object]:
         return [self._with(node, len(node.parts) - 1, one) for one in items]
@@ -249,18 +249,18 @@ class _Evaluator:
             raise CelError(NO_OVERLOAD)
         if not over.present:
             return NONE
-        found = self._with(node, 0, over.value)
+        value = self._with(node, 0, over.value)
         if node.macro == "optMap":
-            return CelOptional(found)
-        if not isinstance(found, CelOptional):
+            return CelOptional(value)
+        if not isinstance(value, CelOptional):
             raise CelError(NO_OVERLOAD)
-        return found
+        return value
 
-    def _with(self, node: Loop, part: int, item: object) -> object:
+    def _with(self, node: Loop, part: int, element: object) -> object:
         """Return the value of a part of a macro for one item."""
         missing = object()
         before = self._variables.get(node.variable, missing)
-        self._variables[node.variable] = item
+        self._variables[node.variable] = element
         try:
             return self.value(node.parts[part])
         finally:
@@ -275,12 +275,12 @@ class _Evaluator:
 
 def _sides(node: Call) -> list[Node]:
     """Return what an operator joins, however often in a row."""
-    found: list[Node] = []
-    left: Node = node
-    while isinstance(left, Call) and left.function == node.function:
-        found.append(left.arguments[1])
-        left = left.arguments[0]
-    return [left, *reversed(found)]
+    sides: list[Node] = []
+    rest: Node = node
+    while isinstance(rest, Call) and rest.function == node.function:
+        sides.append(rest.arguments[1])
+        rest = rest.arguments[0]
+    return [rest, *reversed(sides)]
 
 
 def _qualified(node: Node) -> str:

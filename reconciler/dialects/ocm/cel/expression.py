@@ -63,10 +63,10 @@ class Program:
         for tree in self.trees:
             meter.restart()
             try:
-                found = unwrapped(evaluate(tree, functions, variables, meter))
+                verdict = unwrapped(evaluate(tree, functions, variables, meter))
             except CelError:
                 return False
-            if found is not True:
+            if verdict is not True:
                 return False
         return True
 
@@ -104,10 +104,10 @@ def compiled(expression: str, variables: Mapping[str, Type], functions: Function
     except RecursionError:
         raise Misconfigured(TOO_DEEP) from None
     except NoExpression as error:
-        told, *more = [_pointed(expression, one) for one in error.errors]
-        for one in more:  # Unlike upstream: so many as an API server takes in a condition
-            told = f"{told}\n{one}" if len(told) + len(one) < MOST_SAID else told
-        raise Misconfigured(f"{FAILED}{told}") from None
+        text, *more = [_pointed(expression, one) for one in error.errors]
+        for message in more:  # Unlike upstream: so many as an API server takes in a condition
+            text = f"{text}\n{message}" if len(text) + len(message) < MOST_SAID else text
+        raise Misconfigured(f"{FAILED}{text}") from None
     return tree
 
 
@@ -166,14 +166,14 @@ def cluster_object(body: Body) -> dict[str, object]:
     """
     metadata, spec, status = (_mapping(body.get(name)) for name in ("metadata", "spec", "status"))
     # neither `apiVersion` nor `kind`: what a lister of Go returns has none
-    found: dict[str, object] = {"metadata": _nonempty(metadata, _METADATA)}
+    cluster: dict[str, object] = {"metadata": _nonempty(metadata, _METADATA)}
     taints = [_taint(item) for item in _items(spec, "taints")]
-    found["spec"] = {
+    cluster["spec"] = {
         "hubAcceptsClient": spec.get("hubAcceptsClient") is True,
         **_nonempty(spec, ("leaseDurationSeconds", "managedClusterClientConfigs")),
         **({"taints": taints} if taints else {}),
     }
-    found["status"] = {
+    cluster["status"] = {
         "conditions": status.get("conditions"),
         **{
             name: {resource: _canonical(amount) for resource, amount in _mapping(amounts).items()}
@@ -183,7 +183,7 @@ def cluster_object(body: Body) -> dict[str, object]:
         "version": _nonempty(_mapping(status.get("version")), ("kubernetes",)),
         **_nonempty(status, ("clusterClaims", "managedNamespaces")),
     }
-    return found
+    return cluster
 
 
 def _mapping(value: object) -> Body:

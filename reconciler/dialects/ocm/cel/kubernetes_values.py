@@ -50,10 +50,10 @@ def quantity(text: str) -> CelQuantity:
 
 def version(text: str) -> CelVersion:
     """Return the semantic version of a text."""
-    found = _SEMVER.fullmatch(text)
-    if found is None:
+    match = _SEMVER.fullmatch(text)
+    if match is None:
         raise CelError("the text is no semantic version")
-    major, minor, patch, before = found.groups()
+    major, minor, patch, before = match.groups()
     if max(map(len, (major, minor, patch))) > MOST_DIGITS:
         raise CelError("the text is no semantic version")
     parts = tuple(before.split(".")) if before else ()
@@ -104,23 +104,23 @@ def url(text: str) -> CelUrl:
     )
 
 
-def _escaped_path(one: CelUrl) -> str:
+def _escaped_path(url: CelUrl) -> str:
     from urllib.parse import quote  # noqa: PLC0415  # only where a path is asked for
 
-    return quote(unquote(one.path), safe="/:@!$&'()*+,;=~-._") if "%" not in one.path else one.path
+    return quote(unquote(url.path), safe="/:@!$&'()*+,;=~-._") if "%" not in url.path else url.path
 
 
 def ip(text: str) -> CelIp:
     """Return an IP address; one of version 4 in the form of version 6, or with a zone, is none."""
     try:
-        found = ipaddress.ip_address(text)
+        address = ipaddress.ip_address(text)
     except ValueError:
         raise CelError("IP Address parse error during conversion from string") from None
     if "%" in text:
         raise CelError("IP address with zone value is not allowed")
-    if isinstance(found, ipaddress.IPv6Address) and found.ipv4_mapped is not None:
+    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
         raise CelError("IPv4-mapped IPv6 address is not allowed")
-    return CelIp(found)
+    return CelIp(address)
 
 
 def cidr(text: str) -> CelCidr:
@@ -135,12 +135,14 @@ def cidr(text: str) -> CelCidr:
         raise CelError("network address parse error during conversion from string") from None
 
 
-def _contains_ip(one: CelCidr, other: CelIp) -> bool:
-    return one.interface.version == other.address.version and other.address in one.interface.network
+def _contains_ip(cidr: CelCidr, other: CelIp) -> bool:
+    return (
+        cidr.interface.version == other.address.version and other.address in cidr.interface.network
+    )
 
 
-def _contains_cidr(one: CelCidr, other: CelCidr) -> bool:
-    mine: Any = one.interface.network
+def _contains_cidr(cidr: CelCidr, other: CelCidr) -> bool:
+    mine: Any = cidr.interface.network
     theirs: Any = other.interface.network
     return bool(mine.version == theirs.version and theirs.subnet_of(mine))
 
@@ -158,24 +160,24 @@ def _is_global(one: CelIp) -> bool:
     )
 
 
-def _is_link_local_multicast(one: CelIp) -> bool:
-    if isinstance(one.address, ipaddress.IPv4Address):
-        return one.address in ipaddress.IPv4Network("224.0.0.0/24")
-    return (int(one.address) >> 112) & 0xFF0F == 0xFF02  # ff02::/16, any flags
+def _is_link_local_multicast(address: CelIp) -> bool:
+    if isinstance(address.address, ipaddress.IPv4Address):
+        return address.address in ipaddress.IPv4Network("224.0.0.0/24")
+    return (int(address.address) >> 112) & 0xFF0F == 0xFF02  # ff02::/16, any flags
 
 
-def _compared(one: Any, other: Any) -> int:
-    return int(other < one) - int(one < other)
+def _compared(first: Any, other: Any) -> int:
+    return int(other < first) - int(first < other)
 
 
 def _nanos(value: CelQuantity | int) -> int:
     return value.nanos if isinstance(value, CelQuantity) else value * NANOS
 
 
-def _whole(one: CelQuantity) -> int:
-    if one.nanos % NANOS:
+def _whole(quantity: CelQuantity) -> int:
+    if quantity.nanos % NANOS:
         raise CelError("cannot convert value to integer")
-    return one.nanos // NANOS
+    return quantity.nanos // NANOS
 
 
 _LABEL = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
@@ -189,13 +191,13 @@ def _matching(
     pattern: str, most: int, why: str, *, prefix: bool = False
 ) -> Callable[[str], list[str]]:
     """Return what is wrong with a text by a pattern and a length; a prefix may end in a dash."""
-    known = re.compile(pattern, re.ASCII)
+    compiled = re.compile(pattern, re.ASCII)
 
     def check(text: str) -> list[str]:
         if prefix and text.endswith("-"):
             text = f"{text[:-1]}a"
         wrong = [f"must be no more than {most} characters"] if len(text.encode()) > most else []
-        return [*wrong, *([] if known.fullmatch(text) else [why])]
+        return [*wrong, *([] if compiled.fullmatch(text) else [why])]
 
     return check
 
@@ -216,20 +218,20 @@ def _qualified(text: str) -> list[str]:
     parts = text.split("/")
     if len(parts) > 2:  # a prefix and a name
         return ["a qualified name must consist of alphanumeric characters, '-', '_' or '.'"]
-    found = []
+    problems = []
     if len(parts) > 1:
-        found += [
+        problems += [
             f"prefix part {one}"
             for one in (_DOMAIN(parts[0]) if parts[0] else ["must be non-empty"])
         ]
     name = parts[-1]
     if not name:
-        found.append("name part must be non-empty")
+        problems.append("name part must be non-empty")
     elif len(name) > LABEL:
-        found.append(f"name part must be no more than {LABEL} characters")
+        problems.append(f"name part must be no more than {LABEL} characters")
     if not re.fullmatch(_QUALIFIED, name, re.ASCII):
-        found.append("name part must consist of alphanumeric characters, '-', '_' or '.'")
-    return found
+        problems.append("name part must consist of alphanumeric characters, '-', '_' or '.'")
+    return problems
 
 
 def _parsable(parse: Callable[[str], object], why: str) -> Callable[[str], list[str]]:
@@ -295,8 +297,8 @@ def _named(name: str) -> CelOptional:
     return CelOptional(CelFormat(name)) if name in FORMATS else NONE
 
 
-def _validated(one: CelFormat, text: str) -> CelOptional:
-    wrong = FORMATS[one.name](text)
+def _validated(checked: CelFormat, text: str) -> CelOptional:
+    wrong = FORMATS[checked.name](text)
     return CelOptional(wrong) if wrong else NONE
 
 

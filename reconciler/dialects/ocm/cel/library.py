@@ -84,17 +84,17 @@ def formatted(text: str, arguments: list[object]) -> str:
 
 def _pieces(text: str, given: Iterator[object]) -> Iterator[str]:
     end = 0
-    for found in _CLAUSE.finditer(text):
-        yield text[end : found.start()]
-        end = found.end()
-        if found[1]:
+    for clause in _CLAUSE.finditer(text):
+        yield text[end : clause.start()]
+        end = clause.end()
+        if clause[1]:
             yield "%"
             continue
         try:
             value = next(given)
         except StopIteration:
             raise CelError("index out of range") from None
-        yield _clause(found[3], value, found[2])
+        yield _clause(clause[3], value, clause[2])
     if "%" in text[end:]:
         raise CelError("unexpected end of string")
     yield text[end:]
@@ -207,9 +207,9 @@ def called(overloads: Iterable[Overload], values: Sequence[object], *, member: b
     Raises:
         CelError: It takes no such values, or fails.
     """
-    for one in overloads:
-        if one.member == member and one.takes(values):
-            return one.does(*values)
+    for overload in overloads:
+        if overload.member == member and overload.takes(values):
+            return overload.does(*values)
     raise CelError(NO_OVERLOAD)
 
 
@@ -255,11 +255,11 @@ def _to_double(value: Any) -> float:
 
 
 def _to_bool(text: str) -> bool:
-    known = {"1": True, "t": True, "T": True, "true": True, "TRUE": True, "True": True}
-    known |= {"0": False, "f": False, "F": False, "false": False, "FALSE": False, "False": False}
-    if text not in known:
+    values = {"1": True, "t": True, "T": True, "true": True, "TRUE": True, "True": True}
+    values |= {"0": False, "f": False, "F": False, "false": False, "FALSE": False, "False": False}
+    if text not in values:
         raise CelError("strconv.ParseBool: invalid syntax")
-    return known[text]
+    return values[text]
 
 
 def _to_text(value: Any) -> str:
@@ -307,26 +307,26 @@ def _substring(text: str, start: int, end: int | None = None) -> str:
     return text[start:stop]
 
 
-def _index_of(text: str, item: str, start: int = 0) -> int:
-    if item == "":
+def _index_of(text: str, part: str, start: int = 0) -> int:
+    if part == "":
         return start if 0 <= start <= len(text) else 0
     if not 0 <= start < max(len(text), 1):
         raise CelError("index out of range")
-    return text.find(item, start)
+    return text.find(part, start)
 
 
-def _last_index_of(text: str, item: str, start: int | None = None) -> int:
-    if item == "":
+def _last_index_of(text: str, part: str, start: int | None = None) -> int:
+    if part == "":
         return len(text) if start is None else start
     last = len(text) - 1 if start is None else start
     if start is not None and not 0 <= start < len(text):
         raise CelError("index out of range")
-    return text.rfind(item, 0, last + len(item))
+    return text.rfind(part, 0, last + len(part))
 
 
 def _replace(text: str, old: str, new: str, limit: int = -1) -> str:
-    found = text.count(old) if limit < 0 else min(text.count(old), limit)
-    refuse_length(len(text) + found * (len(new) - len(old)))
+    count = text.count(old) if limit < 0 else min(text.count(old), limit)
+    refuse_length(len(text) + count * (len(new) - len(old)))
     return text.replace(old, new, limit)
 
 
@@ -344,12 +344,12 @@ def _ascii(text: str, change: Callable[[str], str]) -> str:
 
 
 def _texts(items: Iterable[object]) -> list[str]:
-    found = []
-    for one in items:
-        if not isinstance(one, str):
+    texts = []
+    for value in items:
+        if not isinstance(value, str):
             raise CelError(NO_OVERLOAD)
-        found.append(one)
-    return found
+        texts.append(value)
+    return texts
 
 
 def _join(items: list[object], by: str = "") -> str:
@@ -359,26 +359,26 @@ def _join(items: list[object], by: str = "") -> str:
 
 
 def _find(text: str, pattern: str) -> str:
-    found = _pattern(pattern).search(text)
-    return "" if found is None else found.group()
+    match = _pattern(pattern).search(text)
+    return "" if match is None else match.group()
 
 
 def _find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
-    found = [match.group() for match in _pattern(pattern).finditer(text)]
-    return found if limit < 0 else found[:limit]
+    matches = [match.group() for match in _pattern(pattern).finditer(text)]
+    return matches if limit < 0 else matches[:limit]
 
 
-def compare(one: object, other: object) -> int:
+def compare(first: object, other: object) -> int:
     """Return how two values compare: negative, zero or positive.
 
     Raises:
         CelError: They cannot be compared.
     """
-    kinds = type(one), type(other)
+    kinds = type(first), type(other)
     numbers = kinds[0] in NUMBERS and kinds[1] in NUMBERS
     if not numbers and (kinds[0] is not kinds[1] or kinds[0] not in _ORDERED):
         raise CelError(NO_OVERLOAD)
-    left: Any = one
+    left: Any = first
     right: Any = other
     if numbers and (left != left or right != right):  # noqa: PLR0124  # no number
         raise CelError("NaN values cannot be ordered")
@@ -395,105 +395,105 @@ def _is_sorted(items: list[object]) -> bool:
 def _extreme(items: list[object], sign: int) -> object:
     if not items:
         raise CelError("min or max called on empty list")
-    found = items[0]
-    for one in items[1:]:
-        if compare(one, found) * sign > 0:
-            found = one
-    return found
+    extreme = items[0]
+    for value in items[1:]:
+        if compare(value, extreme) * sign > 0:
+            extreme = value
+    return extreme
 
 
 def _sum(items: list[object]) -> object:
     if not items:
         return 0
-    found = items[0]
-    for one in items[1:]:
-        found = add(found, one)
-    if isinstance(found, str | bytes | list):
+    total = items[0]
+    for value in items[1:]:
+        total = add(total, value)
+    if isinstance(total, str | bytes | list):
         raise CelError(NO_OVERLOAD)
-    return found
+    return total
 
 
-def add(one: Any, other: Any) -> object:
+def add(first: Any, other: Any) -> object:
     """Return a sum, or texts, bytes or lists one behind the other."""
-    kinds = (type(one), type(other))
+    kinds = (type(first), type(other))
     if kinds in ((Timestamp, Duration), (Duration, Timestamp)):
-        return values.in_range(Timestamp(one.nanos + other.nanos))
+        return values.in_range(Timestamp(first.nanos + other.nanos))
     if kinds[0] is not kinds[1]:
         raise CelError(NO_OVERLOAD)
-    match one:
+    match first:
         case str() | bytes() | list():
-            refuse_length(len(one) + len(other))
-            return one + other
+            refuse_length(len(first) + len(other))
+            return first + other
         case Duration():
-            return values.in_range(Duration(one.nanos + other.nanos))
-    return calculate(one, other, lambda a, b: a + b)
+            return values.in_range(Duration(first.nanos + other.nanos))
+    return calculate(first, other, lambda a, b: a + b)
 
 
-def subtract(one: Any, other: Any) -> object:
+def subtract(first: Any, other: Any) -> object:
     """Return a difference."""
-    kinds = (type(one), type(other))
+    kinds = (type(first), type(other))
     if kinds in ((Timestamp, Timestamp), (Duration, Duration)):
-        return values.in_range(Duration(one.nanos - other.nanos))
+        return values.in_range(Duration(first.nanos - other.nanos))
     if kinds == (Timestamp, Duration):
-        return values.in_range(Timestamp(one.nanos - other.nanos))
-    return calculate(one, other, lambda a, b: a - b)
+        return values.in_range(Timestamp(first.nanos - other.nanos))
+    return calculate(first, other, lambda a, b: a - b)
 
 
-def calculate(one: Any, other: Any, does: Callable[[Any, Any], Any]) -> object:
+def calculate(first: Any, other: Any, does: Callable[[Any, Any], Any]) -> object:
     """Return what an operation makes of two numbers of one type."""
-    kind = type(one)
+    kind = type(first)
     if kind is not type(other) or kind not in NUMBERS:
         raise CelError(NO_OVERLOAD)
     if kind is float:
-        return float(does(one, other))
-    return _whole(does(int(one), int(other)), unsigned=kind is Uint)
+        return float(does(first, other))
+    return _whole(does(int(first), int(other)), unsigned=kind is Uint)
 
 
-def divide(one: Any, other: Any) -> object:
+def divide(first: Any, other: Any) -> object:
     """Return a quotient; whole numbers are cut towards zero."""
-    if type(one) is float and type(other) is float:
+    if type(first) is float and type(other) is float:
         if other == 0:
-            return float("nan") if one == 0 or one != one else _infinite(one, other)  # noqa: PLR0124
-        return one / other
+            return float("nan") if first == 0 or first != first else _infinite(first, other)  # noqa: PLR0124
+        return first / other
     if other == 0 and type(other) in NUMBERS:
         raise CelError("division by zero")
-    return calculate(one, other, _cut)
+    return calculate(first, other, _cut)
 
 
-def _infinite(one: float, zero: float) -> float:
-    negative = (one < 0) != (str(zero)[0] == "-")
+def _infinite(number: float, zero: float) -> float:
+    negative = (number < 0) != (str(zero)[0] == "-")
     return float("-inf") if negative else float("inf")
 
 
-def _cut(one: int, other: int) -> int:
-    found = abs(one) // abs(other)
-    return found if (one < 0) == (other < 0) else -found
+def _cut(first: int, other: int) -> int:
+    quotient = abs(first) // abs(other)
+    return quotient if (first < 0) == (other < 0) else -quotient
 
 
-def modulo(one: Any, other: Any) -> object:
+def modulo(first: Any, other: Any) -> object:
     """Return the rest of a division, with the sign of what is divided."""
-    if type(one) is float:
+    if type(first) is float:
         raise CelError(NO_OVERLOAD)
     if other == 0 and type(other) in NUMBERS:
         raise CelError("modulus by zero")
-    return calculate(one, other, lambda a, b: a - b * _cut(a, b))
+    return calculate(first, other, lambda a, b: a - b * _cut(a, b))
 
 
-def negate(one: Any) -> object:
+def negate(number: Any) -> object:
     """Return a number with the other sign."""
-    if type(one) is float:
-        return -one
-    if type(one) is not int:
+    if type(number) is float:
+        return -number
+    if type(number) is not int:
         raise CelError(NO_OVERLOAD)
-    return _whole(-one)
+    return _whole(-number)
 
 
-def inside(item: object, container: object) -> bool:
+def inside(value: object, container: object) -> bool:
     """Return whether a list has an item, or a map a key."""
     if isinstance(container, list):
-        return any(equal(item, one) for one in container)
+        return any(equal(value, one) for one in container)
     if isinstance(container, dict):
-        return key_of(item) in container
+        return key_of(value) in container
     raise CelError(NO_OVERLOAD)
 
 
@@ -506,11 +506,11 @@ def item_of(container: object, key: object) -> object:
     if isinstance(container, CelOptional):
         return optional_item(container, key)
     if isinstance(container, dict):
-        found = key_of(key)
-        if found not in container:
-            shown = "" if isinstance(found, BoolKey) else str(found)
+        own_key = key_of(key)
+        if own_key not in container:
+            shown = "" if isinstance(own_key, BoolKey) else str(own_key)
             raise CelError(f"no such key: {shown}")
-        return container[found]
+        return container[own_key]
     if isinstance(container, list):
         index = _index(key)
         if not 0 <= index < len(container):
@@ -536,8 +536,8 @@ def optional_item(container: object, key: object) -> CelOptional:
     if isinstance(container, CelOptional):
         return optional_item(container.value, key) if container.present else NONE
     if isinstance(container, dict):
-        found = key_of(key)
-        return CelOptional(container[found]) if found in container else NONE
+        own_key = key_of(key)
+        return CelOptional(container[own_key]) if own_key in container else NONE
     if isinstance(container, list):
         index = _index(key)
         return CelOptional(container[index]) if 0 <= index < len(container) else NONE
@@ -551,10 +551,10 @@ def _of_non_zero(value: object) -> CelOptional:
     return NONE if zero or empty or times_zero else CelOptional(value)
 
 
-def _value_of(one: CelOptional) -> object:
-    if not one.present:
+def _value_of(optional: CelOptional) -> object:
+    if not optional.present:
         raise CelError("optional.none() dereference")
-    return one.value
+    return optional.value
 
 
 def _unwrap(items: list[object]) -> list[object]:

@@ -205,13 +205,13 @@ class _Token(NamedTuple):
 def _tokens(text: str) -> Iterator[_Token]:
     at = 0
     while at < len(text):
-        found = _TOKEN.match(text, at)
-        if found is None:
+        match = _TOKEN.match(text, at)
+        if match is None:
             says = f"Syntax error: token recognition error at: '{text[at]}'"
             raise NoExpression(SourceError(at, says))
-        if found.lastgroup != "blank":
-            yield _Token(str(found.lastgroup), found.group(), at)
-        at = found.end()
+        if match.lastgroup != "blank":
+            yield _Token(str(match.lastgroup), match.group(), at)
+        at = match.end()
     yield _Token("end", "", len(text))
 
 
@@ -252,9 +252,9 @@ class _Parser:
 
     def take(self) -> _Token:
         """Read a token."""
-        found = self.token
+        token = self.token
         self._next += 1
-        return found
+        return token
 
     def sees(self, *signs: str) -> bool:
         """Return whether one of some signs is next."""
@@ -271,22 +271,22 @@ class _Parser:
         self._depth += 2  # of our own recursion, and of cel-go's
         if self._depth > DEEPEST:
             raise Misconfigured(TOO_DEEP)
-        found = self._binary(0)
+        tree = self._binary(0)
         if self.sees("?"):
             at = self.take().at
             yes = self._binary(0)
             self.expect(":")
-            found = Call(at, "_?_:_", (found, yes, self.expression()))
+            tree = Call(at, "_?_:_", (tree, yes, self.expression()))
         self._depth -= 2
-        return found
+        return tree
 
     def _binary(self, level: int) -> Node:
         """Read what operators of a level join, and tighter ones; by one call for all levels."""
-        found = self._unary()
+        tree = self._unary()
         while (at := self._level()) >= level:
             sign = self.take()
-            found = Call(sign.at, BINARY[at][sign.text], (found, self._binary(at + 1)))
-        return found
+            tree = Call(sign.at, BINARY[at][sign.text], (tree, self._binary(at + 1)))
+        return tree
 
     def _level(self) -> int:
         """Return the level of the operator that is next, -1 if none is."""
@@ -312,10 +312,10 @@ class _Parser:
         return Call(at, f"{sign}_", (inner,)) if times % 2 else inner
 
     def _member(self) -> Node:
-        found = self._primary()
+        tree = self._primary()
         while self.sees(".", "["):
-            found = self._field(found) if self.sees(".") else self._index(found)
-        return found
+            tree = self._field(tree) if self.sees(".") else self._index(tree)
+        return tree
 
     def _field(self, operand: Node) -> Node:
         dot = self.take()
@@ -351,22 +351,22 @@ class _Parser:
         return Call(at, "_[?_]" if optional else "_[_]", (operand, key))
 
     def _arguments(self) -> tuple[int, tuple[Node, ...]]:
-        at, found = self.expect("(").at, list[Node]()
+        at, arguments = self.expect("(").at, list[Node]()
         while not self.sees(")"):
-            found.append(self.expression())
+            arguments.append(self.expression())
             if not self.sees(")"):
                 self.expect(",")
                 if self.sees(")"):
                     self.refuse()
         self.take()
-        return at, tuple(found)
+        return at, tuple(arguments)
 
     def _primary(self) -> Node:  # noqa: C901  # a row a kind
         if self.sees("("):
             self.take()
-            found = self.expression()
+            tree = self.expression()
             self.expect(")")
-            return found
+            return tree
         if self.sees("["):
             return self._items()
         if self.sees("{"):
@@ -402,14 +402,14 @@ class _Parser:
             optional.add(position)
 
     def _items(self) -> Node:
-        at, found, optional = self.take().at, list[Node](), set[int]()
+        at, nodes, optional = self.take().at, list[Node](), set[int]()
         while not self.sees("]"):
-            self._marked(len(found), optional)
-            found.append(self.expression())
+            self._marked(len(nodes), optional)
+            nodes.append(self.expression())
             if not self.sees("]"):
                 self.expect(",")
         self.take()
-        return Items(at, tuple(found), frozenset(optional))
+        return Items(at, tuple(nodes), frozenset(optional))
 
     def _entries(self) -> Node:
         at, keys, values, optional = self.take().at, list[Node](), list[Node](), set[int]()
@@ -455,14 +455,14 @@ def _raw(character: str) -> bytes:
     return bytes([code - 0x10FE00]) if 0x10FE00 <= code <= 0x10FEFF else character.encode()
 
 
-def _unescaped(found: re.Match[str], *, in_bytes: bool) -> str:
-    hexadecimal = found[1] or found[2] or found[3] or found[4]
-    if found[6] is not None:
-        if found[6] not in _SHORT:
+def _unescaped(match: re.Match[str], *, in_bytes: bool) -> str:
+    hexadecimal = match[1] or match[2] or match[3] or match[4]
+    if match[6] is not None:
+        if match[6] not in _SHORT:
             raise ValueError("an escape is none")
-        return _SHORT[found[6]]
-    code = int(hexadecimal, 16) if hexadecimal else int(found[5], 8)
-    if in_bytes and not (found[3] or found[4]):
+        return _SHORT[match[6]]
+    code = int(hexadecimal, 16) if hexadecimal else int(match[5], 8)
+    if in_bytes and not (match[3] or match[4]):
         return chr(0x10FE00 + code)
     if 0xD800 <= code <= 0xDFFF:
         raise ValueError("half of a pair")

@@ -93,10 +93,10 @@ def type_of(text: str) -> Type:
     >>> str(type_of("map(string, list(A))"))
     'map(string, list(A))'
     """
-    found, rest = _parsed(_PARTS.findall(text))
+    kind, rest = _parsed(_PARTS.findall(text))
     if rest:
         raise ValueError(f"{text} is no type")
-    return found
+    return kind
 
 
 def _parsed(parts: list[str]) -> tuple[Type, list[str]]:
@@ -104,8 +104,8 @@ def _parsed(parts: list[str]) -> tuple[Type, list[str]]:
     inner = []
     if rest[:1] == ["("]:
         while rest[0] != ")":
-            one, rest = _parsed(rest[1:])
-            inner.append(one)
+            kind, rest = _parsed(rest[1:])
+            inner.append(kind)
         rest = rest[1:]
     return Type(name, tuple(inner)), rest
 
@@ -131,71 +131,71 @@ class TypeBindings:
         self.known = before
         return False
 
-    def fits(self, one: Type, other: Type) -> bool:
+    def fits(self, given: Type, other: Type) -> bool:
         """Return whether one may stand for the other, binding parameters."""
         if other.is_parameter:
-            valid, bound = self._substitutes(one, other)
+            valid, bound = self._substitutes(given, other)
             if valid or bound:
                 return valid
-        if one.is_parameter:
-            return self._substitutes(other, one)[0]
-        if one in ANYTHING or other in ANYTHING:
+        if given.is_parameter:
+            return self._substitutes(other, given)[0]
+        if given in ANYTHING or other in ANYTHING:
             return True
-        if NULL in (one, other):
-            return one == other or (other if one == NULL else one).name in NULLABLE
-        if one.name == "type":
+        if NULL in (given, other):
+            return given == other or (other if given == NULL else given).name in NULLABLE
+        if given.name == "type":
             return other.name == "type"
-        return one.name == other.name and (
-            not one.inner
+        return given.name == other.name and (
+            not given.inner
             or (
-                len(one.inner) == len(other.inner)
-                and all(self.fits(a, b) for a, b in zip(one.inner, other.inner, strict=True))
+                len(given.inner) == len(other.inner)
+                and all(self.fits(a, b) for a, b in zip(given.inner, other.inner, strict=True))
             )
         )
 
-    def _substitutes(self, one: Type, parameter: Type) -> tuple[bool, bool]:
+    def _substitutes(self, given: Type, parameter: Type) -> tuple[bool, bool]:
         """Return whether a type may stand for a parameter, and whether that stood for something."""
-        if one == parameter:
+        if given == parameter:
             return True, True
         bound = self.known.get(parameter.name)
         if bound is not None:
-            if one == bound:
+            if given == bound:
                 return True, True
-            if self.fits(one, bound):
-                general = most_general(one, bound)
+            if self.fits(given, bound):
+                general = most_general(given, bound)
                 if not _mentions(general, parameter.name):
                     self.known[parameter.name] = general
                 return True, True
             return False, True
-        if _mentions(self.resolve(one), parameter.name):
+        if _mentions(self.resolve(given), parameter.name):
             return False, False
-        self.known[parameter.name] = one
+        self.known[parameter.name] = given
         return True, False
 
-    def resolve(self, found: Type, *, finally_: bool = False) -> Type:
+    def resolve(self, kind: Type, *, finally_: bool = False) -> Type:
         """Return a type with what its parameters stand for; at last those of nothing are dyn."""
-        if found.is_parameter:
-            bound = self.known.get(found.name)
+        if kind.is_parameter:
+            bound = self.known.get(kind.name)
             if bound is None:
-                return DYN if finally_ else found
+                return DYN if finally_ else kind
             return self.resolve(bound, finally_=finally_)
-        return Type(found.name, tuple(self.resolve(o, finally_=finally_) for o in found.inner))
+        return Type(kind.name, tuple(self.resolve(o, finally_=finally_) for o in kind.inner))
 
 
-def _mentions(found: Type, name: str) -> bool:
-    return found.name == name or any(_mentions(one, name) for one in found.inner)
+def _mentions(kind: Type, name: str) -> bool:
+    return kind.name == name or any(_mentions(one, name) for one in kind.inner)
 
 
-def most_general(one: Type, other: Type) -> Type:
+def most_general(first: Type, other: Type) -> Type:
     """Return the less specific of two types that fit each other."""
-    return one if _is_less_specific(one, other) else other
+    return first if _is_less_specific(first, other) else other
 
 
-def _is_less_specific(one: Type, other: Type) -> bool:
-    if one in ANYTHING or one.is_parameter:
+def _is_less_specific(first: Type, other: Type) -> bool:
+    if first in ANYTHING or first.is_parameter:
         return True
     if other in ANYTHING or other.is_parameter:
         return False
-    if one.name != other.name or len(one.inner) != len(other.inner):
+    if first.name != other.name or len(first.inner) != len(other.inner):
         return False
-    return all(map(_is_less_specific, one.inner, other.inner))
+    return all(map(_is_less_specific, first.inner, other.inner))

@@ -212,27 +212,27 @@ def of_key(key: object) -> object:
     return key.value if isinstance(key, BoolKey) else key
 
 
-def equal(one: object, other: object) -> bool:
+def equal(first: object, other: object) -> bool:
     """Return whether two values are equal; those of different types are not, but for numbers.
 
     Source: cel-go common/types `Equal`, cross-type numeric equality.
     """
-    kinds = type(one), type(other)
+    kinds = type(first), type(other)
     if kinds[0] in NUMBERS and kinds[1] in NUMBERS:
-        return one == other
+        return first == other
     if kinds[0] is not kinds[1]:
         return False
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(equal, one, other))
-    if isinstance(one, dict) and isinstance(other, dict):
-        return len(one) == len(other) and all(
-            key in other and equal(value, other[key]) for key, value in one.items()
+    if isinstance(first, list) and isinstance(other, list):
+        return len(first) == len(other) and all(map(equal, first, other))
+    if isinstance(first, dict) and isinstance(other, dict):
+        return len(first) == len(other) and all(
+            key in other and equal(value, other[key]) for key, value in first.items()
         )
-    if isinstance(one, CelOptional) and isinstance(other, CelOptional):
-        if not (one.present and other.present):
-            return one.present == other.present
-        return equal(one.value, other.value)
-    return one == other
+    if isinstance(first, CelOptional) and isinstance(other, CelOptional):
+        if not (first.present and other.present):
+            return first.present == other.present
+        return equal(first.value, other.value)
+    return first == other
 
 
 def unwrapped(value: object) -> object:
@@ -267,17 +267,17 @@ _TIMESTAMP = re.compile(
 _OFFSET = re.compile(r"([+-]?)(\d\d):(\d\d)", re.ASCII)
 
 
-def in_range(found: T) -> T:
+def in_range(value: T) -> T:
     """Return a moment or a time span that CEL can hold.
 
     Raises:
         CelError: It cannot.
     """
-    if isinstance(found, Duration) and found.nanos not in INT:
+    if isinstance(value, Duration) and value.nanos not in INT:
         raise CelError("duration out of range")
-    if isinstance(found, Timestamp) and not EARLIEST <= found.nanos <= LATEST:
+    if isinstance(value, Timestamp) and not EARLIEST <= value.nanos <= LATEST:
         raise CelError("timestamp out of range")
-    return found
+    return value
 
 
 def parse_duration(text: str) -> Duration:
@@ -286,16 +286,16 @@ def parse_duration(text: str) -> Duration:
     Raises:
         CelError: It is none.
     """
-    found = _DURATION.fullmatch(text) if len(text) <= LONGEST_SPAN else None
-    if found is None:
+    match = _DURATION.fullmatch(text) if len(text) <= LONGEST_SPAN else None
+    if match is None:
         raise CelError("time: invalid duration")
     nanos = 0
-    for whole, fraction, unit in _PART.findall(found[2]):
+    for whole, fraction, unit in _PART.findall(match[2]):
         size = UNITS[unit]
         nanos += int(whole or 0) * size + (
             int(fraction) * size // 10 ** len(fraction) if fraction else 0
         )
-    return in_range(Duration(-nanos if found[1] == "-" else nanos))
+    return in_range(Duration(-nanos if match[1] == "-" else nanos))
 
 
 def parse_timestamp(text: str) -> Timestamp:
@@ -304,31 +304,31 @@ def parse_timestamp(text: str) -> Timestamp:
     Raises:
         CelError: It is none.
     """
-    found = _TIMESTAMP.fullmatch(text) if len(text) <= LONGEST_SPAN else None
-    if found is None:
+    match = _TIMESTAMP.fullmatch(text) if len(text) <= LONGEST_SPAN else None
+    if match is None:
         raise CelError("the text is no timestamp")
     try:
-        zone = "+00:00" if found[3] == "Z" else found[3]
-        moment = datetime.fromisoformat(f"{found[1]}{zone}")
+        zone = "+00:00" if match[3] == "Z" else match[3]
+        moment = datetime.fromisoformat(f"{match[1]}{zone}")
         seconds = (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(seconds=1)
     except (ValueError, OverflowError):
         raise CelError("the text is no timestamp") from None
-    nanos = int((found[2] or "").ljust(9, "0")[:9])
+    nanos = int((match[2] or "").ljust(9, "0")[:9])
     return in_range(Timestamp(seconds * SECOND + nanos))
 
 
-def timestamp_text(one: Timestamp) -> str:
+def timestamp_text(stamp: Timestamp) -> str:
     """Return a moment as RFC 3339 has it, in UTC."""
-    rest = one.nanos % SECOND
+    rest = stamp.nanos % SECOND
     fraction = f".{rest:09}".rstrip("0") if rest else ""
-    return f"{one.moment.replace(microsecond=0, tzinfo=None).isoformat()}{fraction}Z"
+    return f"{stamp.moment.replace(microsecond=0, tzinfo=None).isoformat()}{fraction}Z"
 
 
-def duration_text(one: Duration) -> str:
+def duration_text(duration: Duration) -> str:
     """Return a time span in seconds."""
-    whole, rest = divmod(abs(one.nanos), SECOND)
+    whole, rest = divmod(abs(duration.nanos), SECOND)
     fraction = f".{rest:09}".rstrip("0") if rest else ""
-    return f"{'-' * (one.nanos < 0)}{whole}{fraction}s"
+    return f"{'-' * (duration.nanos < 0)}{whole}{fraction}s"
 
 
 def _zone(name: str) -> tzinfo:
@@ -347,9 +347,9 @@ def _zone(name: str) -> tzinfo:
 
 
 def _part(read: Callable[[datetime], int]) -> Callable[..., int]:
-    def part(one: Timestamp, zone: str = "UTC") -> int:
+    def part(stamp: Timestamp, zone: str = "UTC") -> int:
         try:
-            return read(one.moment.astimezone(_zone(zone)))
+            return read(stamp.moment.astimezone(_zone(zone)))
         except OverflowError:
             raise CelError("timestamp out of range") from None
 
@@ -376,9 +376,9 @@ PARTS_OF_DURATION: Mapping[str, Callable[[Duration], int]] = {
 }
 
 
-def _towards_zero(one: Duration, unit: int) -> int:
-    found = abs(one.nanos) // unit
-    return -found if one.nanos < 0 else found
+def _towards_zero(duration: Duration, unit: int) -> int:
+    units = abs(duration.nanos) // unit
+    return -units if duration.nanos < 0 else units
 
 
 LONGEST_TEXT = 10 * 1024  # characters of one selector; Kubernetes' limit for CEL in device requests

@@ -98,13 +98,13 @@ class OcmRenderer:
         self, owner: ObjectKey, wanted: ReplicaSet, record: SetRecord, present: str
     ) -> Iterator[ClusterWork]:
         """Yield what clusters have of templates that came from a hub, as far as it can be read."""
-        for one in record.works:
-            blob = record.contents.get(one.template, "")
-            found = self.world.past.get(blob, ()) if one.template != present else ()
-            templates = (mapping(manifest.body, "spec") for manifest in found)
-            template = next((t for t in templates if template_id(t) == one.template), None)
+        for work in record.works:
+            blob = record.contents.get(work.template, "")
+            sources = self.world.past.get(blob, ()) if work.template != present else ()
+            templates = (mapping(manifest.body, "spec") for manifest in sources)
+            template = next((t for t in templates if template_id(t) == work.template), None)
             if template is not None:
-                yield _work(owner, replace(wanted, template=template), one, record)
+                yield _work(owner, replace(wanted, template=template), work, record)
 
     def reach(self, owner: ObjectKey, /) -> Reach:
         """Return the objects of the templates that clusters have."""
@@ -112,17 +112,17 @@ class OcmRenderer:
         if output is None:
             return {}
         record = decode_record(output.body)
-        found: dict[ClusterName, tuple[ObjectKey, ...]] = {}
-        for one in record.works:
-            found[one.cluster] = (*found.get(one.cluster, ()), *record.sources(one.template))
-        return found
+        objects: dict[ClusterName, tuple[ObjectKey, ...]] = {}
+        for work in record.works:
+            objects[work.cluster] = (*objects.get(work.cluster, ()), *record.sources(work.template))
+        return objects
 
     def bringers(self, source: ObjectKey, /) -> Iterable[ObjectKey]:
         """Return the sets with an object in a template that a cluster has."""
-        for one in self.world.outputs_of_kind((WORK_GROUP, REPLICA_SET)):
-            templates = decode_record(one.body).templates or {}
+        for manifest in self.world.outputs_of_kind((WORK_GROUP, REPLICA_SET)):
+            templates = decode_record(manifest.body).templates or {}
             if any(source in sources for sources in templates.values()):
-                yield one.key
+                yield manifest.key
 
     def unmarked(self, owner: ObjectKey, /) -> Reach:
         """Return what the present template orphans on clusters that had another one."""
@@ -134,13 +134,13 @@ class OcmRenderer:
         present = template_id(template)
         everything = text(mapping(template, "deleteOption"), "propagationPolicy") == "Orphan"
         meant = orphans(template, record.sources(present))
-        found: dict[ClusterName, tuple[ObjectKey, ...]] = {}
-        for one in record.works:
-            had = record.sources(one.template) if one.template != present else ()
+        objects: dict[ClusterName, tuple[ObjectKey, ...]] = {}
+        for work in record.works:
+            had = record.sources(work.template) if work.template != present else ()
             asked = had if everything else tuple(source for source in had if source in meant)
             if asked:
-                found[one.cluster] = (*found.get(one.cluster, ()), *asked)
-        return found
+                objects[work.cluster] = (*objects.get(work.cluster, ()), *asked)
+        return objects
 
 
 def _in_several(owner: ObjectKey, record: SetRecord) -> Iterator[str]:
@@ -149,13 +149,13 @@ def _in_several(owner: ObjectKey, record: SetRecord) -> Iterator[str]:
     Such a cluster has a work for each, as upstream has it.
     """
     placements: dict[ClusterName, list[str]] = {}
-    for one in record.works:
-        placements.setdefault(one.cluster, []).append(one.placement)
-    found = {name: each for name, each in placements.items() if len(each) > 1}
-    if found:
-        named = enumerated(sorted({one for each in found.values() for one in each}), NAMED)
+    for work in record.works:
+        placements.setdefault(work.cluster, []).append(work.placement)
+    shared = {name: each for name, each in placements.items() if len(each) > 1}
+    if shared:
+        named = enumerated(sorted({one for each in shared.values() for one in each}), NAMED)
         yield (
-            f"{owner} goes to {enumerated(sorted(found), NAMED)} by several of its placements "
+            f"{owner} goes to {enumerated(sorted(shared), NAMED)} by several of its placements "
             f"({named}): whichever rolls out first there does not wait for the others"
         )
 
@@ -219,8 +219,8 @@ def _names(clusters: Iterable[Manifest]) -> tuple[ClusterName, ...]:
 
 def past_blobs(world: World) -> Iterator[tuple[str, str]]:
     """Yield the git blobs of templates that clusters have from a hub, each with a path for it."""
-    for one in world.outputs_of_kind((WORK_GROUP, REPLICA_SET)):
-        for blob in decode_record(one.body).contents.values():
+    for manifest in world.outputs_of_kind((WORK_GROUP, REPLICA_SET)):
+        for blob in decode_record(manifest.body).contents.values():
             yield blob, f"{blob}.yaml"
 
 
@@ -281,22 +281,22 @@ def _spec(work: ClusterWork) -> Body:
 
     What other APIs ask of the objects is said in the words of this one, as far as it has any.
     """
-    asked = [found for source in work.manifests if (found := _config_of(work, source))]
+    asked = [config for source in work.manifests if (config := _config_of(work, source))]
     configs = {"manifestConfigs": asked} if asked else {}
-    kept = any(Instruction.PRESERVED in one for one in work.asked.values())
-    deletion = {"deleteOption": {"propagationPolicy": "Orphan"}} if kept else {}
+    preserved = any(Instruction.PRESERVED in one for one in work.asked.values())
+    deletion = {"deleteOption": {"propagationPolicy": "Orphan"}} if preserved else {}
     return {**deletion, **configs, "workload": {"manifests": list(work.manifests.values())}}
 
 
 def _config_of(work: ClusterWork, source: ObjectKey) -> Body:
     """Return how agents deal with an object, empty where nothing is to be said of that."""
     manifest = work.manifests[source]
-    told = {"feedbackRules": WELL_KNOWN_STATUS} if _kind_of(manifest) in WELL_KNOWN else {}
+    feedback = {"feedbackRules": WELL_KNOWN_STATUS} if _kind_of(manifest) in WELL_KNOWN else {}
     retained = Instruction.REPLICAS_RETAINED in work.asked.get(source, NO_INSTRUCTIONS)
     update = {"updateStrategy": BUT_REPLICAS} if retained else {}
-    if not told and not update:
+    if not feedback and not update:
         return {}
-    return {**told, "resourceIdentifier": _identifier_of(manifest), **update}
+    return {**feedback, "resourceIdentifier": _identifier_of(manifest), **update}
 
 
 def _kind_of(manifest: Body) -> tuple[str, str]:
@@ -357,7 +357,7 @@ def asked_of_objects(template: Body, sources: Sequence[ObjectKey]) -> Instructio
         template: With its manifests.
         sources: Who these are, in their order.
     """
-    found: defaultdict[ObjectKey, set[Instruction]] = defaultdict(set)
+    instructions: defaultdict[ObjectKey, set[Instruction]] = defaultdict(set)
     named = {
         _resource(manifest): source
         for source, manifest in zip(sources, manifests_of(template), strict=False)
@@ -366,13 +366,13 @@ def asked_of_objects(template: Body, sources: Sequence[ObjectKey]) -> Instructio
         source = named.get(_identifier(mapping(config, "resourceIdentifier")))
         if source is not None:
             strategy = mapping(config, "updateStrategy")
-            found[source].update(one for _, one in _asked_by_strategy(strategy))
+            instructions[source].update(one for _, one in _asked_by_strategy(strategy))
     for source in orphans(template, sources):
-        found[source].add(Instruction.ORPHAN)
+        instructions[source].add(Instruction.ORPHAN)
     if mapping(template, "executor"):
         for source in sources:
-            found[source].add(Instruction.EXECUTOR)
-    return {source: frozenset(asked) for source, asked in found.items() if asked}
+            instructions[source].add(Instruction.EXECUTOR)
+    return {source: frozenset(asked) for source, asked in instructions.items() if asked}
 
 
 def orphans(template: Body, sources: Sequence[ObjectKey]) -> tuple[ObjectKey, ...]:

@@ -155,14 +155,14 @@ def manifests_of(template: Body) -> Sequence[Body]:
     return bodies(mapping(template, "workload"), "manifests")
 
 
-def same_spec(one: Body, other: Body) -> bool:
+def same_spec(first: Body, other: Body) -> bool:
     """Return whether two specs of ManifestWorks want the same.
 
     Moments of creation, which Go writes as null, are nothing.
 
     Source: ocm@00f84c3 sdk-go pkg/apis/work/v1/applier `ManifestWorkEqual`.
     """
-    return one is other or comparable_spec(one) == comparable_spec(other)
+    return first is other or comparable_spec(first) == comparable_spec(other)
 
 
 def comparable_spec(spec: Body) -> Body:
@@ -243,7 +243,7 @@ def decode_work(body: Body) -> ManifestWork:
     """Return the ManifestWork that a manifest holds."""
     metadata = mapping(body, "metadata")
     generation = number(metadata, "generation")
-    found = bodies(mapping(body, "status"), "conditions")
+    conditions = bodies(mapping(body, "status"), "conditions")
     owners, annotations = items_or_none(metadata, "ownerReferences"), metadata.get("annotations")
     return ManifestWork(
         cluster=ClusterName(text(metadata, "namespace")),
@@ -253,7 +253,7 @@ def decode_work(body: Body) -> ManifestWork:
         body=body,
         spec=defaulted_spec(mapping(body, "spec")),
         deleting=metadata.get("deletionTimestamp") is not None,
-        conditions={text(one, "type"): _condition(one, generation) for one in reversed(found)},
+        conditions={text(one, "type"): _condition(one, generation) for one in reversed(conditions)},
     )
 
 
@@ -404,11 +404,11 @@ def _works(cluster: ClusterName, written: str) -> Iterable[WorkRecord]:
         named = [word.removeprefix(NAMED) for word in words if word.startswith(NAMED)]
         match [word for word in words if not word.startswith(NAMED)]:
             case [placement, template, since, *rest]:
-                seen, told = (rest[0], rest[1:]) if rest else (NOTHING_SEEN, [])
+                seen, rows = (rest[0], rest[1:]) if rest else (NOTHING_SEEN, [])
             case _:
                 continue
         try:
-            observed = tuple(map(_observed, told))
+            observed = tuple(map(_observed, rows))
             yield WorkRecord(
                 cluster,
                 placement,
@@ -433,20 +433,20 @@ def _observed(written: str) -> ObservedCondition:
     return ObservedCondition(kind, status, parse_moment(since))
 
 
-def _written(one: WorkRecord) -> str:
-    words = [one.placement, one.template, format_moment(one.since)]
-    if one.seen or one.observed:
-        words += [one.seen or NOTHING_SEEN]
-        words += [f"{c.kind}={c.status}@{format_moment(c.since)}" for c in one.observed]
-    return " ".join([*words, f"{NAMED}{one.adopted_name}"] if one.adopted_name else words)
+def _written(work: WorkRecord) -> str:
+    words = [work.placement, work.template, format_moment(work.since)]
+    if work.seen or work.observed:
+        words += [work.seen or NOTHING_SEEN]
+        words += [f"{c.kind}={c.status}@{format_moment(c.since)}" for c in work.observed]
+    return " ".join([*words, f"{NAMED}{work.adopted_name}"] if work.adopted_name else words)
 
 
 def _sources(written: str) -> tuple[ObjectKey, ...]:
     try:
-        found = json.loads(written)
+        sources = json.loads(written)
     except ValueError:
         return ()
-    listed = found if isinstance(found, list) else []
+    listed = sources if isinstance(sources, list) else []
     return tuple(
         ObjectKey(*cast("list[str]", one))
         for one in listed
@@ -457,12 +457,12 @@ def _sources(written: str) -> tuple[ObjectKey, ...]:
 def record_annotations(record: SetRecord) -> dict[str, str]:
     """Return the annotations that say it."""
     by_cluster: dict[str, list[str]] = {}
-    for one in record.works:
-        by_cluster.setdefault(f"{WORK_OF}{one.cluster}", []).append(_written(one))
+    for work in record.works:
+        by_cluster.setdefault(f"{WORK_OF}{work.cluster}", []).append(_written(work))
     annotations = {name: "; ".join(told) for name, told in by_cluster.items()}
     for template in sorted({one.template for one in record.works}):
-        found = [[k.group, k.kind, k.namespace, k.name] for k in record.sources(template)]
-        annotations[f"{TEMPLATE_OF}{template}"] = json.dumps(found)
+        sources = [[k.group, k.kind, k.namespace, k.name] for k in record.sources(template)]
+        annotations[f"{TEMPLATE_OF}{template}"] = json.dumps(sources)
         if template in record.contents:
             annotations[f"{CONTENT_OF}{template}"] = record.contents[template]
     return annotations

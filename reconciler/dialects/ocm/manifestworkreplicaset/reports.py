@@ -87,17 +87,17 @@ def reported_work(
     key = ObjectKey(WORK_GROUP, WORK, record.cluster, name, record.cluster)
     report = feedback.get(key)
     if report is not None:
-        told = _is_about(report.body, record, wanted)
-        conditions = _reported_conditions(report.body) if told else {}
+        is_current = _is_about(report.body, record, wanted)
+        conditions = _reported_conditions(report.body) if is_current else {}
         return ReportedWork(replace(bare, conditions=conditions), replace(record, observed=()))
     if record.template == present:
         reports = plain_reports(record.cluster, objects, feedback)
         record, observed = observed_record(record, wanted.template, reports, now)
         if observed:
             return ReportedWork(replace(bare, conditions=observed), record)
-    found = assume(record.since, after_seconds, now)
-    if not found.available:
-        return ReportedWork(bare, record, until=found.until)
+    assumed = assume(record.since, after_seconds, now)
+    if not assumed.available:
+        return ReportedWork(bare, record, until=assumed.until)
     since = add(record.since, span(seconds=after_seconds or 0))
     states = {"Applied": "True", "Available": "True", "Progressing": "False"}
     conditions = {
@@ -118,10 +118,10 @@ def _is_about(report: Body, record: WorkRecord, wanted: ReplicaSet) -> bool:
 
 def _reported_conditions(report: Body) -> Mapping[str, WorkCondition]:
     """Return the conditions of a report; one without a generation is about what is there."""
-    found = decode_work(report).conditions
+    conditions = decode_work(report).conditions
     if "generation" in mapping(report, "metadata"):
-        return found
-    return {name: replace(one, is_current=True) for name, one in found.items()}
+        return conditions
+    return {name: replace(one, is_current=True) for name, one in conditions.items()}
 
 
 PROGRESSING = "Progressing"
@@ -140,8 +140,8 @@ class PlainReports:
         """By what these reports are known again, `""` if there are none."""
         if not self.bodies:
             return ""
-        told = [[str(key), _told(body)] for key, body in sorted(self.bodies.items())]
-        return digest(told).removeprefix("sha256:")[:TOKEN]
+        rows = [[str(key), _told(body)] for key, body in sorted(self.bodies.items())]
+        return digest(rows).removeprefix("sha256:")[:TOKEN]
 
 
 def _told(body: Body) -> list[object]:
@@ -154,8 +154,8 @@ def plain_reports(
     """Return what a cluster reports of some objects."""
     if not feedback:
         return PlainReports({})
-    found = ((key, feedback.get(key._replace(reporter=cluster))) for key in objects)
-    return PlainReports({key: one.body for key, one in found if one is not None})
+    reports = ((key, feedback.get(key._replace(reporter=cluster))) for key in objects)
+    return PlainReports({key: one.body for key, one in reports if one is not None})
 
 
 def observed_record(
@@ -214,8 +214,8 @@ def _judged_conditions(
         )
         return reports.bodies.get(ObjectKey(group, kind, namespace, name))
 
-    found = bodies(status_of_work(work, look_up, raw=False, at=at), "conditions")
-    return {text(one, "type"): text(one, "status") for one in found}
+    conditions = bodies(status_of_work(work, look_up, raw=False, at=at), "conditions")
+    return {text(one, "type"): text(one, "status") for one in conditions}
 
 
 def _manifest(key: ObjectKey, body: Body) -> Body:

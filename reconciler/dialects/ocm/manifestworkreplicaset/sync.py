@@ -224,10 +224,10 @@ class _Sync:
         self.succeeded += sum(one.status is RolloutStatus.SUCCEEDED for one in existing)
         self.untils.append(result.until(self.now))
         clusters = set(own)
-        for one in result.clusters:
-            if one.status is RolloutStatus.TO_APPLY:
-                self._apply(one.cluster, reference.name)
-                clusters.add(one.cluster)
+        for rollout in result.clusters:
+            if rollout.status is RolloutStatus.TO_APPLY:
+                self._apply(rollout.cluster, reference.name)
+                clusters.add(rollout.cluster)
         for gone in result.removed:
             self._delete(gone.cluster, reference.name)
             clusters.discard(gone.cluster)
@@ -236,21 +236,21 @@ class _Sync:
         self.summaries.append(PlacementSummary(name=reference.name, groups=groups, total=total))
 
     def _apply(self, cluster: ClusterName, placement: str) -> None:
-        known = self.remembered.get(cluster)
-        if known is None or known.placement != placement:
+        remembered = self.remembered.get(cluster)
+        if remembered is None or remembered.placement != placement:
             self.actions.append(CreateWork(cluster, placement))
             return
-        metadata = {"labels": known.labels != self.wanted.labels_for(placement)}
-        metadata |= {name: bool(found) for name, found in known.marks.items()}
+        metadata = {"labels": remembered.labels != self.wanted.labels_for(placement)}
+        metadata |= {name: bool(found) for name, found in remembered.marks.items()}
         fields = [name for name, differs in metadata.items() if differs]
-        if not same_spec(known.spec, self.wanted.template):
+        if not same_spec(remembered.spec, self.wanted.template):
             fields.append("spec")
         if fields:
-            self.actions.append(ReplaceWork(known, placement, tuple(fields)))
+            self.actions.append(ReplaceWork(remembered, placement, tuple(fields)))
 
     def _delete(self, cluster: ClusterName, placement: str) -> None:
-        found = [one for one in self.works if (one.cluster, one.placement) == (cluster, placement)]
-        self.actions += map(DeleteWork, found)
+        works = [one for one in self.works if (one.cluster, one.placement) == (cluster, placement)]
+        self.actions += map(DeleteWork, works)
 
     def _counted(self, summary: PlacementSummary, *, nothing: bool) -> PlacementSummary:
         """Return what is said of a placement with its works counted, as they were before."""
@@ -349,15 +349,15 @@ def _groups(decisions: Iterable[Body]) -> ClusterGroups | UserError:
 
     Source: ocm@00f84c3 sdk-go pkg/apis/cluster/v1beta1/placement.go `Refresh`.
     """
-    found = []
-    for one in map(decode_decision, decisions):
-        labels = dict(one.labels)
+    groups = []
+    for decision in map(decode_decision, decisions):
+        labels = dict(decision.labels)
         index = labels.get(GROUP_INDEX_LABEL, "")
         if not index.lstrip("+-").isdecimal() or len(index) - len(index.lstrip("+-")) > 1:
             why = f'strconv.Atoi: parsing "{index}": invalid syntax'
             return UserError(f"incorrect group index: {why}")
-        found.append((GroupKey(labels.get(GROUP_NAME_LABEL, ""), int(index)), one.clusters))
-    return ClusterGroups(found)
+        groups.append((GroupKey(labels.get(GROUP_NAME_LABEL, ""), int(index)), decision.clusters))
+    return ClusterGroups(groups)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -409,7 +409,7 @@ def decide_set(
     owner: ObjectKey,
     wanted: ReplicaSet,
     placements: Mapping[str, DecidedPlacement],
-    known: SetRecord,
+    record: SetRecord,
     around: SetSurroundings,
     *,
     keeps_assumed: bool,
@@ -421,7 +421,7 @@ def decide_set(
     its file does.
     """
     present = template_id(wanted.template)
-    records = {(one.cluster, one.placement): one for one in known.works}
+    records = {(one.cluster, one.placement): one for one in record.works}
     records = {key: one for key, one in records.items() if _stays(one, wanted, placements, present)}
     objects = sources_of(wanted.template, around.scopes)
     while True:
@@ -450,7 +450,7 @@ def decide_set(
     assumed_at = earliest(*(one.until for one in reported))
     return SetDecision(
         outcome=outcome,
-        record=SetRecord(works, {**(known.templates or {}), **sources}, known.contents),
+        record=SetRecord(works, {**(record.templates or {}), **sources}, record.contents),
         works=tuple(reported),
         written=with_assumed(outcome, reported)
         if keeps_assumed
@@ -521,8 +521,8 @@ def _give(
     around: SetSurroundings,
 ) -> None:
     """Give a cluster the present template, unless it has that; its reports are of what it had."""
-    known = records.get((cluster, placement))
-    if known is None or known.template != template:
+    record = records.get((cluster, placement))
+    if record is None or record.template != template:
         seen = plain_reports(cluster, objects, around.feedback).token
         records[cluster, placement] = WorkRecord(
             cluster,
@@ -530,7 +530,7 @@ def _give(
             template,
             around.now,
             seen,
-            adopted_name="" if known is None else known.adopted_name,
+            adopted_name="" if record is None else record.adopted_name,
         )
 
 
@@ -553,32 +553,32 @@ def _stays(
     return record.cluster in decided.groups.names()
 
 
-def status_after(known: Body, outcome: SetOutcome, *, at: str) -> Body:
+def status_after(before: Body, outcome: SetOutcome, *, at: str) -> Body:
     """Return the status; what one look does not reach stays as it is.
 
     Upstream never sets `desiredTotal` and `updated`.
 
     Args:
-        known: The status so far.
+        before: The status so far.
         outcome: What the look led to.
         at: Text of the present moment.
     """
-    conditions = list(bodies(known, "conditions"))
+    conditions = list(bodies(before, "conditions"))
     for condition in outcome.conditions:
         conditions = set_condition(conditions, condition, at=at)
-    earlier = known_counts(known)
+    earlier = known_counts(before)
     if outcome.summaries is None:
-        return encode_status(known, conditions, earlier, None)
+        return encode_status(before, conditions, earlier, None)
     sums = {
         word: sum(one.counts[word] for one in outcome.summaries if one.counts) for word in COUNTED
     }
     sums["total"] = sum(one.total for one in outcome.summaries)
     each = [_counted(one) for one in outcome.summaries]
-    return encode_status(known, conditions, {**earlier, **sums}, each)
+    return encode_status(before, conditions, {**earlier, **sums}, each)
 
 
-def _counted(one: PlacementSummary) -> PlacementCounts:
-    return PlacementCounts(one.name, one.groups, {**one.counts, "total": one.total})
+def _counted(summary: PlacementSummary) -> PlacementCounts:
+    return PlacementCounts(summary.name, summary.groups, {**summary.counts, "total": summary.total})
 
 
 ASSUMED = "AssumedAsExpected"
@@ -631,8 +631,10 @@ def _conditions(written: WrittenOutcome) -> Iterator[Condition]:
     for condition in written.outcome.conditions:
         if condition.type == APPLIED and written.assumed:
             expected = condition.reason == AS_EXPECTED
-            told = f"{ASSUMED_OF}{enumerated(written.assumed, NAMED)}, which did not report"
-            yield condition._replace(reason=ASSUMED if expected else condition.reason, message=told)
+            assumed = f"{ASSUMED_OF}{enumerated(written.assumed, NAMED)}, which did not report"
+            yield condition._replace(
+                reason=ASSUMED if expected else condition.reason, message=assumed
+            )
         else:
             yield condition
 
@@ -641,7 +643,7 @@ def take_set(
     ledger: Ledger,
     key: ObjectKey,
     wanted: ReplicaSet,
-    known: SetRecord,
+    record: SetRecord,
     now: SetRecord,
     scopes: Mapping[Kind, bool],
 ) -> None:
@@ -654,14 +656,14 @@ def take_set(
         ledger: What is reserved.
         key: Of the set.
         wanted: The set.
-        known: Its works before.
+        record: Its works before.
         now: Its works as they are decided.
         scopes: Whether a kind is namespaced.
     """
-    if known.works == now.works:
+    if record.works == now.works:
         return
     demand, present = carried_by(wanted, scopes), template_id(wanted.template)
-    ledger.take_all(key, _on(known, demand, present), _on(now, demand, present))
+    ledger.take_all(key, _on(record, demand, present), _on(now, demand, present))
 
 
 def carried_by(wanted: ReplicaSet, scopes: Mapping[Kind, bool]) -> ClusterDemand:

@@ -211,9 +211,11 @@ def reject_taints(request: Request, members: Members, now: datetime, /) -> Itera
     for taints, carriers in members.fleet.by_taints.items():
         for decided in (False, True):
             clusters = Mask(carriers & (request.decided if decided else ~request.decided))
-            found = tolerance(taints, tolerations, decided=decided, now=now) if clusters else None
-            if found is not None and found.untolerated is not None:
-                taint = found.untolerated
+            untolerated = (
+                tolerance(taints, tolerations, decided=decided, now=now) if clusters else None
+            )
+            if untolerated is not None and untolerated.untolerated is not None:
+                taint = untolerated.untolerated
                 yield Rejection(clusters, UntoleratedTaint(taint), ToleratedTaint(taint))
 
 
@@ -327,12 +329,14 @@ class ScoreAddOn:
         Source: ocm@00f84c3 pkg/placement/plugins/addon/addon.go `Score`.
         """
         names, resource = members.fleet.names, self.score.resource_name
-        found = self._reported(members, request.reports, now)
-        expired = (f"{names[i]}/{resource}" for i in positions_of(Mask(found.expired & feasible)))
+        reported = self._reported(members, request.reports, now)
+        expired = (
+            f"{names[i]}/{resource}" for i in positions_of(Mask(reported.expired & feasible))
+        )
         return Scores(
-            of_clusters(found.values, feasible),
+            of_clusters(reported.values, feasible),
             expired=tuple(sorted(expired)),
-            missing=tuple(names[i] for i in positions_of(Mask(found.missing & feasible))),
+            missing=tuple(names[i] for i in positions_of(Mask(reported.missing & feasible))),
         )
 
     def _reported(self, members: Members, reports: Reports, now: datetime) -> Reported:
@@ -392,11 +396,11 @@ class ScoreAllocatable:
         """Score the feasible clusters; placements that may choose from the same share this."""
         amounts = members.amounts(self.resource)
         codes = of_clusters(amounts.codes, feasible)
-        found = {code: amounts.distinct[code] for code in distinct(codes)}
-        known = [amount for amount in found.values() if amount is not None]
-        least, most = min(known, default=0.0), max(known, default=0.0)
+        amounts_by_code = {code: amounts.distinct[code] for code in distinct(codes)}
+        reported_amounts = [amount for amount in amounts_by_code.values() if amount is not None]
+        least, most = min(reported_amounts, default=0.0), max(reported_amounts, default=0.0)
         table = [0] * len(amounts.distinct)
-        for code, amount in found.items():
+        for code, amount in amounts_by_code.items():
             table[code] = _score(amount, least, most)
         return Scores(coded(codes, table), silent=Mask(feasible & amounts.missing))
 

@@ -135,16 +135,18 @@ def schedule(request: Request, members: Members, now: datetime) -> ScheduleResul
         return _stopped(filtered, Status(Code.MISCONFIGURED, "", NEGATIVE))
     scored: list[ScoredPlacement] = []
     status = filtered.status
-    for item in prioritizers:
+    for prioritizer in prioritizers:
         try:
-            scores = item.score(request, members, filtered.feasible, now)
+            scores = prioritizer.score(request, members, filtered.feasible, now)
         except UserError as error:
-            return _stopped(filtered, Status(Code.ERROR, item.name, error.message), tuple(scored))
-        scored.append(ScoredPlacement(item.name, item.weight, scores))
+            return _stopped(
+                filtered, Status(Code.ERROR, prioritizer.name, error.message), tuple(scored)
+            )
+        scored.append(ScoredPlacement(prioritizer.name, prioritizer.weight, scores))
         if scores.expired:
             expired = " ".join(scores.expired)
             message = f"AddOnPlacementScores {expired} expired"
-            status = Status(Code.WARNING, item.name, message)
+            status = Status(Code.WARNING, prioritizer.name, message)
     totals = add_up(scored, filtered.feasible)
     order = best_first(totals, filtered.feasible)
     wanted = request.placement.number_of_clusters
@@ -166,20 +168,22 @@ def schedule(request: Request, members: Members, now: datetime) -> ScheduleResul
 
 def _filter(request: Request, members: Members, now: datetime) -> ScheduleResult:
     """Run the filters; one that has no cluster left to judge does not even look at its rules."""
-    left = request.candidates
+    candidates = request.candidates
     passed: dict[str, Mask] = {}
     rejections: tuple[Rejection, ...] = ()
     for number, (name, reject) in enumerate(PROFILE.filters.items(), start=1):
         try:
-            left, turned_away = run_filters({name: reject}, request, members, left, now)
+            candidates, turned_away = run_filters({name: reject}, request, members, candidates, now)
         except Misconfigured as error:
             status = Status(Code.MISCONFIGURED, name, error.message)
             return ScheduleResult(
-                status=status, passed=passed, feasible=left, rejections=rejections
+                status=status, passed=passed, feasible=candidates, rejections=rejections
             )
         rejections += turned_away
-        passed[",".join(list(PROFILE.filters)[:number])] = left
-    return ScheduleResult(status=Status(), passed=passed, feasible=left, rejections=rejections)
+        passed[",".join(list(PROFILE.filters)[:number])] = candidates
+    return ScheduleResult(
+        status=Status(), passed=passed, feasible=candidates, rejections=rejections
+    )
 
 
 def _stopped(
@@ -212,11 +216,11 @@ def parts_by_cluster(
     if result.totals is None:
         return {}
     found: dict[int, list[ScorePart]] = {i: [] for i in positions_of(result.feasible)}
-    for item in result.scored:
-        silent = item.scores.silent
-        for (i, parts), score in zip(found.items(), listed(item.scores.column), strict=True):
+    for scored in result.scored:
+        silent = scored.scores.silent
+        for (i, parts), score in zip(found.items(), listed(scored.scores.column), strict=True):
             if not silent >> i & 1:
-                parts.append(ScorePart(item.name, score, item.weight))
+                parts.append(ScorePart(scored.name, score, scored.weight))
     return {members.fleet.names[i]: tuple(parts) for i, parts in found.items()}
 
 
@@ -259,14 +263,14 @@ def group(placement: Placement, ranked: Sequence[ClusterName], members: Members)
     problem = ""
     try:
         length = group_length(placement.group_length, len(ranked))
-        left = sorted(ranked)
+        names = sorted(ranked)
         for rule in placement.groups:
             refuse_selector(rule.selector)
             mask = selected(rule.selector, members)
-            chosen = [name for name in left if mask >> members.fleet.position[name] & 1]
+            chosen = [name for name in names if mask >> members.fleet.position[name] & 1]
             groups += _divide(rule.name, chosen, length)
-            left = [name for name in left if not mask >> members.fleet.position[name] & 1]
-        groups += _divide("", left, length) if groups or left else [Group("", ())]
+            names = [name for name in names if not mask >> members.fleet.position[name] & 1]
+        groups += _divide("", names, length) if groups or names else [Group("", ())]
     except Misconfigured as error:
         problem = error.message
     return _in_objects(placement, groups, problem)
@@ -314,19 +318,19 @@ def _in_objects(placement: Placement, groups: Sequence[Group], problem: str) -> 
     """List groups in objects, which are numbered from 1 across all groups."""
     listed: list[Group] = []
     objects: list[DecisionObject] = []
-    for index, item in enumerate(groups):
+    for index, decision_group in enumerate(groups):
         labels = (
             (GROUP_INDEX_LABEL, str(index)),
-            (GROUP_NAME_LABEL, item.name),
+            (GROUP_NAME_LABEL, decision_group.name),
             (PLACEMENT_LABEL, placement.name),
         )
         first = len(objects)
-        for start in range(0, max(len(item.clusters), 1), MOST_CLUSTERS):
+        for start in range(0, max(len(decision_group.clusters), 1), MOST_CLUSTERS):
             name = f"{placement.name}-decision-{len(objects) + 1}"
-            clusters = item.clusters[start : start + MOST_CLUSTERS]
+            clusters = decision_group.clusters[start : start + MOST_CLUSTERS]
             objects.append(DecisionObject(placement.namespace, name, labels, clusters))
         names = tuple(decision.name for decision in objects[first:])
-        listed.append(Group(item.name, item.clusters, names))
+        listed.append(Group(decision_group.name, decision_group.clusters, names))
     return Grouped(tuple(listed), tuple(objects), problem)
 
 
@@ -370,8 +374,8 @@ class DecisionsSoFar:
         """Return how often each cluster is chosen by anyone but the placement."""
         counts = self._counts_in(fleet)
         mine = _named(self._by_owner.get((placement.namespace, placement.name), ()))
-        found = [*map(fleet.position.get, mine)]
-        column = less_one_each(counts.column, [one for one in found if one is not None])
+        positions = [*map(fleet.position.get, mine)]
+        column = less_one_each(counts.column, [one for one in positions if one is not None])
         most = greatest(column)
         if counts.strangers:
             strangers = counts.strangers.copy()

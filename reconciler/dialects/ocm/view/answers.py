@@ -110,17 +110,17 @@ def stays(world: World, key: ObjectKey, _: ClusterName) -> str:
 DRAINING = Draining(taint=TAINT, stays=stays)
 
 
-def brought_by_sets(known: Known) -> Iterator[Brought]:
+def brought_by_sets(referable: Known) -> Iterator[Brought]:
     """Yield the objects in the templates of sets, by the names that they have there."""
-    for manifest in known.of_kind(*SET):
-        for key, position in carried(manifest, known.world.known).items():
+    for manifest in referable.of_kind(*SET):
+        for key, position in carried(manifest, referable.world.known).items():
             yield Brought(manifest.key, f"{TEMPLATE}/workload/manifests/{position}", key)
 
 
 def _selected(row: Row) -> str:
     wanted = spec_of(row).get("numberOfClusters")
-    found = str(decode_status(row.body).selected)
-    return f"{found}/{wanted}" if isinstance(wanted, int) else found
+    selected = str(decode_status(row.body).selected)
+    return f"{selected}/{wanted}" if isinstance(wanted, int) else selected
 
 
 def _scores(row: Row) -> str:
@@ -266,9 +266,9 @@ def _decision_node(manifest: Manifest) -> TreeNode:
     return node_of(manifest.key, facts, clusters)
 
 
-def instructed_by_sets(known: Known) -> Iterator[Instructed]:
+def instructed_by_sets(referable: Known) -> Iterator[Instructed]:
     """Yield what the templates of sets ask."""
-    for manifest in known.of_kind(WORK_GROUP, REPLICA_SET):
+    for manifest in referable.of_kind(WORK_GROUP, REPLICA_SET):
         template = mapping(mapping(manifest.body, "spec"), "manifestWorkTemplate")
         for pointer, instruction in asked_by_template(template):
             yield Instructed(manifest.key, f"{TEMPLATE}{pointer}", instruction)

@@ -59,11 +59,11 @@ def copies_in(world: World, now: datetime, /) -> Copies:
     """Return what knows of the copies of sets."""
 
     def of(key: ObjectKey) -> tuple[CopyStatus, ...]:
-        found = world.inputs.get(key) if key[:2] == (WORK_GROUP, REPLICA_SET) else None
-        if found is None:
+        manifest = world.inputs.get(key) if key[:2] == (WORK_GROUP, REPLICA_SET) else None
+        if manifest is None:
             return ()
-        metadata = {**mapping(found.body, "metadata"), "namespace": key.namespace}
-        wanted = decode_replica_set({**found.body, "metadata": metadata})
+        metadata = {**mapping(manifest.body, "metadata"), "namespace": key.namespace}
+        wanted = decode_replica_set({**manifest.body, "metadata": metadata})
         return tuple(_copies(key, wanted, world, now))
 
     return of
@@ -127,12 +127,12 @@ def _report(
 def _decided(key: ObjectKey, wanted: ReplicaSet, world: World) -> set[ClusterName]:
     """Return the clusters that the placements of a set decided for."""
     names = {one.name for one in wanted.references}
-    found: set[ClusterName] = set()
-    for one in world.outputs_of_kind(DECISION_KIND):
-        owner = owner_of(one.key, one.body)
+    clusters: set[ClusterName] = set()
+    for manifest in world.outputs_of_kind(DECISION_KIND):
+        owner = owner_of(manifest.key, manifest.body)
         if owner is not None and owner.namespace == key.namespace and owner.name in names:
-            found.update(ClusterName(name) for name, _ in clusters_in(one.body))
-    return found
+            clusters.update(ClusterName(name) for name, _ in clusters_in(manifest.body))
+    return clusters
 
 
 def assumed_sets(world: World, now: datetime, /) -> Callable[[Manifest], Body]:
@@ -193,9 +193,9 @@ class _Hub:
     @cached_property
     def _decisions(self) -> Mapping[ObjectKey, list[Body]]:
         """The PlacementDecisions of each placement, in order."""
-        found: defaultdict[ObjectKey, list[Body]] = defaultdict(list)
-        for one in self.world.outputs_of_kind((CLUSTER_GROUP, DECISION)):
-            owner = owner_of(one.key, one.body)
+        decisions: defaultdict[ObjectKey, list[Body]] = defaultdict(list)
+        for manifest in self.world.outputs_of_kind((CLUSTER_GROUP, DECISION)):
+            owner = owner_of(manifest.key, manifest.body)
             if owner is not None:
-                found[owner].append(one.body)
-        return found
+                decisions[owner].append(manifest.body)
+        return decisions

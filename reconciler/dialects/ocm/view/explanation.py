@@ -101,11 +101,11 @@ def _verdicts(
     verdict: SyncVerdict, members: Members, now: datetime
 ) -> list[tuple[ClusterVerdict, ...]]:
     """Return every rule against each cluster: the offer of the sets, then each filter."""
-    found: list[list[ClusterVerdict]] = [[] for _ in members.fleet.names]
+    verdicts: list[list[ClusterVerdict]] = [[] for _ in members.fleet.names]
     fleet, request = members.fleet, verdict.request
     for position in positions_of(Mask(fleet.all & ~request.candidates)):
         leaving = fleet.deleting >> position & 1
-        found[position].append(_not_offered(verdict, leaving=bool(leaving)))
+        verdicts[position].append(_not_offered(verdict, leaving=bool(leaving)))
     everyone = replace(request, candidates=fleet.all)
     for name, reject in PROFILE.filters.items():
         try:
@@ -116,8 +116,8 @@ def _verdicts(
             reason = str(rejection.reason)
             for position in positions_of(rejection.clusters):
                 remedy = remedy_of(rejection, position)
-                found[position].append(ClusterVerdict(name, reason, remedy))
-    return [tuple(one) for one in found]
+                verdicts[position].append(ClusterVerdict(name, reason, remedy))
+    return [tuple(one) for one in verdicts]
 
 
 def _not_offered(verdict: SyncVerdict, *, leaving: bool) -> ClusterVerdict:
@@ -135,12 +135,12 @@ def _not_offered(verdict: SyncVerdict, *, leaving: bool) -> ClusterVerdict:
 def _notes(verdict: SyncVerdict) -> Mapping[ClusterName, list[str]]:
     """Return which scores of add-ons count as 0, and why."""
     notes: dict[ClusterName, list[str]] = {}
-    for item in verdict.result.scored:
-        for name in item.scores.missing:
-            notes.setdefault(name, []).append(f"{item.name} is not reported, counts as 0")
-        for score in item.scores.expired:
+    for scored in verdict.result.scored:
+        for name in scored.scores.missing:
+            notes.setdefault(name, []).append(f"{scored.name} is not reported, counts as 0")
+        for score in scored.scores.expired:
             name = ClusterName(score.partition("/")[0])
-            notes.setdefault(name, []).append(f"{item.name} has run out, counts as 0")
+            notes.setdefault(name, []).append(f"{scored.name} has run out, counts as 0")
     return notes
 
 
@@ -235,10 +235,10 @@ def explain_set(
 ) -> Explanation:
     """Return what is known of each cluster of the placements of a set."""
     decided: set[ClusterName] = set()
-    for one in wanted.references:
-        found = placements.get(one.name)
-        if found is not None and not isinstance(found.groups, UserError):
-            decided |= found.groups.names()
+    for reference in wanted.references:
+        placement = placements.get(reference.name)
+        if placement is not None and not isinstance(placement.groups, UserError):
+            decided |= placement.groups.names()
     present = template_id(wanted.template)
     has = {one.cluster for one in decision.record.works if one.template == present}
     old = {one.cluster for one in decision.record.works} - has
@@ -277,17 +277,17 @@ def waits_of_set(key: ObjectKey, decision: SetDecision, now: datetime) -> Iterat
     """Yield what a set waits for."""
     subject = f"{key.namespace}/{key.name}"
     for result in decision.outcome.results.values():
-        for one in result.clusters:
-            until = ceiling(one.recheck_at)
+        for rollout in result.clusters:
+            until = ceiling(rollout.recheck_at)
             if until is not None and until > now:
-                succeeded = one.status is RolloutStatus.SUCCEEDED
+                succeeded = rollout.status is RolloutStatus.SUCCEEDED
                 state = "has succeeded" if succeeded else "is progressing"
-                then = "the rollout goes on" if succeeded else f"{one.cluster} counts as failed"
+                then = "the rollout goes on" if succeeded else f"{rollout.cluster} counts as failed"
                 yield Wait(
                     until=until,
                     key=key,
                     subject=subject,
-                    reason=f"{one.cluster} {state}",
+                    reason=f"{rollout.cluster} {state}",
                     then=then,
                 )
     for work in decision.works if decision.awaits else ():

@@ -74,30 +74,30 @@ def chosen(world: World, key: ObjectKey) -> tuple[ChosenCluster, ...] | None:
     stem = f"{key.name}-decision-"
     start = ObjectKey(CLUSTER_GROUP, "PlacementDecision", key.namespace, stem)
     names: dict[str, None] = {}
-    for one in islice(written, bisect_left(written, start, key=attrgetter("key")), None):
-        if one.key.namespace != key.namespace or not one.key.name.startswith(stem):
+    for manifest in islice(written, bisect_left(written, start, key=attrgetter("key")), None):
+        if manifest.key.namespace != key.namespace or not manifest.key.name.startswith(stem):
             break
-        if owner_of(one.key, one.body) == key:
-            names |= dict.fromkeys(decode_decision(one.body).clusters)
+        if owner_of(manifest.key, manifest.body) == key:
+            names |= dict.fromkeys(decode_decision(manifest.body).clusters)
     return tuple(ChosenCluster(name, None, CHOSEN) for name in names)
 
 
 def carriers(world: World, key: ObjectKey) -> tuple[ObjectKey, ...]:
     """Return the sets whose template carries an object, sorted."""
-    found = (one.key for one in world.of_kind(*SET) if key in carried(one, world.known))
-    return tuple(sorted(found))
+    sets = (one.key for one in world.of_kind(*SET) if key in carried(one, world.known))
+    return tuple(sorted(sets))
 
 
-def carried(manifest: Manifest, known: KnownKinds) -> Mapping[ObjectKey, int]:
+def carried(manifest: Manifest, known_kinds: KnownKinds) -> Mapping[ObjectKey, int]:
     """Return the objects in the template of a set, by where they stand in it."""
     template = mapping(mapping(manifest.body, "spec"), "manifestWorkTemplate")
-    found = {}
+    carried_objects = {}
     for position, body in enumerate(manifests_of(template)):
-        match identify(body, known):
+        match identify(body, known_kinds):
             case Identity(group=group, kind=kind, namespace=namespace, name=name):
-                scope = namespace_for(group, kind, namespace, known.scopes)
-                found[ObjectKey(group, kind, scope, name)] = position
-    return found
+                scope = namespace_for(group, kind, namespace, known_kinds.scopes)
+                carried_objects[ObjectKey(group, kind, scope, name)] = position
+    return carried_objects
 
 
 CORDON: Body = {"key": "reconciler.dev/cordoned", "effect": "NoSelectIfNew"}
@@ -125,5 +125,5 @@ def report_of(status: Body) -> ClusterReport:
 def unreachable(cluster: Body, moment: str) -> Body:
     """Return a cluster whose availability is Unknown since a moment."""
     status = mapping(cluster, "status")
-    known = bodies(status, "conditions")
-    return {**cluster, "status": unknown_since(status, known, AVAILABLE, moment)}
+    conditions = bodies(status, "conditions")
+    return {**cluster, "status": unknown_since(status, conditions, AVAILABLE, moment)}

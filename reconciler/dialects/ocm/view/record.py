@@ -56,13 +56,13 @@ def decision_on(
         for rejection in verdict.result.rejections
         for position in positions_of(rejection.clusters)
     }
-    left = [name for name, _ in before if (name, 0) not in after and name in rejected]
+    vacated = [name for name, _ in before if (name, 0) not in after and name in rejected]
     parts = parts_by_cluster(verdict.result, hub.members)
     key = draft.manifest.key
     return Decision(
         key=key,
         subject=f"{key.namespace}/{key.name}",
-        cause=_cause(draft, left, rejected, demand, run=run),
+        cause=_cause(draft, vacated, rejected, demand, run=run),
         before=before,
         after=after,
         problem=problem,
@@ -106,7 +106,7 @@ def known_problem(status_file: Body | None) -> str:
 
 def _cause(
     draft: Draft,
-    left: list[ClusterName],
+    vacated: list[ClusterName],
     rejected: Mapping[ClusterName, str],
     demand: RescheduleTrigger | None,
     *,
@@ -126,8 +126,8 @@ def _cause(
         return Cause(CauseKind.EDITED)
     if differs_in_spec(draft):
         return Cause(CauseKind.PLACEMENT_CHANGED, sources=(draft.manifest.key,))
-    if left:
-        return Cause(CauseKind.EVICTED, ", ".join(f"{name}: {rejected[name]}" for name in left))
+    if vacated:
+        return Cause(CauseKind.EVICTED, ", ".join(f"{name}: {rejected[name]}" for name in vacated))
     return Cause(CauseKind.CLUSTERS_CHANGED if run else CauseKind.SCORES_CHANGED)
 
 
@@ -145,10 +145,10 @@ def score_faults(draft: Draft, verdict: SyncVerdict) -> Iterator[Fault]:
 
     Source: OCM enhancement 32, "What if no valid score is generated?"; that it is told is ours.
     """
-    for item in verdict.result.scored:
-        expired = [ClusterName(text.partition("/")[0]) for text in item.scores.expired]
+    for scored in verdict.result.scored:
+        expired = [ClusterName(text.partition("/")[0]) for text in scored.scores.expired]
         for names, what, rule in (
-            (item.scores.missing, "is not reported", "score-missing"),
+            (scored.scores.missing, "is not reported", "score-missing"),
             (expired, "has run out", "score-expired"),
         ):
             if names:
@@ -158,7 +158,7 @@ def score_faults(draft: Draft, verdict: SyncVerdict) -> Iterator[Fault]:
                     column=0,
                     field="/spec/prioritizerPolicy/configurations",
                     rule=rule,
-                    message=f"the score {item.name} {what} for {_some(names)}, it counts as 0",
+                    message=f"the score {scored.name} {what} for {_some(names)}, it counts as 0",
                     expected="a valid AddOnPlacementScore in the namespace of each cluster",
                     subject=str(draft.manifest.key),
                 )
@@ -206,15 +206,15 @@ def waits_of(
         now: Moment of the pass.
     """
     key = draft.manifest.key
-    found = [(moment, f"{score} is valid", "") for score, moment in expiring]
+    waits = [(moment, f"{score} is valid", "") for score, moment in expiring]
     if held_until is not None:
-        found.append((held_until, HELD, "it may move"))
+        waits.append((held_until, HELD, "it may move"))
     for name, taints, until in _tolerated(verdict, members, now):
-        found.append((until, f"{name} has {taints} and is tolerated", f"it leaves {name}"))
+        waits.append((until, f"{name} has {taints} and is tolerated", f"it leaves {name}"))
     subject = f"{key.namespace}/{key.name}"
     return tuple(
         Wait(until=until, key=key, subject=subject, reason=reason, then=then)
-        for until, reason, then in found
+        for until, reason, then in waits
     )
 
 
@@ -228,6 +228,6 @@ def _tolerated(
         if clusters and taints:
             until = ceiling(tolerance(taints, tolerations, decided=True, now=now).until)
             if until is not None:
-                told = ", ".join(f"the taint {taint}" for taint in taints)
+                taint_names = ", ".join(f"the taint {taint}" for taint in taints)
                 names = (members.fleet.names[position] for position in positions_of(clusters))
-                yield from ((name, told, until) for name in names)
+                yield from ((name, taint_names, until) for name in names)

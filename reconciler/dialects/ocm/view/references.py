@@ -42,18 +42,18 @@ SET = "ManagedClusterSet"
 BINDING = "ManagedClusterSetBinding"
 
 
-def dangling_in_ocm(known: Known) -> Iterator[Dangling]:
+def dangling_in_ocm(referable: Known) -> Iterator[Dangling]:
     """Yield the references of placements, bindings and scores that lead nowhere."""
-    sets = known.names(CLUSTER_GROUP, SET) | IMPLICIT.keys()
-    labelled, reported = known_labels(known), reported_scores(known)
-    for manifest in known.of_kind(CLUSTER_GROUP, "Placement"):
-        yield from _bound(manifest, known, sets)
+    sets = referable.names(CLUSTER_GROUP, SET) | IMPLICIT.keys()
+    labelled, reported = known_labels(referable), reported_scores(referable)
+    for manifest in referable.of_kind(CLUSTER_GROUP, "Placement"):
+        yield from _bound(manifest, referable, sets)
         yield from _prioritized(manifest)
         yield from _of_no_cluster(manifest)
         yield from doubts_of_placement(manifest, labelled, reported)
-    for manifest in known.of_kind(CLUSTER_GROUP, SET):
+    for manifest in referable.of_kind(CLUSTER_GROUP, SET):
         yield from doubts_of_set(manifest, labelled)
-    for manifest in known.of_kind(CLUSTER_GROUP, BINDING):
+    for manifest in referable.of_kind(CLUSTER_GROUP, BINDING):
         name = text(mapping(manifest.body, "spec"), "clusterSet")
         if name not in sets:
             yield Dangling(
@@ -63,10 +63,12 @@ def dangling_in_ocm(known: Known) -> Iterator[Dangling]:
                 f"no {SET} is named {shown(name)}, so the binding offers nothing",
                 proposal(name, sets, SET),
             )
-    for manifest in known.of_kind(WORK_GROUP, REPLICA_SET):
-        yield from _referenced(manifest, known)
-    if not settings_in(known.world).extends_scores:  # else clusters of other APIs have them, too
-        yield from scores_of_none(known, known.names(CLUSTER_GROUP, CLUSTER), CLUSTER)
+    for manifest in referable.of_kind(WORK_GROUP, REPLICA_SET):
+        yield from _referenced(manifest, referable)
+    if not settings_in(
+        referable.world
+    ).extends_scores:  # else clusters of other APIs have them, too
+        yield from scores_of_none(referable, referable.names(CLUSTER_GROUP, CLUSTER), CLUSTER)
 
 
 def _of_no_cluster(manifest: Manifest) -> Iterator[Dangling]:
@@ -81,10 +83,10 @@ def _of_no_cluster(manifest: Manifest) -> Iterator[Dangling]:
         )
 
 
-def _bound(manifest: Manifest, known: Known, sets: frozenset[str]) -> Iterator[Dangling]:
+def _bound(manifest: Manifest, referable: Known, sets: frozenset[str]) -> Iterator[Dangling]:
     """Yield a placement that is offered no set, or not those that it names."""
     namespace = manifest.key.namespace
-    offered = known.names(CLUSTER_GROUP, BINDING, namespace) & sets
+    offered = referable.names(CLUSTER_GROUP, BINDING, namespace) & sets
     if not offered:
         yield Dangling(
             manifest.key,
@@ -105,12 +107,12 @@ def _bound(manifest: Manifest, known: Known, sets: frozenset[str]) -> Iterator[D
             )
 
 
-def _referenced(manifest: Manifest, known: Known) -> Iterator[Dangling]:
+def _referenced(manifest: Manifest, referable: Known) -> Iterator[Dangling]:
     """Yield the placements of a set that are not there; without them nothing goes on."""
     namespace = manifest.key.namespace
-    placements = known.names(CLUSTER_GROUP, "Placement", namespace)
-    for position, one in enumerate(bodies(mapping(manifest.body, "spec"), "placementRefs")):
-        name = text(one, "name")
+    placements = referable.names(CLUSTER_GROUP, "Placement", namespace)
+    for position, reference in enumerate(bodies(mapping(manifest.body, "spec"), "placementRefs")):
+        name = text(reference, "name")
         if name not in placements:
             yield Dangling(
                 manifest.key,
@@ -133,9 +135,9 @@ def _prioritized(manifest: Manifest) -> Iterator[Dangling]:
         message = f"the mode {shown(placement.mode)} is not known, so no cluster is chosen"
         at, expected = "/spec/prioritizerPolicy/mode", f"{ADDITIVE} or {EXACT}"
         yield Dangling(manifest.key, at, "placement-prioritizer", message, expected)
-    for position, one in enumerate(placement.configurations):
-        coordinate = one.coordinate
-        if coordinate is None or not one.weight:
+    for position, configuration in enumerate(placement.configurations):
+        coordinate = configuration.coordinate
+        if coordinate is None or not configuration.weight:
             continue
         at = f"/spec/prioritizerPolicy/configurations/{position}/scoreCoordinate"
         if coordinate.type == BUILT_IN and coordinate.built_in not in PROFILE.scores:
@@ -159,11 +161,11 @@ EFFECTS = (
 )
 
 
-def known_labels(known: Known) -> Labelled | None:
+def known_labels(referable: Known) -> Labelled | None:
     """Return the clusters by their labels; one of no set is in the default one."""
-    if Labelled.known(known, CLUSTER_GROUP, CLUSTER) is None:
+    if Labelled.known(referable, CLUSTER_GROUP, CLUSTER) is None:
         return None
-    found = (labels_of(one.body) for one in known.of_kind(CLUSTER_GROUP, CLUSTER))
+    found = (labels_of(one.body) for one in referable.of_kind(CLUSTER_GROUP, CLUSTER))
     return Labelled.of(CLUSTER, ({SET_LABEL: DEFAULT_SET, **labels} for labels in found))
 
 
@@ -182,27 +184,27 @@ def doubts_of_placement(
         yield from _expressions(manifest, required, at)
     at = "/spec/tolerations"
     yield from doubts_of_tolerations(key, bodies(spec, "tolerations"), at, EFFECTS)
-    for position, one in enumerate(decode_placement(manifest.body).configurations):
-        add_on = None if one.coordinate is None else one.coordinate.add_on
+    for position, configuration in enumerate(decode_placement(manifest.body).configurations):
+        add_on = None if configuration.coordinate is None else configuration.coordinate.add_on
         name = "" if add_on is None else f"{add_on.resource_name}/{add_on.score_name}"
-        if name and one.weight:
+        if name and configuration.weight:
             at = f"/spec/prioritizerPolicy/configurations/{position}/scoreCoordinate/addOn"
             yield from missing_score(key, f"{at}/scoreName", name, reported)
 
 
 def doubts_of_set(manifest: Manifest, labelled: Labelled | None) -> Iterator[Dangling]:
     """Yield a set that no cluster is in; the default one may be empty."""
-    found, at = decode_set(manifest.body), "/spec/clusterSelector"
-    if found.selector_type != EXCLUSIVE:
+    cluster_set, at = decode_set(manifest.body), "/spec/clusterSelector"
+    if cluster_set.selector_type != EXCLUSIVE:
         selector = mapping(mapping(manifest.body, "spec"), "clusterSelector")
         labels, place = selector_at(selector, at)
         yield from doubts_of_selector(manifest.key, labels, place, labelled, "set-selects-nothing")
         return
-    own = LabelSelector(match_labels=((SET_LABEL, found.name),))
-    if labelled is None or found.name == DEFAULT_SET or labelled.has(own):
+    own = LabelSelector(match_labels=((SET_LABEL, cluster_set.name),))
+    if labelled is None or cluster_set.name == DEFAULT_SET or labelled.has(own):
         return
-    message = f"no {CLUSTER} has the label {SET_LABEL}={found.name}, so the set is empty"
-    expected = proposal(found.name, labelled.values.get(SET_LABEL, ()), "value of that label")
+    message = f"no {CLUSTER} has the label {SET_LABEL}={cluster_set.name}, so the set is empty"
+    expected = proposal(cluster_set.name, labelled.values.get(SET_LABEL, ()), "value of that label")
     yield Dangling(manifest.key, "/metadata/name", "set-selects-nothing", message, expected)
 
 

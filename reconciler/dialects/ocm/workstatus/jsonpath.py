@@ -122,16 +122,16 @@ class _Parser:
     at: int = 0
 
     def parse(self) -> tuple[Nodes, ...]:
-        found: list[Nodes] = []
+        nodes: list[Nodes] = []
         while self.at < len(self.text):
             brace = self.text.find("{", self.at)
             end = len(self.text) if brace < 0 else brace
             if end > self.at:
-                found.append((Text(self.text[self.at : end]),))
+                nodes.append((Text(self.text[self.at : end]),))
             self.at = end + 1
             if brace >= 0:
-                found.append(self._inside())
-        return tuple(found)
+                nodes.append(self._inside())
+        return tuple(nodes)
 
     def _inside(self) -> Nodes:
         """Read up to the closing brace."""
@@ -166,13 +166,13 @@ class _Parser:
         return (self._field(),) if sign == "." else (self._quote(sign),)
 
     def _skip(self, mark: str) -> bool:
-        found = self.text.startswith(mark, self.at)
-        self.at += len(mark) if found else 0
-        return found
+        is_there = self.text.startswith(mark, self.at)
+        self.at += len(mark) if is_there else 0
+        return is_there
 
     def _match(self, pattern: re.Pattern[str]) -> str:
-        found = pattern.match(self.text, self.at)
-        read = "" if found is None else found.group()
+        match = pattern.match(self.text, self.at)
+        read = "" if match is None else match.group()
         self.at += len(read)
         return read
 
@@ -201,9 +201,9 @@ class _Parser:
         line = self.text.find("\n", self.at)
         if end < 0 or 0 <= line < end:
             raise UserError(f"unterminated {what}")
-        found = self.text[self.at : end]
+        passed = self.text[self.at : end]
         self.at = end + 1
-        return found
+        return passed
 
     def _quote(self, sign: str) -> Node:
         start = self.at
@@ -239,17 +239,17 @@ class _Parser:
         written = self.text[start : self.at - 1]
         if not self._skip("]"):
             raise UserError("unclosed array expect ]")
-        found = _COMPARISON.fullmatch(written)
-        if found is None:
+        match = _COMPARISON.fullmatch(written)
+        if match is None:
             return Where(_action(written), "exists", ())
-        return Where(_action(found[1]), found[2], _action(found[3]))
+        return Where(_action(match[1]), match[2], _action(match[3]))
 
 
 def _span(written: str) -> Node:
-    found = _SPAN.fullmatch(written)
-    if found is None:
+    match = _SPAN.fullmatch(written)
+    if match is None:
         raise UserError(f"invalid array index {written}")
-    start, end, step = found.groups()
+    start, end, step = match.groups()
     first = _bound(start)
     if not end:
         return SliceStep(first or 0, (first or 0) + 1, None, single=True)
@@ -268,8 +268,8 @@ def _unquoted(written: str, quote: str) -> str:
     """Return a quoted text as Go reads it."""
     wrong = f"unquote string {quote}{written}{quote} error invalid syntax"
 
-    def read(found: re.Match[str]) -> str:
-        hexadecimal, octal, sign = found[1] or found[2] or found[3], found[4], found[5]
+    def read(match: re.Match[str]) -> str:
+        hexadecimal, octal, sign = match[1] or match[2] or match[3], match[4], match[5]
         if hexadecimal or octal:
             code = int(hexadecimal, 16) if hexadecimal else int(octal, 8)
             if code > (0xFF if octal else 0x10FFFF):
@@ -332,7 +332,7 @@ class _Run:
 
     def find(self, body: object) -> list[Values]:
         self.current = [body]
-        actions, found = self.actions, list[Values]()
+        actions, results = self.actions, list[Values]()
         for position, action in enumerate(actions):
             values = self._walk(self.current, action)
             if 0 < self.ended <= self.inside:
@@ -341,23 +341,23 @@ class _Run:
             if self.begun:
                 self.begun -= 1
                 self.inside += 1
-                found += self._range(values, actions[position + 1 :])
+                results += self._range(values, actions[position + 1 :])
                 break
-            found.append(values)
-        return found
+            results.append(values)
+        return results
 
     def _range(self, values: Values, actions: Sequence[Nodes]) -> list[Values]:
         """Return what the actions that follow find in each value."""
         self.depth += 1
         if self.depth > DEEPEST_RANGE:
             raise UserError(TOO_DEEP)
-        found: list[Values] = []
+        results: list[Values] = []
         for position, value in enumerate(values):
             self.actions = actions
             self.inside -= position == len(values) - 1
-            found += self.find(value)
+            results += self.find(value)
         self.depth -= 1
-        return found
+        return results
 
     def _walk(self, values: Values, nodes: Nodes) -> Values:
         for node in nodes:
@@ -406,11 +406,11 @@ class _Run:
         found: list[object] = []
         waiting = [*reversed(values)]
         while waiting:
-            one = waiting.pop()
-            inner = _children(one)
+            value = waiting.pop()
+            inner = _children(value)
             self.meter.charge(len(inner))
             if inner:
-                found.append(one)
+                found.append(value)
                 waiting += reversed(inner)
         return found
 
@@ -422,16 +422,16 @@ class _Run:
             found += [item for item in value if self._passes(item, node)]
         return found
 
-    def _passes(self, item: object, node: Where) -> bool:
+    def _passes(self, value: object, node: Where) -> bool:
         if node.sign == "exists":
-            return self._exists(item, node.left)
-        left = self._only(item, node.left)
-        right = self._only(item, node.right) if left else left
+            return self._exists(value, node.left)
+        left = self._only(value, node.left)
+        right = self._only(value, node.right) if left else left
         return bool(right) and _compare(left[0], node.sign, right[0])
 
-    def _exists(self, item: object, nodes: Nodes) -> bool:
+    def _exists(self, value: object, nodes: Nodes) -> bool:
         """Return whether nodes lead anywhere; upstream takes what led to an error for an answer."""
-        values: Values = [item]
+        values: Values = [value]
         for node in nodes:
             try:
                 values = self._walk(values, (node,))
@@ -441,12 +441,12 @@ class _Run:
                 break
         return bool(values)
 
-    def _only(self, item: object, nodes: Nodes) -> Values:
+    def _only(self, value: object, nodes: Nodes) -> Values:
         """Return the one value, in a list; there may be none."""
-        found = self._walk([item], nodes)
-        if len(found) > 1:
+        results = self._walk([value], nodes)
+        if len(results) > 1:
             raise UserError("can only compare one element at a time")
-        return found
+        return results
 
 
 def _children(value: object) -> Values:

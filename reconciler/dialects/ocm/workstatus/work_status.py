@@ -97,33 +97,33 @@ def _manifest(
     """Return the status of one manifest."""
     meta = mapping(manifest, "resourceMeta")
     complete = all(text(meta, name) for name in ("resource", "version", "name"))
-    found = lookup(meta) if complete else None
+    live = lookup(meta) if complete else None
     conditions = list(bodies(manifest, "conditions"))
-    conditions = _set(conditions, _existence(found, complete=complete), at=at)
-    if not isinstance(found, Mapping):
+    conditions = _set(conditions, _existence(live, complete=complete), at=at)
+    if not isinstance(live, Mapping):
         return {**manifest, "conditions": conditions}
     rules = _rules(configs, meta, "feedbackRules")
-    values, conditions = _fed_back(manifest, rules, found, conditions, raw=raw, at=at)
+    values, conditions = _fed_back(manifest, rules, live, conditions, raw=raw, at=at)
     conditions = [
         one
         for one in conditions
         if not text(one, "reason").startswith("ConditionRule")
         or number(one, "observedGeneration") == generation
     ]
-    for condition in evaluate_rules(_rules(configs, meta, "conditionRules"), found, generation):
+    for condition in evaluate_rules(_rules(configs, meta, "conditionRules"), live, generation):
         conditions = set_condition(conditions, condition, at=at)
     feedback = {"values": values} if values else {}
     return {**manifest, "conditions": conditions, "statusFeedback": feedback}
 
 
-def _existence(found: Body | UserError | None, *, complete: bool) -> Condition:
+def _existence(live: Body | UserError | None, *, complete: bool) -> Condition:
     if not complete:
         why = "Resource meta is incomplete"
         return Condition("Available", "Unknown", "IncompleteResourceMeta", why)
-    if isinstance(found, UserError):
-        why = f"Failed to fetch resource: {found.message}"
+    if isinstance(live, UserError):
+        why = f"Failed to fetch resource: {live.message}"
         return Condition("Available", "Unknown", "FetchingResourceFailed", why)
-    if found is None:
+    if live is None:
         return Condition("Available", "False", "ResourceNotAvailable", "Resource is not available")
     return Condition("Available", "True", "ResourceAvailable", "Resource is available")
 
@@ -145,14 +145,14 @@ def _fed_back(
     if values != known:
         conditions = [one for one in conditions if text(one, "type") != SYNCED]
     if not rules:
-        told = Condition(SYNCED, "True", "NoStatusFeedbackSynced", "")
+        condition = Condition(SYNCED, "True", "NoStatusFeedbackSynced", "")
     elif read.errors:
         shown = read.errors[0] if len(read.errors) == 1 else f"[{', '.join(read.errors)}]"
         why = f"Sync status feedback failed with error {shown}"
-        told = Condition(SYNCED, "False", "StatusFeedbackSyncFailed", why)
+        condition = Condition(SYNCED, "False", "StatusFeedbackSyncFailed", why)
     else:
-        told = Condition(SYNCED, "True", "StatusFeedbackSynced", "")
-    return values, _set(conditions, told, at=at)
+        condition = Condition(SYNCED, "True", "StatusFeedbackSynced", "")
+    return values, _set(conditions, condition, at=at)
 
 
 def _set(conditions: Sequence[Body], condition: Condition, *, at: str) -> list[Body]:
@@ -189,23 +189,23 @@ def _available(manifests: Sequence[Body]) -> Condition:
     statuses = [*_statuses(manifests)]
     every = len(manifests)
     if (missing := statuses.count("False")) > 0:
-        told = f"{missing} of {every} resources are not available"
-        return Condition("Available", "False", "ResourcesNotAvailable", told)
+        message = f"{missing} of {every} resources are not available"
+        return Condition("Available", "False", "ResourcesNotAvailable", message)
     unknown = statuses.count("Unknown")
     if unknown:
-        told = f"{unknown} of {every} resources have unknown status"
-        return Condition("Available", "Unknown", "ResourcesStatusUnknown", told)
+        message = f"{unknown} of {every} resources have unknown status"
+        return Condition("Available", "Unknown", "ResourcesStatusUnknown", message)
     if "True" not in statuses:
-        told = "cannot get any available resource "
-        return Condition("Available", "Unknown", "ResourcesStatusUnknown", told)
+        message = "cannot get any available resource "
+        return Condition("Available", "Unknown", "ResourcesStatusUnknown", message)
     return Condition("Available", "True", "ResourcesAvailable", "All resources are available")
 
 
 def _statuses(manifests: Sequence[Body]) -> Iterator[str]:
     for manifest in manifests:
-        for one in bodies(manifest, "conditions"):
-            if text(one, "type") == "Available":
-                yield text(one, "status")
+        for condition in bodies(manifest, "conditions"):
+            if text(condition, "type") == "Available":
+                yield text(condition, "status")
 
 
 EVALUATED, FAILED, INVALID = (
@@ -239,9 +239,9 @@ def evaluate_rules(rules: Sequence[Body], resource: Body, generation: int) -> It
         generation: Of the ManifestWork.
     """
     for rule in rules:
-        found = _evaluated(rule, resource)
-        if found is not None:
-            yield found._replace(observed_generation=generation)
+        condition = _evaluated(rule, resource)
+        if condition is not None:
+            yield condition._replace(observed_generation=generation)
 
 
 def _evaluated(rule: Body, resource: Body) -> Condition | None:
@@ -250,8 +250,8 @@ def _evaluated(rule: Body, resource: Body) -> Condition | None:
         of = text(resource, "apiVersion"), text(resource, "kind"), condition
         if of not in WELL_KNOWN_CONDITIONS:
             return None
-        told = text(rule, "messageExpression")
-        own = {"messageExpression": told} if told else {}
+        message = text(rule, "messageExpression")
+        own = {"messageExpression": message} if message else {}
         rule = {"condition": condition, **WELL_KNOWN_CONDITIONS[of], **own}
     elif kind != "CEL":
         return Condition(condition, "Unknown", INVALID, f"unrecognized condition rule type {kind}")
@@ -273,22 +273,22 @@ def _message(rule: Body, condition: str, resource: Body, *, result: bool) -> str
     try:
         # Unlike upstream: what a Secret holds reaches no message.
         seen = without_secrets(resource, HIDDEN_IN_CONDITIONS)
-        found = _value_of(expression, {"object": seen, "result": result})
+        value = _value_of(expression, {"object": seen, "result": result})
     except UserError as error:
         return error.message
-    if isinstance(found, str) and not found:
+    if isinstance(value, str) and not value:
         return written
-    if isinstance(found, str):
-        return str(found)
-    kind = _type_of(found)
+    if isinstance(value, str):
+        return str(value)
+    kind = _type_of(value)
     return f"expected message expression to have a string result, got {kind}"
 
 
 def _boolean(expression: str, resource: Body) -> bool:
-    found = _value_of(expression, {"object": resource})
-    if isinstance(found, bool):
-        return found
-    raise UserError(f"expected bool result, got {_type_of(found)}")
+    value = _value_of(expression, {"object": resource})
+    if isinstance(value, bool):
+        return value
+    raise UserError(f"expected bool result, got {_type_of(value)}")
 
 
 def _type_of(value: object) -> str:
@@ -306,8 +306,8 @@ def _value_of(expression: str, variables: Mapping[str, object]) -> object:
     types = {name: BOOL if name == "result" else DYN for name in variables}
     try:
         tree = compiled(expression, types, FUNCTIONS)
-        known = {name: to_cel(value) for name, value in variables.items()}
-        return unwrapped(evaluate(tree, FUNCTIONS, known, Meter(STEPS)))
+        bindings = {name: to_cel(value) for name, value in variables.items()}
+        return unwrapped(evaluate(tree, FUNCTIONS, bindings, Meter(STEPS)))
     except Misconfigured as error:
         raise UserError(error.message.removeprefix(NOT_COMPILED)) from None
     except CelError as error:
@@ -328,20 +328,23 @@ FUNCTIONS: Functions = {
 }
 
 
-def aggregate(manifests: Sequence[Body], kept: frozenset[str]) -> Iterator[Condition]:
+def aggregate(manifests: Sequence[Body], kinds: frozenset[str]) -> Iterator[Condition]:
     """Yield the conditions of a ManifestWork that follow from those of its manifests, by type.
 
     Args:
         manifests: Their statuses.
-        kept: Types that have owners of their own.
+        kinds: Types that have owners of their own.
     """
-    found: dict[str, list[Body]] = {}
+    conditions: dict[str, list[Body]] = {}
     for manifest in manifests:
-        for one in bodies(manifest, "conditions"):
-            if text(one, "reason").startswith("ConditionRule") and text(one, "type") not in kept:
-                found.setdefault(text(one, "type"), []).append(one)
-    for kind in sorted(found):
-        statuses = {text(one, "status") for one in found[kind]}
+        for condition in bodies(manifest, "conditions"):
+            if (
+                text(condition, "reason").startswith("ConditionRule")
+                and text(condition, "type") not in kinds
+            ):
+                conditions.setdefault(text(condition, "type"), []).append(condition)
+    for kind in sorted(conditions):
+        statuses = {text(one, "status") for one in conditions[kind]}
         # of what progresses one is enough, of all else every one is asked
         order = (
             ("True", "Unknown", "False")
@@ -353,9 +356,9 @@ def aggregate(manifests: Sequence[Body], kept: frozenset[str]) -> Iterator[Condi
             )
         )
         status = next(one for one in order if one in statuses)
-        count = len(found[kind])
+        count = len(conditions[kind])
         several = f"Aggregated from {count} manifest conditions"
-        message = text(found[kind][0], "message") if count == 1 else several
+        message = text(conditions[kind][0], "message") if count == 1 else several
         yield Condition(kind, status, AGGREGATED, message)
 
 
@@ -450,11 +453,11 @@ def _value_at(
     except UserError as error:
         why = f"failed to find value for {name} with error"
         raise UserError(f"{why}: {_shortened(error.message)}") from None
-    found = results[0] if results else ()
-    if not found or found[0] is None:
+    values = results[0] if results else ()
+    if not values or values[0] is None:
         return None
-    several = len(results) > 1 or len(found) > 1
-    return _field_value(name, list(found) if raw and several else found[0], meter, raw=raw)
+    several = len(results) > 1 or len(values) > 1
+    return _field_value(name, list(values) if raw and several else values[0], meter, raw=raw)
 
 
 def _field_value(name: str, value: object, meter: PathMeter, *, raw: bool) -> Body:
@@ -499,15 +502,15 @@ def reports_in(work: Body) -> Iterator[tuple[ObjectKey, CopyReport]]:
     if metadata.get("deletionTimestamp") is not None:
         return
     wanted = _wanted_replicas(work)
-    for one in bodies(at(work, "status", "resourceStatus"), "manifests"):
-        meta = mapping(one, "resourceMeta")
+    for manifest in bodies(at(work, "status", "resourceStatus"), "manifests"):
+        meta = mapping(manifest, "resourceMeta")
         kind, namespace, name = (text(meta, field) for field in ("kind", "namespace", "name"))
         key = ObjectKey(text(meta, "group"), kind, namespace, name)
-        conditions = {text(c, "type"): c for c in bodies(one, "conditions")}
+        conditions = {text(c, "type"): c for c in bodies(manifest, "conditions")}
         told = conditions.get("Applied", {})
         applied = text(told, "status") == "True" and _is_current(told, metadata)
         failed = text(told, "message") if text(told, "status") == "False" else EARLIER
-        values = _values(one)
+        values = _values(manifest)
         available = text(conditions.get("Available", {}), "status")
         judged = (
             Health.UNHEALTHY if available == "False" else _health(meta, values, wanted.get(key))
@@ -531,11 +534,11 @@ def _is_current(condition: Body, metadata: Body) -> bool:
 
 def _values(manifest: Body) -> dict[str, object]:
     """Return the values of feedback by name."""
-    found = {}
+    values = {}
     for one in bodies(mapping(manifest, "statusFeedback"), "values"):
         value = mapping(one, "fieldValue")
-        found[text(one, "name")] = value.get("integer", value.get("string"))
-    return found
+        values[text(one, "name")] = value.get("integer", value.get("string"))
+    return values
 
 
 def _body(meta: Body, values: Mapping[str, object]) -> Body:
@@ -587,10 +590,10 @@ def _count(values: Mapping[str, object], name: str) -> int:
 def _wanted_replicas(work: Body) -> dict[ObjectKey, int]:
     """Return how many replicas the manifests of a work want, by object; 1 where none says."""
     found = {}
-    for one in bodies(at(work, "spec", "workload"), "manifests"):
-        group, _, _ = str(one.get("apiVersion", "")).rpartition("/")
-        metadata, replicas = at(one, "metadata"), at(one, "spec").get("replicas", 1)
+    for manifest in bodies(at(work, "spec", "workload"), "manifests"):
+        group, _, _ = str(manifest.get("apiVersion", "")).rpartition("/")
+        metadata, replicas = at(manifest, "metadata"), at(manifest, "spec").get("replicas", 1)
         if isinstance(replicas, int):
             namespace, name = str(metadata.get("namespace", "")), str(metadata.get("name", ""))
-            found[ObjectKey(group, str(one.get("kind", "")), namespace, name)] = replicas
+            found[ObjectKey(group, str(manifest.get("kind", "")), namespace, name)] = replicas
     return found
