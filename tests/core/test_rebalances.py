@@ -1,13 +1,16 @@
 """Rebalancers in a repository: failover and the way back, what waits, what is still evicted."""
 
 from collections.abc import Callable
+from itertools import combinations
 from typing import cast
 
 import pytest
 
 from reconciler.core.changes import DeleteFile, Outcome, WriteFile
 from reconciler.core.message import commit_message
+from reconciler.core.rebalances import loses_demands_only
 from reconciler.core.reconcile import waiting_since
+from reconciler.manifests.edits.documents import cut
 from reconciler.model.decision import OutputChange
 from reconciler.rebalance.view import events_of
 from tests.builders import (
@@ -212,6 +215,36 @@ def test_it_stays_while_its_file_is_faulty(tail: str) -> None:
     told.run(10)
 
     assert "r.yaml" not in told.files
+
+
+DEMAND_AND_MORE = (
+    text(rebalancer("one", target(name="web"))),
+    text(deployment()),
+    text(rebalancer("two", target(name="web"))),
+)
+
+
+@pytest.mark.parametrize("size", range(len(DEMAND_AND_MORE) + 1))
+def test_a_file_may_lose_its_demands_and_nothing_else(size: int) -> None:
+    """Whichever documents go: the workload may not, and what stays has the same bytes."""
+    before = "---\n".join(DEMAND_AND_MORE).encode()
+    for gone in combinations(range(len(DEMAND_AND_MORE)), size):
+        rest = before
+        for index in reversed(gone):
+            rest = cut(rest, index)
+        is_allowed = 1 not in gone
+
+        assert is_allowed == loses_demands_only(before, rest or None, "all.yaml"), gone
+        assert not loses_demands_only(before, rest + b"# more\n", "all.yaml"), gone
+
+
+def test_a_file_of_demands_alone_may_go() -> None:
+    """Emptied it is not gone: a pass removes it then."""
+    before = "---\n".join((DEMAND_AND_MORE[0], DEMAND_AND_MORE[2])).encode()
+
+    assert loses_demands_only(before, None, "all.yaml")
+    assert not loses_demands_only(before, b"", "all.yaml")
+    assert not loses_demands_only(text(deployment()).encode(), None, "all.yaml")
 
 
 def test_a_changed_time_to_live_counts_from_the_edit() -> None:

@@ -7,7 +7,8 @@ import pytest
 
 from reconciler.audit.fleet.copies import CopiesOf
 from reconciler.delivery.memory import FileOwner, texts_of
-from reconciler.delivery.settings import Destination
+from reconciler.delivery.settings import Destination, folders_of_passes
+from reconciler.dialects.karmada.detector.propagation import SKIP
 from reconciler.dialects.ocm.api.placement import WORK_GROUP
 from reconciler.dialects.ocm.workstatus.work_status import FINALIZER, status_of_work
 from reconciler.dialects.renderer import ClusterWork, Rendered
@@ -311,6 +312,32 @@ def test_a_namespace_goes_to_every_cluster() -> None:
     told = delivered({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata("team")})
 
     assert {f"{name}/_cluster/namespaces/team.yaml" for name in "ab"} <= set(below(told))
+
+
+@pytest.mark.parametrize(
+    ("name", "fields"),
+    [
+        pytest.param("default", {}, id="every-cluster-has-it"),
+        pytest.param("karmada-cluster", {}, id="reserved"),
+        pytest.param("team", {"labels": {SKIP: "true"}}, id="skipped-by-its-label"),
+        pytest.param("team", {"deletionTimestamp": "2026-11-20T11:00:00Z"}, id="being-deleted"),
+    ],
+)
+def test_a_namespace_that_is_not_synced_goes_to_no_cluster(name: str, fields: Body) -> None:
+    """Though its name is one that a pattern may cover."""
+    told = delivered(
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {**metadata(name), **fields}}
+    )
+
+    assert [] == [path for path in below(told) if "/namespaces/" in path]
+
+
+def test_only_folders_of_the_served_branch_are_of_passes() -> None:
+    """What is delivered to another branch may have a folder of people's by its name on this one."""
+    delivery = {"folders": {"path": "out/{cluster}"}, "manifestworks": {"branch": "works"}}
+    told = story(configuration(delivery=delivery))
+
+    assert ("status", "out") == folders_of_passes(told.world())
 
 
 def test_an_object_that_etcd_would_not_take_is_refused_by_name() -> None:

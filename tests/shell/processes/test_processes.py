@@ -4,15 +4,17 @@ import ctypes
 import json
 import os
 import select
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from reconciler.errors import ShellError, UsageError
 from reconciler.shell.processes.kubectl import Kubectl, NotServed, ResourceForbidden
-from reconciler.shell.processes.signals import lines_of
+from reconciler.shell.processes.signals import PATIENCE_SECONDS, held_signals, lines_of
 from tests.imports.hubs import karmada_hub
 from tests.shell.kubectl_stand_in import stand_in
 
@@ -194,6 +196,33 @@ def test_a_line_that_waits_is_answered_before_any_work() -> None:
     lines = lines_of(out, work_on)
     assert [b"first", b"second"] == [next(lines), next(lines)]
     os.close(out)
+
+
+@pytest.mark.parametrize("times", [1, 2, 3])
+def test_signals_wait_for_the_end_of_a_block(times: int) -> None:
+    """However many come together, as timeout(1) and systemd send two; each kind is raised once."""
+    caught: list[str] = []
+    signal.signal(signal.SIGTERM, lambda *_: caught.append("handled"))
+    with held_signals():
+        for _ in range(times):
+            signal.raise_signal(signal.SIGTERM)
+        caught.append("done")
+
+    assert ["done", "handled"] == caught
+
+
+def test_a_signal_that_comes_later_is_not_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who asks again wants an end now."""
+    caught: list[str] = []
+    moments = iter([100.0, 100.0 + PATIENCE_SECONDS])
+    signal.signal(signal.SIGTERM, lambda *_: caught.append("handled"))
+    monkeypatch.setattr(time, "monotonic", lambda: next(moments))
+    with held_signals():
+        signal.raise_signal(signal.SIGTERM)
+        signal.raise_signal(signal.SIGTERM)
+        caught.append("done")
+
+    assert ["handled", "done", "handled"] == caught
 
 
 HOLDS_AND_FREES = """
