@@ -13,9 +13,14 @@ from reconciler.cli.cordon import clusters_asked
 from reconciler.cli.edits import Edit, EditOptions, NewObject, ObjectEdit, edit_objects
 from reconciler.cli.progress import PASSES, doing
 from reconciler.core.inputs.world import faces_of
+from reconciler.dialects.view import DRAINS, drained_by
 from reconciler.errors import UsageError
 from reconciler.manifests.edits.changes import cordon_steps
+from reconciler.model.body import Body
+from reconciler.model.fields import mapping, text
 from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.rebalance.rebalancer_files import decode_record
+from reconciler.rebalance.target import REBALANCER
 
 if TYPE_CHECKING:
     from reconciler.audit.fleet.left_on_clusters import LeftOnCluster
@@ -32,12 +37,94 @@ def run(
     *,
     words: Sequence[str],
     selector: str | None,
+    make_before_break: bool,
     status: bool,
     to: EditOptions,
 ) -> int:
     """Write what empties clusters, or print what is left on them; return the exit code."""
     chosen = clusters_asked(words, selector)
-    return _print_left(directory, chosen, to) if status else _drain(directory, chosen, to)
+    if status:
+        return _print_left(directory, chosen, to)
+    return (_drain_in_steps if make_before_break else _drain)(directory, chosen, to)
+
+
+def _drain_in_steps(
+    directory: Path, chosen: "Callable[[World], list[ObjectKey]]", to: EditOptions
+) -> int:
+    """Cordon clusters, and have a rebalancer for each move what is there, made before it breaks."""
+    from reconciler.cli.new_manifests import path_of
+
+    views = cluster_views()
+    found: list[ObjectKey] = []
+
+    def wanted(world: "World") -> list[Edit]:
+        edits: list[Edit] = []
+        for key in chosen(world):
+            clusters = views[key.group, key.kind].clusters
+            if not clusters.draining.steps:
+                raise UsageError(
+                    f"{spelled(key)} cannot be drained with --make-before-break, since its API "
+                    "moves at once; omit it"
+                )
+            found.append(key)
+            edits.append(
+                ObjectEdit(
+                    key=key,
+                    steps=cordon_steps(world.inputs[key].body, clusters.cordon),
+                    becomes="cordoned",
+                    is_already="is cordoned already",
+                )
+            )
+            if not drained_by(world, key, clusters.draining):
+                name, body = rebalancer_off(ClusterName(key.name))
+                edits.append(NewObject(key=name, path=path_of(name), body=body))
+        return edits
+
+    def subject(_: str) -> str:
+        return f"Drain {', '.join(f'{key.kind.lower()}/{key.name}' for key in found)} step by step"
+
+    return edit_objects(directory, to, wanted, subject, _refused)
+
+
+def rebalancer_off(cluster: ClusterName) -> tuple[ObjectKey, Body]:
+    """Return the rebalancer that moves everything off a cluster, each made before it breaks."""
+    key = ObjectKey(*REBALANCER, "", f"drain-{cluster}")
+    body = {
+        "apiVersion": f"{key.group}/v1alpha1",
+        "kind": key.kind,
+        "metadata": {"name": key.name, "annotations": {DRAINS: cluster}},
+        "spec": {
+            "selector": {"onCluster": cluster},
+            "leaving": [cluster],
+            "limits": {"makeBeforeBreak": {}},
+        },
+    }
+    return key, body
+
+
+def _refused(merged: "World") -> list[str]:
+    """Return what the next pass would leave where it is, and why."""
+    from reconciler.cli.previews import moment_in
+    from reconciler.core.reconcile import reconcile
+    from reconciler.core.rounds import next_world
+
+    with doing(PASSES):
+        after = next_world(merged, reconcile(merged, moment_in(merged, None)))
+    lines = [
+        f"stays on {cluster}: {one.reference.kind} {one.reference.name}, since {one.reason}"
+        for output in after.outputs_of_kind(REBALANCER)
+        for cluster in _drained_clusters(after, output.key)
+        for one in decode_record(output.body).workloads
+        if one.reason
+    ]
+    return ["", *lines] if lines else []
+
+
+def _drained_clusters(world: "World", rebalancer: ObjectKey) -> list[str]:
+    """Return the cluster that a rebalancer drains, none if it drains none."""
+    found = world.inputs.get(rebalancer)
+    notes = {} if found is None else mapping(mapping(found.body, "metadata"), "annotations")
+    return [text(notes, DRAINS)] if text(notes, DRAINS) else []
 
 
 def _drain(directory: Path, chosen: "Callable[[World], list[ObjectKey]]", to: EditOptions) -> int:

@@ -28,7 +28,7 @@ from reconciler.model.kinds import Kind
 from reconciler.model.quantity import Quantity, Resources, canonical_like
 from reconciler.model.settings import Settings
 from reconciler.model.world import Manifest, World
-from reconciler.rebalance.target import AffinityPlace, Reference
+from reconciler.rebalance.target import REBALANCER, AffinityPlace, Reference
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -271,12 +271,14 @@ class Draining:
         requests: Yields the objects that ask placements to leave a cluster, as far as nothing asks
             them yet.
         request_kind: Kind of these, `None` if there are none.
+        steps: Whether a rebalancer can move what is there step by step, each made before it breaks.
     """
 
     taint: Body
     stays: Callable[[World, ObjectKey, ClusterName], str]
     requests: Callable[[World, ClusterName], Iterable[tuple[ObjectKey, Body]]] = _no_requests
     request_kind: Kind | None = None
+    steps: bool = False
 
 
 def is_drained(cluster: Body, draining: Draining) -> bool:
@@ -288,10 +290,10 @@ def is_drained(cluster: Body, draining: Draining) -> bool:
 
 
 def drained_by(world: World, cluster: ObjectKey, draining: Draining) -> list[ObjectKey]:
-    """Return what a drain of a cluster wrote beside its taint, sorted."""
-    if draining.request_kind is None:
-        return []
-    written = world.of_kind(*draining.request_kind)
+    """Return what a drain of a cluster wrote beside its taint, sorted by kind."""
+    kinds = [draining.request_kind] if draining.request_kind is not None else []
+    kinds += [REBALANCER] if draining.steps else []
+    written = (one for kind in kinds for one in world.of_kind(*kind))
     return [one.key for one in written if _drains(one.body) == cluster.name]
 
 

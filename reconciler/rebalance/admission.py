@@ -6,7 +6,7 @@ from functools import partial
 from reconciler.errors import UserError
 from reconciler.manifests.schemas.violations import Admission, Violation
 from reconciler.model.body import Body
-from reconciler.model.fields import bodies, mapping, mapping_or_none, text
+from reconciler.model.fields import bodies, mapping, mapping_or_none, strings, text
 from reconciler.model.identity import group_of
 from reconciler.model.kinds import Kind, KnownKinds
 from reconciler.model.labels import refusal_of
@@ -158,6 +158,13 @@ def _limits(spec: Body) -> Iterator[Violation]:
     """Check that an interval has batches to be between, and that a step has time to settle."""
     limits = mapping(spec, "limits")
     steps = decode_make_before_break(limits)
+    if steps is None and strings(spec, "leaving"):
+        yield Violation(
+            "/spec/leaving",
+            "rebalancer-limits",
+            "`leaving` must stand beside `limits.makeBeforeBreak`, by which clusters are left",
+            "limits: {makeBeforeBreak: {}}, or no leaving",
+        )
     if steps is not None and limits.get("intervalSeconds") is not None:
         yield Violation(
             "/spec/limits/intervalSeconds",

@@ -4,7 +4,7 @@ The status says what became of each workload, and how far the rebalancer is. Wha
 pending demand of one target in one pass becomes a single demand.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -12,8 +12,16 @@ from typing import NamedTuple
 
 from reconciler.manifests.admission import Admitted
 from reconciler.model.body import Body
-from reconciler.model.fields import bodies, mapping, mapping_or_none, number, number_or_none, text
-from reconciler.model.identity import ObjectKey, group_of
+from reconciler.model.fields import (
+    bodies,
+    mapping,
+    mapping_or_none,
+    number,
+    number_or_none,
+    strings,
+    text,
+)
+from reconciler.model.identity import ClusterName, ObjectKey, group_of
 from reconciler.model.labels import decode_label_selector
 from reconciler.model.moments import format_moment, parse_moment, stamp
 from reconciler.rebalance.surge import MakeBeforeBreak, join_limits
@@ -267,15 +275,20 @@ def decode_rebalancer(spec: Body, status: Body, admitted: Admitted) -> Rebalance
         max_moves=number_or_none(limits, "maxMoves"),
         interval_seconds=DEFAULT_INTERVAL_SECONDS if interval is None else interval,
         wait_for_eviction=limits.get("waitForEviction") is True,
-        make_before_break=decode_make_before_break(limits),
+        make_before_break=decode_make_before_break(limits, leaving=strings(spec, "leaving")),
         ttl_seconds=number_or_none(spec, "ttlSecondsAfterFinished"),
         admitted=admitted,
         status=decode_status(status),
     )
 
 
-def decode_make_before_break(limits: Body) -> MakeBeforeBreak | None:
-    """Decode `makeBeforeBreak` of limits, `None` where it is absent."""
+def decode_make_before_break(limits: Body, leaving: Iterable[str] = ()) -> MakeBeforeBreak | None:
+    """Decode `makeBeforeBreak` of limits, `None` where it is absent.
+
+    Args:
+        limits: Of a rebalancer.
+        leaving: The clusters that its targets are to leave.
+    """
     written = mapping_or_none(limits, "makeBeforeBreak")
     if written is None:
         return None
@@ -286,6 +299,7 @@ def decode_make_before_break(limits: Body) -> MakeBeforeBreak | None:
         deadline_seconds=plain.deadline_seconds if deadline is None else deadline,
         max_surge_percent=plain.max_surge_percent if percent is None else percent,
         settle_seconds=number(written, "settleSeconds"),
+        leaving=frozenset(map(ClusterName, leaving)),
     )
 
 

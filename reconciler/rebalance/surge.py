@@ -41,11 +41,13 @@ class MakeBeforeBreak:
         deadline_seconds: How long a step may take.
         max_surge_percent: How much of a workload a step may double, rounded up.
         settle_seconds: How long a cluster must have been ready before its replicas are taken.
+        leaving: The clusters that are to be left: no schedule afresh chooses them.
     """
 
     deadline_seconds: int = 600
     max_surge_percent: int = 25
     settle_seconds: int = 0
+    leaving: frozenset[ClusterName] = frozenset()
 
     def most(self, replicas: int) -> int:
         """Return how many of so many replicas a step may double, at least one.
@@ -59,7 +61,8 @@ class MakeBeforeBreak:
 def join_limits(asked: Iterable[MakeBeforeBreak]) -> MakeBeforeBreak | None:
     """Return what holds where several ask for it: the smallest surge, the earliest deadline.
 
-    A cluster settles for as long as anybody asks for. `None` if nobody asks.
+    A cluster settles for as long as anybody asks for, and one that anybody wants left is left.
+    `None` if nobody asks.
     """
     every = tuple(asked)
     if not every:
@@ -68,6 +71,7 @@ def join_limits(asked: Iterable[MakeBeforeBreak]) -> MakeBeforeBreak | None:
         deadline_seconds=min(one.deadline_seconds for one in every),
         max_surge_percent=min(one.max_surge_percent for one in every),
         settle_seconds=max(one.settle_seconds for one in every),
+        leaving=frozenset().union(*(one.leaving for one in every)),
     )
 
 

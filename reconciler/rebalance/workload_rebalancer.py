@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from reconciler.model.body import Body
-from reconciler.model.identity import ObjectKey
+from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.moments import add, earliest, span
 from reconciler.rebalance.rebalancer_files import (
     NOT_FOUND,
@@ -216,8 +216,11 @@ def _limited(
         room = max(0, limit - sum(beside))
     shares: dict[Reference, Share] = {}
     waiting: dict[ObjectKey, int] = {}
+    steps = rebalancer.make_before_break
+    leaving = frozenset() if steps is None else steps.leaving
     for reference, target in ready.items():
         demand, moves = _asked(target, run_at, date)
+        moves = max(moves, _on(leaving, target) if demand.fresh else 0)
         share = _share(target, moves, room, limit)
         if share is None:
             waiting[target.key] = moves
@@ -234,6 +237,12 @@ def _limited(
         waiting=waiting,
         interval=interval,
     )
+
+
+def _on(clusters: frozenset[ClusterName], target: Target) -> int:
+    """Return how many replicas a target has on some clusters, 0 where nobody can tell."""
+    place = target.present() if clusters else None
+    return 0 if place is None else sum(n for name, n in place.placed if name in clusters)
 
 
 def _asked(target: Target, run_at: datetime, date: datetime) -> tuple[TargetDemand, int]:

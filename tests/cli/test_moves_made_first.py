@@ -19,8 +19,9 @@ from tests.builders import (
     taint,
     text,
 )
+from tests.cli.history import answer
 from tests.core.test_make_before_break import ALL, OPTIONS, STATUS, given, hear
-from tests.shell.fleet import run_pass, subjects
+from tests.shell.fleet import new_fleet, run_pass, subjects
 from tests.shell.repositories import Checkout, git, new_checkout
 from tests.stories import Story
 
@@ -44,8 +45,8 @@ def report(fleet: Checkout, where: str) -> None:
     fleet.commit({path: hear(standing(fleet), where).files[path]}, f"Report of {where}")
 
 
-def moving(folder: Path) -> Checkout:
-    """Web is on b, which reports it; since second 10 it is on its way to a."""
+def ready(folder: Path) -> Checkout:
+    """Web is on b, which reports it, and could be on a."""
     placement = groups(["a"], ["b"], replicaScheduling=DYNAMIC)
     first = (
         cluster("a", status=STATUS, taints=[taint()]),
@@ -58,6 +59,12 @@ def moving(folder: Path) -> Checkout:
     run_pass(fleet.folder, 0)
     put(fleet, cluster("a", status=STATUS), message="Take the taint away")
     report(fleet, "b")
+    return fleet
+
+
+def moving(folder: Path) -> Checkout:
+    """Since second 10 web is on its way from b to a."""
+    fleet = ready(folder)
     put(fleet, rebalancer(limits=ALL), message="Bring web home")
     run_pass(fleet.folder, 10)
     return fleet
@@ -110,3 +117,65 @@ def test_each_step_is_a_commit_that_is_proven(
     told = capsys.readouterr()
     assert (0, "") == (code, told.err)
     assert 3 == told.out.count("✔ proven")
+
+
+def drained(fleet: Checkout, capsys: Capsys) -> tuple[int, str]:
+    """Exit code and first line of what is left on b."""
+    code, out, _ = answer(fleet, capsys, "drain", "b", "--status")
+    return code, out.splitlines()[0]
+
+
+def test_a_drain_in_steps_evicts_nothing(tmp_path: Path, capsys: Capsys) -> None:
+    """Each look at what is left says what is waited for, and the last one that it is done."""
+    fleet = ready(tmp_path / "fleet")
+    code, _, err = answer(fleet, capsys, "drain", "b", "--make-before-break")
+    assert (0, "") == (code, "".join(line for line in err.splitlines() if "fault" in line))
+    fleet.git("add", "--all")
+    fleet.git("commit", "--quiet", "--message", "Drain b")
+    for seconds, placed in ((10, {"a": 1, "b": 4}), (20, {"a": 2, "b": 3}), (30, {"a": 3, "b": 2})):
+        run_pass(fleet.folder, seconds)
+        assert placed == given(standing(fleet))
+        assert (1, "cluster/b is being drained: 1 object left") == drained(fleet, capsys)
+        report(fleet, "a")
+    run_pass(fleet.folder, 40)
+    report(fleet, "a")
+    run_pass(fleet.folder, 50)
+
+    assert {"a": 4} == given(standing(fleet))
+    assert (0, "cluster/b is drained: nothing is left") == drained(fleet, capsys)
+    assert "gracefulEvictionTasks" not in "".join(standing(fleet).outputs.values())
+
+
+def test_an_uncordon_cancels_a_drain_in_steps(tmp_path: Path, capsys: Capsys) -> None:
+    """Taint and rebalancer go, byte for byte."""
+    fleet = ready(tmp_path / "fleet")
+    before = fleet.git("ls-tree", "-r", "HEAD")
+    answer(fleet, capsys, "drain", "b", "--make-before-break")
+    answer(fleet, capsys, "uncordon", "b")
+    fleet.git("add", "--all")
+
+    assert before == fleet.git("ls-tree", "-r", fleet.git("write-tree").strip())
+
+
+def test_what_a_drain_in_steps_leaves_is_told(tmp_path: Path, capsys: Capsys) -> None:
+    """Before the merge, and by its status."""
+    fleet = ready(tmp_path / "fleet")
+    fleet.git("rm", "--quiet", "feedback/b/web.yaml")
+    fleet.git("commit", "--quiet", "--message", "Lose the report")
+    _, out, _ = answer(fleet, capsys, "drain", "b", "--make-before-break")
+    fleet.git("add", "--all")
+    fleet.git("commit", "--quiet", "--message", "Drain b")
+    run_pass(fleet.folder, 10)
+    _, status, _ = answer(fleet, capsys, "drain", "b", "--status")
+
+    why = "no cluster reports it, so nothing could be seen to be ready"
+    assert f"stays on b: Deployment web, since {why}" in out
+    assert why in status
+
+
+def test_a_cluster_of_another_api_is_refused(tmp_path: Path, capsys: Capsys) -> None:
+    """It would be emptied at once."""
+    fleet = new_fleet(tmp_path / "fleet")
+    code, _, err = answer(fleet, capsys, "drain", "managedcluster/edge2", "--make-before-break")
+
+    assert (2, True) == (code, "its API moves at once; omit it" in err)

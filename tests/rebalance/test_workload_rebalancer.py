@@ -281,6 +281,9 @@ def test_targets_of_rebalancers(workload: Body, expected: list[str]) -> None:
             id="steps-and-interval",
         ),
         pytest.param(
+            {"workloads": [target()], "leaving": ["a"]}, ["rebalancer-limits"], id="leaving-alone"
+        ),
+        pytest.param(
             {"workloads": [target()], "limits": {"makeBeforeBreak": {"settleSeconds": 600}}},
             ["rebalancer-limits"],
             id="no-time-to-settle",

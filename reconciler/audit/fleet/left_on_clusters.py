@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
+from reconciler.audit.fleet.placed import decided_on
 from reconciler.audit.fleet.placed_objects import PlacedObjects
 from reconciler.audit.previews.edits import cluster_views
 from reconciler.audit.previews.foresight import cause_words
@@ -18,10 +19,12 @@ from reconciler.core.dialects import dialect_of
 from reconciler.core.inputs.world import faces_of
 from reconciler.core.reconcile import Memo, reconcile
 from reconciler.core.rounds import next_world
-from reconciler.dialects.view import Copies, View, is_drained
+from reconciler.dialects.view import Copies, View, drained_by, is_drained
 from reconciler.model.decision import Placed
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.world import World
+from reconciler.rebalance.rebalancer_files import decode_record
+from reconciler.rebalance.target import REBALANCER
 
 UNASKED = "nothing asks it to leave"
 KEPT = "its decision keeps it there"
@@ -119,13 +122,16 @@ def _left_on(
 ) -> LeftOnCluster:
     """Return what one cluster has."""
     draining = cluster_views()[cluster.group, cluster.kind].clusters.draining
-    drained = is_drained(present.world.inputs[cluster].body, draining)
+    world = present.world
+    drained = is_drained(world.inputs[cluster].body, draining)
+    moved_by = [one for one in drained_by(world, cluster, draining) if one[:2] == REBALANCER]
     later = [_present(one.left, cluster, began) for one in passes]
     rows = []
     for key in sorted(began):
         ends = next((n for n, there in enumerate(later) if key not in there), None)
         if ends is None:
-            why = _stays(present.world, cluster, key, began[key], drained=drained)
+            why = _told_by(world, moved_by, key)
+            why = why or _stays(world, cluster, key, began[key], drained=drained)
         else:
             why = _leaves(key, began[key], list(zip(passes, later, strict=True))[: ends + 1])
         before, after = (one.placed.get(key, ()) for one in (present, passes[-1].left))
@@ -138,7 +144,19 @@ def _left_on(
                 lost=0 if ends is None else _lost(before, after),
             )
         )
+    drained = drained or bool(moved_by)
     return LeftOnCluster(cluster=cluster, drained=drained, left=tuple(rows))
+
+
+def _told_by(world: World, rebalancers: Iterable[ObjectKey], key: ObjectKey) -> str:
+    """Return what rebalancers say of an object that they are to move, `""` for nothing."""
+    for rebalancer in rebalancers:
+        output = world.outputs.get(rebalancer)
+        listed = () if output is None else decode_record(output.body).workloads
+        for one in listed:
+            if decided_on(one.reference) == key:
+                return one.reason or one.waits_for
+    return ""
 
 
 def _view_of(key: ObjectKey) -> View:

@@ -303,8 +303,8 @@ def cordon_command() -> None:
 def uncordon_command() -> None:
     r"""Make cordoned or drained clusters schedulable again.
 
-    CLUSTER is a name or kind/name, as for cordon. Only the taints and evictions that cordon and
-    drain wrote are removed. The change takes effect once merged.
+    CLUSTER is a name or kind/name, as for cordon. Only the taints, evictions and rebalancers that
+    cordon and drain wrote are removed. The change takes effect once merged.
 
     \b
     Examples:
@@ -319,6 +319,11 @@ def uncordon_command() -> None:
 @click.command(name="drain")
 @click.argument("words", nargs=-1, metavar="CLUSTER...", shell_complete=complete.clusters)
 @cluster_selector_option
+@click.option(
+    "--make-before-break",
+    is_flag=True,
+    help="Start each workload elsewhere, and wait until it is ready, before it leaves.",
+)
 @click.option(
     "--status", is_flag=True, help="Only show what remains on the clusters, without writing."
 )
@@ -335,6 +340,9 @@ def drain_command() -> None:
     change takes effect once merged. The plan shows what would stay anyway, and what would not be
     replaced.
 
+    With --make-before-break clusters are cordoned, and a rebalancer for each moves what is there
+    step by step; nothing is evicted. What it cannot move so, and what is not ready in time, stays.
+
     --status shows what remains on the clusters in the branch, and when or why not each object
     leaves. uncordon reverts what drain wrote.
 
@@ -343,6 +351,7 @@ def drain_command() -> None:
       reconciler drain member1
       reconciler drain member1 --branch drain-member1
       reconciler drain -l region=eu --dry-run
+      reconciler drain member1 --make-before-break
       reconciler drain member1 --status
       reconciler uncordon member1
     \b

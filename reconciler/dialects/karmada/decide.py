@@ -21,6 +21,7 @@ from reconciler.dialects.karmada.api.binding_spec import (
     StateRules,
     cluster_state_rules,
     decode_behavior,
+    new_task,
     requests_of,
 )
 from reconciler.dialects.karmada.api.cluster import MemberCluster, Members, TargetCluster
@@ -471,7 +472,8 @@ def _choose(
 
     `stood` is the binding with a goal that is given up in this pass.
     """
-    verdict = _schedule(binding, around, room) if asked.considered else None
+    asking = _leaving(binding, demand)
+    verdict = _schedule(asking, around, room) if asked.considered else None
     unmade = "" if demand is None else why_not_made(binding, verdict, demand)
     if unmade:
         return verdict, BatchedMove(binding.clusters, unmade=unmade)
@@ -500,6 +502,20 @@ def _choose(
     if begun and not moved.begun and demand is not None and demand.fresh:
         moved = BatchedMove(binding.clusters, unmade=verdict.problem)
     return verdict, moved
+
+
+def _leaving(binding: Binding, demand: Demand | None) -> Binding:
+    """Return a binding as if the clusters were evicted from that a rebalance wants left.
+
+    So none of them is chosen, though a taint does not count where a binding is already.
+    """
+    if demand is None or demand.surge is None or not demand.fresh:
+        return binding
+    evicted = (
+        new_task(name, purge_mode="", replicas=0, reason="", producer="")
+        for name in sorted(demand.surge.leaving)
+    )
+    return binding._replace(tasks=(*binding.tasks, *evicted))
 
 
 def _step_state(draft: Draft, stood: Draft, surge: Surge, reports: Reports) -> SurgeState:
