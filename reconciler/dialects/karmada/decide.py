@@ -22,6 +22,7 @@ from reconciler.dialects.karmada.api.binding_spec import (
     cluster_state_rules,
     decode_behavior,
     new_task,
+    plain_task,
     requests_of,
 )
 from reconciler.dialects.karmada.api.cluster import MemberCluster, Members, TargetCluster
@@ -42,6 +43,7 @@ from reconciler.dialects.karmada.eviction import (
     detect_failing,
     evict,
     eviction_task,
+    keep_unreplaced,
 )
 from reconciler.dialects.karmada.quotas import Refusal, nothing_refused
 from reconciler.dialects.karmada.scheduler.plugins import FailureKind
@@ -54,6 +56,7 @@ from reconciler.dialects.karmada.scheduler.reschedule import (
     ask,
     blocked_by_eviction,
     clusters_between,
+    is_divisible,
     is_reschedulable,
     move,
     move_beside,
@@ -93,6 +96,7 @@ from reconciler.dialects.scores import Reports as ScoreReports
 from reconciler.dialects.scores import expires_at
 from reconciler.model.body import Body
 from reconciler.model.decision import Placed
+from reconciler.model.health import Health
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.moments import earliest, span
 from reconciler.model.quantity import decode_resources
@@ -356,6 +360,7 @@ def _happened(found: DecidedBinding, before: Placed, around: Surroundings) -> Ha
         edited=is_edited(draft.metadata, before, draft.resource),
         spec=found.spec,
         moved=found.moved,
+        kept=found.graceful.kept,
         protected=found.room is not None,
     )
 
@@ -472,7 +477,7 @@ def _choose(
 
     `stood` is the binding with a goal that is given up in this pass.
     """
-    asking = _leaving(binding, demand)
+    asking = _leaving(_with_recovered(binding, around), demand)
     verdict = _schedule(asking, around, room) if asked.considered else None
     unmade = "" if demand is None else why_not_made(binding, verdict, demand)
     if unmade:
@@ -607,14 +612,43 @@ def _assess(
     if not binding.tasks:
         return GracefulEviction(tasks=())
     observed = _is_observed(verdict, binding)
+    chosen = {name for name, _ in clusters}
+    tasks = tuple(one for one in binding.tasks if not (one.kept and one.from_cluster in chosen))
     settled = binding._replace(
+        tasks=tuple(map(plain_task, tasks)),
         clusters=clusters,
         generation=1,
         observed_generation=1 if observed else 0,
         health=feedback.health,
     )
     timeout = span(seconds=around.failover.eviction_timeout_seconds)
-    return assess_tasks(settled, around.now, timeout=timeout, reported=feedback.reported)
+    found = assess_tasks(settled, around.now, timeout=timeout, reported=feedback.reported)
+    if not around.failover.keep_without_replacement or binding.deleting:
+        return found
+    arrived = all(feedback.health.get(name) == Health.HEALTHY for name in chosen)
+    return keep_unreplaced(tasks, found, _missing(settled), arrived=arrived)
+
+
+def _missing(binding: Binding) -> int | None:
+    """Return how many replicas have no place, `None` if a workload is on no cluster at all."""
+    if is_divisible(binding):
+        return max(0, binding.replicas - sum(count for _, count in binding.clusters))
+    wants_none = binding.is_workload and not binding.replicas
+    return 0 if binding.clusters or wants_none else None
+
+
+def _with_recovered(binding: Binding, around: Surroundings) -> Binding:
+    """Return a binding that may go back to where its copy was kept, once nothing drives it out.
+
+    There is no better place for what found no other.
+    """
+    if not any(task.kept for task in binding.tasks):
+        return binding
+    members = around.members
+    driven = members.no_execute | members.fleet.deleting
+    out = {members.fleet.names[position] for position in positions_of(Mask(driven))}
+    tasks = (one for one in binding.tasks if not one.kept or one.from_cluster in out)
+    return binding._replace(tasks=tuple(tasks))
 
 
 def _is_observed(verdict: ScheduleVerdict | None, binding: Binding) -> bool:

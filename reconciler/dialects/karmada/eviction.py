@@ -19,6 +19,7 @@ from reconciler.dialects.karmada.api.binding_spec import (
     EvictionTask,
     StateRule,
     begun,
+    kept_task,
     new_task,
 )
 from reconciler.dialects.karmada.api.cluster import MemberCluster, TargetCluster
@@ -44,12 +45,14 @@ class GracefulEviction(NamedTuple):
 
     `expires_at` is the earliest end of a task's time: upstream looks again then, and keeps the task
     a last time. `ends` are the tasks whose time ends, each with the moment at which that alone
-    drops it; `until` is the first of these. Both are `None` if no task waits for its end.
+    drops it; `until` is the first of these. Both are `None` if no task waits for its end. `kept`
+    are the tasks whose copy stays from now on, since nothing takes its place.
     """
 
     tasks: tuple[EvictionTask, ...]
     expires_at: datetime | None = None
     ends: tuple[tuple[EvictionTask, datetime], ...] = ()
+    kept: tuple[EvictionTask, ...] = ()
 
     @property
     def until(self) -> datetime | None:
@@ -60,7 +63,8 @@ class GracefulEviction(NamedTuple):
     def awaits_health(self) -> bool:
         """Whether a task ends as soon as the workload counts as healthy elsewhere."""
         return any(
-            task.suppress_deletion is None and not task.carried_labels for task in self.tasks
+            task.kept or (task.suppress_deletion is None and not task.carried_labels)
+            for task in self.tasks
         )
 
 
@@ -99,6 +103,41 @@ def assess_tasks(
         expires_at=earliest(*(end for _, end in ends)),
         ends=tuple((task, add(max(end, now))) for task, end in ends),
     )
+
+
+def keep_unreplaced(
+    tasks: tuple[EvictionTask, ...], found: GracefulEviction, missing: int | None, *, arrived: bool
+) -> GracefulEviction:
+    """Return evictions that take no copy away for which there is no other.
+
+    A copy stays with as many replicas as find no place, once its eviction would end. What is kept
+    stays as it is until everything that is placed is healthy, so nothing goes for what only starts.
+
+    Args:
+        tasks: As they stood, those that are kept included.
+        found: Those that stay by their own time.
+        missing: How many replicas have no place, `None` if the workload is on no cluster at all.
+        arrived: Whether every cluster that has it is healthy.
+
+    Source: ours; upstream removes the copy when its time is over (karmada issue 5803).
+    """
+    staying = {task.from_cluster: task for task in found.tasks}
+    left = (missing or 0) - sum(task.replicas or 0 for task in found.tasks if not task.directly)
+    result, news = [], []
+    for task in tasks:
+        if task.from_cluster in staying:
+            result.append(staying[task.from_cluster])
+            continue
+        if task.directly or task.suppress_deletion is False:
+            continue
+        had = task.replicas or 0
+        whole = missing is None or (task.kept and not arrived)
+        count = had if whole else max(0, min(had, left))
+        left -= count
+        if whole or count:
+            result.append(kept_task(task, count))
+            news += [] if task.kept else [result[-1]]
+    return found._replace(tasks=tuple(result), kept=tuple(news))
 
 
 def is_settled(binding: Binding) -> bool:

@@ -1,8 +1,9 @@
 """Bindings through passes: eviction, failover, feedback, and what a round looks at again."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import timedelta
+from typing import cast
 
 import pytest
 
@@ -13,7 +14,7 @@ from reconciler.dialects.karmada.decide import Surroundings, decide
 from reconciler.dialects.karmada.detector.binding_draft import Draft
 from reconciler.dialects.object_pass import Part
 from reconciler.imports.importers import report_of
-from reconciler.model.fields import without
+from reconciler.model.fields import mapping, without
 from reconciler.model.identity import ObjectKey
 from tests.builders import (
     DYNAMIC,
@@ -430,3 +431,90 @@ def test_a_pass_that_was_broken_off_leaves_nothing_half_done(
     assert replace(cold, explanations={}) == replace(
         reconcile(world, told.now, memo=memo), explanations={}
     )
+
+
+KEEPS = configuration(karmada={"failover": {"keepWithoutReplacement": True}})
+OUT = [taint(effect="NoExecute")]
+
+
+def kept(told: Story) -> list[tuple[str, object]]:
+    """The clusters of web whose copy stays, and how many replicas each has."""
+    found = cast(Sequence[Body], mapping(told.binding(), "spec").get("gracefulEvictionTasks", ()))
+    return [(str(one["fromCluster"]), one.get("replicas")) for one in found if "message" in one]
+
+
+def nowhere(*, keeps: bool = True, placement: Body = ANYWHERE) -> Story:
+    """Web must leave the only cluster that there is, and the time of that is over."""
+    told = story(cluster("a"), policy(placement=placement), deployment(replicas=4))
+    told.put(KEEPS if keeps else configuration())
+    told.run(0)
+    told.put(cluster("a", taints=OUT)).run(10)
+    assert ({}, ["a"], []) == (told.placed(), tasks(told), kept(told))
+    return told
+
+
+@pytest.mark.parametrize("placement", [ANYWHERE, {}], ids=["divided", "duplicated"])
+def test_the_last_copy_stays_until_another_one_is_healthy(placement: Body) -> None:
+    """It is told once, and the new one counts as healthy when it usually does."""
+    told = nowhere(placement=placement)
+    (found,) = told.run(700).decisions
+    assert [("a", 4)] == kept(told)
+    assert "no other cluster takes 4 of its replicas" in found.problem
+    assert () == told.run(5000).decisions
+    told.put(cluster("b")).run(5010)
+    assert ({"b": 4}, [("a", 4)]) == (told.placed(), kept(told))
+    told.run(5070)
+
+    assert ({"b": 4}, []) == (told.placed(), tasks(told))
+
+
+def test_by_default_the_last_copy_goes_when_its_time_is_over() -> None:
+    """As upstream."""
+    told = nowhere(keeps=False)
+    told.run(700)
+
+    assert [] == tasks(told)
+
+
+def test_a_kept_copy_goes_when_that_is_switched_off() -> None:
+    """It is an eviction like any other again, and its time is over."""
+    told = nowhere()
+    told.run(700)
+    told.put(configuration()).run(710)
+
+    assert [] == tasks(told)
+
+
+def test_a_cluster_that_recovers_has_its_kept_copy_back() -> None:
+    """No other place was found, so it is chosen again."""
+    told = nowhere()
+    told.run(700)
+    told.put(cluster("a")).run(800)
+
+    assert ({"a": 4}, []) == (told.placed(), tasks(told))
+
+
+def test_only_what_finds_no_place_is_kept() -> None:
+    """The rest of the copy goes as soon as what took its place is healthy."""
+    told = story(cluster("a"), cluster("b"), KEEPS)
+    told.put(policy(placement={"replicaScheduling": divided()}), deployment(replicas=4)).run(0)
+    assert {"a": 2, "b": 2} == told.placed()
+    told.put(policy(placement={**ANYWHERE}), cluster("c", status=cluster_status(pods=1)))
+    told.put(cluster("b", status=cluster_status(pods=0)), cluster("a", taints=OUT)).run(10)
+    told.run(700)
+    assert ({"b": 2}, [("a", 2)]) == (told.placed(), kept(told))
+    told.put(deployment(replicas=3)).run(710)
+
+    assert ({"b": 2, "c": 1}, [("a", 2)]) == (told.placed(), kept(told))
+    told.run(770)
+    assert [] == tasks(told)
+
+
+def test_a_duplicated_copy_that_stands_elsewhere_goes_as_ever() -> None:
+    """It has a place already."""
+    told = story(cluster("a"), cluster("b"), policy(placement={}), deployment(), KEEPS)
+    told.run(0)
+    told.put(cluster("a", taints=OUT)).run(100)
+    told.run(800)
+
+    assert ({"b": 2}, []) == (told.placed(), tasks(told))

@@ -23,6 +23,8 @@ from reconciler.model.moments import format_moment, parse_moment
 from reconciler.rebalance.surge import SURGE, Surge, decode_surge, with_surge
 
 DIRECTLY = "Directly"
+KEPT_MESSAGE = "kept until another cluster has taken its place"
+"""Message of a task whose `suppressDeletion` is ours, not a person's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +52,11 @@ class EvictionTask:
     def replicas(self) -> int | None:
         """How many it had there, `None` if it says nothing of that."""
         return fields.number_or_none(self.body, "replicas")
+
+    @property
+    def kept(self) -> bool:
+        """Whether the copy stays since nothing has taken its place yet."""
+        return bool(self.suppress_deletion) and fields.text(self.body, "message") == KEPT_MESSAGE
 
     @property
     def reason(self) -> str:
@@ -146,6 +153,23 @@ def begun(task: EvictionTask, now: datetime) -> EvictionTask:
         return task
     body = {**task.body, "creationTimestamp": format_moment(now)}
     return replace(task, creation_timestamp=now, body=body)
+
+
+def kept_task(task: EvictionTask, replicas: int) -> EvictionTask:
+    """Return a task whose copy stays with so many replicas until another cluster has taken them."""
+    body = {**task.body, "suppressDeletion": True, "message": KEPT_MESSAGE}
+    if replicas:
+        body["replicas"] = replicas
+    return replace(task, suppress_deletion=True, body=body)
+
+
+def plain_task(task: EvictionTask) -> EvictionTask:
+    """Return a task as it was before its copy was kept."""
+    if not task.kept:
+        return task
+    ours = ("suppressDeletion", "message")
+    body = {name: value for name, value in task.body.items() if name not in ours}
+    return replace(task, suppress_deletion=None, body=body)
 
 
 def moment_or_none(text: str | None, field: str) -> datetime | None:

@@ -54,6 +54,7 @@ class Failover:
         purge_mode: How the copy on the old cluster goes where the policy does not say.
         state_preservation: Whether a workload takes along what its policy preserves of its status;
             upstream's feature gate StatefulFailoverInjection.
+        keep_without_replacement: Whether a copy stays for which no other one finds a place.
     """
 
     enabled: bool = True
@@ -61,6 +62,7 @@ class Failover:
     eviction_timeout_seconds: int = EVICTION_TIMEOUT_SECONDS
     purge_mode: str = "Gracefully"
     state_preservation: bool = False
+    keep_without_replacement: bool = False
 
 
 def decode_failover(settings: Settings) -> Failover:
@@ -74,6 +76,7 @@ def decode_failover(settings: Settings) -> Failover:
         eviction_timeout_seconds=timeout if isinstance(timeout, int) else EVICTION_TIMEOUT_SECONDS,
         purge_mode=text(failover, "purgeMode") or "Gracefully",
         state_preservation=failover.get("statePreservation") is True,
+        keep_without_replacement=failover.get("keepWithoutReplacement") is True,
     )
 
 

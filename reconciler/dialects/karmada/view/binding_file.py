@@ -214,4 +214,6 @@ def _copy(task: EvictionTask) -> str:
     """Return how a copy goes that does not wait for another one to be healthy."""
     if task.directly:
         return "goes at once"
+    if task.kept:
+        return "stays until another cluster has taken its place"
     return "stays until a person lifts `suppressDeletion`" if task.suppress_deletion else ""

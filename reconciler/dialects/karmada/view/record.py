@@ -76,7 +76,7 @@ class Happened(NamedTuple):
 
     `demand` is a rebalancer's that was met, `note` what kept it from a better result. `edited` says
     that a person changed the clusters since the last pass. `spec` is what the round leaves, `moved`
-    how it came there.
+    how it came there. `kept` are copies that stay from now on, since nothing takes their place.
     `protected` says that room in clusters is.
     """
 
@@ -88,6 +88,7 @@ class Happened(NamedTuple):
     edited: bool
     spec: BindingSpec
     moved: BatchedMove
+    kept: tuple[EvictionTask, ...] = ()
     note: str = ""
     protected: bool = False
 
@@ -106,7 +107,9 @@ def decision_on(
     """
     verdict = happened.verdict
     problem = "" if verdict is None else verdict.problem
-    news = problem and problem != known_problem(happened.asked.status)
+    news = bool(problem) and problem != known_problem(happened.asked.status)
+    if happened.kept:
+        problem, news = "; ".join(map(_kept, happened.kept)), True
     moved = happened.moved
     if before == after and not (news or happened.demand or happened.asked.by_hand or moved.news):
         return None
@@ -121,6 +124,12 @@ def decision_on(
         evicted=(*(item.cluster for item in _left(happened)), *happened.failing.leaving),
         begun=moved.started if moved.begun or moved.step is not None else None,
     )
+
+
+def _kept(task: EvictionTask) -> str:
+    """Return that a copy stays."""
+    count = f"{task.replicas} of its replicas" if task.replicas else "it"
+    return f"no other cluster takes {count}, so its copy on {task.from_cluster} is kept for that"
 
 
 _CAUSES: Mapping[ScheduleReason, CauseKind] = {

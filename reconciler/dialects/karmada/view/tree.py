@@ -178,6 +178,7 @@ def _told(policy: TaintPolicy, present: tuple[Body, ...]) -> Iterator[str]:
                 yield f"{key}:{effect}{f' since {added}' if added else ''}"
 
 
+UNTIL_REPLACED = "another cluster to take its place"
 UNTIL_LIFTED = "a person to lift `suppressDeletion`"
 REPORTS: Mapping[str, Report] = {
     Health.HEALTHY: Report.HEALTHY,
@@ -240,6 +241,8 @@ def _report_of(
 
 def _waits(binding: Binding, task: EvictionTask) -> str:
     """Return what ends an eviction, beside its time."""
+    if task.kept:
+        return UNTIL_REPLACED
     if task.suppress_deletion:
         return UNTIL_LIFTED
     if is_settled(binding):
