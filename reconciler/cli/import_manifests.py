@@ -55,12 +55,13 @@ def compute(options: ImportOptions, world: "World", content: "Files") -> ImportR
     from reconciler.core.dialects import KINDS
     from reconciler.core.inputs.admissions import ADMISSIONS
     from reconciler.core.inputs.validation import Rules
-    from reconciler.imports.importers import with_rooms
+    from reconciler.imports.importers import with_rooms, with_scheduling
     from reconciler.imports.plan import Absence, decisions_among, plan_import
     from reconciler.shell.resources import load_schemas
 
     export = export_of(options, world)
-    live = with_rooms(export.live, world, options.cluster)
+    live = with_scheduling(export.live, world, options.cluster, export.listed)
+    live = with_rooms(live, world, options.cluster)
     wanted = wanted_of(options, live, export)
     schemas = load_schemas()
     rules = Rules(schemas, ADMISSIONS, KINDS)

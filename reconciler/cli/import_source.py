@@ -350,10 +350,14 @@ def control_resources(*, decisions: bool) -> dict[str, "Kind"]:
 
 
 def reported_resources(world: "World") -> dict[str, "Kind"]:
-    """Return what a member cluster is asked for: its nodes and pods, and kinds of workloads."""
-    from reconciler.imports.importers import NODE, POD
+    """Return what a member cluster is asked for: its nodes and pods, and kinds of workloads.
+
+    And the ReplicaSets, by which pods belong to Deployments, where an API asks for that.
+    """
+    from reconciler.imports.importers import NODE, POD, REPLICA_SET, asks_for_scheduling
     from reconciler.manifests.paths import folder_of
 
     kinds = {(key.group, key.kind) for key in world.inputs if key.group not in world.known.groups}
-    reported = sorted(kinds - NOT_REPORTED)
+    asked = {REPLICA_SET} if asks_for_scheduling(world) else set()
+    reported = sorted((kinds | asked) - NOT_REPORTED)
     return {folder_of(*kind): kind for kind in (NODE, POD, *reported)}

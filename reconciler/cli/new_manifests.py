@@ -45,6 +45,7 @@ class RebalanceWords:
     all_namespaces: bool
     max_moves: int | None
     make_before_break: bool
+    preserve_available: bool
     ttl: int | None
     name: str | None
 
@@ -79,6 +80,13 @@ def rebalancer_of(world: "World", demand: RebalanceWords) -> "tuple[ObjectKey, B
     limits: dict[str, object] = {"makeBeforeBreak": {}} if demand.make_before_break else {}
     if demand.max_moves is not None:
         limits["maxMoves"] = demand.max_moves
+    if demand.preserve_available and limits:
+        raise UsageError(
+            "--preserve-available moves at once what serves nobody; omit --max-moves and "
+            "--make-before-break"
+        )
+    if demand.preserve_available:
+        spec["reschedule"] = {"preserveAvailableReplicas": True}
     if limits:
         spec["limits"] = limits
     if demand.ttl is not None:

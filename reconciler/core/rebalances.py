@@ -125,6 +125,7 @@ def _trigger(joined: JoinedDemand, names: Mapping[str, ObjectKey]) -> Reschedule
         demand.fresh,
         askers=askers,
         surge=joined.surge,
+        preserves=demand.preserves,
     )
 
 

@@ -168,7 +168,8 @@ class RescheduleTrigger:
     `at` is the trigger's moment, `by` names who demand it, such as `WorkloadRebalancer demo`.
     `budget` is how many replicas may move in this pass, `None` for all. It is `fresh` unless it
     goes on to the goal of an earlier batch. `askers` are the same as `by` names. `surge` is how it
-    is made before anything breaks, `None` where it moves at once.
+    is made before anything breaks, `None` where it moves at once. `preserves` says that only what
+    cannot be scheduled where it is may move.
     """
 
     at: datetime
@@ -177,6 +178,7 @@ class RescheduleTrigger:
     fresh: bool = True
     askers: tuple[ObjectKey, ...] = ()
     surge: MakeBeforeBreak | None = None
+    preserves: bool = False
 
 
 class Prepared(Protocol):

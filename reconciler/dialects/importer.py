@@ -14,6 +14,7 @@ from reconciler.model.body import Body
 from reconciler.model.fields import at, bodies, mapping, number, number_or_none
 from reconciler.model.identity import ObjectKey
 from reconciler.model.kinds import Kind
+from reconciler.model.settings import Settings
 from reconciler.model.world import World
 
 
@@ -247,6 +248,10 @@ def _none_propagated(_live: Mapping[ObjectKey, Body]) -> Propagated:
     return Propagated()
 
 
+def _not_asked(_settings: Settings, /) -> bool:
+    return False
+
+
 def _not_reserved(_namespace: str) -> bool:
     return False
 
@@ -269,6 +274,8 @@ class Importer:
         with_nodes: Returns a cluster with the room of its nodes and what its pods take of it,
             `None` if it has no status to hold them; `None` where clusters say it themselves.
         switch: What is to be done on its hub before we take over.
+        asks_for_scheduling: Returns whether reports are to say, by these settings, how many pods of
+            a workload cannot be scheduled.
     """
 
     kinds: Mapping[Kind, ImportedKind]
@@ -281,6 +288,7 @@ class Importer:
     is_reserved: Callable[[str], bool] = _not_reserved
     with_nodes: Callable[[Body, Sequence[Body], Sequence[Body]], Body | None] | None = None
     switch: HubSwitch = field(default_factory=HubSwitch)
+    asks_for_scheduling: Callable[[Settings], bool] = _not_asked
 
 
 CONDITION = ("lastTransitionTime", "message", "observedGeneration", "reason", "status", "type")

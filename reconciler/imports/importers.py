@@ -5,8 +5,9 @@ server makes, in one order. What changes all the time stays as the file has it: 
 little, and heartbeats. The nodes and pods of a cluster become the room of that cluster.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from reconciler.core.dialects import DIALECTS, dialect_of
@@ -18,11 +19,12 @@ from reconciler.manifests.identity import is_built_in
 from reconciler.manifests.paths import folder_of, plural_of
 from reconciler.manifests.secrets import without_secrets
 from reconciler.model.body import Body
-from reconciler.model.fields import mapping
+from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.health import judged_spec
 from reconciler.model.identity import ObjectKey
 from reconciler.model.kinds import Kind, KnownKinds
 from reconciler.model.quantity import parse_quantity
+from reconciler.model.settings import settings_in
 from reconciler.model.world import World
 from reconciler.multicluster.cluster_profile import CLUSTER_PROFILE
 from reconciler.rebalance.surge import STEP
@@ -232,7 +234,97 @@ def report_of(body: Body) -> Body:
         told["annotations"] = marks
     found = {"apiVersion": body["apiVersion"], "kind": body["kind"], "metadata": told}
     spec = judged_spec(body)
-    return {**found, **({"spec": spec} if spec else {}), LAST: _in_order(mapping(body, LAST))}
+    found |= {"spec": spec} if spec else {}
+    found |= {UNSCHEDULABLE: body[UNSCHEDULABLE]} if UNSCHEDULABLE in body else {}
+    return {**found, LAST: _in_order(mapping(body, LAST))}
+
+
+UNSCHEDULABLE = "unschedulable"
+"""Field of a report beside the status: since when how many replicas could not be scheduled."""
+OF_PODS = frozenset((("apps", "Deployment"), ("apps", "ReplicaSet"), ("apps", "StatefulSet")))
+REPLICA_SET = ("apps", "ReplicaSet")
+REVISION = "deployment.kubernetes.io/revision"
+HASH = "controller-revision-hash"
+
+
+def with_scheduling(
+    live: Sequence[LiveObject], world: World, cluster: str, listed: Container[Kind]
+) -> tuple[LiveObject, ...]:
+    """Return an export in which workloads say how many of their pods cannot be scheduled.
+
+    Args:
+        live: The export.
+        world: The repository, whose options say whether that is asked.
+        cluster: Name of the cluster; `""` leaves the export as it is.
+        listed: The kinds of which the export has every object that there is.
+    """
+    has_pods = POD in listed or any(one.key[:2] == POD for one in live)
+    if not cluster or not has_pods or not asks_for_scheduling(world):
+        return tuple(live)
+    return tuple(
+        replace(one, body=with_unschedulable(one.key, one.body, live))
+        for one in live
+        if one.key[:2] != REPLICA_SET or one.key in world.inputs
+    )
+
+
+def asks_for_scheduling(world: World) -> bool:
+    """Return whether any API asks how many pods of a workload cannot be scheduled."""
+    settings = settings_in(world)
+    return any(dialect.importer().asks_for_scheduling(settings) for dialect in DIALECTS)
+
+
+def with_unschedulable(key: ObjectKey, body: Body, live: Iterable[LiveObject]) -> Body:
+    """Return a workload with what its pods say of their scheduling.
+
+    Its pods are found by their owners, and those of an earlier template are on their way out.
+
+    Args:
+        key: Of the workload.
+        body: As its cluster holds it.
+        live: All that was exported of the cluster, its pods among it.
+    """
+    if key[:2] not in OF_PODS:
+        return body
+    owners = {text(mapping(body, "metadata"), "uid")}
+    if key.kind == "Deployment":
+        sets = (one.body for one in live if one.key[:2] == REPLICA_SET)
+        owners = {
+            text(mapping(one, "metadata"), "uid")
+            for one in sets
+            if _owner(one) in owners and _note(one, REVISION) == _note(body, REVISION)
+        }
+    revision = text(mapping(body, LAST), "updateRevision")
+    since: Counter[str] = Counter()
+    for one in live:
+        if one.key[:2] == POD and _owner(one.body) in owners:
+            label = text(mapping(mapping(one.body, "metadata"), "labels"), HASH)
+            if key.kind != "StatefulSet" or not revision or label == revision:
+                since.update(_unschedulable_since(one.body))
+    listed = [{"since": moment, "replicas": since[moment]} for moment in sorted(since)]
+    return {**body, UNSCHEDULABLE: listed}
+
+
+def _owner(body: Body) -> str:
+    """Return the uid of the controller of an object, `""` if it has none."""
+    for one in bodies(mapping(body, "metadata"), "ownerReferences"):
+        if one.get("controller") is True:
+            return text(one, "uid")
+    return ""
+
+
+def _note(body: Body, name: str) -> str:
+    return text(mapping(mapping(body, "metadata"), "annotations"), name)
+
+
+def _unschedulable_since(pod: Body) -> Iterator[str]:
+    """Yield since when a pod could not be scheduled, nothing if it was, or is going."""
+    if mapping(pod, "metadata").get("deletionTimestamp") is not None:
+        return
+    for one in bodies(mapping(pod, LAST), "conditions"):
+        said = (text(one, "type"), text(one, "status"), text(one, "reason"))
+        if said == ("PodScheduled", "False", "Unschedulable"):
+            yield text(one, "lastTransitionTime")
 
 
 def _metadata(body: Body, server_made: Sequence[str]) -> Body:

@@ -157,6 +157,17 @@ def _schedule(spec: Body) -> Iterator[Violation]:
 def _limits(spec: Body) -> Iterator[Violation]:
     """Check that an interval has batches to be between, and that a step has time to settle."""
     limits = mapping(spec, "limits")
+    if mapping(spec, "reschedule").get("preserveAvailableReplicas") is True:
+        named = next((one for one in ("maxMoves", "makeBeforeBreak") if one in limits), "")
+        if named:
+            yield Violation(
+                f"/spec/limits/{named}",
+                "rebalancer-limits",
+                f"`{named}` must be absent beside `preserveAvailableReplicas`: what cannot be "
+                "scheduled serves nobody, so it moves at once",
+                "one of the two",
+            )
+            return
     steps = decode_make_before_break(limits)
     if steps is None and strings(spec, "leaving"):
         yield Violation(

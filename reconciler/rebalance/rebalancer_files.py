@@ -239,6 +239,7 @@ class Rebalancer:
         interval_seconds: How long a batch waits for the one before.
         wait_for_eviction: Whether a target waits while it is still being evicted from a cluster.
         make_before_break: How replicas may run beside those that they replace, `None` for not.
+        preserves: Whether what runs stays where it is.
         ttl_seconds: How long it stays after it finished, `None` means for ever.
         admitted: When it was first seen, and its generation.
         status: Its status at the last pass.
@@ -252,6 +253,7 @@ class Rebalancer:
     interval_seconds: int = DEFAULT_INTERVAL_SECONDS
     wait_for_eviction: bool = False
     make_before_break: MakeBeforeBreak | None = None
+    preserves: bool = False
     ttl_seconds: int | None = None
     admitted: Admitted
     status: Progress = field(default_factory=Progress)
@@ -276,6 +278,7 @@ def decode_rebalancer(spec: Body, status: Body, admitted: Admitted) -> Rebalance
         interval_seconds=DEFAULT_INTERVAL_SECONDS if interval is None else interval,
         wait_for_eviction=limits.get("waitForEviction") is True,
         make_before_break=decode_make_before_break(limits, leaving=strings(spec, "leaving")),
+        preserves=mapping(spec, "reschedule").get("preserveAvailableReplicas") is True,
         ttl_seconds=number_or_none(spec, "ttlSecondsAfterFinished"),
         admitted=admitted,
         status=decode_status(status),
@@ -342,11 +345,13 @@ class TargetDemand:
         at: Moment of the trigger.
         budget: How many replicas may move in this pass, `None` for all.
         fresh: Whether it is scheduled afresh; if not, it goes on to the goal of an earlier batch.
+        preserves: Whether only replicas that cannot be scheduled where they are may move.
     """
 
     at: datetime
     budget: int | None = None
     fresh: bool = True
+    preserves: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -383,7 +388,8 @@ def join_demands(
     """Return several demands on one target as one; there is at least one of them.
 
     The latest moment counts; it is scheduled afresh if anybody wants that; without a budget if
-    anybody has none, else with the largest.
+    anybody has none, else with the largest. Of several moments the latest says whether what runs
+    stays; of several demands of that moment one that divides everything.
 
     Args:
         demands: By the name of who demands.
@@ -393,15 +399,18 @@ def join_demands(
     surges = surges or {}
     surge = join_limits(surges.values())
     budgets = [demand.budget for demand in demands.values() if demand.budget is not None]
+    latest = max(demand.at for demand in demands.values())
     joined = TargetDemand(
-        at=max(demand.at for demand in demands.values()),
+        at=latest,
         budget=None if len(budgets) < len(demands) else max(budgets),
         fresh=any(demand.fresh for demand in demands.values()),
+        preserves=all(demand.preserves for demand in demands.values() if demand.at == latest),
     )
     enough = [
         who
         for who, demand in demands.items()
-        if (demand.budget, demand.fresh) == (joined.budget, joined.fresh)
+        if (demand.budget, demand.fresh, demand.preserves)
+        == (joined.budget, joined.fresh, joined.preserves)
         and surges.get(who) == surge
     ]
     parts = {

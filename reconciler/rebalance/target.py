@@ -121,8 +121,15 @@ def _nothing() -> None:
 NOT_BUILT = "makeBeforeBreak is available for workloads that Karmada divides"
 
 
+NOT_KEPT = "preserveAvailableReplicas is available for workloads that Karmada divides"
+
+
 def _not_built() -> str:
     return NOT_BUILT
+
+
+def _not_kept() -> str:
+    return NOT_KEPT
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +154,8 @@ class Target:
         surge: What runs beside its placement while it moves, `None` if nothing does.
         unmakeable: Returns why nothing can run beside it before it moves, `""` if it can; asked
             only by who wants that.
+        unkept: Returns why what runs of it cannot be told from what does not, `""` if it can; asked
+            likewise.
     """
 
     key: ObjectKey
@@ -161,6 +170,7 @@ class Target:
     evicting: tuple[str, ...] = ()
     surge: Surge | None = None
     unmakeable: Callable[[], str] = field(default=_not_built, compare=False)
+    unkept: Callable[[], str] = field(default=_not_kept, compare=False)
 
 
 class TargetState(StrEnum):

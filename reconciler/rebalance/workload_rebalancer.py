@@ -128,8 +128,9 @@ def open_batch(
     ready = {ref: t for ref, t in rest.items() if t is not None and not t.waits_for}
     if rebalancer.is_limited:
         return _limited(rebalancer, ready, going, run_at, date, now)
+    demand = TargetDemand(date, preserves=rebalancer.preserves)
     shares = {
-        ref: Share(key=t.key, demand=TargetDemand(date) if _is_news(t, date) else None)
+        ref: Share(key=t.key, demand=demand if _is_news(t, date) else None)
         for ref, t in ready.items()
     }
     return Batch(shares=shares, going=going)
@@ -385,7 +386,7 @@ def advance(rebalancer: Rebalancer, targets: Targets, now: datetime) -> Rebalanc
         for item in run.items
         if item.result is WorkloadResult.PENDING
     }
-    refused = {} if rebalancer.make_before_break is None else dict(_refused(looked_up))
+    refused = dict(_refused(rebalancer, looked_up))
     wanted = {ref: target for ref, target in looked_up.items() if ref not in refused}
     return RebalancerStep(
         rebalancer=rebalancer,
@@ -397,14 +398,18 @@ def advance(rebalancer: Rebalancer, targets: Targets, now: datetime) -> Rebalanc
     )
 
 
-def _refused(found: Mapping[Reference, Target | None]) -> Iterator[tuple[Reference, str]]:
-    """Yield the targets that cannot be made before anything breaks, and why.
+def _refused(
+    rebalancer: Rebalancer, found: Mapping[Reference, Target | None]
+) -> Iterator[tuple[Reference, str]]:
+    """Yield the targets of which nothing can be made before it breaks, or kept, and why.
 
     One that waits is asked once it does not; one with a step under way was asked.
     """
+    if rebalancer.make_before_break is None and not rebalancer.preserves:
+        return
     for reference, target in found.items():
         if target is not None and not target.waits_for and target.surge is None:
-            why = target.unmakeable()
+            why = target.unkept() if rebalancer.preserves else target.unmakeable()
             if why:
                 yield reference, why
 

@@ -124,6 +124,11 @@ def test_a_branch_gets_it_and_the_checkout_nothing(tmp_path: Path, capsys: Capsy
             id="made-first",
         ),
         pytest.param(
+            ["deploy/shop", "--preserve-available"],
+            {"workloads": [TARGET], "reschedule": {"preserveAvailableReplicas": True}},
+            id="what-runs-is-kept",
+        ),
+        pytest.param(
             ["-l", "app=shop,tier=web", "-n", "prod"],
             {
                 "selector": {

@@ -23,14 +23,21 @@ from reconciler.dialects.ocm.cel.expression import cluster_object
 from reconciler.dialects.ocm.hub_import import IMPORTER as OF_OCM
 from reconciler.errors import UsageError
 from reconciler.imports.adoption import adopt
-from reconciler.imports.importers import Wanted, counted_fields, with_rooms
+from reconciler.imports.importers import (
+    Wanted,
+    counted_fields,
+    report_of,
+    with_rooms,
+    with_scheduling,
+)
 from reconciler.imports.plan import decisions_among
 from reconciler.manifests.text.reader import read
 from reconciler.model.body import Body
 from reconciler.model.fields import mapping, without
 from reconciler.model.identity import ObjectKey
+from reconciler.model.kinds import Kind
 from reconciler.model.world import World
-from tests.builders import NOW
+from tests.builders import NOW, configuration, deployment
 from tests.imports.hubs import (
     THEN,
     condition,
@@ -42,6 +49,7 @@ from tests.imports.hubs import (
     ocm_hub,
 )
 from tests.imports.imported import ABSENCE, EMPTY, OUTPUT_RULES, import_into
+from tests.stories import world
 
 GROUP = "placement.kubernetes-fleet.io"
 PLACEMENT = ObjectKey(GROUP, "ClusterResourcePlacement", "", "apps-0000")
@@ -295,3 +303,70 @@ def seen(body: Body) -> dict[str, object]:
     metadata = mapping(found, "metadata")
     kept = {name: metadata[name] for name in metadata if name not in MADE_BY_SERVERS}
     return {**found, "metadata": kept}
+
+
+ASKED = configuration(karmada={"preserveAvailableReplicas": True})
+SINCE = "2026-11-20T11:00:00Z"
+
+
+def owned(kind: str, name: str, by: str, **more: object) -> Body:
+    """An object whose controller is another one."""
+    version = "v1" if kind == "Pod" else "apps/v1"
+    owner = [{"kind": "Any", "name": by, "uid": by, "controller": True}]
+    metadata = {"name": name, "namespace": "default", "uid": name, "ownerReferences": owner}
+    notes = {"annotations": {"deployment.kubernetes.io/revision": more.pop("revision", "2")}}
+    return {"apiVersion": version, "kind": kind, "metadata": {**metadata, **notes}, **more}
+
+
+def waiting(name: str, by: str, *, reason: str = "Unschedulable", at: str = SINCE) -> Body:
+    """A pod that could not be scheduled since then."""
+    said = {"type": "PodScheduled", "status": "False", "reason": reason, "lastTransitionTime": at}
+    return owned("Pod", name, by, status={"conditions": [said]})
+
+
+WEB = {**owned("Deployment", "web", ""), "status": {"replicas": 3}}
+SETS = (owned("ReplicaSet", "new", "web"), owned("ReplicaSet", "old", "web", revision="1"))
+
+
+def told_of_web(*bodies: Body, asked: bool = True, listed: tuple[Kind, ...] = ()) -> object:
+    """What the report of web says of its scheduling, `None` for nothing."""
+    repository = world(deployment(), *([ASKED] if asked else []))
+    found = with_scheduling(objects([WEB, *bodies]), repository, "member1", listed)
+    (web,) = (one.body for one in found if one.key.kind == "Deployment")
+    return report_of(web).get("unschedulable")
+
+
+def test_pods_that_cannot_be_scheduled_are_counted_by_their_moments() -> None:
+    """Of the present template only, found by their owners."""
+    later = "2026-11-20T11:30:00Z"
+    pods = (
+        waiting("a", "new"),
+        waiting("b", "new"),
+        waiting("c", "new", at=later),
+        waiting("d", "old"),
+        waiting("e", "another"),
+        waiting("f", "new", reason="SchedulingGated"),
+        owned("Pod", "g", "new", status={}),
+    )
+
+    assert [
+        {"since": SINCE, "replicas": 2},
+        {"since": later, "replicas": 1},
+    ] == told_of_web(*SETS, *pods)
+
+
+def test_an_empty_list_is_an_answer_and_none_is_not() -> None:
+    """Without any pod in an export nobody knows, unless it would have them all."""
+    assert [] == told_of_web(*SETS, owned("Pod", "g", "new", status={}))
+    assert told_of_web(*SETS) is None
+    assert [] == told_of_web(*SETS, listed=(("", "Pod"),))
+    assert told_of_web(*SETS, waiting("a", "new"), asked=False) is None
+
+
+def test_replica_sets_of_others_are_no_reports() -> None:
+    """They only say whose a pod is."""
+    found = with_scheduling(
+        objects([WEB, *SETS, waiting("a", "new")]), world(deployment(), ASKED), "member1", ()
+    )
+
+    assert ["Deployment", "Pod"] == [one.key.kind for one in found]

@@ -281,6 +281,15 @@ def test_targets_of_rebalancers(workload: Body, expected: list[str]) -> None:
             id="steps-and-interval",
         ),
         pytest.param(
+            {
+                "workloads": [target()],
+                "reschedule": {"preserveAvailableReplicas": True},
+                "limits": {"maxMoves": 1},
+            },
+            ["rebalancer-limits"],
+            id="kept-in-batches",
+        ),
+        pytest.param(
             {"workloads": [target()], "leaving": ["a"]}, ["rebalancer-limits"], id="leaving-alone"
         ),
         pytest.param(

@@ -202,6 +202,7 @@ def _words(targets: "Sequence[str]", namespace: str) -> "RebalanceWords":
         all_namespaces=False,
         max_moves=None,
         make_before_break=False,
+        preserve_available=False,
         ttl=None,
         name=None,
     )

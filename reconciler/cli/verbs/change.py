@@ -63,6 +63,11 @@ if TYPE_CHECKING:
     help="Start new replicas beside old ones, which wait until the new ones are ready.",
 )
 @click.option(
+    "--preserve-available",
+    is_flag=True,
+    help="Move only replicas that clusters report as unschedulable; keep all others.",
+)
+@click.option(
     "--ttl",
     metavar="SECONDS",
     type=click.IntRange(0, 2**31 - 1),

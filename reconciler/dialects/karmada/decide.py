@@ -58,6 +58,7 @@ from reconciler.dialects.karmada.scheduler.reschedule import (
     clusters_between,
     is_divisible,
     is_reschedulable,
+    keep_what_runs,
     move,
     move_beside,
     read_goal,
@@ -98,7 +99,7 @@ from reconciler.model.body import Body
 from reconciler.model.decision import Placed
 from reconciler.model.health import Health
 from reconciler.model.identity import ClusterName, ObjectKey
-from reconciler.model.moments import earliest, span
+from reconciler.model.moments import add, earliest, span
 from reconciler.model.quantity import decode_resources
 from reconciler.rebalance.surge import SURGE, Surge, encode_surge
 from reconciler.rebalance.target import MetDemand
@@ -115,6 +116,8 @@ class Surroundings:
     `None` if they are the same. `batched` are the bindings that a limited rebalance is moving,
     `None` where that is not known. `scores_before` are the scores of the last pass. `rooms` is what
     is free, `None` where no room is protected.
+    `unschedulable_after` is after how many seconds a replica counts as unschedulable, `None` where
+    no rebalance may keep what runs.
     `path_of` returns where the file of a binding stands.
     """
 
@@ -131,6 +134,7 @@ class Surroundings:
     scores_before: Earlier[ScoreReports] | None = None
     rooms: ProtectedFleet | None = None
     batched: frozenset[ObjectKey] | None = None
+    unschedulable_after: int | None = None
 
     def is_batched(self, binding: ObjectKey) -> bool:
         """Return whether a limited rebalance may still move a binding."""
@@ -477,6 +481,8 @@ def _choose(
 
     `stood` is the binding with a goal that is given up in this pass.
     """
+    if demand is not None and demand.preserves:
+        return _keep(draft, binding, demand, around, reports)
     asking = _leaving(_with_recovered(binding, around), demand)
     verdict = _schedule(asking, around, room) if asked.considered else None
     unmade = "" if demand is None else why_not_made(binding, verdict, demand)
@@ -521,6 +527,28 @@ def _leaving(binding: Binding, demand: Demand | None) -> Binding:
         for name in sorted(demand.surge.leaving)
     )
     return binding._replace(tasks=(*binding.tasks, *evicted))
+
+
+def _keep(
+    draft: Draft, binding: Binding, demand: Demand, around: Surroundings, reports: Reports
+) -> tuple[ScheduleVerdict, BatchedMove]:
+    """Return what becomes of a binding of which only what cannot be scheduled may move."""
+    stuck = stuck_replicas(binding, reports, around)
+    verdict, why = keep_what_runs(binding, stuck, around.members, around.now)
+    if why:
+        return verdict, BatchedMove(binding.clusters, unmade=why)
+    moved = move(binding, verdict, None, demand, around.members, around.now)
+    verdict, moved = _within_quotas(draft, binding, verdict, moved, demand, around)
+    return verdict, moved._replace(unmade="" if verdict.error is None else verdict.problem)
+
+
+def stuck_replicas(
+    binding: Binding, reports: Reports, around: Surroundings
+) -> dict[ClusterName, int]:
+    """Return how many replicas cannot be scheduled for long enough, by cluster that says so."""
+    before = add(around.now, span(seconds=-(around.unschedulable_after or 0)))
+    found = ((name, reports.unschedulable(name, before)) for name, _ in binding.clusters)
+    return {name: count for name, count in found if count is not None}
 
 
 def _step_state(draft: Draft, stood: Draft, surge: Surge, reports: Reports) -> SurgeState:

@@ -48,6 +48,7 @@ from reconciler.dialects.karmada.api.names import (
     POLICY_GROUP,
     SCHEDULING_GROUP,
     WORK_GROUP,
+    unschedulable_after,
 )
 from reconciler.dialects.karmada.api.placement import APPLIED_PLACEMENT
 from reconciler.dialects.karmada.api.policy import (
@@ -86,6 +87,7 @@ from reconciler.model.identity import ObjectKey, group_of, uid_of
 from reconciler.model.labels import is_label_value
 from reconciler.model.moments import is_moment
 from reconciler.model.quantity import NANOS, Quantity
+from reconciler.model.settings import Settings
 from reconciler.model.world import World
 from reconciler.schedule.capacity import PODS
 from reconciler.schedule.pods import amounts_of, canonical_amount, pod_request
@@ -457,7 +459,14 @@ SWITCH = HubSwitch(steps=steps, brings=brings, agents=TRANSPORT)
 
 SUMMARY = "status.resourceSummary"
 
+
+def asks_for_scheduling(settings: Settings) -> bool:
+    """Return whether rebalancers may ask that what runs is kept."""
+    return unschedulable_after(settings) is not None
+
+
 IMPORTER = Importer(
+    asks_for_scheduling=asks_for_scheduling,
     kinds={
         CLUSTER: ImportedKind(
             folder="clusters",

@@ -53,6 +53,7 @@ from reconciler.dialects.karmada.api.names import (
     decode_failover,
     enforces_quotas,
     propagates_empty,
+    unschedulable_after,
 )
 from reconciler.dialects.karmada.causes import with_causes
 from reconciler.dialects.karmada.decide import Surroundings, decide
@@ -521,6 +522,7 @@ class Karmada:
                 refusal_before=quotas.refusal_before(),
                 scores_before=scores_before(world),
                 batched=batched_bindings(world),
+                unschedulable_after=unschedulable_after(settings),
             ),
             settings=settings,
             memory=self.memory,

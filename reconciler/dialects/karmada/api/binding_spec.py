@@ -155,6 +155,17 @@ def begun(task: EvictionTask, now: datetime) -> EvictionTask:
     return replace(task, creation_timestamp=now, body=body)
 
 
+def keeping_reschedule(at: datetime) -> Body:
+    """Return what a binding says of a reschedule that keeps what runs.
+
+    Source: karmada pull request 7662, proposal of `preserveAvailableReplicas`.
+    """
+    return {
+        "triggeredAt": format_moment(at),
+        "behavior": {"preserveAvailableReplicas": True},
+    }
+
+
 def kept_task(task: EvictionTask, replicas: int) -> EvictionTask:
     """Return a task whose copy stays with so many replicas until another cluster has taken them."""
     body = {**task.body, "suppressDeletion": True, "message": KEPT_MESSAGE}
@@ -233,6 +244,7 @@ class BindingSpec(NamedTuple):
         tasks: The clusters that it is leaving.
         required_by: The bindings of the workloads that need this one.
         reschedule_triggered_at: When a rebalancer asked for a schedule, as written.
+        reschedule: What a rebalancer asked for that keeps what runs, as written.
         propagate_deps: Whether what the workload needs follows it.
         scheduler_name: Whose scheduler it is for.
         conflict_resolution: What happens where a cluster has such an object already.
@@ -262,6 +274,7 @@ class BindingSpec(NamedTuple):
     preserve_resources_on_deletion: bool | None = None
     components: tuple[Body, ...] = ()
     surge: Surge | None = None
+    reschedule: Body | None = None
 
     @property
     def copies(self) -> Targets:
@@ -298,6 +311,16 @@ class BindingSpec(NamedTuple):
     def scheduling_suspended(self) -> bool:
         """Whether the scheduler is to leave it alone."""
         return (self.suspension or {}).get("scheduling") is True
+
+
+def reschedule_asked_at(spec: BindingSpec) -> datetime | None:
+    """Return when a reschedule that keeps what runs was asked for, `None` if none was.
+
+    Raises:
+        UserError: The moment is none.
+    """
+    written = fields.text(spec.reschedule or {}, "triggeredAt")
+    return moment_or_none(written, "reschedule/triggeredAt")
 
 
 def requests_of(spec: BindingSpec) -> Body:
@@ -352,6 +375,7 @@ def decode_spec(manifest: Body) -> BindingSpec:
         priority=fields.mapping_or_none(spec, "schedulePriority"),
         components=fields.bodies(spec, "components"),
         surge=surge_in(manifest),
+        reschedule=fields.mapping_or_none(spec, "reschedule"),
     )
 
 
@@ -452,6 +476,7 @@ def encode_spec(spec: BindingSpec) -> Body:
         "gracefulEvictionTasks": [task.body for task in spec.tasks] or None,
         "requiredBy": [_encode_snapshot(one) for one in spec.required_by] or None,
         "rescheduleTriggeredAt": spec.reschedule_triggered_at,
+        "reschedule": spec.reschedule,
         "propagateDeps": spec.propagate_deps,
         "schedulerName": spec.scheduler_name,
         "conflictResolution": spec.conflict_resolution,

@@ -85,6 +85,21 @@ def may_preempt(settings: Settings) -> bool:
     return settings.options.get("karmada", {}).get("preemption") is True
 
 
+UNSCHEDULABLE_AFTER_SECONDS = 300  # the proposal's default
+
+
+def unschedulable_after(settings: Settings) -> int | None:
+    """Return for how many seconds a replica must be unschedulable to count as such.
+
+    `None` where no rebalancer may ask that what runs is kept, as by default.
+    """
+    if settings.options.get("karmada", {}).get("preserveAvailableReplicas") is not True:
+        return None
+    feedback = settings.options.get("feedback", {})
+    seconds = feedback.get("unschedulableAfterSeconds", UNSCHEDULABLE_AFTER_SECONDS)
+    return seconds if isinstance(seconds, int) else UNSCHEDULABLE_AFTER_SECONDS
+
+
 def enforces_quotas(settings: Settings) -> bool:
     """Return whether a decision that exceeds a quota is refused, by default not.
 

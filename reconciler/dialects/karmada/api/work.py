@@ -10,6 +10,7 @@ gathered over all clusters, and aggregatedStatus keeps of each status what its k
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import NamedTuple
 
 from reconciler.dialects.inventory import CopyReports
@@ -28,6 +29,7 @@ from reconciler.model.health import Health
 from reconciler.model.identity import ClusterName, ObjectKey, uid_of
 from reconciler.model.kinds import CopyReport
 from reconciler.model.labels import is_label_value
+from reconciler.model.moments import is_moment, parse_moment
 from reconciler.rebalance.surge import STEP
 
 
@@ -370,6 +372,24 @@ class BindingReports(NamedTuple):
         told = at(report.body, "metadata", "annotations").get(STEP)
         wanted = at(report.body, "spec").get("replicas")
         return (told, wanted) == (step, replicas) and self.covers(cluster, replicas)
+
+    def unschedulable(self, cluster: str, before: datetime) -> int | None:
+        """Return how many replicas a cluster reports that could not be scheduled since a moment.
+
+        `None` if it does not say.
+        """
+        report = self.of(cluster)
+        listed = None if report is None else report.body.get("unschedulable")
+        if not isinstance(listed, list | tuple):
+            return None
+        count = 0
+        for item in listed:
+            since = item.get("since") if isinstance(item, Mapping) else None
+            replicas = item.get("replicas") if isinstance(item, Mapping) else None
+            if not is_moment(since) or type(replicas) is not int or replicas < 0:
+                return None
+            count += replicas if parse_moment(str(since)) <= before else 0
+        return count
 
     def items(self, clusters: Iterable[str]) -> dict[str, AggregatedStatusItem]:
         """Return the entries of aggregatedStatus of the clusters that report."""

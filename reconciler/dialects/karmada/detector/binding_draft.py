@@ -224,6 +224,7 @@ def claimed_spec(
         tasks=stood.tasks,
         required_by=stood.required_by,
         reschedule_triggered_at=stood.reschedule_triggered_at,
+        reschedule=stood.reschedule,
         priority=_priority(policy.priority_class, priority_classes),
     )
 

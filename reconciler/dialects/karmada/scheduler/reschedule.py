@@ -20,7 +20,11 @@ from reconciler.dialects.karmada.api.binding import (
     BindingStatus,
     binding_of,
 )
-from reconciler.dialects.karmada.api.binding_spec import BindingSpec, copies_of
+from reconciler.dialects.karmada.api.binding_spec import (
+    BindingSpec,
+    copies_of,
+    keeping_reschedule,
+)
 from reconciler.dialects.karmada.api.cluster import Members, TargetCluster
 from reconciler.dialects.karmada.api.placement import applied_placement, is_readable
 from reconciler.dialects.karmada.api.policy import DEFAULT_SCHEDULER
@@ -80,6 +84,10 @@ def ask(draft: Draft, demand: Demand | None, now: datetime) -> RescheduleRequest
         UserError: Something in the binding cannot be read.
     """
     spec, status, considered = draft.spec, draft.status(), is_considered(draft)
+    if demand is not None and demand.preserves and is_reschedulable(draft):
+        binding = decoded(draft, spec, status)
+        spec = spec._replace(reschedule=keeping_reschedule(demand.at))
+        return RescheduleRequest(spec, status, binding, considered=True, recorded=not considered)
     if demand is not None and is_reschedulable(draft):
         spec = spec._replace(reschedule_triggered_at=format_moment(demand.at))
         binding = decoded(draft, spec, status)
@@ -379,6 +387,40 @@ def why_not_made(binding: Binding, verdict: ScheduleVerdict | None, demand: Dema
     if verdict.error is None and placed == binding.replicas:
         return ""
     return verdict.problem or f"only {placed} of {binding.replicas} replicas find a place"
+
+
+def keep_what_runs(
+    binding: Binding, stuck: Mapping[ClusterName, int], members: Members, now: datetime
+) -> tuple[ScheduleVerdict, str]:
+    """Return where a binding goes that keeps what runs, or why it stays.
+
+    Replicas that cannot be scheduled where they are count as not placed; the scheduler places as
+    many more, and no cluster ends with less than runs there. It is all or nothing.
+
+    Args:
+        binding: As it stands.
+        stuck: Cluster to replicas that cannot be scheduled there.
+        members: The fleet.
+        now: Moment of the pass.
+
+    Source: karmada pull request 7662, proposal of `preserveAvailableReplicas`.
+    """
+    done = ScheduleVerdict(
+        trigger=ScheduleReason.RESCHEDULE_TRIGGERED,
+        observed_affinity=binding.observed_affinity,
+        scheduled=True,
+    )
+    if not any(stuck.values()):
+        return done, ""
+    runs = {name: count - stuck.get(name, 0) for name, count in binding.clusters}
+    stays = tuple(TargetCluster(name, count) for name, count in runs.items() if count)
+    verdict = schedule(binding._replace(clusters=stays, reschedule_triggered_at=None), members, now)
+    found = dict(verdict.clusters or ())
+    if verdict.error is not None:
+        return done, verdict.problem
+    if sum(found.values()) != binding.replicas or any(found.get(n, 0) < c for n, c in runs.items()):
+        return done, "what cannot be scheduled finds no other place beside what runs"
+    return verdict._replace(trigger=ScheduleReason.RESCHEDULE_TRIGGERED), ""
 
 
 def _make_first(moved: BatchedMove, demand: Demand, now: datetime) -> BatchedMove:

@@ -4,14 +4,17 @@ from functools import partial
 
 from reconciler.dialects.inventory import ClusterInventory
 from reconciler.dialects.karmada.api.binding import Binding, binding_of
-from reconciler.dialects.karmada.api.binding_spec import placed_on
+from reconciler.dialects.karmada.api.binding_spec import placed_on, reschedule_asked_at
 from reconciler.dialects.karmada.api.cluster import MemberCluster
+from reconciler.dialects.karmada.api.cluster_taints import NOT_READY, UNREACHABLE
+from reconciler.dialects.karmada.api.placement import placement_changed
 from reconciler.dialects.karmada.api.policy import DEFAULT_SCHEDULER
 from reconciler.dialects.karmada.api.work import BindingReports
 from reconciler.dialects.karmada.binding.works import RETAIN
-from reconciler.dialects.karmada.decide import Surroundings
+from reconciler.dialects.karmada.decide import Surroundings, stuck_replicas
 from reconciler.dialects.karmada.detector.binding_draft import Draft, claimant
 from reconciler.dialects.karmada.detector.detect import Claims
+from reconciler.dialects.karmada.scheduler.divide import DivisionStrategy, strategy_of
 from reconciler.dialects.karmada.scheduler.reschedule import (
     asked_afresh,
     is_divisible,
@@ -30,6 +33,7 @@ from reconciler.manifests.paths import doubt_about, fault_place, is_frozen, outp
 from reconciler.model.identity import ObjectKey
 from reconciler.model.world import World
 from reconciler.rebalance.target import (
+    NOT_KEPT,
     FreshPlace,
     PresentPlace,
     Standing,
@@ -108,7 +112,9 @@ def target_of(draft: Draft, around: Surroundings, world: World, workload: Object
     except UserError:
         path = output_path(world.output_root, draft.key)
         return Target(draft.key, waits_for=f"its binding cannot be read ({path})")
-    triggered, now = binding.reschedule_triggered_at, around.now
+    now = around.now
+    moments = (binding.reschedule_triggered_at, reschedule_asked_at(draft.spec))
+    triggered = max(filter(None, moments), default=None)
     goal = read_goal(draft.metadata)
     return Target(
         draft.key,
@@ -124,7 +130,53 @@ def target_of(draft: Draft, around: Surroundings, world: World, workload: Object
         evicting=tuple(sorted({str(task.from_cluster) for task in binding.tasks})),
         surge=surge,
         unmakeable=partial(_why_not_beside, draft, binding, around),
+        unkept=partial(_why_not_kept, draft, binding, around),
     )
+
+
+PRESERVES_OFF = (
+    "preserveAvailableReplicas is off; `karmada.preserveAvailableReplicas: true` in "
+    "reconciler.yaml turns it on"
+)
+DYNAMIC = (DivisionStrategy.AGGREGATED, DivisionStrategy.DYNAMIC_WEIGHT)
+
+
+def _why_not_kept(draft: Draft, binding: Binding, around: Surroundings) -> str:
+    """Return why what runs of a binding cannot be kept, `""` if it can.
+
+    Source: karmada pull request 7662, proposal of `preserveAvailableReplicas`.
+    """
+    if around.unschedulable_after is None:
+        return PRESERVES_OFF
+    placement = binding.placement
+    if not binding.namespace or binding.components > 1 or placement is None:
+        return NOT_KEPT
+    if strategy_of(placement) not in DYNAMIC or not binding.replicas:
+        return "preserveAvailableReplicas is for replicas that are divided by what is available"
+    if binding.last_scheduled_time is None or not binding.clusters:
+        return "it was not scheduled before"
+    if sum(count for _, count in binding.clusters) != binding.replicas:
+        return "its replicas are not all placed"
+    if binding.tasks:
+        return "it is still being evicted from a cluster"
+    if placement_changed(placement, binding.applied, observed_affinity=binding.observed_affinity):
+        return "its placement changed since it was scheduled"
+    return _why_not_known(draft, binding, around)
+
+
+def _why_not_known(draft: Draft, binding: Binding, around: Surroundings) -> str:
+    """Return which cluster does not say how many of its replicas cannot be scheduled."""
+    reports = BindingReports(draft.spec.resource.key, around.copies)
+    stuck = stuck_replicas(binding, reports, around)
+    position = around.members.fleet.position
+    for name, count in binding.clusters:
+        there = name in position
+        taints = around.members.views[position[name]].cluster.taints if there else ()
+        if not there or any(one.key in (NOT_READY, UNREACHABLE) for one in taints):
+            return f"{name} is not ready"
+        if not 0 <= stuck.get(name, -1) <= count:
+            return f"{name} does not report how many of its replicas cannot be scheduled"
+    return ""
 
 
 MADE_FIRST = frozenset(("apps", kind) for kind in ("Deployment", "ReplicaSet", "StatefulSet"))

@@ -162,7 +162,8 @@ def _cause(draft: Draft, happened: Happened) -> Cause:
         detail = detail if demand is None else f"{detail}, {demand.by}"
         return Cause(CauseKind.CREATED, detail, sources=(workload_of(draft), *policy_of(draft)))
     if demand is not None:
-        recorded = f", {RECORDED}" if happened.asked.recorded else ""
+        recorded = ", keeping what runs" if demand.preserves else ""
+        recorded += f", {RECORDED}" if happened.asked.recorded else ""
         told = filter(None, (happened.note, happened.moved.news))
         note = "".join(f"; {clause}" for clause in told)
         return Cause(CauseKind.REBALANCED, f"{demand.by}{recorded}{note}", sources=demand.askers)
