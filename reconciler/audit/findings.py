@@ -293,6 +293,7 @@ WARNINGS: Mapping[str, str] = {
     "profile-manager-label": "The label of a ClusterProfile's manager should name its manager",
     "profile-member-id": "A member id should not be empty",
     "profile-name": "A ClusterProfile should have a name that a cluster can have",
+    "profile-secret": "A ClusterProfile should tell no secret",
     "run-reference-unknown": "A run should name a placement and a strategy that are there",
     "score-cluster-unknown": "Scores should stand in the namespace of a cluster",
     "score-expired": "Scores that a placement asks for should not have run out",

@@ -16,7 +16,7 @@ from reconciler.audit.findings import Finding, finding_of
 from reconciler.audit.fleet.placed import decision_on
 from reconciler.audit.named_object import spelled
 from reconciler.core.dialects import CLUSTERS, DIALECTS, KINDS, PLACED, READ
-from reconciler.core.inputs.world import clusters_in
+from reconciler.core.inputs.world import clusters_in, own_manager
 from reconciler.delivery.carriage import NOT_CARRIED, TABLE
 from reconciler.delivery.deliver import not_carried_text
 from reconciler.delivery.settings import decode_delivery
@@ -279,7 +279,7 @@ def profiles_in_vain(referable: Known) -> Iterator[Dangling]:
     for profile in profiles:
         yield from said_in_vain(profile.key, profile.body)
     if referable.world.projected:
-        yield from inventory_of(profiles).contradictions
+        yield from inventory_of(profiles, own_manager(referable.world)).contradictions
 
 
 def rooms_without_report(referable: Known) -> Iterator[Dangling]:

@@ -15,7 +15,7 @@ from itertools import chain, pairwise
 from reconciler.core.changes import Change, Outcome, WriteFile
 from reconciler.core.dialects import CLUSTERS, DIALECTS
 from reconciler.core.freeze import decode_freeze
-from reconciler.core.inputs.world import inventories_in
+from reconciler.core.inputs.world import inventories_in, own_manager
 from reconciler.core.ledger import shares_room
 from reconciler.core.record import faults_body, record_body
 from reconciler.core.stated import links_in, statements
@@ -43,6 +43,7 @@ def is_divisible(world: World) -> bool:
         or decode_delivery(settings).destinations
         or world.of_kind(*REBALANCER)
         or world.of_kind(*TRIGGER)
+        or own_manager(world)  # each piece would write all profiles
         or inventories_in(world)  # each is part of all clusters, and may be placed, too
     )
 

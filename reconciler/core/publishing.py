@@ -3,23 +3,37 @@
 Like delivery it follows what was decided, once the brakes have spoken, and decides nothing itself:
 the slices of a decision follow from the decision, from where its clusters stand in the slices of
 the pass before, and from where their profiles are. A warm pass looks at the decisions that moved.
+
+Where clusters are published, too, each has one profile, whatever APIs declare it; it differs from
+the one of the pass before only where a fact of the cluster does. A profile of a cluster that is
+gone stays as long as a slice names it.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import partial
 
-from reconciler.core.dialects import DIALECTS, PLACED, dialect_of
-from reconciler.core.inputs.world import members_in
+from reconciler.core.dialects import CLUSTERS, DIALECTS, PLACED, dialect_of
+from reconciler.core.inputs.world import clusters_in, languages, members_in
 from reconciler.core.rounds import world_after
-from reconciler.dialects.object_pass import Failed, FaultPlace, attempt
+from reconciler.dialects.object_pass import Failed, FaultPlace, attempt, place_of
 from reconciler.manifests.paths import output_path
 from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey
 from reconciler.model.labels import labels_of, matches
+from reconciler.model.moments import format_moment
 from reconciler.model.remembered import AnswerCache, differing_keys
 from reconciler.model.settings import Settings
 from reconciler.model.world import Fault, Trace, World
+from reconciler.multicluster.cluster_profile import (
+    CLUSTER_PROFILE,
+    InventoryPublishing,
+    dated,
+    decode_inventory,
+    encode_profile,
+    manager_of,
+)
 from reconciler.multicluster.placement_decision import (
     PLACEMENT_DECISION,
     DecisionOwner,
@@ -43,6 +57,14 @@ class Published:
     traces: tuple[Trace, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class _Fleet:
+    """The profiles of a fleet, but for moments, and the clusters of which none can be told."""
+
+    profiles: Mapping[str, Body]
+    failed: tuple[Failed, ...]
+
+
 @dataclass(slots=True, eq=False)
 class PublishMemory:
     """What was published last, so that only what differs is looked at.
@@ -53,6 +75,9 @@ class PublishMemory:
         profiles: Cluster to the namespace of its profile, then.
         owners: The decisions that are published, by what the names of their slices begin with.
         failed: Those of them whose clusters cannot be told.
+        places: The namespaces of profiles that people wrote.
+        drawn: The profile of each cluster, but for moments.
+        fleet: All clusters that are published.
     """
 
     left: World | None = None
@@ -61,33 +86,40 @@ class PublishMemory:
     owners: dict[str, ObjectKey] = field(default_factory=dict)
     failed: dict[ObjectKey, Failed] = field(default_factory=dict)
     places: AnswerCache[None, Mapping[str, str]] = field(default_factory=AnswerCache)
+    drawn: AnswerCache[str, Body] = field(default_factory=AnswerCache)
+    fleet: AnswerCache[None, _Fleet] = field(default_factory=AnswerCache)
 
 
-def publish(world: World, after: World, settings: Settings, memory: PublishMemory) -> Published:
+def publish(
+    world: World, after: World, settings: Settings, now: datetime, memory: PublishMemory
+) -> Published:
     """Return how what is published differs from what the pass before left.
 
     Args:
         world: As the pass found it.
         after: As the pass leaves it, but for what is published.
         settings: Of the repository.
+        now: Moment of the pass.
         memory: What the pass before published; no answer depends on it.
     """
+    inventory = decode_inventory(settings)
+    fleet = _Fleet({}, ()) if inventory is None else _fleet(after, inventory, settings, memory)
+    places = _places(world, after, inventory, fleet, memory)
     wanted = decode_publishing(settings, (dialect.name for dialect in DIALECTS))
-    if wanted is None:
-        memory.left = None
-        return Published(
-            gone=frozenset(one.key for one in world.outputs_of_kind(PLACEMENT_DECISION))
-        )
-    profiles = _profiles(after, memory)
-    stage = _Publication(world, after, wanted, profiles, memory)
+    stage = _Publication(world, after, wanted, places, memory)
     last = memory.left
-    if last is None or memory.settings != wanted or memory.profiles != profiles:
+    if wanted is None:
+        stage.gone |= {one.key for one in world.outputs_of_kind(PLACEMENT_DECISION)}
+        memory.failed = {}
+    elif last is None or memory.settings != wanted or memory.profiles != places:
         stage.publish_all()
     else:
         stage.publish_moved(last)
-    memory.left = world_after(after, stage.written, stage.gone, ())
-    memory.settings, memory.profiles = wanted, profiles
-    failed = [memory.failed[key] for key in sorted(memory.failed)]
+    left = world_after(after, stage.written, stage.gone, ())
+    stage.publish_profiles(left, inventory, fleet, format_moment(now))
+    memory.left = None if wanted is None else left
+    memory.settings, memory.profiles = wanted, places
+    failed = [*(memory.failed[key] for key in sorted(memory.failed)), *fleet.failed]
     return Published(
         written=stage.written,
         gone=frozenset(stage.gone),
@@ -96,13 +128,72 @@ def publish(world: World, after: World, settings: Settings, memory: PublishMemor
     )
 
 
-def _profiles(world: World, memory: PublishMemory) -> Mapping[str, str]:
-    """Return the namespace of each cluster's profile."""
-    members = members_in(world)
+def _places(
+    world: World,
+    after: World,
+    inventory: InventoryPublishing | None,
+    fleet: _Fleet,
+    memory: PublishMemory,
+) -> Mapping[str, str]:
+    """Return the namespace of each cluster's profile, that of one which is gone included."""
+    if inventory is not None:
+        names = {*fleet.profiles, *_others(after, inventory)}
+        names.update(one.key.name for one in world.outputs_of_kind(CLUSTER_PROFILE))
+        return dict.fromkeys(names, inventory.namespace)
+    members = members_in(after)
     found = memory.places.recall(
         None, (members,), lambda: {one.key.name: one.key.namespace for one in members}
     )
     memory.places.forget()
+    return found
+
+
+def _others(world: World, inventory: InventoryPublishing) -> set[str]:
+    """Return the names of the profiles that other managers have where we publish."""
+    return {
+        one.key.name
+        for one in world.written_of_kind(*CLUSTER_PROFILE)
+        if one.key.namespace == inventory.namespace and manager_of(one.body) != inventory.manager
+    }
+
+
+def _fleet(
+    world: World, inventory: InventoryPublishing, settings: Settings, memory: PublishMemory
+) -> _Fleet:
+    """Return the profile of each cluster that no other manager has one of at that place."""
+    kinds = tuple(world.written_of_kind(*kind) for kind in CLUSTERS)
+    members = members_in(world)
+    configured = (inventory.namespace, inventory.manager, settings.declared_clusters)
+
+    def draw() -> _Fleet:
+        told = {one.key.name: one for one in members}
+        taken = _others(world, inventory)
+        profiles: dict[str, Body] = {}
+        failed: list[Failed] = []
+        for cluster, _ in clusters_in(world):
+            name = cluster.key.name
+            if name in profiles or name in taken:
+                continue
+            profile, key = told.get(name), (cluster, told.get(name), *configured)
+            work = partial(
+                encode_profile,
+                cluster.body,
+                languages()[cluster.key[:2]],
+                None if profile is None else profile.body,
+                inventory,
+                declared=settings.declared_clusters,
+            )
+            known = memory.drawn.find(name, key)
+            found = attempt(work, partial(place_of, cluster)) if known is None else known
+            if isinstance(found, Failed):
+                failed.append(found)
+            else:
+                profiles[name] = memory.drawn.keep(name, key, found)
+        memory.drawn.forget()
+        return _Fleet(profiles, tuple(failed))
+
+    found = memory.fleet.recall(None, (*kinds, members, *configured), draw)
+    memory.fleet.forget()
     return found
 
 
@@ -112,7 +203,7 @@ class _Publication:
 
     world: World
     after: World
-    settings: DecisionPublishing
+    settings: DecisionPublishing | None
     profiles: Mapping[str, str]
     memory: PublishMemory
     written: dict[ObjectKey, Body] = field(default_factory=dict)
@@ -121,9 +212,9 @@ class _Publication:
     def publish_all(self) -> None:
         """Look at every decision, and at every slice that there is."""
         self.memory.owners, self.memory.failed = {}, {}
-        stay = set[ObjectKey]()
+        stay, apis = set[ObjectKey](), {} if self.settings is None else self.settings.selectors
         for dialect in DIALECTS:
-            for kind in dialect.placed if dialect.name in self.settings.selectors else ():
+            for kind in dialect.placed if dialect.name in apis else ():
                 for one in self.after.outputs_of_kind(kind):
                     stay |= self._publish(one.key)
         slices = self.world.outputs_of_kind(PLACEMENT_DECISION)
@@ -150,8 +241,33 @@ class _Publication:
                 owners |= set() if owner is None else {owner}
         for owner in sorted(owners):
             stay = self._publish(owner)
-            slices = slices_of(self.world, self.settings.namespace, owner).values()
+            slices = self._present(owner).values()
             self.gone = self.gone.difference(stay).union(set(slices) - stay)
+
+    def publish_profiles(
+        self, left: World, inventory: InventoryPublishing | None, fleet: _Fleet, now: str
+    ) -> None:
+        """Write the profiles that differ; those go of clusters that are gone and in no slice."""
+        present = {one.key: one.body for one in self.world.outputs_of_kind(CLUSTER_PROFILE)}
+        stay = set[ObjectKey]()
+        if inventory is not None:
+            for name, profile in fleet.profiles.items():
+                key = ObjectKey(*CLUSTER_PROFILE, inventory.namespace, name)
+                stay.add(key)
+                body = dated(profile, present.get(key), now)
+                if present.get(key) != body:
+                    self.written[key] = body
+        leaving = present.keys() - stay
+        if inventory is not None and leaving:
+            slices = left.outputs_of_kind(PLACEMENT_DECISION)
+            named = {name for one in slices for name in clusters_of(one.body)}
+            leaving = {
+                key
+                for key in leaving
+                if key.namespace != inventory.namespace
+                or not (fleet.failed or key.name in named)  # one that cannot be told stays
+            }
+        self.gone |= leaving
 
     def _owners_of_inputs(self, last: World) -> Iterator[ObjectKey]:
         """Yield the decisions about what people wrote otherwise: labels may choose them."""
@@ -172,7 +288,7 @@ class _Publication:
         self.memory.owners[label] = owner
         if isinstance(slices, Failed):
             self.memory.failed[owner] = slices
-            return set(slices_of(self.world, self.settings.namespace, owner).values())
+            return set(self._present(owner).values())
         if not slices:
             del self.memory.owners[label]
         for key, body in slices.items():
@@ -184,16 +300,16 @@ class _Publication:
     def _slices(self, owner: ObjectKey) -> Mapping[ObjectKey, Body]:
         """Return the slices of a decision, none where it is not published."""
         dialect = dialect_of(owner.group)
-        selector = None if dialect is None else self.settings.selectors.get(dialect.name)
-        if dialect is None or selector is None:
+        if dialect is None or self.settings is None or dialect.name not in self.settings.selectors:
             return {}
+        selector = self.settings.selectors[dialect.name]
         chosen = dialect.view().world.chosen(self.after, owner)
         about = self._about(owner)
         written = self.after.inputs.get(about)
         labels = {} if written is None else labels_of(written.body)
         if chosen is None or not matches(selector, labels):
             return {}
-        known = slices_of(self.world, self.settings.namespace, owner)
+        known = self._present(owner)
         present = {
             index: tuple(clusters_of(self.world.outputs[key].body)) for index, key in known.items()
         }
@@ -201,6 +317,11 @@ class _Publication:
         return encode_slices(
             DecisionOwner(owner, about), entries, present, self.settings, self.profiles
         )
+
+    def _present(self, owner: ObjectKey) -> Mapping[int, ObjectKey]:
+        """Return the slices of a decision that there are, by index."""
+        namespace = "" if self.settings is None else self.settings.namespace
+        return slices_of(self.world, namespace, owner)
 
     def _about(self, owner: ObjectKey) -> ObjectKey:
         """Return what a decision is about: of a binding the workload, else itself."""

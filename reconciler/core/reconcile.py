@@ -185,7 +185,7 @@ def _pass(
     found, held = result.results, {*braked.held, *paced.decisions}
     written, gone = _but_held(world, result, held)
     after = world_after(world, written, gone, result.removed)
-    published = publish(world, after, settings, memo.published)
+    published = publish(world, after, settings, now, memo.published)
     if published.written or published.gone:
         written |= published.written
         gone |= published.gone

@@ -14,6 +14,7 @@ Source: cluster-inventory-api@8375ac2 apis/v1alpha1/clusterprofile_types.go, and
 apis/v1alpha2/clusterprofile_types.go.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -24,10 +25,12 @@ from reconciler.manifests.references import Dangling
 from reconciler.manifests.schemas.violations import Violation
 from reconciler.model import fields
 from reconciler.model.body import Body
-from reconciler.model.identity import ObjectKey
-from reconciler.model.kinds import ApiKind, Kind
+from reconciler.model.identity import ObjectKey, uid_of
+from reconciler.model.kinds import ApiKind, Kind, Writer
+from reconciler.model.labels import is_label_key, is_label_value, labels_of
 from reconciler.model.quantity import parse_quantity
-from reconciler.model.text import LABEL_RULE, is_label, shown
+from reconciler.model.settings import Settings
+from reconciler.model.text import LABEL_RULE, bounded, is_label, shown
 from reconciler.model.world import Manifest
 from reconciler.projection.project import (
     APIS,
@@ -49,6 +52,7 @@ from reconciler.projection.project import (
     Room,
     condition,
     label_of,
+    project,
     readiness_by,
     region_by_label,
     status_of,
@@ -61,6 +65,7 @@ CLUSTER_PROFILE_KIND = ApiKind(
     group=CLUSTER_PROFILE[0],
     kind=CLUSTER_PROFILE[1],
     namespaced=True,
+    writer=Writer.BOTH,
     short=("cp",),
     shares_group=True,
 )
@@ -412,6 +417,152 @@ def _listed(first: Sequence[Body], more: Sequence[Body], name: str) -> list[Body
     return [*first, *(one for one in more if fields.text(one, name) not in known)]
 
 
+@dataclass(frozen=True, slots=True)
+class InventoryPublishing:
+    """Where passes write a profile of each cluster, and by which manager's name."""
+
+    namespace: str
+    manager: str
+
+
+def decode_inventory(settings: Settings) -> InventoryPublishing | None:
+    """Return how the clusters are published, `None` if they are not."""
+    body = fields.mapping_or_none(settings.options.get("inventory", {}), "publish")
+    if body is None:
+        return None
+    return InventoryPublishing(fields.text(body, "namespace"), fields.text(body, "manager"))
+
+
+def encode_profile(
+    cluster: Body,
+    source: Language,
+    profile: Body | None,
+    wanted: InventoryPublishing,
+    *,
+    declared: bool,
+) -> Body:
+    """Return the profile of a cluster, without moments that nobody reported.
+
+    What no field of the cluster says is not said. A label that no API server would take is left
+    out, and so is a way to reach the cluster that has a secret in it.
+
+    Args:
+        cluster: As somebody wrote it.
+        source: The API that it is of.
+        profile: What the profiles of people and other managers say of it, `None` if there is none.
+        wanted: Of the repository.
+        declared: Whether a cluster without any status counts as one that is well.
+    """
+    told = project(cluster, source, PROFILES, declared=declared)
+    name = fields.text(fields.mapping(cluster, "metadata"), "name")
+    other = profile or {}
+    member = label_of(other, MEMBER_LABEL) or uid_of(ObjectKey(*CLUSTER_PROFILE, "", name))
+    labels = {
+        key: value
+        for key, value in sorted(labels_of(told).items())
+        if is_label_key(key) and is_label_value(value) and key != SET_LABEL
+    }
+    labels |= {MANAGER_LABEL: wanted.manager, MEMBER_LABEL: member}
+    shown_as = fields.text(fields.mapping(other, "spec"), "displayName")
+    said = status_of(told)
+    status: dict[str, object] = {
+        "conditions": _published_conditions(cluster, source, declared=declared),
+        **{part: said[part] for part in ("version", "properties") if part in said},
+    }
+    ways = [one for one in fields.bodies(status_of(other), "accessProviders") if not secret_in(one)]
+    status |= {"accessProviders": ways} if ways else {}
+    return {
+        "apiVersion": f"{GROUP}/v1alpha1",
+        "kind": CLUSTER_PROFILE[1],
+        "metadata": {"name": name, "namespace": wanted.namespace, "labels": labels},
+        "spec": {
+            **({"displayName": shown_as} if shown_as else {}),
+            "clusterManager": {"name": wanted.manager},
+        },
+        "status": status,
+    }
+
+
+def _published_conditions(cluster: Body, source: Language, *, declared: bool) -> list[Body]:
+    """Return whether a cluster is healthy and has joined; since when, as far as it says that."""
+    reported = status_of(cluster)
+    if not reported:
+        status = "True" if declared else "Unknown"
+        why = ("Declared", "the cluster is declared") if declared else ("NotReported", "")
+        return [_condition(kind, status, *why) for kind in (HEALTHY, JOINED)]
+    row = next(one for one in source.rows if one.fact is READINESS)
+    read: ClusterReadiness | None = row.read(cluster)
+    found = read or ClusterReadiness("Unknown", "", "NotReported", "")
+    left = found.reason == "NotJoined"
+    return [
+        _condition(HEALTHY, found.status, found.reason, found.message, found.since),
+        _condition(JOINED, *(("False", "NotJoined") if left else ("True", "Reports")), ""),
+    ]
+
+
+_REASON = re.compile(r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?")
+
+
+def _condition(kind: str, status: str, reason: str, message: str, since: str = "") -> Body:
+    """Return a condition; it has no moment where none is known."""
+    one: dict[str, object] = {"type": kind, "status": status}
+    one |= {"lastTransitionTime": since} if since else {}
+    return one | {
+        "reason": reason if _REASON.fullmatch(reason) else "Reported",
+        "message": bounded(message),
+    }
+
+
+def dated(profile: Body, present: Body | None, now: str) -> Body:
+    """Return a profile whose conditions have moments: kept while a status stays, else of now.
+
+    Args:
+        profile: As `encode_profile` returns it.
+        present: As it was published last, `None` if it was not.
+        now: Text of the moment of the pass.
+    """
+    known = {
+        (fields.text(one, "type"), fields.text(one, "status")): fields.text(
+            one, "lastTransitionTime"
+        )
+        for one in fields.bodies(status_of(present or {}), "conditions")
+    }
+    conditions = [
+        {"lastTransitionTime": known.get((str(one["type"]), str(one["status"])), "") or now, **one}
+        for one in fields.bodies(status_of(profile), "conditions")
+    ]
+    listed = [{name: one[name] for name in _CONDITION} for one in conditions]
+    return {**profile, "status": {**status_of(profile), "conditions": listed}}
+
+
+_CONDITION = ("type", "status", "lastTransitionTime", "reason", "message")
+_SECRETS = re.compile(
+    r"(?:id|access|refresh|bearer|auth)?[-_]?token|password|passwd|(?:client|api|private)[-_]?key"
+    r"(?:[-_]?data)?|client[-_]?secret|secret",
+    re.IGNORECASE,
+)
+_VALUES = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY|^eyJ[\w-]+\.[\w-]+\.|://[^/@\s]+:[^/@\s]+@")
+
+
+def secret_in(value: object, name: str = "") -> str:
+    """Return the name of the first field that holds a secret or a token, `""` if none does.
+
+    >>> secret_in({"extensions": [{"extension": {"clientKey": "abc"}}]})
+    'clientKey'
+    >>> secret_in({"server": "https://me:pass@host"}), secret_in({"secretRef": {"name": "a"}})
+    ('server', '')
+    """
+    if isinstance(value, str):
+        return name if value and (_SECRETS.fullmatch(name) or _VALUES.search(value)) else ""
+    if isinstance(value, Mapping):
+        found = (secret_in(one, str(key)) for key, one in value.items())
+    elif isinstance(value, list | tuple):
+        found = (secret_in(one, name) for one in value)
+    else:
+        return ""
+    return next(filter(None, found), "")
+
+
 COLUMNS: ColumnTable = {
     CLUSTER_PROFILE: (
         (
@@ -509,6 +660,16 @@ def said_in_vain(key: ObjectKey, body: Body) -> Iterator[Dangling]:
             f"no cluster can be named {shown(key.name)}, so the profile is not taken as one",
             LABEL_RULE,
         )
+    for i, one in enumerate(fields.bodies(status_of(body), "accessProviders")):
+        if held := secret_in(one):
+            yield Dangling(
+                key,
+                f"/status/accessProviders/{i}",
+                "profile-secret",
+                f"{held} of {shown(fields.text(one, 'name'))} holds a secret, which no profile may "
+                "tell; it is not published",
+                "a provider that finds the secret by itself",
+            )
     for i, one in enumerate(fields.bodies(status_of(body), "properties")):
         name, value = fields.text(one, "name"), fields.text(one, "value")
         readable = _READABLE.get(name) or (

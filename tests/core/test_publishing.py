@@ -13,6 +13,7 @@ from reconciler.core.dialects import DIALECTS
 from reconciler.core.reconcile import Memo, reconcile
 from reconciler.model.identity import ObjectKey
 from reconciler.model.world import World
+from reconciler.multicluster.cluster_profile import MEMBER_LABEL
 from tests.bounded import examples
 from tests.builders import (
     Body,
@@ -25,7 +26,7 @@ from tests.builders import (
     profile,
     taint,
 )
-from tests.core.inputs.test_world import pick_all
+from tests.core.inputs.test_world import managed, pick_all
 from tests.core.test_law_memo import told_of
 from tests.core.test_laws import LAW
 from tests.dialects.ocm.worlds import BY_SCORE, binding, cluster_set, placement
@@ -36,6 +37,7 @@ from tests.strategies import SECONDS, edit, objects, report, reported
 pytestmark = pytest.mark.cpu_seconds(120)  # many examples of whole passes
 
 SET = {"multicluster.x-k8s.io/clusterset": "s"}
+PROFILES = "status/clusterprofiles.multicluster.x-k8s.io/"
 FOLDER = "status/placementdecisions.multicluster.x-k8s.io/"
 
 
@@ -43,6 +45,20 @@ def publishing(**options: object) -> Body:
     """A configuration that publishes, on clusters that are profiles."""
     publish = {"namespace": "decisions", **options}
     return configuration(inventory={"project": True}, decisions={"publish": publish})
+
+
+def publishing_both(*, project: bool = True) -> Body:
+    """A configuration that publishes clusters, too."""
+    return configuration(
+        inventory={"project": project, "publish": {"namespace": "inventory", "manager": "us"}},
+        decisions={"publish": {"namespace": "decisions"}},
+    )
+
+
+def profiles(told: Story) -> Mapping[str, Any]:
+    """The profiles that are published, by name."""
+    paths = [path for path in told.files if path.startswith(PROFILES)]
+    return {path.rpartition("/")[2].removesuffix(".yaml"): told.output(path) for path in paths}
 
 
 def slices(told: Story) -> Mapping[str, Body]:
@@ -211,6 +227,93 @@ def test_an_edited_slice_is_put_right() -> None:
     )
 
 
+def test_each_cluster_of_any_api_has_one_profile() -> None:
+    """Those of one name are one; what the first API says counts."""
+    told = story(publishing_both(), cluster("a", region="eu"), managed("a", of="ocm"), managed("b"))
+    told.put(profile("c")).run(0)
+
+    found = profiles(told)
+
+    assert ["a", "b", "c"] == [*found]
+    assert {"us"} == {one["spec"]["clusterManager"]["name"] for one in found.values()}
+    assert [{"name": "topology.kubernetes.io/region", "value": "eu"}] == (
+        found["a"]["status"]["properties"]
+    )
+    assert "of" not in found["a"]["metadata"]["labels"]
+    assert () == told.run(60).changes
+
+
+def test_a_profile_changes_only_when_a_fact_does() -> None:
+    """Its other conditions keep their moments; a heartbeat is no fact."""
+    status = {**cluster_status(), "kubernetesVersion": "v1"}
+    told = story(publishing_both(), cluster("a", status=status), cluster("b"))
+    told.run(0)
+    before = profiles(told)
+    beats = [{**one, "lastHeartbeatTime": "2026-11-20T13:00:00Z"} for one in status["conditions"]]  # type: ignore[attr-defined]
+    told.put(cluster("a", status={**status, "conditions": beats}))
+    quiet = told.run(5)
+    told.put(cluster("a", status={**status, "kubernetesVersion": "v2"})).run(10)
+    after = profiles(told)
+
+    assert [] == [one.path for one in quiet.changes if one.path.startswith(PROFILES)]
+    assert before["b"] == after["b"]
+    assert before["a"]["status"]["conditions"] == after["a"]["status"]["conditions"]
+    assert {"kubernetes": "v2"} == after["a"]["status"]["version"]
+
+
+def test_a_profile_stays_until_no_slice_names_its_cluster() -> None:
+    """A cluster that is gone may hold copies for a while."""
+    told = story(publishing_both(), cluster("a"), cluster("b"), deployment(), policy())
+    told.run(0)
+    told.drop(cluster("b"))
+    left, seen = [], []
+    for _ in range(12):
+        outcome = told.run()
+        left.append("b" in profiles(told))
+        seen.append(any("b:" in one for one in published(told)["deployment.apps/default/web"]))
+        if outcome.recheck_at is not None:
+            told.now = max(told.now, outcome.recheck_at)
+
+    assert left == seen
+    assert not left[-1]
+
+
+def test_a_profile_of_another_manager_at_the_same_place_is_left_alone() -> None:
+    """And decisions name it."""
+    told = story(publishing_both(), profile("a", namespace="inventory"), profile("b"))
+    told.put(deployment(), policy()).run(0)
+
+    (body,) = slices(told).values()
+
+    assert ["b"] == [*profiles(told)]
+    assert [{"name": name, "namespace": "inventory"} for name in "ab"] == (
+        [one["clusterProfileRef"] for one in cast(Any, body["decisions"])]
+    )
+
+
+def test_profiles_of_our_own_manager_are_no_clusters() -> None:
+    """A copy of what we publish does not make clusters of itself."""
+    told = story(publishing_both(), profile("a"), profile("z", manager="us"))
+    told.run(0)
+
+    assert ["a"] == [*profiles(told)]
+
+
+def test_ways_to_reach_a_cluster_are_copied_without_secrets() -> None:
+    """With the member id and the name for people that others gave it."""
+    fine = {"name": "fine", "cluster": {"server": "https://a"}}
+    extension = {"name": "x", "extension": {"token": "hunter2"}}
+    secret = {"name": "bad", "cluster": {"server": "https://a", "extensions": [extension]}}
+    told = story(publishing_both(), cluster("a"))
+    told.put(profile("a", labels={MEMBER_LABEL: "m1"}, accessProviders=[fine, secret])).run(0)
+
+    (found,) = profiles(told).values()
+
+    assert [fine] == found["status"]["accessProviders"]
+    assert "m1" == found["metadata"]["labels"][MEMBER_LABEL]
+    assert "hunter2" not in str(told.outputs)
+
+
 def chosen_in(world: World) -> dict[str, list[str]]:
     """What decisions say, of each object that is published."""
     found = {}
@@ -239,7 +342,7 @@ def test_consumers_see_what_decisions_say_through_any_history(
     for fresh, share, said, seconds in [([], 0, None, 0), *edits]:
         edit(told, fresh, share)
         report(told, said)
-        told.put(publishing())
+        told.put(publishing_both(project=False))
         told.now += timedelta(seconds=1 + seconds)
         world = told.world()
         outcome = reconcile(world, told.now, memo=memo)
@@ -249,4 +352,10 @@ def test_consumers_see_what_decisions_say_through_any_history(
         after = told.world()
         seen = {about: sorted(names) for about, names in published(told).items()}
         assert chosen_in(after) == seen
+        known = {"inventory/" + name for name in profiles(told)}
+        assert known >= {
+            f"{one['clusterProfileRef']['namespace']}/{one['clusterProfileRef']['name']}"
+            for body in slices(told).values()
+            for one in cast(Any, body["decisions"])
+        }
         assert () == reconcile(after, told.now).changes

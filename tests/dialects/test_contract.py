@@ -44,6 +44,7 @@ def test_outputs_stand_where_they_always_stood() -> None:
         "approvalrequests.placement.kubernetes-fleet.io",
         "clusterapprovalrequests.placement.kubernetes-fleet.io",
         "clusterledgers.reconciler.dev",
+        "clusterprofiles.multicluster.x-k8s.io",
         "clusterresourcebindings.placement.kubernetes-fleet.io",
         "clusterresourcebindings.work.karmada.io",
         "clusterresourceplacementevictions.placement.kubernetes-fleet.io",

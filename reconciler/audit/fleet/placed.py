@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from reconciler.audit.history.revisions import Commit, FileChange, Revisions, UnreadableRevision
-from reconciler.core.dialects import CLUSTERS, DIALECTS, PLACED, dialect_of
+from reconciler.core.dialects import DIALECTS, PLACED, dialect_of
 from reconciler.core.own_outputs import own_outputs
 from reconciler.manifests.paths import output_path
 from reconciler.model.body import Body
@@ -13,22 +13,26 @@ from reconciler.model.identity import ClusterName, ObjectKey, RepositoryLayout
 from reconciler.model.world import Manifest, World
 from reconciler.rebalance.target import Reference
 
+RECORDED = frozenset(dialect.cluster for dialect in DIALECTS)
+"""The kinds of clusters of which passes keep records."""
+
 
 def present_in(world: World) -> set[ObjectKey]:
     """Return the objects of a world: what people wrote, and what passes did.
 
-    What a pass keeps of a cluster is no cluster. One that an API sees of another API's has its file
-    there, and is listed once; what is kept of it for the API that sees it is a record.
+    What a pass keeps of a cluster is no cluster, though what it publishes of one is an object. One
+    that an API sees of another API's has its file there, and is listed once; what is kept of it for
+    the API that sees it is a record.
     """
-    clusters = (one.key for one in world.outputs_of(CLUSTERS))
+    records = (one.key for one in world.outputs_of(RECORDED))
     return {*world.inputs, *world.outputs}.difference(
-        key for key in clusters if key not in world.inputs
+        key for key in records if key not in world.inputs
     )
 
 
 def is_present(world: World, key: ObjectKey) -> bool:
     """Return whether an object is one of those of a world, as `present_in` has them."""
-    return key in world.inputs or (key in world.outputs and key[:2] not in CLUSTERS)
+    return key in world.inputs or (key in world.outputs and key[:2] not in RECORDED)
 
 
 def decided_on(target: Reference) -> ObjectKey:

@@ -24,6 +24,7 @@ from reconciler.dialects.object_pass import Failed, attempt, place_of
 from reconciler.errors import UserError
 from reconciler.manifests.admission import digest
 from reconciler.model.body import Body
+from reconciler.model.fields import at, text
 from reconciler.model.identity import ObjectKey, RepositoryLayout
 from reconciler.model.kinds import Kind
 from reconciler.model.remembered import branched
@@ -131,16 +132,25 @@ def members_in(world: World) -> tuple[Manifest, ...]:
     profiles = world.written_of_kind(*CLUSTER_PROFILE)
     if not profiles:
         return ()
-    inventories = inventories_in(world)
+    inventories, manager = inventories_in(world), own_manager(world)
 
     def draw() -> ProjectedFleet:
         sets = _cluster_sets(inventories)
-        members = tuple(_member(world, one, sets) for one in inventory_of(profiles).members)
+        members = tuple(
+            _member(world, one, sets) for one in inventory_of(profiles, manager).members
+        )
         world.projections.members.forget()
         return ProjectedFleet(members)
 
-    key = (profiles, *inventories)
+    key = (profiles, *inventories, manager)
     return world.projections.fleets.recall(CLUSTER_PROFILE, key, draw).manifests
+
+
+def own_manager(world: World) -> str:
+    """Return by which manager's name passes publish profiles, `""` if they publish none."""
+    configurations = world.written_of_kind(*CONFIGURATION)
+    body = configurations[0].body if configurations else {}
+    return text(at(body, "spec", "inventory", "publish"), "manager")
 
 
 def inventories_in(world: World) -> tuple[Manifest, ...]:
