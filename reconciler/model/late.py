@@ -1,11 +1,11 @@
-"""Names of other modules that are imported when they are first used.
+"""What is not needed at once: names of other modules, and answers that few ever read.
 
 A small question must not load what it does not need: `--help` no scheduler, `get` no validator. The
 name stands as a text where it is used; the type is that of the field which it is given to. The
 tests of layers read these texts as the imports that they are.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib import import_module
@@ -13,6 +13,8 @@ from typing import Any, Generic, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 R = TypeVar("R")
+K = TypeVar("K")
+V = TypeVar("V")
 R_co = TypeVar("R_co", covariant=True)
 
 
@@ -41,3 +43,38 @@ def late_value(module: str, name: str) -> Callable[[], R]:
 @cache
 def _load(module: str, name: str) -> Any:
     return getattr(import_module(module), name)
+
+
+class LateMapping(Mapping[K, V]):
+    """A mapping that is drawn when it is first read: equal to what is drawn, and pickled as that.
+
+    >>> LateMapping(lambda: {"a": 1}) == {"a": 1}
+    True
+    """
+
+    __slots__ = ("_draw", "_drawn")
+
+    def __init__(self, draw: Callable[[], Mapping[K, V]]) -> None:
+        """Remember how; whatever `draw` reads must stay as it is."""
+        self._draw: Callable[[], Mapping[K, V]] | None = draw
+        self._drawn: Mapping[K, V] = {}
+
+    def _read(self) -> Mapping[K, V]:
+        if self._draw is not None:
+            self._drawn, self._draw = self._draw(), None
+        return self._drawn
+
+    def __getitem__(self, key: K) -> V:
+        return self._read()[key]
+
+    def __iter__(self) -> Iterator[K]:
+        return iter(self._read())
+
+    def __len__(self) -> int:
+        return len(self._read())
+
+    def __repr__(self) -> str:
+        return repr(self._read())
+
+    def __reduce__(self) -> tuple[type[dict[K, V]], tuple[Mapping[K, V]]]:
+        return dict, (dict(self._read()),)

@@ -45,6 +45,7 @@ from reconciler.shell.processes.signals import held_signals
 DOT_GIT = re.compile(r"(?:\.git|git~\d+)[ .]*(?::.*)?", re.IGNORECASE)
 IGNORABLE = re.compile("[\u200c-\u200f\u202a-\u202e\u2060-\u206f\ufeff]")  # HFS+ drops these
 SLOWEST = 1_000_000  # bytes of content a second that git writes at least, beside other work
+USUAL = re.compile(r"[a-z0-9][a-z0-9._-]*(?:/[a-z0-9][a-z0-9._-]*)*")
 NOT_PLAIN = re.compile(r"[\x00-\x1f\x7f\\]")
 MAX_PATH_BYTES = 4096
 MAX_NAME_BYTES = 255
@@ -143,6 +144,8 @@ def check_path(path: str) -> str:
         ValueError: It is absolute, has an empty, `.`, `..` or `.git` part in any spelling, a
             control character or a backslash, or is too long.
     """
+    if len(path) <= MAX_NAME_BYTES and USUAL.fullmatch(path):
+        return path  # most are; none of its parts begins with a dot or is long
     if NOT_PLAIN.search(path):
         raise ValueError(f"{path!r} has a control character or a backslash")
     if len(path.encode()) > MAX_PATH_BYTES:

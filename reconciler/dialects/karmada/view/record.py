@@ -7,6 +7,7 @@ health, and evictions that have not ended.
 
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
+from functools import partial
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -61,6 +62,7 @@ from reconciler.model.decision import (
     Wait,
 )
 from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.model.late import LateMapping
 from reconciler.model.world import Manifest
 from reconciler.schedule.framework import Mask, positions_of, remedy_of, run_every_filter, score_at
 
@@ -120,7 +122,7 @@ def decision_on(
         before=before,
         after=after,
         problem=problem,
-        rejected=_rejected(draft, verdict, members, now),
+        rejected=LateMapping(partial(_rejected, draft.spec.named, verdict, members, now)),
         evicted=(*(item.cluster for item in _left(happened)), *happened.failing.leaving),
         begun=moved.started if moved.begun or moved.step is not None else None,
     )
@@ -240,7 +242,7 @@ def _is_retry(draft: Draft, trigger: ScheduleReason) -> bool:
 
 
 def _rejected(
-    draft: Draft, verdict: ScheduleVerdict | None, members: Members, now: datetime
+    named: frozenset[str], verdict: ScheduleVerdict | None, members: Members, now: datetime
 ) -> Mapping[ClusterName, str]:
     """Return why each cluster was filtered out, by the attempt that counts.
 
@@ -250,7 +252,7 @@ def _rejected(
     if verdict is None or not verdict.attempts:
         return {}
     attempt = verdict.attempts[0] if verdict.error is not None else verdict.attempts[-1]
-    leaving = Mask(members.fleet.deleting & members.known_to(draft.spec.named))
+    leaving = Mask(members.fleet.deleting & members.known_to(named))
     reasons = dict.fromkeys(positions_of(leaving), LEAVING)
     for rejection in attempt.rejections:
         reasons |= dict.fromkeys(positions_of(rejection.clusters), str(rejection.reason))
