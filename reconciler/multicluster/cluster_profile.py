@@ -433,6 +433,11 @@ def decode_inventory(settings: Settings) -> InventoryPublishing | None:
     return InventoryPublishing(fields.text(body, "namespace"), fields.text(body, "manager"))
 
 
+def is_profile_of(body: Body, wanted: InventoryPublishing) -> bool:
+    """Return whether an object of a hub is a profile that passes published."""
+    return label_of(body, MANAGER_LABEL) == manager_of(body) == wanted.manager
+
+
 def encode_profile(
     cluster: Body,
     source: Language,

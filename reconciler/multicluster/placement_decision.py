@@ -198,6 +198,12 @@ def clusters_of(body: Body) -> Iterator[str]:
         yield fields.text(fields.mapping(one, "clusterProfileRef"), "name")
 
 
+def is_slice_of(body: Body, settings: DecisionPublishing) -> bool:
+    """Return whether an object of a hub is a slice that passes published."""
+    is_marked = DECIDED_BY in fields.at(body, "metadata", "annotations")
+    return is_marked and fields.text(body, "schedulerName") == settings.scheduler
+
+
 def encode_slices(
     owner: DecisionOwner,
     entries: Iterable[SliceEntry],

@@ -17,7 +17,7 @@ from ruamel.yaml import YAML
 
 from reconciler.cli.settings import read_settings
 from reconciler.cli.verbs.begin import import_command
-from reconciler.cli.verbs.run import run_command
+from reconciler.cli.verbs.run import publish_command, run_command
 from reconciler.model.body import Body
 from reconciler.model.fields import at, bodies, mapping
 from release.base_images import digest_at, pinned
@@ -170,9 +170,9 @@ def options_in(arguments: list[str]) -> dict[str, object]:
     return context.params
 
 
-def cron_container() -> dict[str, object]:
-    """Return the container of the CronJob."""
-    job = YAML(typ="safe").load(IMPORT_FOLDER / "cronjob.yaml")
+def cron_container(folder: Path = IMPORT_FOLDER) -> dict[str, object]:
+    """Return the container of a CronJob."""
+    job = YAML(typ="safe").load(folder / "cronjob.yaml")
     containers = at(job, "spec", "jobTemplate", "spec", "template", "spec")["containers"]
     assert isinstance(containers, list)
     return dict(containers[0])
@@ -193,6 +193,23 @@ def test_the_cron_job_imports_and_pushes() -> None:
         parsed[name] for name in ("context", "branch", "kubeconfig")
     )
     assert {"name": "reconciler-remote", "key": "url"} == remote["valueFrom"]["secretKeyRef"]
+
+
+def test_the_publishing_cron_job_publishes_a_clone() -> None:
+    """Its arguments are options of the verb, and its role has what the verb does on a hub."""
+    folder = ROOT / "deploy/publish"
+    arguments = cron_container(folder)["args"]
+    assert isinstance(arguments, list)
+    context = click.Context(publish_command, obj=ROOT, resilient_parsing=True)
+    publish_command.parse_args(context, arguments[4:])
+    (rule,) = YAML(typ="safe").load(folder / "role.yaml")["rules"]
+
+    assert ["reconciler", "-C", "/cache/fleet", "publish"] == arguments[:4]
+    assert ("hub", Path("/kube/config")) == (
+        context.params["context"],
+        context.params["kubeconfig"],
+    )
+    assert "clusterprofiles/status" in rule["resources"]
 
 
 def test_the_service_imports_what_its_file_says() -> None:

@@ -128,6 +128,8 @@ class Handler(BaseHTTPRequestHandler):
         place, kind = Place(resource, namespace, name), self.headers["Content-Type"]
         if kind == APPLY:
             force = self._query().get("force") == "true"
+            if sub == "status":
+                return self.store.apply_status(self._body(), self._manager(), force=force)
             return self.store.apply(self._body(), self._manager(), force=force)
         if kind == JSON:
             patched = apply_patch(self.store.get(place), json.loads(self._data()))

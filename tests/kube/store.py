@@ -179,6 +179,7 @@ class Store:
     lock: RLock = field(default_factory=RLock)
     _objects: dict[Place, Stored] = field(default_factory=dict)
     _owners: dict[Place, Owners] = field(default_factory=dict)
+    _status_owners: dict[Place, Owners] = field(default_factory=dict)
     _numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
     def resource(self, kind: str, group: str | None = None) -> Resource:
@@ -243,6 +244,17 @@ class Store:
         named = {"name": place.name, **({"namespace": place.namespace} if place.namespace else {})}
         bare = {"apiVersion": body["apiVersion"], "kind": body["kind"], "metadata": named}
         return self._keep(place, applied(live or bare, body, owners, who))
+
+    def apply_status(self, body: Body, manager: str, *, force: bool) -> Stored:
+        """Apply the status of an object that is there, as a subresource; nothing else of it."""
+        place = self.place_of(body)
+        live, who = self.get(place), Manager(manager, applies=True)
+        present, wanted = ({"s": one.get("status", {})} for one in (live, body))
+        owners = self._status_owners.setdefault(place, {})
+        found = conflicts(present, wanted, owners, who)
+        if found and not force:
+            raise Refused(409, "Conflict", f"Apply failed with conflicts: {', '.join(found)}")
+        return self._keep(place, {**live, "status": applied(present, wanted, owners, who)["s"]})
 
     def merge(self, place: Place, patch: Body, manager: str) -> Stored:
         """Patch an object by a JSON merge patch."""

@@ -1,4 +1,4 @@
-"""`reconciler reconcile`, `run` and `serve`: a pass, the daemon, the page without a daemon."""
+"""`reconciler reconcile`, `run`, `serve` and `publish`: passes, a page, what a hub is told."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING
 import click
 
 from reconciler.cli.operation import operation_options, page_options, root_options
-from reconciler.cli.options import Moment, layout_options, read_branch_option, runs, service_options
+from reconciler.cli.options import (
+    Moment,
+    at_option,
+    layout_options,
+    read_branch_option,
+    runs,
+    service_options,
+)
 from reconciler.cli.settings import ReloadingCommand, pass_renewal, take_settings
 from reconciler.cli.trust import key_options
 
@@ -113,4 +120,41 @@ def serve_command() -> None:
         --page-trusted-proxy 10.1.0.0/24
     \b
     Exit codes: 0 stopped, 1 cannot listen, 2 no such branch, or an address without token or proxy.
+    """
+
+
+@click.command(name="publish")
+@click.option("--context", metavar="NAME", required=True, help="Context of kubectl for the hub.")
+@click.option(
+    "--kubeconfig",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="The kubeconfig file  [default: kubectl's]",
+)
+@click.option(
+    "--timeout-seconds",
+    type=click.FloatRange(min=0.1),
+    default=60.0,
+    show_default=True,
+    help="Timeout of each kubectl command.",
+)
+@click.option("--dry-run", is_flag=True, help="Print the changes without making them.")
+@at_option
+@layout_options
+@click.pass_obj
+@runs("reconciler.cli.publish")
+def publish_command() -> None:
+    r"""Bring the ClusterProfiles and PlacementDecisions of a revision onto a hub.
+
+    What `inventory.publish` and `decisions.publish` have passes write is applied through kubectl by
+    server-side apply, as field manager reconciler-publish: of profiles their status as well, which
+    Flux and Argo CD never apply. What is ours there and no longer published is deleted; what others
+    wrote stays, and a conflict with them is reported.
+
+    \b
+    Examples:
+      reconciler publish --context hub --dry-run
+      reconciler publish --context hub --at origin/main
+    \b
+    Exit codes: 0 success, 1 something could not be applied or deleted, 2 usage error.
     """

@@ -1,4 +1,7 @@
-"""The only file that runs kubectl: what a server has, without a shell, within a time limit."""
+"""The only file that runs kubectl, without a shell, within a time limit.
+
+It lists what a server has. What we publish it applies there, and deletes what is gone of it.
+"""
 
 import os
 import re
@@ -83,6 +86,37 @@ class Kubectl:
             return stdout
         raise self._error(resource, stderr.decode(errors="replace"))
 
+    def apply(self, data: bytes, manager: str, *, subresource: str = "") -> None:
+        """Apply objects by server-side apply; of the others all are, whichever is refused.
+
+        Args:
+            data: A List in JSON.
+            manager: Who owns the fields; what others have set otherwise is theirs, and a conflict.
+            subresource: The one to write in place of the objects, `""` for none.
+
+        Raises:
+            UsageError: There is no kubectl, or no such context.
+            ShellError: An object was refused, or the server cannot be reached.
+        """
+        part = [f"--subresource={subresource}"] if subresource else []
+        asked = ["apply", "--server-side", f"--field-manager={manager}", "--validate=false", *part]
+        code, _, stderr = self._run([*self._begin, *asked, "--filename=-"], "what it has", data)
+        if code:
+            raise self._error("objects", stderr.decode(errors="replace"), "apply")
+
+    def delete(self, resource: str, namespace: str, name: str) -> None:
+        """Delete an object, if it is there.
+
+        Raises:
+            UsageError: There is no kubectl, or no such context.
+            ShellError: The server refuses, or cannot be reached.
+        """
+        asked = ["delete", resource, name, "--namespace", namespace]
+        options = ["--ignore-not-found", "--wait=false"]
+        code, _, stderr = self._run([*self._begin, *asked, *options], resource)
+        if code:
+            raise self._error(f"{resource} {name}", stderr.decode(errors="replace"), "delete")
+
     def discover(self) -> Discovery:
         """Return what a server calls the kinds that it can list.
 
@@ -112,13 +146,15 @@ class Kubectl:
         seconds = max(int(self.timeout_seconds), 1)
         return ["kubectl", "--context", self.context, *config, f"--request-timeout={seconds}s"]
 
-    def _run(self, arguments: Sequence[str], resource: str) -> tuple[int, bytes, bytes]:
+    def _run(
+        self, arguments: Sequence[str], resource: str, data: bytes | None = None
+    ) -> tuple[int, bytes, bytes]:
         """Return how the command ended; it and what it starts to log in never outlive the limit."""
         try:
             process = subprocess.Popen(  # noqa: S603  # no shell, and no option is a flag
                 arguments,
                 env={k: v for k, v in os.environ.items() if PASSED_ON.fullmatch(k)},
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.DEVNULL if data is None else subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 start_new_session=True,
@@ -130,7 +166,7 @@ class Kubectl:
             ) from None
         with process:
             try:
-                stdout, stderr = process.communicate(timeout=self.timeout_seconds)
+                stdout, stderr = process.communicate(data, timeout=self.timeout_seconds)
             except subprocess.TimeoutExpired:
                 stop(process)
                 raise ShellError(
@@ -143,17 +179,17 @@ class Kubectl:
                 raise
         return process.returncode, stdout, stderr
 
-    def _error(self, resource: str, stderr: str) -> ShellError | UsageError:
+    def _error(self, resource: str, stderr: str, verb: str = "list") -> ShellError | UsageError:
         """Return what a message of kubectl means."""
         said = " ".join(stderr.split())[:LONGEST_MESSAGE] or "nothing"
         if NO_TYPE in stderr or "(NotFound)" in stderr:
             return NotServed(f"the server of context {self.context} has no {resource}")
         if "(Forbidden)" in stderr or "(Unauthorized)" in stderr:
-            return ResourceForbidden(f"context {self.context} may not list {resource}: {said}")
+            return ResourceForbidden(f"context {self.context} may not {verb} {resource}: {said}")
         if any(words in stderr for words in NO_CONTEXT):
             return UsageError(
                 f'kubectl knows no context "{self.context}"; kubectl config get-contexts lists them'
             )
         if any(words in stderr for words in UNREACHABLE):
             return ShellError(f"the server of context {self.context} cannot be reached: {said}")
-        return ShellError(f"kubectl could not list {resource}: {said}")
+        return ShellError(f"kubectl could not {verb} {resource}: {said}")
