@@ -109,6 +109,11 @@ class Surge:
         """What is still to be ready, and by when."""
         return f"{_listed(self.doubled)} to be ready by {format_moment(self.deadline)}"
 
+    @property
+    def goes_on(self) -> str:
+        """What is under way, a clause."""
+        return f"it has {_listed(self.doubled)} beside, which must be ready"
+
 
 def with_surge(placed: Iterable[tuple[ClusterName, int]], surge: Surge | None) -> Placed:
     """Return what each cluster is to have: what is placed there, and what runs beside that.

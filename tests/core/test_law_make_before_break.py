@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reconciler.core.reconcile import reconcile
+from reconciler.core.reconcile import Memo, reconcile
+from reconciler.core.rounds import next_world
 from reconciler.imports.importers import report_of
 from reconciler.model.fields import mapping
 from reconciler.rebalance.surge import SURGE, decode_surge
@@ -30,7 +31,7 @@ from tests.builders import (
 )
 from tests.core.test_laws import LAW
 from tests.core.test_make_before_break import OPTIONS, delivered
-from tests.stories import Story, applied, story
+from tests.stories import Story, applied, linked, story
 
 pytestmark = pytest.mark.cpu_seconds(120)  # many examples of whole passes
 
@@ -217,3 +218,22 @@ def test_most_of_what_is_played_moves() -> None:
         begun += play.steps
 
     assert begun > 5
+
+
+def test_steps_keep_the_laws_of_a_pass() -> None:
+    """A warm pass equals a cold one, the next at the same moment changes nothing, nor any before.
+
+    That is, before the moment at which it says that time alone may.
+    """
+    for seed in range(3):
+        play, memo, before = opened(Random(seed)), Memo(), None  # noqa: S311  # a fixed sample
+        for _ in range(60):
+            play.go_on()
+            world, now = play.told.world(), play.told.now + timedelta(seconds=1)
+            before = linked(world, before)
+            cold, warm = reconcile(world, now), reconcile(before, now, memo=memo)
+            assert (cold.changes, cold.recheck_at) == (warm.changes, warm.recheck_at)
+            after = next_world(world, cold)
+            assert () == reconcile(after, now).changes
+            if cold.recheck_at is not None and cold.recheck_at > now + timedelta(seconds=1):
+                assert () == reconcile(after, cold.recheck_at - timedelta(seconds=1)).changes

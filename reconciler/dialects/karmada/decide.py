@@ -310,7 +310,7 @@ def part_of(found: DecidedBinding, around: Surroundings) -> Part:
             given_up=moved.given_up,
         ),
         until=earliest(_until(found), expires_at(scored, around.members.scores, around.now)),
-        waits=waits_of(draft, after, eviction, failing, found.graceful.ends),
+        waits=waits_of(draft, after, eviction, failing, found.graceful.ends, moved.surge),
         explain=partial(
             explain,
             draft,

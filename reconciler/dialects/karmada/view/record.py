@@ -64,6 +64,7 @@ from reconciler.model.decision import (
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.late import LateMapping
 from reconciler.model.world import Manifest
+from reconciler.rebalance.surge import Surge
 from reconciler.schedule.framework import Mask, positions_of, remedy_of, run_every_filter, score_at
 
 LEFT_ALONE = frozenset({ScheduleReason.NONE, ScheduleReason.DELETING})
@@ -482,6 +483,7 @@ def waits_of(
     eviction: Eviction | None,
     failing: Failing,
     evicting: tuple[tuple[EvictionTask, datetime], ...],
+    surge: Surge | None = None,
 ) -> tuple[Wait, ...]:
     """Return what a binding waits for after a round.
 
@@ -491,9 +493,12 @@ def waits_of(
         eviction: What taints make of it, `None` if no cluster of its has any.
         failing: Where it is unhealthy.
         evicting: Its evictions, each with the moment that ends it at the latest.
+        surge: What runs beside it, `None` if nothing does.
     """
     found = [*_tolerated(after, eviction), *_unhealthy(after, failing)]
     found += [(until, *_evicting(task)) for task, until in evicting]
+    if surge is not None:
+        found.append((surge.deadline, surge.goes_on, "what is not ready is given back"))
     return tuple(
         Wait(until=until, key=draft.key, subject=draft.subject, reason=reason, then=then)
         for until, reason, then in found
