@@ -380,7 +380,7 @@ def _ask_trigger(manifest: Manifest, metadata: Body, firing: Firing) -> _Asking:
             waits=found.waits,
         )
 
-    return _Asking(firing.triggers, close)
+    return _Asking(firing.triggers, close, surging=firing.surging)
 
 
 def _status_file(manifest: Manifest, metadata: Body, status: Body) -> Body:

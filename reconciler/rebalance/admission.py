@@ -51,7 +51,7 @@ def refuse_trigger(scopes: Mapping[Kind, bool], body: Body) -> tuple[Violation, 
             expected = "0 or more"
             message = f"`{field}` is {value}, it must not be negative"
             violations.append(Violation(f"/spec/{field}", "trigger-duration", message, expected))
-    return tuple(violations)
+    return (*violations, *_steps(mapping(spec, "limits")))
 
 
 def _nothing_wanted(spec: Body) -> Iterator[Violation]:
@@ -185,6 +185,19 @@ def _limits(spec: Body) -> Iterator[Violation]:
             "one of the two",
         )
         return
+    yield from _steps(limits)
+    if limits.get("intervalSeconds") is not None and limits.get("maxMoves") is None:
+        yield Violation(
+            "/spec/limits",
+            "rebalancer-limits",
+            "`maxMoves` must stand beside `intervalSeconds`, which is the time between two batches",
+            "maxMoves: 2, or no intervalSeconds",
+        )
+
+
+def _steps(limits: Body) -> Iterator[Violation]:
+    """Check that what runs beside other replicas has time to settle."""
+    steps = decode_make_before_break(limits)
     if steps is not None and steps.settle_seconds >= steps.deadline_seconds:
         yield Violation(
             "/spec/limits/makeBeforeBreak/settleSeconds",
@@ -192,13 +205,6 @@ def _limits(spec: Body) -> Iterator[Violation]:
             f"`settleSeconds` is {steps.settle_seconds}, it must be less than `deadlineSeconds`, "
             f"which is {steps.deadline_seconds}",
             f"less than {steps.deadline_seconds}",
-        )
-    if limits.get("intervalSeconds") is not None and limits.get("maxMoves") is None:
-        yield Violation(
-            "/spec/limits",
-            "rebalancer-limits",
-            "`maxMoves` must stand beside `intervalSeconds`, which is the time between two batches",
-            "maxMoves: 2, or no intervalSeconds",
         )
 
 

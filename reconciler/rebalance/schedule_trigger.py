@@ -24,10 +24,12 @@ from reconciler.model.moments import add, earliest, span, stamp
 from reconciler.rebalance.rebalancer_files import (
     UNDECIDED,
     TargetDemand,
+    decode_make_before_break,
     decode_reference,
     encode_reference,
     policy_key,
 )
+from reconciler.rebalance.surge import MakeBeforeBreak
 from reconciler.rebalance.target import (
     Reference,
     Rescheduled,
@@ -182,6 +184,7 @@ TRIGGERED = "reconciler.dev/triggered-targets"
 
 NO_BINDING = "no binding was found for the resource; no policy has claimed it"
 NO_POLICY = "the policy is not there"
+FINAL = "given up: "
 THEN = "; it is triggered once it can be scheduled"
 POLICY_VERSION = "policy.karmada.io/v1alpha1"
 
@@ -202,6 +205,7 @@ class ScheduleTrigger:
         admitted: When it was first seen.
         triggered: Digest of the targets of the last run, `""` before the first.
         failed: What the last run could not trigger, with the reason.
+        make_before_break: How replicas may run beside those that they replace, `None` for not.
     """
 
     policies: tuple[ObjectKey, ...]
@@ -211,6 +215,7 @@ class ScheduleTrigger:
     admitted: Admitted
     triggered: str = ""
     failed: Mapping[Reference, str]
+    make_before_break: MakeBeforeBreak | None = None
 
     @property
     def digest(self) -> str:
@@ -247,7 +252,7 @@ class Firing:
 
     Attributes:
         trigger: Who wants it.
-        asked: The references that are triggered, with their targets.
+        asked: The references that are triggered, with their targets and what is demanded of them.
         failed: Those that cannot be, with the reason.
         waits: Those that cannot be scheduled now, with the reason.
         going: Those that somebody else moves step by step; this is met as soon as that is.
@@ -256,15 +261,23 @@ class Firing:
 
     trigger: ScheduleTrigger
     going: Mapping[Reference, Target]
-    asked: Mapping[Reference, ObjectKey]
+    asked: Mapping[Reference, tuple[ObjectKey, TargetDemand]]
     failed: Mapping[Reference, str]
     waits: Mapping[Reference, str]
     now: datetime
 
     @property
     def triggers(self) -> dict[ObjectKey, TargetDemand]:
-        """Target to what is demanded of it: a schedule afresh, without a limit."""
-        return dict.fromkeys(self.asked.values(), TargetDemand(self.now))
+        """Target to what is demanded of it, without a limit."""
+        return dict(self.asked.values())
+
+    @property
+    def surging(self) -> dict[ObjectKey, MakeBeforeBreak]:
+        """Target to how it is to be made before anything breaks, where that is asked for."""
+        limits = self.trigger.make_before_break
+        if limits is None:
+            return {}
+        return dict.fromkeys((*self.triggers, *(one.key for one in self.going.values())), limits)
 
     def close(self, rescheduled: Rescheduled) -> Fired:
         """Return how the trigger stands after the pass.
@@ -273,9 +286,10 @@ class Firing:
             rescheduled: The targets that the pass scheduled afresh, whatever came of it.
         """
         met = {key for key, demand in rescheduled.items() if not demand.left}
-        missed = {ref: UNDECIDED for ref, key in self.asked.items() if key not in met}
-        heard = ((ref, rescheduled[key]) for ref, key in self.asked.items() if key in rescheduled)
-        given_up = {ref: one.given_up for ref, one in heard if one.given_up}
+        asked = {reference: key for reference, (key, _) in self.asked.items()}
+        missed = {ref: UNDECIDED for ref, key in asked.items() if key not in met}
+        heard = ((ref, rescheduled[key]) for ref, key in asked.items() if key in rescheduled)
+        given_up = {ref: f"{FINAL}{one.given_up}" for ref, one in heard if one.given_up}
         failed = {**self.failed, **given_up}
         results = [(ref, Phase.FAILED, why) for ref, why in failed.items()]
         waiting = {**self.waits, **missed}
@@ -288,7 +302,7 @@ class Firing:
         for reference, target in self.going.items():
             met = rescheduled.get(target.key)
             if met is not None and met.given_up:
-                yield reference, Phase.FAILED, met.given_up
+                yield reference, Phase.FAILED, f"{FINAL}{met.given_up}"
             elif target.surge is not None and (met is None or met.left):
                 yield reference, Phase.RUNNING, target.surge.waits_for
 
@@ -298,13 +312,14 @@ def fire(trigger: ScheduleTrigger, targets: Targets, now: datetime) -> Firing:
 
     The first pass triggers the union of all targets; later ones only what failed until then. An
     edit of the targets is a new run. The trigger's moment is the present one, as the proposal says.
+    What cannot be made before it breaks, or was not ready in time, is not tried again.
 
     Source: Karmada's proposal of `ScheduleTrigger`, implementation logic.
     """
     first = trigger.triggered != trigger.digest
     wanted = _wanted(trigger, targets) if first else _again(trigger, targets)
     since = trigger.admitted.generation_seen_at
-    asked: dict[Reference, ObjectKey] = {}
+    asked: dict[Reference, tuple[ObjectKey, TargetDemand]] = {}
     going: dict[Reference, Target] = {}
     failed: dict[Reference, str] = {}
     waits: dict[Reference, str] = {}
@@ -312,13 +327,30 @@ def fire(trigger: ScheduleTrigger, targets: Targets, now: datetime) -> Firing:
         target = None if problem else targets.find(reference)
         if target is None:
             failed[reference] = problem or NO_BINDING
+        elif is_given_up(trigger.failed.get(reference, "")) and not first:
+            failed[reference] = trigger.failed[reference]
         elif target.surge is not None and (at := target.triggered_at) is not None and at >= since:
             going[reference] = target
         elif target.waits_for:
             waits[reference] = target.waits_for
+        elif trigger.make_before_break is not None and (why := target.unmakeable()):
+            failed[reference] = f"{FINAL}{why}"
         else:
-            asked[reference] = target.key
+            asked[reference] = target.key, _demand_of(target, since, now)
     return Firing(trigger=trigger, asked=asked, going=going, failed=failed, waits=waits, now=now)
+
+
+def is_given_up(reason: str) -> bool:
+    """Return whether a trigger does not try again what failed for a reason."""
+    return reason.startswith(FINAL)
+
+
+def _demand_of(target: Target, since: datetime, now: datetime) -> TargetDemand:
+    """Return what is demanded of a target: a schedule afresh, or the next step of this run's."""
+    at = target.triggered_at
+    if at is not None and at >= since and target.left() is not None:
+        return TargetDemand(at, fresh=False)
+    return TargetDemand(now)
 
 
 def _fired(trigger: ScheduleTrigger, open_: Sequence[Result], now: datetime) -> Fired:
@@ -413,6 +445,7 @@ def decode_trigger(
         admitted=admitted,
         triggered=triggered,
         failed=dict(status.failed),
+        make_before_break=decode_make_before_break(mapping(spec, "limits")),
     )
 
 

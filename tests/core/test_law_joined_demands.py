@@ -15,6 +15,7 @@ from reconciler.core.reconcile import reconcile
 from reconciler.dialects.karmada import decide as karmada
 from reconciler.dialects.karmada import plan as bindings
 from reconciler.dialects.karmada.api.names import WORK_GROUP
+from reconciler.imports.importers import report_of
 from reconciler.manifests.admission import GENERATION_SEEN_AT
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import parse_moment
@@ -27,12 +28,14 @@ from tests.builders import (
     cluster,
     deployment,
     groups,
+    live,
     path_of,
     policy,
     rebalancer,
     schedule_trigger,
     taint,
     target,
+    text,
 )
 from tests.core.test_law_rebalanced import ROOMY, ask_by_hand, finished, hear, prepared, standing
 from tests.core.test_laws import LAW
@@ -53,6 +56,7 @@ Goal = Mapping[str, int]
 WEB, API = target(), target(name="api")
 BATCH = {"maxMoves": 1, "intervalSeconds": 30}
 LARGER = {"maxMoves": 3, "intervalSeconds": 30}
+FIRST = {"makeBeforeBreak": {"deadlineSeconds": 30, "maxSurgePercent": 50}}
 BOTH = {"kind": "Deployment"}
 NAMES = ("r", "s", "t")
 DEMANDS: tuple[Body, ...] = tuple(
@@ -68,6 +72,8 @@ DEMANDS: tuple[Body, ...] = tuple(
         rebalancer(name, selector=BOTH, schedule="* * * * *"),
         schedule_trigger(name, WEB),
         schedule_trigger(name, policies=["p"], autoCleanAfterMinutes=1),
+        rebalancer(name, WEB, API, limits=FIRST),
+        schedule_trigger(name, WEB, limits=FIRST),
     )
 )
 
@@ -239,6 +245,8 @@ def several() -> Story:
     """Two workloads of four replicas on cluster b, since a was tainted."""
     told = prepared()
     told.put(policy(placement=PLACEMENTS[0]))
+    for name in ("web", "api"):  # so that replicas may be made before others go
+        told.files[f"feedback/b/{name}.yaml"] = text(report_of(live(deployment(name, replicas=4))))
     return told.drop(deployment("job")).put(*(deployment(n, replicas=4) for n in ("web", "api")))
 
 

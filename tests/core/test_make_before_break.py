@@ -220,6 +220,41 @@ def test_whoever_asks_for_it_has_it_for_all() -> None:
     assert "Success" == mapping(trigger, "status")["phase"]
 
 
+def trigger_status(told: Story) -> tuple[object, list[object]]:
+    """Phase of the trigger, and why something of it is not done."""
+    found = mapping(told.output("status/scheduletriggers.policy.karmada.io/also.yaml"), "status")
+    failed = cast(Sequence[Body], found.get("failedResourceList", ()))
+    return found["phase"], [one["failReason"] for one in failed]
+
+
+def test_a_trigger_makes_before_it_breaks() -> None:
+    """It goes on to its goal, and what was not ready in time is not tried again."""
+    told = away().put(schedule_trigger("also", target(), limits=SAFE))
+    told.run(10)
+    assert ({"b": 4}, {"a": 1}) == (told.placed(), beside(told))
+    assert ("Running", ["1 on a to be ready by 2026-11-20T12:01:50Z"]) == trigger_status(told)
+    for second in (20, 30, 40):
+        hear(told, "a").run(second)
+    assert ({"a": 3, "b": 1}, {"a": 1}) == (told.placed(), beside(told))
+    told.run(140)
+
+    late = ("Failed", ["given up: not ready on a by 2026-11-20T12:02:20Z"])
+    assert ({"a": 3, "b": 1}, {}, late) == (told.placed(), beside(told), trigger_status(told))
+    told.run(200)
+    assert ({"a": 3, "b": 1}, {}, late) == (told.placed(), beside(told), trigger_status(told))
+    told.put(schedule_trigger("also", target(), limits=ALL, retryAfterSeconds=5)).run(210)
+    assert {} == beside(told)
+
+
+def test_a_trigger_that_is_ready_in_time_succeeds() -> None:
+    """Once the goal is in force."""
+    told = away().put(schedule_trigger("also", target(), limits=ALL))
+    told.run(10)
+    hear(told, "a").run(20)
+
+    assert ({"a": 4}, ("Success", [])) == (told.placed(), trigger_status(told))
+
+
 # What happens in between
 
 

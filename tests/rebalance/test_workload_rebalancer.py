@@ -324,6 +324,11 @@ def test_what_goes_together(spec: Body, expected: list[str]) -> None:
         pytest.param(
             schedule_trigger("t", target(), retryAfterSeconds=-1), ["trigger-duration"], id="retry"
         ),
+        pytest.param(
+            schedule_trigger("t", target(), limits={"makeBeforeBreak": {"settleSeconds": 600}}),
+            ["rebalancer-limits"],
+            id="no-time-to-settle",
+        ),
     ],
 )
 def test_triggers(body: Body, expected: list[str]) -> None:
