@@ -17,6 +17,7 @@ import click
 
 from reconciler.cli.options import here
 from reconciler.cli.world import load_world
+from reconciler.core.record import last_pass
 from reconciler.errors import ShellError, UsageError
 from reconciler.manifests.paths import folder_of
 from reconciler.model.body import Body
@@ -76,8 +77,17 @@ def run(
     dry_run: bool,
     layout: RepositoryLayout,
 ) -> int:
-    """Compare what is published with what a hub has, and apply the difference."""
+    """Compare what is published with what a hub has, and apply the difference.
+
+    Raises:
+        UsageError: Nothing is published here, or no pass has run yet: all on the hub would go.
+    """
     world = load_world(directory, at, layout)
+    if last_pass(world.outputs) is None:
+        raise UsageError(
+            f"no pass has run at {at}, so everything on the hub would be deleted; name the branch "
+            "with the outputs (--at, --output-branch, --output-root)"
+        )
     hub = Kubectl(
         context=context,
         kubeconfig=None if kubeconfig is None else here() / kubeconfig,

@@ -147,3 +147,16 @@ def test_a_repository_that_publishes_nothing_is_told_so(
 
     assert 2 == hub.publish()
     assert "set `inventory.publish` or `decisions.publish`" in capsys.readouterr().err
+
+
+def test_a_revision_without_a_pass_deletes_nothing(
+    hub: Hub, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The wrong branch must not look like a fleet from which everything is gone."""
+    assert 0 == hub.publish()
+    before = (hub.named(PROFILE), hub.named(SLICE))
+    first = hub.fleet.git("rev-list", "--max-parents=0", "HEAD")
+
+    assert 2 == hub.publish("--at", first)
+    assert "so everything on the hub would be deleted" in capsys.readouterr().err
+    assert before == (hub.named(PROFILE), hub.named(SLICE))
