@@ -7,7 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.builders import cluster, cluster_status, deployment, policy, selector, text
+from tests.builders import (
+    cluster,
+    cluster_status,
+    configuration,
+    deployment,
+    policy,
+    selector,
+    text,
+)
 from tests.page.served import ServedPage, served_page
 from tests.shell.fleet import Clock, new_passes
 from tests.shell.repositories import new_checkout
@@ -39,13 +47,18 @@ FILES = {
     **on("search", "gamma", "nowhere"),
     "broken.yaml": "apiVersion: v1\nkind: [",
 }
+PATIENT = {  # longer than any run of the tests
+    "reconciler.yaml": text(
+        configuration(karmada={"failover": {"defaultTolerationSeconds": 86400}})
+    )
+}
 DOWN = cluster("south", region="r2", status=cluster_status("False", since=NOW))
 
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedPage]:
     """A fleet of which one cluster has failed a moment ago; all on it is tolerated there still."""
-    fleet = new_checkout(tmp_path_factory.mktemp("lists") / "fleet", FILES)
+    fleet = new_checkout(tmp_path_factory.mktemp("lists") / "fleet", {**FILES, **PATIENT})
     new_passes(fleet.folder, Clock(NOW - timedelta(minutes=10))).run()
     fleet.commit({"south.yaml": text(DOWN)}, "Report that south has no power")
     new_passes(fleet.folder, Clock(NOW)).run()

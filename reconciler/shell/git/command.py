@@ -19,11 +19,9 @@ import contextlib
 import json
 import os
 import re
-import resource
 import shlex
 import signal
 import subprocess
-import sys
 import threading
 import time
 from base64 import b64encode, urlsafe_b64encode
@@ -157,6 +155,9 @@ class MirrorBusy(ShellError):
     """Another process uses the folder of a mirror."""
 
 
+LIMITED = '{ ulimit -c 0; ulimit -t "$1"; ulimit -f "$2"; } 2> /dev/null; shift 2; exec "$@"'
+"""For sh: seconds of a processor, blocks of a file, and the command, which nothing expands."""
+ULIMIT_BLOCK_BYTES = 512  # by POSIX
 NOT_FOUND = 127  # what env(1) answers when there is no git
 NOT_THERE = "git was not found; install git 2.34 or later and put it on the PATH"
 LEFT_OUT = r"^remote\..+\.partialclonefilter$"
@@ -199,7 +200,7 @@ class Git:
         timeout_seconds: Limit for one command.
         inherited: Open files that commands keep open for as long as they live.
         processor_seconds: Limit for what one process of a command computes, `None` for none.
-        file_bytes: Limit for a file that a command writes, `None` for none. Both are Linux's.
+        file_bytes: Limit for a file that a command writes, `None` for none.
     """
 
     folder: Path
@@ -376,7 +377,7 @@ class Git:
         unset = [argument for name in dropped for argument in ("-u", name)]
         try:
             running = Runner(str(self.folder)).execute(
-                ["env", *unset, "git", *self.options, *arguments],
+                ["env", *unset, *self._limits(), "git", *self.options, *arguments],
                 istream=subprocess.PIPE,
                 as_process=True,
                 shell=False,
@@ -390,30 +391,21 @@ class Git:
             raise
         process = cast("subprocess.Popen[bytes]", running.proc)
         running.proc = None  # ours now: it must not end when the wrapper is collected
-        if (self.processor_seconds, self.file_bytes) != (None, None):
-            self._limit(process.pid)
         return process
 
-    def _limit(self, pid: int) -> None:
-        """Set the limits of a process that has just begun, and of all that it has started since.
+    def _limits(self) -> tuple[str, ...]:
+        """Return what starts a command with limits, which all that it starts have, too.
 
-        What it starts later has the same. Not before it begins, which would need code between fork
-        and exec, and that is not safe where there are threads. A stricter limit of the machine
-        stays.
+        They must stand before git begins. Code between fork and exec is not safe where there are
+        threads, so a shell sets them and becomes git; a stricter limit of the machine stays.
         """
-        if sys.platform != "linux":
-            return
-        for kind, most in (
-            (resource.RLIMIT_CPU, self.processor_seconds),
-            (resource.RLIMIT_FSIZE, self.file_bytes),
-            (resource.RLIMIT_CORE, 0),  # git would leave one where it is ended so
-        ):
-            with contextlib.suppress(OSError, ValueError):
-                if most is not None:
-                    resource.prlimit(pid, kind, (most, most))
-        with contextlib.suppress(OSError):
-            for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
-                self._limit(int(child))
+        if (self.processor_seconds, self.file_bytes) == (None, None):
+            return ()
+        blocks = None if self.file_bytes is None else -(-self.file_bytes // ULIMIT_BLOCK_BYTES)
+        limits = (
+            "unlimited" if one is None else str(one) for one in (self.processor_seconds, blocks)
+        )
+        return ("sh", "-c", LIMITED, "sh", *limits)
 
     def _configuration(self) -> dict[str, str]:
         settings = {**SETTINGS, **self.settings}
