@@ -4,13 +4,14 @@ import json
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from reconciler.cli.main import run
-from tests.shell.fleet import EXAMPLE, new_fleet, run_pass
+from tests.shell.fleet import EXAMPLE, copied, decided_fleet, new_fleet, run_pass, template_folder
 from tests.shell.repositories import Checkout
 
 SHOP = "status/resourcebindings.work.karmada.io/default/shop-deployment.yaml"
@@ -31,6 +32,16 @@ FAILED = {"clusters/member1.yaml": EXAMPLE["clusters/member1.yaml"] + NO_POWER}
 
 def told_fleet(folder: Path) -> Checkout:
     """Placed, scaled to 5 replicas, then off member1, which fails: three passes."""
+    return copied(_told(), folder)
+
+
+@cache
+def _told() -> Checkout:
+    return told_afresh(template_folder() / "fleet")
+
+
+def told_afresh(folder: Path) -> Checkout:
+    """Make the same by passes as they are now, which a test has changed."""
     fleet = new_fleet(folder)
     run_pass(fleet.folder, 0)
     fleet.commit(SCALED, "Scale the shop")
@@ -103,8 +114,7 @@ ALL = [
 
 def edited_fleet(folder: Path, case: Case) -> Checkout:
     """Placed by a pass, then moved by a person's edit of the output."""
-    fleet = new_fleet(folder)
-    run_pass(fleet.folder, 0)
+    fleet = decided_fleet(folder)
     path = f"status/{case.path}"
     text = (fleet.folder / path).read_text()
     assert case.old in text

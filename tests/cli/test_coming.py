@@ -9,7 +9,7 @@ from reconciler.audit.previews.foresight import Coming
 from reconciler.cli.printing import coming_lines
 from reconciler.model.identity import ObjectKey
 from tests.cli.history import FAILED, answer, answer_json, told_fleet
-from tests.shell.fleet import EXAMPLE, new_fleet, run_pass
+from tests.shell.fleet import EXAMPLE, decided_fleet, new_fleet, run_pass
 from tests.shell.repositories import NOW, Checkout
 
 Capsys = pytest.CaptureFixture[str]
@@ -68,8 +68,7 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
 @pytest.fixture(scope="module")
 def scored(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     """A score that puts edge1 first was merged a minute after the decision; tests only read it."""
-    fleet = new_fleet(tmp_path_factory.mktemp("scored") / "fleet")
-    run_pass(fleet.folder, 0)
+    fleet = decided_fleet(tmp_path_factory.mktemp("scored") / "fleet")
     fleet.commit(BUSY, "Report that edge1 is idle")
     run_pass(fleet.folder, 60)
     return fleet
@@ -198,8 +197,7 @@ def test_now_judges_with_the_scores_of_today(scored: Checkout, capsys: Capsys) -
 
 def test_a_plan_shows_now_and_then(tmp_path: Path, capsys: Capsys) -> None:
     """Scores alone move nothing at once, and the plan does not say that nothing moves."""
-    fleet = new_fleet(tmp_path / "fleet")
-    run_pass(fleet.folder, 0)
+    fleet = decided_fleet(tmp_path / "fleet")
     fleet.git("checkout", "--quiet", "-b", "idle")
     fleet.commit(BUSY, "Report that edge1 is idle")
     words = ("plan", "--base", "main", "--now", "2026-11-20T12:01:00Z")
@@ -283,8 +281,7 @@ def test_a_plan_says_that_a_cluster_is_down_before_what_follows(
     tmp_path: Path, capsys: Capsys
 ) -> None:
     """Where nothing is left to go to."""
-    fleet = new_fleet(tmp_path / "fleet")
-    run_pass(fleet.folder, 0)
+    fleet = decided_fleet(tmp_path / "fleet")
     fleet.git("rm", "--quiet", "clusters/backup1.yaml")
     fleet.commit(FAILED, "Lose both")
 

@@ -11,7 +11,7 @@ from reconciler.shell.resources import load_schemas
 from tests.builders import Body, cluster, configuration, deployment, path_of, policy, text
 from tests.cli.history import answer, answer_json
 from tests.dialects.kubefleet.fleet import budget, member, namespaced_placement, pick, placement
-from tests.shell.fleet import EXAMPLE, decisions, load_world, new_fleet, run_pass
+from tests.shell.fleet import EXAMPLE, decided_fleet, decisions, load_world, run_pass
 from tests.shell.repositories import Checkout, new_checkout
 
 Capsys = pytest.CaptureFixture[str]
@@ -38,9 +38,7 @@ APIS = [
 @pytest.fixture
 def fleet(tmp_path: Path) -> Checkout:
     """The example after a pass: something is on a cluster of each API."""
-    checkout = new_fleet(tmp_path / "fleet")
-    run_pass(checkout.folder, 0)
-    return checkout
+    return decided_fleet(tmp_path / "fleet")
 
 
 @pytest.mark.parametrize(("name", "path", "taint"), APIS)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.history import answer
-from tests.shell.fleet import EXAMPLE, decisions, load_world, new_fleet, run_pass
+from tests.shell.fleet import EXAMPLE, decided_fleet, decisions, load_world, run_pass
 from tests.shell.repositories import Checkout
 
 Capsys = pytest.CaptureFixture[str]
@@ -25,9 +25,7 @@ spec:
 @pytest.fixture
 def fleet(tmp_path: Path) -> Checkout:
     """The example and a workload of another namespace, after a pass."""
-    checkout = new_fleet(tmp_path / "fleet", {"workloads/bare.yaml": BARE})
-    run_pass(checkout.folder, 0)
-    return checkout
+    return decided_fleet(tmp_path / "fleet", {"workloads/bare.yaml": BARE})
 
 
 def edited(fleet: Checkout, capsys: Capsys, *arguments: str) -> tuple[str, ...]:
@@ -135,9 +133,7 @@ JSON = '{"apiVersion": "v1", "kind": "ConfigMap",\n  "metadata": {"name": "json"
 def label_fleet(tmp_path: Path) -> Checkout:
     """The example after a pass, with files that are written otherwise."""
     extra = {"workloads/odd.yaml": ODD, "workloads/one.json": JSON}
-    checkout = new_fleet(tmp_path / "fleet", extra)
-    run_pass(checkout.folder, 0)
-    return checkout
+    return decided_fleet(tmp_path / "fleet", extra)
 
 
 LABEL_ROWS = [
@@ -217,8 +213,7 @@ def test_a_label_moves_what_a_policy_chooses_by_it(tmp_path: Path, capsys: Capsy
     policy = EXAMPLE["policies/settings.yaml"]
     affinity = "{clusterAffinity: {labelSelector: {matchLabels: {zone: a}}}}"
     chosen = f"{policy}  placement: {affinity}\n"
-    fleet = new_fleet(tmp_path / "fleet", {"policies/settings.yaml": chosen})
-    run_pass(fleet.folder, 0)
+    fleet = decided_fleet(tmp_path / "fleet", {"policies/settings.yaml": chosen})
 
     words = ("cluster", "member1", "backup1", "zone=a")
     code, out, _ = answer(fleet, capsys, "label", *words, "--branch", "zone", *BY_ADA)
@@ -298,9 +293,7 @@ FIRST = "  - key: zone   # named so for long\n    value: 'north'\n    effect: No
 @pytest.fixture
 def taint_fleet(tmp_path: Path) -> Checkout:
     """The example after a pass, with taints on a cluster that nothing heeds."""
-    checkout = new_fleet(tmp_path / "fleet", {PATH: EXAMPLE[PATH] + TAINTED})
-    run_pass(checkout.folder, 0)
-    return checkout
+    return decided_fleet(tmp_path / "fleet", {PATH: EXAMPLE[PATH] + TAINTED})
 
 
 TAINT_ROWS = [

@@ -16,6 +16,7 @@ from tests.cli.test_printing import ESCAPE, on_terminal
 from tests.shell.fleet import (
     EXAMPLE,
     PATIENCE_SECONDS,
+    decided_fleet,
     new_fleet,
     open_revisions,
     process_environment,
@@ -111,8 +112,7 @@ def test_an_event_has_the_component_of_upstream(fleet: Checkout, capsys: Capsys)
 
 def test_what_cannot_be_placed_is_a_warning(tmp_path: Path, capsys: Capsys) -> None:
     """With the message of the condition; so is an edit by hand."""
-    fleet = new_fleet(tmp_path / "fleet")
-    run_pass(fleet.folder, 0)
+    fleet = decided_fleet(tmp_path / "fleet")
     narrow = EXAMPLE["policies/shop.yaml"].replace("member1", "nowhere").replace("backup1", "none")
     fleet.commit({"policies/shop.yaml": narrow}, "Narrow it")
     run_pass(fleet.folder, 60)

@@ -23,7 +23,7 @@ from tests.cli.history import (
     told_fleet,
 )
 from tests.shell.daemon.test_serve_branch import served
-from tests.shell.fleet import DAEMON, EXAMPLE, Clock, new_fleet, run_pass
+from tests.shell.fleet import DAEMON, EXAMPLE, Clock, decided_fleet, run_pass
 from tests.shell.repositories import NOW, Checkout, new_checkout
 
 Capsys = pytest.CaptureFixture[str]
@@ -84,8 +84,7 @@ def test_of_several_commits_the_first_that_is_enough_is_the_cause(
 
 def test_all_commits_that_caused_a_move_are_told(tmp_path: Path, capsys: Capsys) -> None:
     """As the trailers of the pass tell: both that it needed, and not the note beside."""
-    fleet = new_fleet(tmp_path / "fleet")
-    run_pass(fleet.folder, 0)
+    fleet = decided_fleet(tmp_path / "fleet")
     fleet.commit(SCALED, "Scale the shop")
     fleet.commit({"notes.txt": "a"}, "Take notes")
     fleet.commit(FAILED, "Report that member1 is down")
@@ -105,8 +104,7 @@ def test_a_resume_names_what_was_edited_while_nothing_moved(tmp_path: Path, caps
     workload = "workloads/shop.yaml"
     name = "  name: shop\n"
     frozen = f"{name}  annotations: {{reconciler.dev/suspend: 'true'}}\n"
-    fleet = new_fleet(tmp_path / "fleet")
-    run_pass(fleet.folder, 0)
+    fleet = decided_fleet(tmp_path / "fleet")
     steps = [
         (EXAMPLE[workload].replace(name, frozen), "Suspend the shop"),
         (SCALED[workload].replace(name, frozen), "Scale the shop"),
@@ -151,8 +149,7 @@ def test_an_edit_by_hand_is_told_and_blamed(tmp_path: Path, capsys: Capsys) -> N
 @pytest.mark.parametrize("passes", [0, 1])
 def test_blame_tells_an_edit_that_a_pass_keeps(tmp_path: Path, capsys: Capsys, passes: int) -> None:
     """Where it is now is asked of the outputs, whether a pass has seen the edit or not."""
-    fleet = new_fleet(tmp_path / "fleet")
-    run_pass(fleet.folder, 0)
+    fleet = decided_fleet(tmp_path / "fleet")
     edited = (fleet.folder / SHOP).read_text().replace("name: member1", "name: backup1")
     fleet.commit({SHOP: edited}, "Prefer backup1")
     for number in range(passes):
@@ -308,8 +305,7 @@ def test_a_commit_that_only_looks_like_a_pass_is_told_by_its_files(
 
 def test_a_pass_of_another_version_keeps_its_cause(tmp_path: Path, capsys: Capsys) -> None:
     """It wrote the same decision in other words; that it did is said beside it."""
-    fleet = new_fleet(tmp_path / "fleet")
-    run_pass(fleet.folder, 0)
+    fleet = decided_fleet(tmp_path / "fleet")
     path = f"status/{KARMADA.path}"
     fleet.write({path: (fleet.folder / path).read_text() + "# in other words\n"})
     fleet.git("commit", "--quiet", "--all", "--amend", "--no-edit")
@@ -336,8 +332,7 @@ def test_a_revert_of_a_decision_is_an_edit(tmp_path: Path, capsys: Capsys) -> No
 
 def test_an_edit_that_was_merged_is_its_authors(tmp_path: Path, capsys: Capsys) -> None:
     """Who merged is told, too; what else the branch had is not."""
-    fleet = new_fleet(tmp_path / "fleet")
-    run_pass(fleet.folder, 0)
+    fleet = decided_fleet(tmp_path / "fleet")
     fleet.git("checkout", "--quiet", "-b", "fix")
     path = f"status/{OCM.path}"
     text = (fleet.folder / path).read_text()
@@ -385,8 +380,7 @@ def test_an_edit_of_a_neighbour_is_not_told(tmp_path: Path, capsys: Capsys) -> N
 
 def test_an_edit_that_moves_nothing_says_so(tmp_path: Path, capsys: Capsys) -> None:
     """It is told, since it will be undone."""
-    fleet = new_fleet(tmp_path / "fleet")
-    run_pass(fleet.folder, 0)
+    fleet = decided_fleet(tmp_path / "fleet")
     path = f"status/{KARMADA.path}"
     text = (fleet.folder / path).read_text()
     fleet.commit({path: text.replace("schedulerName: default", "schedulerName: odd")}, "Try")
@@ -399,8 +393,7 @@ def test_an_edit_that_moves_nothing_says_so(tmp_path: Path, capsys: Capsys) -> N
 
 def test_an_edit_that_cannot_be_read_says_so(tmp_path: Path, capsys: Capsys) -> None:
     """Such as the marks of a conflict: where the object is, is not known then."""
-    fleet = new_fleet(tmp_path / "fleet")
-    run_pass(fleet.folder, 0)
+    fleet = decided_fleet(tmp_path / "fleet")
     path = f"status/{KARMADA.path}"
     text = (fleet.folder / path).read_text()
     fleet.commit({path: f"<<<<<<< ours\n{text}"}, "Merge badly")
@@ -421,8 +414,7 @@ def test_a_removal_is_the_cause_of_what_the_next_pass_writes(
     tmp_path: Path, capsys: Capsys, case: Case, *, whole: bool
 ) -> None:
     """Not time, though the inputs are what they were."""
-    fleet = new_fleet(tmp_path / "fleet")
-    run_pass(fleet.folder, 0)
+    fleet = decided_fleet(tmp_path / "fleet")
     fleet.commit({"notes.txt": "a"}, "Take notes")
     removal = remove(fleet, "status" if whole else f"status/{case.path}", "Clean up")
     fleet.commit({"notes.txt": "b"}, "Take more notes")

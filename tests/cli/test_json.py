@@ -15,7 +15,7 @@ from tests.dialects.kubefleet.fleet import run, stage, strategy
 from tests.documents.generated import ANSWERS, json_tables
 from tests.pages.run import missing_piece as missing
 from tests.pages.run import told
-from tests.shell.fleet import EXAMPLE, ROOT, new_fleet, run_pass
+from tests.shell.fleet import EXAMPLE, ROOT, decided_fleet
 from tests.shell.repositories import Checkout, new_checkout
 
 pytestmark = [
@@ -191,9 +191,7 @@ def recovered(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
 def reserving(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     """A cluster that reports room, some of which is reserved."""
     files = {"clusters/member2.yaml": ROOMY}
-    place = new_fleet(tmp_path_factory.mktemp("json") / "reserving", files)
-    run_pass(place.folder, 0)
-    return place
+    return decided_fleet(tmp_path_factory.mktemp("json") / "reserving", files)
 
 
 @pytest.fixture(scope="module")

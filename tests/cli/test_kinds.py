@@ -33,7 +33,7 @@ from tests.dialects.ocm.worlds import binding, cluster_set, progressive, replica
 from tests.dialects.ocm.worlds import cluster as managed
 from tests.dialects.ocm.worlds import fleet as worlds_fleet
 from tests.dialects.ocm.worlds import placement as hub_placement
-from tests.shell.fleet import new_fleet, run_pass
+from tests.shell.fleet import decided_fleet, run_pass
 from tests.shell.repositories import Checkout, new_checkout
 
 AN_HOUR_LATER = pytest.mark.usefixtures("an_hour_later")
@@ -634,8 +634,7 @@ IN_SHOP = ("-n", "shop")
 @pytest.fixture(scope="module")
 def namespaced_fleet(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     """The example with a placement of the namespace `shop`, which is reported; tests only read."""
-    told = new_fleet(tmp_path_factory.mktemp("namespaced") / "fleet", {PATH: FRONT})
-    run_pass(told.folder, 0)
+    told = decided_fleet(tmp_path_factory.mktemp("namespaced") / "fleet", {PATH: FRONT})
     told.commit({"feedback/fleet2/colors.yaml": REPORT}, "Report")
     run_pass(told.folder, 90)
     return told
@@ -721,8 +720,7 @@ def test_its_decisions_are_proven(namespaced_fleet: Checkout, capsys: Capsys) ->
 @AN_HOUR_LATER
 def test_it_can_be_suspended(tmp_path: Path, capsys: Capsys) -> None:
     """A line in its file, and it stays where it is."""
-    told = new_fleet(tmp_path / "fleet", {PATH: FRONT})
-    run_pass(told.folder, 0)
+    told = decided_fleet(tmp_path / "fleet", {PATH: FRONT})
     assert 0 == answer(told, capsys, "suspend", "rp/front", *IN_SHOP)[0]
     text = (told.folder / PATH).read_text()
     told.commit({PATH: text.replace("numberOfClusters: 1", "numberOfClusters: 2")}, "Want two")

@@ -24,7 +24,7 @@ from tests.builders import (
     text,
 )
 from tests.cli.history import FAILED, SCALED, answer, answer_json, told_fleet
-from tests.shell.fleet import EXAMPLE, new_fleet, reconciler, run_pass
+from tests.shell.fleet import EXAMPLE, decided_fleet, new_fleet, reconciler, run_pass
 from tests.shell.git.test_repository import set_traps, trap
 from tests.shell.repositories import Checkout, git, new_checkout
 
@@ -39,8 +39,7 @@ PASSWORD = "hunter2"  # noqa: S105  # the secret that must not appear
 @pytest.fixture
 def fleet(tmp_path: Path) -> Checkout:
     """A fleet that was passed once, with a topic branch checked out."""
-    checkout = new_fleet(tmp_path / "fleet")
-    run_pass(checkout.folder, 0)
+    checkout = decided_fleet(tmp_path / "fleet")
     checkout.git("checkout", "--quiet", "-b", "topic")
     return checkout
 
@@ -519,9 +518,7 @@ ROOTS = ("envs/dev", "envs/prod")
 @pytest.fixture
 def passed_fleet(tmp_path: Path) -> Checkout:
     """A fleet that was passed once, on its branch."""
-    checkout = new_fleet(tmp_path / "fleet")
-    run_pass(checkout.folder, 0)
-    return checkout
+    return decided_fleet(tmp_path / "fleet")
 
 
 @pytest.fixture
@@ -752,8 +749,7 @@ def test_an_object_without_replicas_moves_as_one(tmp_path: Path, capsys: Capsys)
     """A ConfigMap that leaves a cluster for another is a move, though no replica is."""
     policy = EXAMPLE[SETTINGS]
     placement = "  placement:\n    clusterAffinity:\n      clusterNames: [{}]\n"
-    fleet = new_fleet(tmp_path / "fleet", {SETTINGS: policy + placement.format("member1")})
-    run_pass(fleet.folder, 0)
+    fleet = decided_fleet(tmp_path / "fleet", {SETTINGS: policy + placement.format("member1")})
     fleet.write({SETTINGS: policy + placement.format("member2")})
 
     expected = "reconciler: --fail-on moves>0: the plan has 1 move\n"
@@ -773,8 +769,7 @@ def test_removals_that_are_held_back_are_found(tmp_path: Path, capsys: Capsys) -
     """The brake keeps the objects, yet whoever merges means to remove them."""
     files = {f"workloads/{name}.yaml": text(configmap(name)) for name in "abcdefghij"}
     everything = cluster_policy("all", selectors=[selector("ConfigMap")])
-    fleet = new_fleet(tmp_path / "fleet", {**files, "policies/all.yaml": text(everything)})
-    run_pass(fleet.folder, 0)
+    fleet = decided_fleet(tmp_path / "fleet", {**files, "policies/all.yaml": text(everything)})
     for path in files:
         (fleet.folder / path).unlink()
 
@@ -825,8 +820,7 @@ def test_md_is_markdown(fleet: Checkout, capsys: Capsys) -> None:
 
 def test_a_policy_that_loses_is_named(tmp_path: Path, capsys: Capsys) -> None:
     """A second policy of a higher priority takes nothing over, since it does not preempt."""
-    fleet = new_fleet(tmp_path / "fleet")
-    run_pass(fleet.folder, 0)
+    fleet = decided_fleet(tmp_path / "fleet")
     fleet.git("checkout", "--quiet", "-b", "topic")
     higher = EXAMPLE["policies/shop.yaml"].replace("name: shop", "name: higher", 1)
     fleet.commit({"policies/higher.yaml": higher.replace("spec:", "spec:\n  priority: 4", 1)}, "A")

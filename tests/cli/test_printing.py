@@ -21,10 +21,10 @@ from tests.shell.fleet import (
     EXAMPLE,
     MANIFESTS,
     PATIENCE_SECONDS,
+    decided_fleet,
     new_fleet,
     process_environment,
     reconciler,
-    run_pass,
 )
 from tests.shell.repositories import Checkout
 
@@ -34,8 +34,7 @@ ESCAPE = "\x1b"
 @pytest.fixture(scope="module")
 def fleet(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A fleet that was passed once; tests only read it."""
-    checkout = new_fleet(tmp_path_factory.mktemp("terminal") / "fleet")
-    run_pass(checkout.folder, 0)
+    checkout = decided_fleet(tmp_path_factory.mktemp("terminal") / "fleet")
     return checkout.folder
 
 

@@ -28,7 +28,7 @@ from tests.builders import (
 )
 from tests.cli.history import FAILED, answer, answer_json
 from tests.cli.test_printing import ESCAPE, on_terminal
-from tests.shell.fleet import EXAMPLE, decisions, load_world, new_fleet, run_pass
+from tests.shell.fleet import EXAMPLE, decided_fleet, decisions, load_world, new_fleet, run_pass
 from tests.shell.repositories import Checkout, new_checkout
 
 Capsys = pytest.CaptureFixture[str]
@@ -39,8 +39,7 @@ TARGET = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "shop", "namesp
 
 def recovered_fleet(folder: Path) -> Checkout:
     """The shop left member1, which failed and is back, so only a rebalancer moves it back."""
-    fleet = new_fleet(folder)
-    run_pass(fleet.folder, 0)
+    fleet = decided_fleet(folder)
     fleet.commit(FAILED, "Report that member1 is down")
     run_pass(fleet.folder, 120)
     fleet.commit({"clusters/member1.yaml": EXAMPLE["clusters/member1.yaml"]}, "It is back")

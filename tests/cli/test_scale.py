@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.history import answer
-from tests.shell.fleet import EXAMPLE, decisions, load_world, new_fleet, run_pass
+from tests.shell.fleet import EXAMPLE, decided_fleet, decisions, load_world, new_fleet, run_pass
 from tests.shell.repositories import Checkout
 
 BY_ADA = ("--author", "Ada <ada@example.com>")
@@ -37,9 +37,7 @@ spec: {replicas: 3, size: big}
 @pytest.fixture
 def fleet(tmp_path: Path) -> Checkout:
     """The example after a pass, with workloads of other kinds."""
-    checkout = new_fleet(tmp_path / "fleet", {"workloads/batch.yaml": BATCH})
-    run_pass(checkout.folder, 0)
-    return checkout
+    return decided_fleet(tmp_path / "fleet", {"workloads/batch.yaml": BATCH})
 
 
 def test_one_line_changes_and_the_plan_says_what_moves(fleet: Checkout, capsys: Capsys) -> None:

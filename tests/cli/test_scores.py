@@ -7,7 +7,7 @@ import pytest
 from reconciler.model.fields import bodies, mapping
 from reconciler.model.identity import ObjectKey
 from tests.cli.history import answer
-from tests.shell.fleet import EXAMPLE, load_world, new_fleet, run_pass
+from tests.shell.fleet import EXAMPLE, decided_fleet, load_world, run_pass
 from tests.shell.repositories import Checkout
 
 Capsys = pytest.CaptureFixture[str]
@@ -21,9 +21,7 @@ BY_PRICE = EXAMPLE["placements/reports.yaml"].replace("usage", "cost").replace("
 @pytest.fixture
 def fleet(tmp_path: Path) -> Checkout:
     """The example, whose placement chooses by price: nothing has one yet."""
-    checkout = new_fleet(tmp_path / "fleet", {"placements/reports.yaml": BY_PRICE})
-    run_pass(checkout.folder, 0)
-    return checkout
+    return decided_fleet(tmp_path / "fleet", {"placements/reports.yaml": BY_PRICE})
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from reconciler.cli.main import run
 from tests.builders import Body, metadata, selector, text
 from tests.cli.test_operation import port_in
 from tests.page.served import VIEWS, served_page
-from tests.shell.fleet import EXAMPLE, eventually, new_fleet, run_pass, running, subjects
+from tests.shell.fleet import EXAMPLE, decided_fleet, eventually, running, subjects
 from tests.shell.repositories import Checkout
 
 SHOP = "workloads/shop.yaml"
@@ -117,8 +117,7 @@ FILES = {
 @pytest.fixture(scope="module")
 def fleet(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     """The example with Secrets on which everything goes wrong, and an edit of one of them."""
-    found = new_fleet(tmp_path_factory.mktemp("secrets") / "fleet", FILES)
-    run_pass(found.folder, 0)
+    found = decided_fleet(tmp_path_factory.mktemp("secrets") / "fleet", FILES)
     found.git("switch", "--quiet", "--create", "edited")
     edited = text(secret("token", stringData={"a": f"{HELD}-too", "b": HELD}))
     shop = EXAMPLE[SHOP].replace("replicas: 2", "replicas: 5")

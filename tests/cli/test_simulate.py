@@ -8,7 +8,7 @@ import pytest
 from reconciler.cli.main import run
 from tests.builders import cluster, deployment, text
 from tests.cli.history import answer, answer_json, told_fleet
-from tests.shell.fleet import EXAMPLE, new_fleet, run_pass
+from tests.shell.fleet import EXAMPLE, decided_fleet, new_fleet, run_pass
 from tests.shell.repositories import Checkout
 
 Capsys = pytest.CaptureFixture[str]
@@ -18,9 +18,7 @@ LATER = ("--now", "2026-11-20T13:00:00Z")
 @pytest.fixture(scope="module")
 def fleet(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     """A fleet that was passed once; tests only read it."""
-    checkout = new_fleet(tmp_path_factory.mktemp("simulate") / "fleet")
-    run_pass(checkout.folder, 0)
-    return checkout
+    return decided_fleet(tmp_path_factory.mktemp("simulate") / "fleet")
 
 
 def moved(fleet: Checkout, capsys: Capsys, *arguments: str) -> dict[str, dict[str, int | None]]:

@@ -10,7 +10,7 @@ from reconciler.model.fields import mapping
 from tests.builders import cluster, configuration, deployment, path_of, rebalancer, target, text
 from tests.cli.history import answer, told_fleet
 from tests.dialects.kubefleet.test_decide import room, selecting, web
-from tests.shell.fleet import EXAMPLE, new_fleet, run_pass
+from tests.shell.fleet import EXAMPLE, decided_fleet, new_fleet, run_pass
 from tests.shell.repositories import Checkout, new_checkout
 
 Capsys = pytest.CaptureFixture[str]
@@ -20,9 +20,7 @@ SHOP = "policies/shop.yaml"
 @pytest.fixture
 def fleet(tmp_path: Path) -> Checkout:
     """A fleet that was passed once."""
-    checkout = new_fleet(tmp_path / "fleet")
-    run_pass(checkout.folder, 0)
-    return checkout
+    return decided_fleet(tmp_path / "fleet")
 
 
 def told(fleet: Checkout, capsys: Capsys, *options: str) -> dict[str, list[str]]:
@@ -346,8 +344,7 @@ def test_a_missing_binding_of_a_set_is_told(projected_fleet: Checkout, capsys: C
 @pytest.fixture
 def mistyped(tmp_path: Path) -> Checkout:
     """A label of a policy is mistyped, merged, and decided."""
-    fleet = new_fleet(tmp_path / "fleet")
-    run_pass(fleet.folder, 0)
+    fleet = decided_fleet(tmp_path / "fleet")
     policy = EXAMPLE["policies/frontend.yaml"].replace("tier: production", "tier: productoin")
     fleet.commit({"policies/frontend.yaml": policy}, "Tidy up labels")
     run_pass(fleet.folder, 60)
@@ -402,8 +399,7 @@ def test_a_pass_that_should_have_run_is_a_problem(mistyped: Checkout, capsys: Ca
 
 def test_nothing_wrong_is_one_line(tmp_path: Path, capsys: Capsys) -> None:
     """And a check that passes."""
-    fleet = new_fleet(tmp_path / "fleet")
-    run_pass(fleet.folder, 0)
+    fleet = decided_fleet(tmp_path / "fleet")
 
     code, out, _ = answer(fleet, capsys, "status", "--check")
 

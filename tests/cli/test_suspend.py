@@ -14,7 +14,7 @@ from reconciler.library.fleet import open_repository
 from reconciler.model.moments import parse_moment
 from tests.cli.history import SCALED, answer, answer_json
 from tests.cli.test_printing import ESCAPE, on_terminal
-from tests.shell.fleet import EXAMPLE, decisions, load_world, new_fleet, run_pass
+from tests.shell.fleet import EXAMPLE, decided_fleet, decisions, load_world, new_fleet, run_pass
 from tests.shell.repositories import Checkout
 
 BY_ADA = ("--author", "Ada <ada@example.com>")
@@ -43,9 +43,7 @@ spec:
 @pytest.fixture
 def fleet(tmp_path: Path) -> Checkout:
     """The example after a pass."""
-    checkout = new_fleet(tmp_path / "fleet", {"rebalancers/weekly.yaml": SCHEDULED})
-    run_pass(checkout.folder, 0)
-    return checkout
+    return decided_fleet(tmp_path / "fleet", {"rebalancers/weekly.yaml": SCHEDULED})
 
 
 @pytest.mark.parametrize(("word", "path"), OBJECTS)
@@ -288,8 +286,7 @@ SUSPENDED_OBJECTS = [
 
 def suspended_fleet(folder: Path, capsys: Capsys, word: str) -> Checkout:
     """The example after a pass; then something is suspended, and the shop is scaled to 5."""
-    fleet = new_fleet(folder)
-    run_pass(fleet.folder, 0)
+    fleet = decided_fleet(folder)
     answer(fleet, capsys, "suspend", word)
     path = "workloads/shop.yaml"
     text = (fleet.folder / path).read_text()
@@ -381,8 +378,7 @@ def test_a_schedule_that_rests_is_suspended(tmp_path: Path, capsys: Capsys) -> N
         "metadata: {name: weekly}\nspec:\n  suspend: true\n  schedule: '0 3 * * SUN'\n"
         "  workloads: [{apiVersion: apps/v1, kind: Deployment, namespace: default, name: shop}]\n"
     )
-    fleet = new_fleet(tmp_path / "fleet", {"rebalancers/weekly.yaml": weekly})
-    run_pass(fleet.folder, 0)
+    fleet = decided_fleet(tmp_path / "fleet", {"rebalancers/weekly.yaml": weekly})
 
     assert "Suspended:   workloadrebalancer/weekly" in answer(fleet, capsys, "status")[1]
     assert "itself" == answer(fleet, capsys, "get", "wr")[1].split()[-1]
@@ -407,8 +403,7 @@ def test_the_annotation_suspends_nothing_where_it_is_not_read(
     path = "clusters/member1.yaml"
     note = 'metadata:\n  annotations: {reconciler.dev/suspend: "true"}'
     text = EXAMPLE[path].replace("metadata:", note, 1)
-    fleet = new_fleet(tmp_path / "fleet", {path: text})
-    run_pass(fleet.folder, 0)
+    fleet = decided_fleet(tmp_path / "fleet", {path: text})
 
     assert "SUSPENDED" not in answer(fleet, capsys, "get", "clusters")[1]
     assert "Suspended:   none" in answer(fleet, capsys, "status")[1]

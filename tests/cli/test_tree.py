@@ -11,7 +11,7 @@ from reconciler.model.quantity import Quantity
 from tests.builders import Body, cluster, configmap, configuration, deployment, policy, quota, text
 from tests.cli.history import SCALED, answer, answer_json, told_fleet
 from tests.cli.test_printing import ESCAPE, on_terminal
-from tests.shell.fleet import EXAMPLE, load_world, new_fleet, run_pass
+from tests.shell.fleet import EXAMPLE, decided_fleet, load_world, run_pass
 from tests.shell.repositories import Checkout, new_checkout
 
 AN_HOUR_LATER = pytest.mark.usefixtures("an_hour_later")
@@ -104,8 +104,7 @@ def test_a_policy_that_came_late_says_who_holds_its_workloads(
     tmp_path: Path, capsys: Capsys
 ) -> None:
     """As upstream does, the first policy keeps what it has."""
-    fleet = new_fleet(tmp_path / "fleet")
-    run_pass(fleet.folder, 0)
+    fleet = decided_fleet(tmp_path / "fleet")
     late = EXAMPLE["policies/shop.yaml"].replace("name: shop", "name: late", 1)
     fleet.commit({"policies/late.yaml": late}, "Add a second policy")
     run_pass(fleet.folder, 60)
@@ -188,8 +187,7 @@ def test_clusters_of_each_api_are_listed(fleet: Checkout, capsys: Capsys) -> Non
 @AN_HOUR_LATER
 def test_what_is_free_is_reported_less_what_is_reserved(tmp_path: Path, capsys: Capsys) -> None:
     """Allocatable less allocated, less two replicas; taints and readiness beside it."""
-    fleet = new_fleet(tmp_path / "fleet", {"clusters/member2.yaml": ROOMY})
-    run_pass(fleet.folder, 0)
+    fleet = decided_fleet(tmp_path / "fleet", {"clusters/member2.yaml": ROOMY})
 
     found = answer_json(fleet, capsys, ["top", "clusters"])[1]["clusters"]
     roomy = next(item for item in found if item["cluster"] == "member2")
@@ -205,8 +203,7 @@ def test_what_is_free_is_reported_less_what_is_reserved(tmp_path: Path, capsys: 
 def test_quotas_are_listed_with_what_is_used(tmp_path: Path, capsys: Capsys) -> None:
     """In the format of the limit; what clusters say counts where nothing is refused."""
     limits = quota(overall={"cpu": "4", "memory": "1Gi", "pods": "10"})
-    fleet = new_fleet(tmp_path / "fleet", {"policies/quota.yaml": text(limits)})
-    run_pass(fleet.folder, 0)
+    fleet = decided_fleet(tmp_path / "fleet", {"policies/quota.yaml": text(limits)})
 
     _, out, _ = answer(fleet, capsys, "top", "quotas")
     found = answer_json(fleet, capsys, ["top", "quota"])[1]["quotas"]
@@ -252,8 +249,7 @@ RED = "\x1b[31m"
 
 def fleet_with(folder: Path, *, cpu: str, taken: str) -> Checkout:
     """Six replicas of 250m on member1, which says then what it has, and what is taken of it."""
-    fleet = new_fleet(folder)
-    run_pass(fleet.folder, 0)
+    fleet = decided_fleet(folder)
     status = STATUS.format(cpu=cpu, taken=taken)
     path = "clusters/member1.yaml"
     fleet.commit({path: EXAMPLE[path] + status}, "Report what member1 has")
@@ -324,9 +320,7 @@ BRANCH = text(configuration(delivery={"folders": {"branch": "fleet"}}, feedback=
 @pytest.fixture(scope="module")
 def delivered_fleet(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     """The example, delivered by one pass; tests only read it."""
-    fleet = new_fleet(tmp_path_factory.mktemp("copies") / "fleet", {"reconciler.yaml": FOLDERS})
-    run_pass(fleet.folder, 0)
-    return fleet
+    return decided_fleet(tmp_path_factory.mktemp("copies") / "fleet", {"reconciler.yaml": FOLDERS})
 
 
 def columns(table: str, *titles: str) -> list[list[str]]:
@@ -410,8 +404,7 @@ def test_status_counts_what_clusters_report(delivered_fleet: Checkout, capsys: C
 
 def test_what_is_on_another_branch_is_told(tmp_path: Path, capsys: Capsys) -> None:
     """By the name of the branch; the branch of an origin counts, too."""
-    fleet = new_fleet(tmp_path / "fleet", {"reconciler.yaml": BRANCH})
-    run_pass(fleet.folder, 0)
+    fleet = decided_fleet(tmp_path / "fleet", {"reconciler.yaml": BRANCH})
     _, here, _ = answer(fleet, capsys, "get", "deploy", "shop", "-o", "wide")
     _, tree, _ = answer(fleet, capsys, "tree", "deployment/shop")
     fleet.git("update-ref", "refs/remotes/origin/fleet", "fleet")
@@ -451,8 +444,7 @@ def scaled_fleet(
     """The shop scaled to 5, delivered; in the end delivery may be off, and its files are kept."""
     path = PATHS.get(request.param, PATHS["named"])
     delivery = {"reconciler.yaml": text(configuration(delivery={"folders": {"path": path}}))}
-    found = new_fleet(tmp_path_factory.mktemp("copies") / "fleet", delivery)
-    run_pass(found.folder, 0)
+    found = decided_fleet(tmp_path_factory.mktemp("copies") / "fleet", delivery)
     found.commit(SCALED, "Scale the shop")
     run_pass(found.folder, 60)
     if request.param == "switched-off":

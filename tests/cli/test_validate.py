@@ -13,7 +13,7 @@ from ruamel.yaml import YAML
 
 from reconciler.cli.main import run
 from tests.audit.test_findings import junit_faults, sarif_faults
-from tests.shell.fleet import EXAMPLE, ROOT, new_fleet, process_environment, run_pass
+from tests.shell.fleet import EXAMPLE, ROOT, decided_fleet, new_fleet, process_environment
 
 CLUSTER = EXAMPLE["clusters/member1.yaml"]
 WRONG = CLUSTER.replace("kind: Cluster\n", "kind: Cluster\ntypo: 1\n")
@@ -279,8 +279,7 @@ def test_a_fault_is_shown_as_it_is_and_committed_harmless(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Who looks for the file must find its name; what a CI system would obey is in no commit."""
-    fleet = new_fleet(tmp_path / "fleet")
-    run_pass(fleet.folder, 0)
+    fleet = decided_fleet(tmp_path / "fleet")
     fleet.commit({PATH: WRONG_CLUSTER}, "Add a cluster")
 
     assert 1 == run(["-C", str(fleet.folder), "reconcile", "--now", "2026-11-20T12:10:00Z"])

@@ -11,10 +11,21 @@ from reconciler.audit.proof import UNSAID
 from reconciler.cli.main import run
 from reconciler.model.world import RULES
 from tests.builders import configuration, text
-from tests.cli.history import ALL, KARMADA, OCM, SHOP, Case, answer, answer_json, names, told_fleet
+from tests.cli.history import (
+    ALL,
+    KARMADA,
+    OCM,
+    SHOP,
+    Case,
+    answer,
+    answer_json,
+    names,
+    told_afresh,
+    told_fleet,
+)
 from tests.cli.test_trust import answer as trust_answer
 from tests.cli.test_trust import first_pass, keys
-from tests.shell.fleet import EXAMPLE, MANIFESTS, new_fleet, reconciler, run_pass
+from tests.shell.fleet import EXAMPLE, MANIFESTS, decided_fleet, new_fleet, reconciler, run_pass
 from tests.shell.keys import SshKey, commit_signed
 from tests.shell.passes.test_trust_purpose import delivering
 from tests.shell.repositories import Checkout, git
@@ -200,7 +211,7 @@ def test_another_version_is_not_accused(
     with monkeypatch.context() as patch:
         for module in ("core.reconcile", "shell.passes.pass_report"):
             patch.setattr(f"reconciler.{module}.__version__", "0.0.9")
-        fleet = told_fleet(tmp_path / "fleet")
+        fleet = told_afresh(tmp_path / "fleet")
 
     assert ["input", "proven"] * 3 == states(fleet, capsys)
 
@@ -224,8 +235,7 @@ def by_rules(fleet: Checkout, rules: int, *revisions: str) -> None:
 @pytest.mark.parametrize("rules", [1, RULES + 1])
 def test_a_pass_by_other_rules_is_told_apart(tmp_path: Path, capsys: Capsys, rules: int) -> None:
     """Older and newer rules are not recomputed: such a pass is neither proven nor accused."""
-    fleet = new_fleet(tmp_path / "fleet")
-    run_pass(fleet.folder, 0)
+    fleet = decided_fleet(tmp_path / "fleet")
     by_rules(fleet, rules, "HEAD")
     code, out, _ = answer(fleet, capsys, "verify")
 
@@ -411,8 +421,7 @@ NOTE = f"made by rules 1, computed again by rules {RULES}"
 
 def older_fleet(folder: Path, case: Case, old: str, new: str, *, trailer: str = "") -> Checkout:
     """A fleet whose only pass is by rules 1, which wrote something else into one output."""
-    fleet = new_fleet(folder)
-    run_pass(fleet.folder, 0)
+    fleet = decided_fleet(folder)
     path = f"status/{case.path}"
     fleet.write({path: (fleet.folder / path).read_text().replace(old, new)})
     message = fleet.git("log", "-1", "--format=%B")

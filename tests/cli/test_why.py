@@ -21,7 +21,7 @@ from tests.cli.history import (
     told_fleet,
 )
 from tests.cli.test_printing import ESCAPE, on_terminal
-from tests.shell.fleet import EXAMPLE, new_fleet, run_pass
+from tests.shell.fleet import EXAMPLE, decided_fleet, new_fleet, run_pass
 from tests.shell.repositories import Checkout, new_checkout
 
 Capsys = pytest.CaptureFixture[str]
@@ -75,8 +75,7 @@ def test_one_cluster_can_be_asked_about(fleet: Checkout, capsys: Capsys) -> None
 
 def test_what_scheduling_would_say_today_is_told(tmp_path: Path, capsys: Capsys) -> None:
     """A cluster whose taint went, one that is new, one that is gone."""
-    fleet = new_fleet(tmp_path / "fleet", {"clusters/member2.yaml": TAINTED})
-    run_pass(fleet.folder, 0)
+    fleet = decided_fleet(tmp_path / "fleet", {"clusters/member2.yaml": TAINTED})
     member2 = EXAMPLE["clusters/member2.yaml"]
     third = member2.replace("member2", "member3")
     fleet.commit({"clusters/member2.yaml": member2, "clusters/member3.yaml": third}, "Mend")
@@ -173,8 +172,7 @@ def test_what_no_pass_has_decided_is_explained_as_it_would_be(
 
 def test_a_lost_policy_is_told(tmp_path: Path, capsys: Capsys) -> None:
     """It stays where it is; that scheduling would say the same today is beside the point."""
-    fleet = new_fleet(tmp_path / "fleet")
-    run_pass(fleet.folder, 0)
+    fleet = decided_fleet(tmp_path / "fleet")
     fleet.git("rm", "--quiet", "policies/shop.yaml")
     fleet.commit({}, "Remove a policy")
     run_pass(fleet.folder, 60)
@@ -313,8 +311,7 @@ def test_why_names_a_cluster_that_scheduling_does_not_know(tmp_path: Path, capsy
 
 def test_why_tells_who_removed_the_outputs(tmp_path: Path, capsys: Capsys) -> None:
     """It is nowhere until the next pass."""
-    fleet = new_fleet(tmp_path / "fleet")
-    run_pass(fleet.folder, 0)
+    fleet = decided_fleet(tmp_path / "fleet")
     removal = remove(fleet, "status", "Clean up")
 
     _, out, _ = answer(fleet, capsys, "why", KARMADA.word)

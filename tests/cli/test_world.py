@@ -8,7 +8,7 @@ import pytest
 from reconciler.cli.main import run
 from tests.builders import configuration, text
 from tests.cli.history import SCALED
-from tests.shell.fleet import EXAMPLE, new_fleet, run_pass
+from tests.shell.fleet import EXAMPLE, decided_fleet, new_fleet, run_pass
 from tests.shell.repositories import Checkout, git, new_checkout
 
 Capsys = pytest.CaptureFixture[str]
@@ -20,9 +20,7 @@ NOTHING = "no manifest was found in {}; -C DIR names another folder"
 @pytest.fixture
 def fleet(tmp_path: Path) -> Checkout:
     """The example in which one pass has run."""
-    checkout = new_fleet(tmp_path / "fleet")
-    run_pass(checkout.folder, 0)
-    return checkout
+    return decided_fleet(tmp_path / "fleet")
 
 
 def stand(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
@@ -356,8 +354,7 @@ def test_a_detached_commit_is_read_as_it_is(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """As `git log` does, and as pipelines check out; --branch reads the branch."""
-    fleet = new_fleet(tmp_path / "fleet")
-    run_pass(fleet.folder, 0)
+    fleet = decided_fleet(tmp_path / "fleet")
     fleet.git("switch", "--quiet", "--detach", "HEAD~1")
 
     def names(*options: str) -> str:
@@ -467,8 +464,7 @@ def test_now_must_be_later_than_the_last_pass(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Time never goes back, nor stands, between two passes."""
-    fleet = new_fleet(tmp_path / "fleet")
-    run_pass(fleet.folder, 0)
+    fleet = decided_fleet(tmp_path / "fleet")
     head = fleet.head()
 
     assert 1 == run(["-C", str(fleet.folder), "reconcile", "--now", "2026-11-20T12:00:00Z"])

@@ -7,7 +7,7 @@ import pytest
 from reconciler.cli.main import run
 from tests.builders import configuration, text
 from tests.cli.history import SCALED
-from tests.shell.fleet import EXAMPLE, eventually, new_fleet, run_pass, running
+from tests.shell.fleet import EXAMPLE, decided_fleet, eventually, new_fleet, run_pass, running
 from tests.shell.repositories import Checkout, git, new_bare
 
 FOLDERS = {"reconciler.yaml": text(configuration(delivery={"folders": {"branch": "fleet"}}))}
@@ -17,9 +17,7 @@ SHOP = "delivery/member1/default/deployments.apps/shop.yaml"
 @pytest.fixture
 def fleet(tmp_path: Path) -> Checkout:
     """The example, delivered to another branch by one pass."""
-    fleet = new_fleet(tmp_path / "fleet", FOLDERS)
-    run_pass(fleet.folder, 0)
-    return fleet
+    return decided_fleet(tmp_path / "fleet", FOLDERS)
 
 
 def delivered(fleet: Checkout) -> list[str]:

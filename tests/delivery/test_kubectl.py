@@ -14,7 +14,7 @@ from reconciler.delivery.settings import DEFAULT_PATHS
 from reconciler.delivery.transports import TRANSPORTS
 from tests.builders import Body, configuration, text
 from tests.delivery.kubectl import kubectl
-from tests.shell.fleet import ROOT, new_fleet, run_pass
+from tests.shell.fleet import ROOT, decided_fleet, new_fleet, run_pass
 from tests.shell.repositories import Checkout
 
 FOLDERS = (
@@ -47,9 +47,7 @@ data:
 def fleet(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     """The example repository with delivery, after a pass; tests only read it."""
     files = {"reconciler.yaml": FOLDERS, "workloads/settings.yaml": ODD}
-    fleet = new_fleet(tmp_path_factory.mktemp("kubectl") / "fleet", files)
-    run_pass(fleet.folder, 0)
-    return fleet
+    return decided_fleet(tmp_path_factory.mktemp("kubectl") / "fleet", files)
 
 
 def folders(fleet: Checkout) -> list[Path]:
@@ -142,8 +140,7 @@ def test_the_table_lists_every_transport_with_its_path() -> None:
 
 def test_flux_and_argo_are_pointed_at_folders_that_there_are(tmp_path: Path) -> None:
     """With what the example repository delivers."""
-    fleet = new_fleet(tmp_path / "fleet", {"reconciler.yaml": block("configuration")})
-    run_pass(fleet.folder, 0)
+    fleet = decided_fleet(tmp_path / "fleet", {"reconciler.yaml": block("configuration")})
     flux, argo = (YAML(typ="safe").load(block(name)) for name in ("flux", "argo"))
     (directory,) = argo["spec"]["generators"][0]["git"]["directories"]
 
@@ -157,8 +154,7 @@ def test_status_tells_where_decisions_go(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """And what was switched off and keeps its files."""
-    fleet = new_fleet(tmp_path / "fleet", {"reconciler.yaml": block("configuration")})
-    run_pass(fleet.folder, 0)
+    fleet = decided_fleet(tmp_path / "fleet", {"reconciler.yaml": block("configuration")})
     command = ["-C", str(fleet.folder), "status"]
 
     assert 0 == run(command)

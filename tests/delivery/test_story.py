@@ -56,7 +56,7 @@ from tests.dialects.ocm.worlds import cluster as worlds_cluster
 from tests.dialects.ocm.worlds import placement as worlds_placement
 from tests.pages.run import missing_piece as missing
 from tests.pages.run import told
-from tests.shell.fleet import ROOT, Clock, new_fleet, new_passes, run_pass
+from tests.shell.fleet import ROOT, Clock, decided_fleet, new_passes, run_pass
 from tests.shell.repositories import NOW, Checkout, new_checkout
 
 UNHEARD = configuration(delivery=FOLDERS, feedback={"assumeAfterSeconds": None})
@@ -564,8 +564,7 @@ def stage(fleet: Checkout) -> Stage:
 def fleet(tmp_path_factory: pytest.TempPathFactory) -> tuple[Checkout, list[Stage]]:
     """A fleet in which member1 fails and the shop goes on elsewhere, and each stage of it."""
     files = {"reconciler.yaml": WORKS_CONFIGURATION, "policies/shop.yaml": TOLERANT}
-    checkout = new_fleet(tmp_path_factory.mktemp("works") / "fleet", files)
-    run_pass(checkout.folder, 0)
+    checkout = decided_fleet(tmp_path_factory.mktemp("works") / "fleet", files)
     stages = [stage(checkout)]
     for seconds, event in WORK_STEPS:
         match event.split():

@@ -32,7 +32,7 @@ from tests.builders import (
 )
 from tests.cli.history import told_fleet
 from tests.page.served import served_page
-from tests.shell.fleet import decisions, load_world, new_fleet, run_pass
+from tests.shell.fleet import decided_fleet, decisions, load_world, run_pass
 from tests.shell.repositories import Checkout, new_checkout
 
 CLUSTERS, WORKLOADS = 500, 300
@@ -141,8 +141,7 @@ def asked(
 
     Of so few of them each is told in full at once.
     """
-    fleet = new_fleet(folder / "fleet")
-    run_pass(fleet.folder, 0)
+    fleet = decided_fleet(folder / "fleet")
     if more:
         fleet.commit(more)
     repository = open_repository(fleet.folder)
@@ -287,8 +286,7 @@ def test_passes_far_from_each_other_are_compared_elsewhere(tmp_path: Path) -> No
 
 def test_the_rows_of_the_matrix_are_asked_about_together(tmp_path: Path) -> None:
     """Whoever looks at a page of it opens them next, and most were moved by the same passes."""
-    fleet = new_fleet(tmp_path / "fleet")
-    run_pass(fleet.folder, 0)
+    fleet = decided_fleet(tmp_path / "fleet")
     revisions = open_repository(fleet.folder).revisions
     memory = new_memory(revisions)
     views = PageViews(revisions, fleet.head(), LINKS, memory)

@@ -29,7 +29,7 @@ from reconciler.shell.http.webhook import Webhook
 from reconciler.shell.reports.metrics import Metrics
 from tests.cli.test_operation import port_in
 from tests.page.served import VIEWS, ServedPage, served_page
-from tests.shell.fleet import new_fleet, run_pass, running
+from tests.shell.fleet import decided_fleet, new_fleet, running
 from tests.shell.servers import PATIENCE_SECONDS, SECRET, answer_on
 
 COSTLY = ("/plan?branch=main", "/what-if?cordon=member2", "/plan", "/what-if")
@@ -43,16 +43,14 @@ PUBLIC = {"X-Forwarded-Host": "fleet.example.com"}
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedPage]:
     """A page behind a proxy on one address of the loopback."""
-    fleet = new_fleet(tmp_path_factory.mktemp("foreign") / "fleet")
-    run_pass(fleet.folder, 0)
+    fleet = decided_fleet(tmp_path_factory.mktemp("foreign") / "fleet")
     with served_page(fleet.folder, BEHIND) as found:
         yield found
 
 
 def test_a_page_of_another_site_starts_nothing_on_the_loopback(tmp_path: Path) -> None:
     """There no token guards a page; a link or an image of any site would start a process."""
-    fleet = new_fleet(tmp_path / "fleet")
-    run_pass(fleet.folder, 0)
+    fleet = decided_fleet(tmp_path / "fleet")
     with served_page(fleet.folder) as page:
         told = [page.get(path, headers={"Sec-Fetch-Site": "cross-site"}) for path in COSTLY]
         own = {"Origin": f"http://127.0.0.1:{page.port}"}
@@ -171,8 +169,7 @@ QUERIES = st.lists(st.tuples(NAMES, TAILS), max_size=3).map(
 @pytest.fixture(scope="module")
 def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     """The port of a listener that has all that a daemon's has."""
-    fleet = new_fleet(tmp_path_factory.mktemp("strange") / "fleet")
-    run_pass(fleet.folder, 0)
+    fleet = decided_fleet(tmp_path_factory.mktemp("strange") / "fleet")
     metrics = Metrics(lambda _: MOMENT)
     hook = Webhook(lambda: (SECRET,), lambda: None, metrics.hook_answered, body_seconds=0.05)
     health = DaemonHealth(poll_seconds=1e9, stopwatch=lambda: 0.0)
@@ -263,8 +260,7 @@ Capsys = pytest.CaptureFixture[str]
 @pytest.fixture(scope="module")
 def proxied_page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedPage]:
     """A page behind a proxy on 127.0.0.1."""
-    fleet = new_fleet(tmp_path_factory.mktemp("proxy") / "fleet")
-    run_pass(fleet.folder, 0)
+    fleet = decided_fleet(tmp_path_factory.mktemp("proxy") / "fleet")
     with served_page(fleet.folder, PROXY_ACCESS) as found:
         yield found
 

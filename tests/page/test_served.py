@@ -17,7 +17,7 @@ from tests.builders import configmap, text
 from tests.cli.history import FAILED, answer, told_fleet
 from tests.cli.test_operation import port_in
 from tests.page.served import VIEWS, ServedPage, served_page
-from tests.shell.fleet import eventually, new_fleet, reconciler, run_pass, running
+from tests.shell.fleet import decided_fleet, eventually, new_fleet, reconciler, run_pass, running
 from tests.shell.repositories import NOW, Checkout
 
 TOKEN = "correct horse battery staple"  # noqa: S105  # of tests only
@@ -187,8 +187,7 @@ def test_a_stream_tells_of_a_branch_that_moved(page: ServedPage) -> None:
 
 def test_hostile_names_stay_text_in_every_view(tmp_path: Path) -> None:
     """Names of files, labels, subjects of commits: shown as they are, and nothing else."""
-    fleet = new_fleet(tmp_path / "fleet")
-    run_pass(fleet.folder, 0)
+    fleet = decided_fleet(tmp_path / "fleet")
     labelled = {**configmap("odd"), "metadata": {"name": "odd", "labels": {"a": HOSTILE}}}
     fleet.commit({**FAULTY, "workloads/odd.yaml": text(labelled)}, f"Add {HOSTILE}")
     run_pass(fleet.folder, 60)
@@ -366,8 +365,7 @@ def test_a_revision_is_told_as_it_was(fleet: Checkout) -> None:
 
 def test_a_plan_comes_first(tmp_path: Path) -> None:
     """What merging a branch would move, drawn and listed."""
-    fleet = new_fleet(tmp_path / "fleet")
-    run_pass(fleet.folder, 0)
+    fleet = decided_fleet(tmp_path / "fleet")
     fleet.git("checkout", "--quiet", "-b", "topic")
     fleet.commit(FAILED, "Fail member1")
     fleet.git("checkout", "--quiet", "main")
@@ -405,8 +403,7 @@ def test_a_file_that_cannot_be_written_is_one_sentence(fleet: Checkout, capsys: 
 
 def test_names_stay_text(tmp_path: Path) -> None:
     """Whatever people call files, labels and commits."""
-    fleet = new_fleet(tmp_path / "fleet")
-    run_pass(fleet.folder, 0)
+    fleet = decided_fleet(tmp_path / "fleet")
     odd = {**configmap("odd"), "metadata": {"name": "odd", "labels": {"a": "<script>"}}}
     fleet.commit(
         {"x<img src=a>.yaml": "apiVersion: v1\nkind: [<script>", "workloads/odd.yaml": text(odd)},

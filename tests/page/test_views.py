@@ -35,7 +35,7 @@ from tests.builders import (
 )
 from tests.cli.history import SCALED, told_fleet
 from tests.page.served import VIEWS, ServedPage, served_page
-from tests.shell.fleet import new_fleet, reconciler, run_pass
+from tests.shell.fleet import decided_fleet, new_fleet, reconciler, run_pass
 from tests.shell.repositories import Checkout, new_checkout
 
 LOST = policy(
@@ -385,8 +385,7 @@ def test_what_was_where_is_what_each_commit_holds(tmp_path: Path) -> None:
 
 def test_an_index_that_follows_knows_what_a_new_one_knows(tmp_path: Path) -> None:
     """From each commit to the next, and from the first one to the last at once."""
-    fleet = new_fleet(tmp_path / "fleet")
-    run_pass(fleet.folder, 0)
+    fleet = decided_fleet(tmp_path / "fleet")
     index = index_of(fleet)
     fleet.commit(SCALED, "Scale the shop")
     index.follow(fleet.head())
@@ -409,8 +408,7 @@ def test_a_branch_that_was_moved_back_is_listed_anew(tmp_path: Path) -> None:
 
 def test_older_commits_are_read_later(tmp_path: Path) -> None:
     """A view waits for few of them; until all are read that is said in one line."""
-    fleet = new_fleet(tmp_path / "fleet")
-    run_pass(fleet.folder, 0)
+    fleet = decided_fleet(tmp_path / "fleet")
     for number in range(AT_ONCE + 2):
         fleet.commit({"notes.txt": str(number)}, f"Note {number}")
     index = HistoryIndex(open_repository(fleet.folder).revisions)
@@ -699,8 +697,7 @@ def test_a_merge_leads_to_its_pull_request(kind: str, subject: str, expected: st
 
 def test_commits_that_are_named_lead_to_pull_requests(tmp_path: Path) -> None:
     """In the history of an object and where commits are found, beside the commit at the forge."""
-    fleet = new_fleet(tmp_path / "fleet")
-    run_pass(fleet.folder, 0)
+    fleet = decided_fleet(tmp_path / "fleet")
     fleet.commit(SCALED, "Scale the shop (#7)")
     scaled = fleet.head()
     run_pass(fleet.folder, 60)

@@ -1,6 +1,8 @@
 """The example fleet for tests: in a real repository, served in this process or by a real one."""
 
+import atexit
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -9,7 +11,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import cache
 from pathlib import Path
+from tempfile import gettempdir, mkdtemp
 
 from reconciler.core.record import last_pass
 from reconciler.model.body import Body
@@ -25,11 +29,12 @@ from reconciler.shell.reading.revisions import GitRevisions
 from reconciler.shell.reading.sources import ServedBranches, finding_sources
 from reconciler.shell.reading.trees import GitTrees
 from reconciler.shell.resources import load_schemas
-from tests.shell.repositories import ENVIRONMENT, NOW, Checkout, FixedClock, new_checkout
+from tests.shell.repositories import ENVIRONMENT, NOW, Checkout, FixedClock, git, new_checkout
 
 ROOT = Path(__file__).parent.parent.parent
 PATIENCE_SECONDS = 300.0  # only ends what hangs, however loaded the machine is
 DAEMON = CommitIdentity("reconciler", "reconciler@localhost")
+TEMPORARY = gettempdir()  # before any test has a folder of its own for what is temporary
 
 EXAMPLE: Mapping[str, str] = {
     path.relative_to(ROOT / "example-repo").as_posix(): path.read_text(encoding="utf-8")
@@ -42,6 +47,32 @@ MANIFESTS = sorted(path for path in EXAMPLE if path.endswith(".yaml") and not pa
 def new_fleet(folder: Path, extra: Mapping[str, str] | None = None) -> Checkout:
     """Make a checkout of the example, with other files on top."""
     return new_checkout(folder, {**EXAMPLE, **(extra or {})})
+
+
+def decided_fleet(folder: Path, extra: Mapping[str, str] | None = None) -> Checkout:
+    """Make a checkout of the example, with other files on top, after a pass at `NOW`."""
+    return copied(_decided(frozenset((extra or {}).items())), folder)
+
+
+@cache
+def _decided(extra: frozenset[tuple[str, str]]) -> Checkout:
+    fleet = new_fleet(template_folder() / "fleet", dict(extra))
+    run_pass(fleet.folder, 0)
+    return fleet
+
+
+def template_folder() -> Path:
+    """Return an empty folder that is gone when this process has ended."""
+    folder = Path(mkdtemp(prefix="templates-", dir=TEMPORARY))
+    atexit.register(shutil.rmtree, folder)
+    return folder
+
+
+def copied(template: Checkout, folder: Path) -> Checkout:
+    """Copy a checkout that a hundred tests begin with; git need not look at its files again."""
+    shutil.copytree(template.folder, folder, symlinks=True)
+    git(folder, "update-index", "-q", "--refresh")
+    return Checkout(folder)
 
 
 def load_world(folder: Path, branch: str = "main", output_root: str = "status") -> World:
