@@ -1,6 +1,6 @@
 """Rebalancers in a repository: failover and the way back, what waits, what is still evicted."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import combinations
 from typing import cast
 
@@ -10,8 +10,11 @@ from reconciler.core.changes import DeleteFile, Outcome, WriteFile
 from reconciler.core.message import commit_message
 from reconciler.core.rebalances import loses_demands_only
 from reconciler.core.reconcile import waiting_since
+from reconciler.core.rounds import next_world
 from reconciler.manifests.edits.documents import cut
 from reconciler.model.decision import OutputChange
+from reconciler.model.identity import Origin
+from reconciler.model.world import World
 from reconciler.rebalance.view import events_of
 from tests.builders import (
     DYNAMIC,
@@ -40,7 +43,7 @@ from tests.core.test_rebalance_triggers import ROOMY, results, with_annotation
 from tests.core.test_rebalance_triggers import away_from_first as away
 from tests.core.test_safety import NOON
 from tests.dialects.karmada.api.test_binding import reading
-from tests.stories import REBALANCERS, Story, story
+from tests.stories import BINDINGS, REBALANCERS, Story, story
 
 RECORD = f"{REBALANCERS}/demo.yaml"
 
@@ -215,6 +218,31 @@ def test_it_stays_while_its_file_is_faulty(tail: str) -> None:
     told.run(10)
 
     assert "r.yaml" not in told.files
+
+
+def seen(world: World) -> dict[str, dict[str, tuple[Origin, Mapping[str, object]]]]:
+    """What stands where in a world."""
+    return {
+        side: {str(key): (one.origin, one.body) for key, one in manifests.items()}
+        for side, manifests in (("inputs", world.inputs), ("outputs", world.outputs))
+    }
+
+
+def test_the_world_after_a_pass_is_the_one_that_is_read_then() -> None:
+    """Though an output goes and one stays, and a document goes from between others of its file."""
+    told = story(policy(), cluster("b"), deployment("gone"), deployment("unchanged"))
+    documents = (deployment(), rebalancer(ttl=0), cluster())
+    told.files["all.yaml"] = "---\n".join(map(text, documents))
+    told.run(0)
+    told.drop(deployment("gone"))
+    told.files["all.yaml"] = "---\n".join(map(text, documents))
+    before = told.world()
+    outcome = told.run(10)
+    deleted = [one.path for one in outcome.changes if isinstance(one, DeleteFile)]
+
+    assert f"{BINDINGS}/default/gone-deployment.yaml" in deleted
+    assert "rebalancer" not in told.files["all.yaml"].lower()
+    assert seen(told.world()) == seen(next_world(before, outcome))
 
 
 DEMAND_AND_MORE = (
