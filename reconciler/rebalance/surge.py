@@ -112,7 +112,7 @@ class Surge:
     @property
     def goes_on(self) -> str:
         """What is under way, a clause."""
-        return f"it has {_listed(self.doubled)} beside, which must be ready"
+        return f"it waits for {_listed(self.doubled)} to be ready"
 
 
 def with_surge(placed: Iterable[tuple[ClusterName, int]], surge: Surge | None) -> Placed:

@@ -25,6 +25,7 @@ from tests.shell.fleet import new_fleet, run_pass, subjects
 from tests.shell.repositories import Checkout, git, new_checkout
 from tests.stories import Story
 
+FIRST = ("--make-before-break", "--dry-run")
 Capsys = pytest.CaptureFixture[str]
 
 
@@ -117,6 +118,18 @@ def test_each_step_is_a_commit_that_is_proven(
     told = capsys.readouterr()
     assert (0, "") == (code, told.err)
     assert 3 == told.out.count("✔ proven")
+
+
+def test_a_plan_says_what_runs_beside_until_when(tmp_path: Path, capsys: Capsys) -> None:
+    """Its first step, its goal, what clusters are given, and what is given back otherwise."""
+    fleet = ready(tmp_path / "fleet")
+    _, out, _ = answer(fleet, capsys, "rebalance", "deployment/web", *FIRST)
+
+    assert "warning: default/web: it moves in steps, first 1 on a to be ready by " in out
+    assert "; the goal is a(4)\n" in out
+    assert "  a (folders): 1 file written\n" in out
+    assert "  default/web: it waits for 1 on a to be ready until " in out
+    assert ", then what is not ready is given back\n" in out
 
 
 def drained(fleet: Checkout, capsys: Capsys) -> tuple[int, str]:

@@ -136,7 +136,7 @@ def test_a_step_is_told() -> None:
     assert after(110) == first.recheck_at
     assert [("", "1 on a to be ready by 2026-11-20T12:01:50Z")] == results(told)
     (wait,) = (one for one in first.waits if one.subject == "default/web")
-    assert (after(110), "it has 1 on a beside, which must be ready") == (wait.until, wait.reason)
+    assert (after(110), "it waits for 1 on a to be ready") == (wait.until, wait.reason)
 
     assert [f"{by}; 1 on a ready)"] == causes(hear(told, "a").run(20))
 

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from reconciler.dialects.karmada.api.binding import decode_metadata
-from reconciler.dialects.karmada.api.binding_spec import decode_spec
+from reconciler.dialects.karmada.api.binding_spec import decode_spec, surge_in
 from reconciler.dialects.karmada.api.names import POLICY_GROUP
 from reconciler.dialects.karmada.api.policy import CLUSTER_WIDE, NAMESPACED, decode_policy
 from reconciler.dialects.karmada.api.workload import decode_custom_kinds, is_interpreted
@@ -177,5 +177,8 @@ def _first_batch(effects: MergeEffects) -> Iterator[Warned]:
         body = read(effects.written[path].encode(), path).documents[0].body
         goal = read_goal(decode_metadata(body)) or ()
         named = ", ".join(f"{target.name}({target.replicas})" for target in goal)
+        surge = surge_in(body)
         message = f"this is only the first batch; the goal is {named}"
+        if surge is not None:
+            message = f"it moves in steps, first {surge.waits_for}; the goal is {named}"
         yield Warned("first-batch", decision.subject, message)
