@@ -77,9 +77,8 @@ def _unmatched(changes: Sequence[Change], path: str) -> list[str]:
     told = []
     for one in observed:
         name = f"{one.reference.kind} {one.reference.name}"
-        if one.reason:
-            why = "is placed by nothing" if one.reason == NOT_FOUND else f"stays: {one.reason}"
-            told.append(printable(f"warning: {name} {why}"))
+        if one.reason == NOT_FOUND:
+            told.append(printable(f"warning: {name} is placed by nothing"))
         elif one.waits_for:
             told.append(printable(f"warning: {name} has to wait: {one.waits_for}"))
     return told

@@ -99,6 +99,11 @@ class Surge:
         """Return the moment of the step as the copy on a cluster bears it, `""` without a surge."""
         return format_moment(self.began_at) if cluster in self.doubled else ""
 
+    def beside(self, cluster: ClusterName) -> str:
+        """Return what a cluster has beside, and until when, `""` for nothing."""
+        count = self.doubled.get(cluster, 0)
+        return f"{count} to be ready by {format_moment(self.deadline)}" if count else ""
+
     @property
     def size(self) -> int:
         """How many replicas run beside what is placed."""

@@ -132,6 +132,27 @@ def test_a_plan_says_what_runs_beside_until_when(tmp_path: Path, capsys: Capsys)
     assert ", then what is not ready is given back\n" in out
 
 
+def test_what_runs_beside_is_shown(tmp_path: Path, capsys: Capsys) -> None:
+    """In the list of bindings, in the tree, and as what comes next."""
+    fleet = moving(tmp_path / "fleet")
+    _, listed, _ = answer(fleet, capsys, "get", "resourcebindings")
+    _, tree, _ = answer(fleet, capsys, "tree", "deployment/web")
+
+    assert " a(+4), b(4) " in listed
+    assert "beside: 4 to be ready by 2026-11-20T12:01:50Z" in tree
+
+
+def test_a_plan_names_what_a_rebalance_refuses(tmp_path: Path, capsys: Capsys) -> None:
+    """Before the merge, not only by its result."""
+    fleet = ready(tmp_path / "fleet")
+    fleet.git("rm", "--quiet", "feedback/b/web.yaml")
+    fleet.git("commit", "--quiet", "--message", "Lose the report")
+    _, out, _ = answer(fleet, capsys, "rebalance", "deployment/web", *FIRST)
+
+    why = "no cluster reports it, so nothing could be seen to be ready"
+    assert f"warning: rebalance-web: Deployment web stays: {why}\n" in out
+
+
 def drained(fleet: Checkout, capsys: Capsys) -> tuple[int, str]:
     """Exit code and first line of what is left on b."""
     code, out, _ = answer(fleet, capsys, "drain", "b", "--status")

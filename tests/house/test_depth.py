@@ -32,7 +32,6 @@ SINGLE_USERS = frozenset(
         "dialects/karmada/reads.py",
         "dialects/karmada/projection.py",
         "dialects/karmada/view/cluster_references.py",
-        "dialects/karmada/view/warnings.py",
         "dialects/kubefleet/projection.py",
         "dialects/ocm/crd_kinds.py",
         "dialects/ocm/projection.py",

@@ -8,7 +8,6 @@ emptied by a taint with NoExecute, and by graceful eviction.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from operator import attrgetter
 
 from reconciler.dialects.karmada.api import cluster_taints
 from reconciler.dialects.karmada.api.binding import (
@@ -21,6 +20,7 @@ from reconciler.dialects.karmada.api.binding import (
 from reconciler.dialects.karmada.api.binding_spec import (
     BindingSpec,
     Targets,
+    copies_in,
     decode_policy_fields,
     decode_requests,
     decode_required_clusters,
@@ -265,8 +265,14 @@ ClusterTaintPolicy and WorkloadRebalancer are in none; ScheduleTrigger is, in it
 
 
 def _placed(row: Row) -> str:
-    clusters = sorted(held_in(row.body), key=attrgetter("name"))
-    shown = (f"{name}({replicas})" if replicas else name for name, replicas in clusters)
+    """Return the clusters with their replicas, those that run beside after a plus sign."""
+    placed = dict(held_in(row.body))
+    more = {name: count - placed.get(name, 0) for name, count in copies_in(row.body)}
+    shown = []
+    for name in sorted(placed.keys() | more.keys()):
+        count = str(placed[name]) if placed.get(name) else ""
+        count += f"+{more[name]}" if more.get(name) else ""
+        shown.append(f"{name}({count})" if count else name)
     return ", ".join(shown) or NONE
 
 

@@ -103,8 +103,10 @@ def _binding(manifest: Manifest) -> TreeNode:
     spec, status = decode_spec(manifest.body), mapping(manifest.body, "status")
     reports = {item.cluster: item for item in decode_status(manifest.body).aggregated}
     clusters = []
-    for name, replicas in sorted(spec.clusters, key=attrgetter("name")):
-        clusters.append(TreeNode(None, name, replicas, _report_facts(reports.get(name))))
+    for name, replicas in sorted(spec.copies, key=attrgetter("name")):
+        beside = "" if spec.surge is None else spec.surge.beside(name)
+        facts = {**({"beside": beside} if beside else {}), **_report_facts(reports.get(name))}
+        clusters.append(TreeNode(None, name, replicas, facts))
     for name, needing in _needing(spec):
         facts = {"needed by": ", ".join(needing), **_report_facts(reports.get(name))}
         clusters.append(TreeNode(None, name, facts=facts))

@@ -21,6 +21,7 @@ from reconciler.model.identity import ObjectKey
 from reconciler.model.settings import settings_in
 from reconciler.model.text import enumerated
 from reconciler.model.world import Manifest
+from reconciler.rebalance.rebalancer_files import NOT_FOUND, WorkloadResult, decode_record
 from reconciler.rebalance.target import REBALANCER
 
 CLAIM = "propagationpolicy.karmada.io/name:"  # of a cluster policy, too: it ends in this
@@ -34,6 +35,7 @@ def warnings_of(effects: MergeEffects) -> Iterator[Warned]:
     yield from _evicting(effects)
     yield from _unclaimed(effects)
     yield from _first_batch(effects)
+    yield from _refused(effects)
     yield from _lazy(effects)
     yield from _outranked(effects)
 
@@ -166,6 +168,21 @@ def _meaning(effects: MergeEffects, manifest: Manifest, *, placed: bool) -> str:
     if not replicated or not policies or effects.is_carried(key.namespace):
         return ""
     return "no policy matches it, so it runs on no cluster"
+
+
+def _refused(effects: MergeEffects) -> Iterator[Warned]:
+    """Name what a rebalancer of the change would fail of, though it is there."""
+    root = effects.merged.output_root
+    for manifest in effects.merged.of_kind(*REBALANCER):
+        path = output_path(root, manifest.key)
+        text_now = effects.written.get(path, "")
+        if not text_now or text_now == effects.known.get(path):
+            continue
+        body = read(text_now.encode(), path).documents[0].body
+        for one in decode_record(body).workloads:
+            if one.result == WorkloadResult.FAILED and one.reason != NOT_FOUND:
+                message = f"{one.reference.kind} {one.reference.name} stays: {one.reason}"
+                yield Warned("rebalance-refused", manifest.key.name, message)
 
 
 def _first_batch(effects: MergeEffects) -> Iterator[Warned]:
