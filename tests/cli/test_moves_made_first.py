@@ -142,6 +142,19 @@ def test_what_runs_beside_is_shown(tmp_path: Path, capsys: Capsys) -> None:
     assert "beside: 4 to be ready by 2026-11-20T12:01:50Z" in tree
 
 
+def test_steps_are_events(tmp_path: Path, capsys: Capsys) -> None:
+    """When one begins, and when something is given back."""
+    fleet = moving(tmp_path / "fleet")
+    is_late(fleet)
+    _, out, _ = answer(fleet, capsys, "events", "deployment/web")
+    told = [line for line in out.splitlines() if "Move" in line]
+
+    assert ["MoveGivenBack", "MoveStepBegan"] == sorted(
+        next(word for word in line.split() if word.startswith("Move")) for line in told
+    )
+    assert any("4 on a given back" in line and "Warning" in line for line in told)
+
+
 def test_a_plan_names_what_a_rebalance_refuses(tmp_path: Path, capsys: Capsys) -> None:
     """Before the merge, not only by its result."""
     fleet = ready(tmp_path / "fleet")

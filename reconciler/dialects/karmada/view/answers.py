@@ -106,6 +106,7 @@ from reconciler.model.late import late
 from reconciler.model.quantity import Resources, less, readable_resources
 from reconciler.model.settings import settings_in
 from reconciler.model.world import Manifest, World
+from reconciler.rebalance.surge import displace
 from reconciler.rebalance.target import TRIGGER, AffinityPlace, Reference
 
 
@@ -398,9 +399,21 @@ def events_of(change: OutputChange) -> Iterator[ObjectEvent]:
             result = ", ".join(f"{name}:{replicas}" for name, replicas in after.clusters)
             message = f"{text(condition, 'message')} Result: {{{result}}}"
             yield key, UpstreamEvent(NORMAL, "ScheduleBindingSucceed", message, DEFAULT_SCHEDULER)
+    yield from _stepped(key, before, after)
     yield from _dependencies(key, before, after, map(decode_spec, change.beside))
     yield from _synced(key, after, change)
     yield from _aggregated(key, change)
+
+
+def _stepped(key: ObjectKey, before: BindingSpec, after: BindingSpec) -> Iterator[ObjectEvent]:
+    """Yield what became of a step of a move, and that one began; these events are ours."""
+    was, now = before.surge, after.surge
+    if was is not None:
+        gone = displace(was, dict(before.clusters), dict(after.copies)).news
+        if gone:
+            yield key, UpstreamEvent(WARNING, "MoveGivenBack", gone)
+    if now is not None and (was is None or was.began_at != now.began_at):
+        yield key, UpstreamEvent(NORMAL, "MoveStepBegan", now.waits_for)
 
 
 def may_hide_eviction(before: Body, after: Body) -> bool:

@@ -126,7 +126,7 @@ def target_of(draft: Draft, around: Surroundings, world: World, workload: Object
         afresh=partial(_fresh_place, draft, binding, around),
         present=partial(_present_place, draft, binding, around),
         left=partial(moves_left, binding, goal, around.members, now),
-        arrived=_has_arrived(draft, binding, around),
+        arrived=surge is None and _has_arrived(draft, binding, around),
         evicting=tuple(sorted({str(task.from_cluster) for task in binding.tasks})),
         surge=surge,
         unmakeable=partial(_why_not_beside, draft, binding, around),
