@@ -10,6 +10,7 @@ gone stays as long as a slice names it.
 """
 
 from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -25,7 +26,7 @@ from reconciler.model.labels import labels_of, matches
 from reconciler.model.moments import format_moment
 from reconciler.model.remembered import AnswerCache, differing_keys
 from reconciler.model.settings import Settings
-from reconciler.model.world import Fault, Trace, World
+from reconciler.model.world import Fault, Manifest, Trace, World
 from reconciler.multicluster.cluster_profile import (
     CLUSTER_PROFILE,
     InventoryPublishing,
@@ -38,7 +39,6 @@ from reconciler.multicluster.placement_decision import (
     PLACEMENT_DECISION,
     DecisionOwner,
     DecisionPublishing,
-    SliceEntry,
     clusters_of,
     decode_publishing,
     encode_slices,
@@ -49,8 +49,12 @@ from reconciler.multicluster.placement_decision import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Published:
-    """Outputs that get another body, those that go, and what is wrong with decisions."""
+    """The world with what is published in it, how that differs, and what is wrong with decisions.
 
+    `written` are outputs that get another body, `gone` those that go.
+    """
+
+    world: World
     written: Mapping[ObjectKey, Body] = field(default_factory=dict)
     gone: frozenset[ObjectKey] = frozenset()
     faults: tuple[Fault, ...] = ()
@@ -78,6 +82,7 @@ class PublishMemory:
         places: The namespaces of profiles that people wrote.
         drawn: The profile of each cluster, but for moments.
         fleet: All clusters that are published.
+        settled: The fleet, and its published profiles, which were as they should be.
     """
 
     left: World | None = None
@@ -88,6 +93,11 @@ class PublishMemory:
     places: AnswerCache[None, Mapping[str, str]] = field(default_factory=AnswerCache)
     drawn: AnswerCache[str, Body] = field(default_factory=AnswerCache)
     fleet: AnswerCache[None, _Fleet] = field(default_factory=AnswerCache)
+    settled: tuple[_Fleet, tuple[Manifest, ...]] | None = None
+
+    def has_profiles(self, places: Mapping[str, str]) -> bool:
+        """Return whether the profiles of clusters were at these places at that pass."""
+        return self.profiles is places or self.profiles == places
 
 
 def publish(
@@ -111,18 +121,20 @@ def publish(
     if wanted is None:
         stage.gone |= {one.key for one in world.outputs_of_kind(PLACEMENT_DECISION)}
         memory.failed = {}
-    elif last is None or memory.settings != wanted or memory.profiles != places:
+    elif last is None or memory.settings != wanted or not memory.has_profiles(places):
         stage.publish_all()
     else:
         stage.publish_moved(last)
-    left = world_after(after, stage.written, stage.gone, ())
-    stage.publish_profiles(left, inventory, fleet, format_moment(now))
+    slices = world_after(after, stage.written, stage.gone, ())
+    profiles, gone = stage.profiles_of(slices, inventory, fleet, format_moment(now))
+    left = world_after(slices, profiles, gone, ())
     memory.left = None if wanted is None else left
     memory.settings, memory.profiles = wanted, places
     failed = [*(memory.failed[key] for key in sorted(memory.failed)), *fleet.failed]
     return Published(
-        written=stage.written,
-        gone=frozenset(stage.gone),
+        world=left,
+        written={**stage.written, **profiles},
+        gone=frozenset(stage.gone | gone),
         faults=tuple(one.fault for one in failed),
         traces=tuple(Trace(one.fault, one.trace) for one in failed if one.trace),
     )
@@ -137,9 +149,16 @@ def _places(
 ) -> Mapping[str, str]:
     """Return the namespace of each cluster's profile, that of one which is gone included."""
     if inventory is not None:
-        names = {*fleet.profiles, *_others(after, inventory)}
-        names.update(one.key.name for one in world.outputs_of_kind(CLUSTER_PROFILE))
-        return dict.fromkeys(names, inventory.namespace)
+        published = world.outputs_of_kind(CLUSTER_PROFILE)
+
+        def draw() -> Mapping[str, str]:
+            names = {*fleet.profiles, *_others(after, inventory)}
+            names.update(one.key.name for one in published)
+            return dict.fromkeys(names, inventory.namespace)
+
+        places = memory.places.recall(None, (fleet, published), draw)
+        memory.places.forget()
+        return places
     members = members_in(after)
     found = memory.places.recall(
         None, (members,), lambda: {one.key.name: one.key.namespace for one in members}
@@ -241,23 +260,28 @@ class _Publication:
                 owners |= set() if owner is None else {owner}
         for owner in sorted(owners):
             stay = self._publish(owner)
-            slices = self._present(owner).values()
+            slices = self._present(key_label(owner)).values()
             self.gone = self.gone.difference(stay).union(set(slices) - stay)
 
-    def publish_profiles(
+    def profiles_of(
         self, left: World, inventory: InventoryPublishing | None, fleet: _Fleet, now: str
-    ) -> None:
-        """Write the profiles that differ; those go of clusters that are gone and in no slice."""
-        present = {one.key: one.body for one in self.world.outputs_of_kind(CLUSTER_PROFILE)}
-        stay = set[ObjectKey]()
+    ) -> tuple[dict[ObjectKey, Body], AbstractSet[ObjectKey]]:
+        """Return the profiles that differ, and those that go: their clusters are in no slice."""
+        published = self.world.outputs_of_kind(CLUSTER_PROFILE)
+        settled = self.memory.settled
+        if settled is not None and settled[0] is fleet and settled[1] is published:
+            return {}, frozenset()
+        present = {one.key: one.body for one in published}
+        stay, written = set[ObjectKey](), dict[ObjectKey, Body]()
         if inventory is not None:
             for name, profile in fleet.profiles.items():
                 key = ObjectKey(*CLUSTER_PROFILE, inventory.namespace, name)
                 stay.add(key)
                 body = dated(profile, present.get(key), now)
                 if present.get(key) != body:
-                    self.written[key] = body
+                    written[key] = body
         leaving = present.keys() - stay
+        self.memory.settled = (fleet, published) if not (written or leaving) else None
         if inventory is not None and leaving:
             slices = left.outputs_of_kind(PLACEMENT_DECISION)
             named = {name for one in slices for name in clusters_of(one.body)}
@@ -267,7 +291,7 @@ class _Publication:
                 if key.namespace != inventory.namespace
                 or not (fleet.failed or key.name in named)  # one that cannot be told stays
             }
-        self.gone |= leaving
+        return written, leaving
 
     def _owners_of_inputs(self, last: World) -> Iterator[ObjectKey]:
         """Yield the decisions about what people wrote otherwise: labels may choose them."""
@@ -281,14 +305,16 @@ class _Publication:
 
     def _publish(self, owner: ObjectKey) -> set[ObjectKey]:
         """Publish one decision, and return its slices; of one that fails those that there are."""
-        place = FaultPlace(output_path(self.world.output_root, owner), str(owner))
-        slices = attempt(partial(self._slices, owner), lambda: place)
-        label = key_label(owner)
+        root, label = self.world.output_root, key_label(owner)
+        slices = attempt(
+            partial(self._slices, owner, label),
+            lambda: FaultPlace(output_path(root, owner), str(owner)),
+        )
         self.memory.failed.pop(owner, None)
         self.memory.owners[label] = owner
         if isinstance(slices, Failed):
             self.memory.failed[owner] = slices
-            return set(self._present(owner).values())
+            return set(self._present(label).values())
         if not slices:
             del self.memory.owners[label]
         for key, body in slices.items():
@@ -297,7 +323,7 @@ class _Publication:
                 self.written[key] = body
         return set(slices)
 
-    def _slices(self, owner: ObjectKey) -> Mapping[ObjectKey, Body]:
+    def _slices(self, owner: ObjectKey, label: str) -> Mapping[ObjectKey, Body]:
         """Return the slices of a decision, none where it is not published."""
         dialect = dialect_of(owner.group)
         if dialect is None or self.settings is None or dialect.name not in self.settings.selectors:
@@ -309,19 +335,18 @@ class _Publication:
         labels = {} if written is None else labels_of(written.body)
         if chosen is None or not matches(selector, labels):
             return {}
-        known = self._present(owner)
+        known = self._present(label)
         present = {
             index: tuple(clusters_of(self.world.outputs[key].body)) for index, key in known.items()
         }
-        entries = (SliceEntry(one.name, one.reason, one.replicas) for one in chosen)
         return encode_slices(
-            DecisionOwner(owner, about), entries, present, self.settings, self.profiles
+            DecisionOwner(owner, about), chosen, present, self.settings, self.profiles
         )
 
-    def _present(self, owner: ObjectKey) -> Mapping[int, ObjectKey]:
+    def _present(self, label: str) -> Mapping[int, ObjectKey]:
         """Return the slices of a decision that there are, by index."""
         namespace = "" if self.settings is None else self.settings.namespace
-        return slices_of(self.world, namespace, owner)
+        return slices_of(self.world, namespace, label)
 
     def _about(self, owner: ObjectKey) -> ObjectKey:
         """Return what a decision is about: of a binding the workload, else itself."""

@@ -189,7 +189,7 @@ def _pass(
     if published.written or published.gone:
         written |= published.written
         gone |= published.gone
-        after = world_after(after, published.written, published.gone, ())
+        after = published.world
     delivered = deliver(world, after, settings, memo.delivery)
     safety = next_record(
         safety_record(world.outputs), paced.waiting, paced.moved, apis_on_projected(after), now

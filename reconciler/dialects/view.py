@@ -28,6 +28,7 @@ from reconciler.model.kinds import Kind
 from reconciler.model.quantity import Quantity, Resources, canonical_like
 from reconciler.model.settings import Settings
 from reconciler.model.world import Manifest, World
+from reconciler.multicluster.placement_decision import ChosenCluster
 from reconciler.rebalance.target import REBALANCER, AffinityPlace, Reference
 
 
@@ -562,14 +563,6 @@ class ClusterAnswers:
     taint_effects: tuple[str, ...]
     scoring: Scoring | None = None
     unreachable: Callable[[Body, str], Body]
-
-
-class ChosenCluster(NamedTuple):
-    """A cluster that has what is decided; `replicas` is `None` where none are counted."""
-
-    name: str
-    replicas: int | None
-    reason: str
 
 
 CHOSEN, LEAVING = "chosen", "leaving"

@@ -90,12 +90,12 @@ def assign(
     return full or {min(present, default=0): ()}
 
 
-class SliceEntry(NamedTuple):
-    """One cluster of a decision; `replicas` is `None` where none are counted."""
+class ChosenCluster(NamedTuple):
+    """A cluster that has what is decided; `replicas` is `None` where none are counted."""
 
-    cluster: str
-    reason: str
+    name: str
     replicas: int | None
+    reason: str
 
 
 class DecisionOwner(NamedTuple):
@@ -170,15 +170,17 @@ def key_label(key: ObjectKey) -> str:
     return f"{stem}-{token}" if stem else token
 
 
-def slice_key(namespace: str, owner: ObjectKey, index: int) -> ObjectKey:
-    """Return the key of a slice."""
-    return ObjectKey(*PLACEMENT_DECISION, namespace, f"{key_label(owner)}-{index}")
+def slice_key(namespace: str, label: str, index: int) -> ObjectKey:
+    """Return the key of a slice of the decision that a label stands for."""
+    return ObjectKey(*PLACEMENT_DECISION, namespace, f"{label}-{index}")
 
 
-def slices_of(world: World, namespace: str, owner: ObjectKey) -> Mapping[int, ObjectKey]:
+def slices_of(world: World, namespace: str, label: str) -> Mapping[int, ObjectKey]:
     """Return the slices of a decision that the last pass wrote, by index."""
     written = world.outputs_of_kind(PLACEMENT_DECISION)
-    stem = f"{key_label(owner)}-"
+    if not written:
+        return {}
+    stem = f"{label}-"
     at = bisect_left(
         written, ObjectKey(*PLACEMENT_DECISION, namespace, stem), key=attrgetter("key")
     )
@@ -206,7 +208,7 @@ def is_slice_of(body: Body, settings: DecisionPublishing) -> bool:
 
 def encode_slices(
     owner: DecisionOwner,
-    entries: Iterable[SliceEntry],
+    chosen: Iterable[ChosenCluster],
     present: Slices,
     settings: DecisionPublishing,
     profiles: Mapping[str, str],
@@ -215,41 +217,52 @@ def encode_slices(
 
     Args:
         owner: Whose it is.
-        entries: Its clusters, each once.
+        chosen: Its clusters, each once.
         present: Where they are.
         settings: Of the repository.
         profiles: Cluster to the namespace of its profile, where it is not that of the slices.
     """
-    by_name = {one.cluster: one for one in entries}
+    by_name = {one.name: one for one in chosen}
     indexed = assign(present, by_name)
+    alike = owner.decided == owner.about
+    label, decided = key_label(owner.decided), whole_key(owner.decided)
+    about_label = label if alike else key_label(owner.about)
+    about = decided if alike else whole_key(owner.about)
     slices: dict[ObjectKey, Body] = {}
     for index, names in indexed.items():
-        key = slice_key(settings.namespace, owner.decided, index)
-        listed = [by_name[name] for name in names]
-        labels = {DECISION_KEY: key_label(owner.decided)}
-        labels |= {DECISION_INDEX: str(index)} if len(indexed) > 1 else {}
-        notes = {DECIDED_BY: whole_key(owner.decided), ABOUT: whole_key(owner.about)}
-        counts = (f"{one.cluster}={one.replicas}" for one in listed if one.replicas is not None)
-        told = ",".join(counts) if settings.replicas else ""
+        key = slice_key(settings.namespace, label, index)
+        labels = {DECISION_KEY: label}
+        if len(indexed) > 1:
+            labels[DECISION_INDEX] = str(index)
+        labels[PLACEMENT_KEY] = about_label
+        notes = {DECIDED_BY: decided, ABOUT: about}
+        if settings.replicas:
+            counts = ((name, by_name[name].replicas) for name in names)
+            told = ",".join(f"{name}={number}" for name, number in counts if number is not None)
+            notes |= {REPLICAS: told} if told else {}
         slices[key] = {
             "apiVersion": f"{GROUP}/v1alpha1",
             "kind": PLACEMENT_DECISION[1],
             "metadata": {
                 "name": key.name,
                 "namespace": key.namespace,
-                "labels": {**labels, PLACEMENT_KEY: key_label(owner.about)},
-                "annotations": {**notes, **({REPLICAS: told} if told else {})},
+                "labels": labels,
+                "annotations": notes,
             },
             "schedulerName": settings.scheduler,
-            "decisions": [_entry(one, profiles) for one in listed],
+            "decisions": [
+                {
+                    "clusterProfileRef": (
+                        {"name": name, "namespace": profiles[name]}
+                        if name in profiles
+                        else {"name": name}
+                    ),
+                    "reason": by_name[name].reason,
+                }
+                for name in names
+            ],
         }
     return slices
-
-
-def _entry(one: SliceEntry, profiles: Mapping[str, str]) -> Body:
-    namespace = profiles.get(one.cluster, "")
-    reference = {"name": one.cluster, **({"namespace": namespace} if namespace else {})}
-    return {"clusterProfileRef": reference, "reason": one.reason}
 
 
 def _listed(row: Row) -> str:

@@ -1,7 +1,8 @@
 """What passes publish of decisions: all of them, as they are, and nothing of what is gone."""
 
+import sys
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Any, cast
 
@@ -9,11 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reconciler.core.dialects import DIALECTS
+from reconciler.core.dialects import DIALECTS, KINDS
+from reconciler.core.inputs.admissions import ADMISSIONS
+from reconciler.core.inputs.validation import Rules, validate_file
 from reconciler.core.reconcile import Memo, reconcile
 from reconciler.model.identity import ObjectKey
 from reconciler.model.world import World
 from reconciler.multicluster.cluster_profile import MEMBER_LABEL
+from reconciler.shell.resources import load_schemas
 from tests.bounded import examples
 from tests.builders import (
     Body,
@@ -24,6 +28,7 @@ from tests.builders import (
     deployment,
     policy,
     profile,
+    selector,
     taint,
 )
 from tests.core.inputs.test_world import managed, pick_all
@@ -31,7 +36,7 @@ from tests.core.test_law_memo import told_of
 from tests.core.test_laws import LAW
 from tests.dialects.ocm.worlds import BY_SCORE, binding, cluster_set, placement
 from tests.multicluster.test_cluster_profile import namespace
-from tests.stories import Story, applied, story
+from tests.stories import Story, applied, linked, story
 from tests.strategies import SECONDS, edit, objects, report, reported
 
 pytestmark = pytest.mark.cpu_seconds(120)  # many examples of whole passes
@@ -359,3 +364,69 @@ def test_consumers_see_what_decisions_say_through_any_history(
             for one in cast(Any, body["decisions"])
         }
         assert () == reconcile(after, told.now).changes
+
+
+FEW, MANY = 10, 40
+
+
+def fleet_of(groups: int, *, publishes: bool) -> Story:
+    """Three clusters and six workloads a group, which a policy puts onto them."""
+    options = {
+        "inventory": {"publish": {"namespace": "inventory", "manager": "us"}},
+        "decisions": {"publish": {"namespace": "decisions"}},
+    }
+    told = story(configuration(**(options if publishes else {})))
+    for number in range(groups):
+        cell = {"cell": f"g{number}"}
+        told.put(*(cluster(f"c{number}-{i}", labels=cell, status=cluster_status()) for i in "abc"))
+        names = [f"w{number}-{i}" for i in range(6)]
+        told.put(*(deployment(name, replicas=2) for name in names))
+        chosen = {"clusterAffinity": {"labelSelector": {"matchLabels": cell}}}
+        selectors = [selector("Deployment", name=name) for name in names]
+        told.put(policy(f"p{number}", selectors=selectors, placement=chosen))
+    return told
+
+
+def calls_of(work: Callable[[], object]) -> int:
+    """How many functions of ours a piece of work calls."""
+    called = 0
+
+    def count(_frame: object, event: str, _argument: object) -> None:
+        nonlocal called
+        called += event == "call"
+
+    sys.setprofile(count)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return called
+
+
+def cost(groups: int, *, publishes: bool) -> tuple[int, int]:
+    """The calls of a first pass, its reading included, and of one after a change of a workload."""
+    told, memo = fleet_of(groups, publishes=publishes), Memo()
+    world, rules = told.world(), Rules(load_schemas(), ADMISSIONS, KINDS)
+    files = [(path, data.encode()) for path, data in told.inputs.items()]
+    first = calls_of(lambda: [validate_file(path, "", data, rules) for path, data in files])
+    first += calls_of(lambda: reconcile(world, told.now))
+    for _ in range(4):
+        told.files = applied(told.files, reconcile(world, told.now, memo=memo))
+        told.now += timedelta(seconds=1)
+        world = linked(told.world(), world)
+    reconcile(world, told.now, memo=memo)
+    told.put(deployment("w1-1", replicas=5))
+    changed = linked(told.world(), world)
+    return first, calls_of(lambda: reconcile(changed, told.now, memo=memo))
+
+
+def test_publishing_costs_little_of_a_pass_and_no_more_in_a_larger_fleet() -> None:
+    """Of a first pass a seventh, with twice as many placements as clusters; of a change a tenth."""
+    for publishes in (True, False):
+        cost(1, publishes=publishes)  # what is loaded late is loaded
+    plain, publishing = (cost(MANY, publishes=publishes) for publishes in (False, True))
+    small = cost(FEW, publishes=True)
+
+    assert publishing[0] <= 1.15 * plain[0]
+    assert publishing[1] <= 1.10 * plain[1]
+    assert publishing[1] <= 1.02 * small[1]

@@ -130,7 +130,7 @@ def test_a_slice_holds_a_hundred() -> None:
 def test_labels_and_names_are_valid_whatever_they_stand_for(key: ObjectKey) -> None:
     """Also where a name has characters that no label may have."""
     assert is_label_value(key_label(key))
-    assert is_label(slice_key("fleet", key, 999).name)
+    assert is_label(slice_key("fleet", key_label(key), 999).name)
 
 
 @given(keys, keys)

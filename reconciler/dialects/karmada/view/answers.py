@@ -59,7 +59,6 @@ from reconciler.dialects.view import (
     DRAINED,
     LEAVING,
     ChangeAnswers,
-    ChosenCluster,
     ClusterAnswers,
     ClusterPlace,
     ClusterReport,
@@ -106,6 +105,7 @@ from reconciler.model.late import late
 from reconciler.model.quantity import Resources, less, readable_resources
 from reconciler.model.settings import settings_in
 from reconciler.model.world import Manifest, World
+from reconciler.multicluster.placement_decision import ChosenCluster
 from reconciler.rebalance.surge import displace
 from reconciler.rebalance.target import TRIGGER, AffinityPlace, Reference
 

@@ -30,7 +30,6 @@ from reconciler.dialects.view import (
     CHOSEN,
     LEAVING,
     UNREACHED,
-    ChosenCluster,
     ClusterReport,
     reported_status,
     reported_trouble,
@@ -43,6 +42,7 @@ from reconciler.model.identity import ObjectKey
 from reconciler.model.kinds import Kind
 from reconciler.model.quantity import readable_resources
 from reconciler.model.world import Manifest, World
+from reconciler.multicluster.placement_decision import ChosenCluster
 
 
 def is_placed(output: Manifest) -> bool:

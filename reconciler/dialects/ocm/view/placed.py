@@ -24,7 +24,6 @@ from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
 )
 from reconciler.dialects.view import (
     CHOSEN,
-    ChosenCluster,
     ClusterReport,
     reported_status,
     reported_trouble,
@@ -37,6 +36,7 @@ from reconciler.model.identity import ObjectKey
 from reconciler.model.kinds import KnownKinds
 from reconciler.model.quantity import readable_resources
 from reconciler.model.world import Manifest, World
+from reconciler.multicluster.placement_decision import ChosenCluster
 
 SET = (WORK_GROUP, REPLICA_SET)
 
