@@ -1,5 +1,7 @@
 """What passes publish of decisions: all of them, as they are, and nothing of what is gone."""
 
+import json
+import re
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Mapping
@@ -7,9 +9,11 @@ from datetime import timedelta
 from typing import Any, cast
 
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from reconciler.core.changes import WriteFile
 from reconciler.core.dialects import DIALECTS, KINDS
 from reconciler.core.inputs.admissions import ADMISSIONS
 from reconciler.core.inputs.validation import Rules, validate_file
@@ -34,8 +38,10 @@ from tests.builders import (
 from tests.core.inputs.test_world import managed, pick_all
 from tests.core.test_law_memo import told_of
 from tests.core.test_laws import LAW
+from tests.dialects.ocm.test_decide import DECISION_FILE
 from tests.dialects.ocm.worlds import BY_SCORE, binding, cluster_set, placement
 from tests.multicluster.test_cluster_profile import namespace
+from tests.shell.fleet import ROOT
 from tests.stories import Story, applied, linked, story
 from tests.strategies import SECONDS, edit, objects, report, reported
 
@@ -364,6 +370,54 @@ def test_consumers_see_what_decisions_say_through_any_history(
             for one in cast(Any, body["decisions"])
         }
         assert () == reconcile(after, told.now).changes
+
+
+GENERATOR = re.compile(r"<!-- generator -->\n```yaml\n(.*?)```", re.DOTALL)
+
+
+def generated_today(body: Body, list_key: str, match_key: str) -> list[str]:
+    """The clusters that Argo CD's generator clusterDecisionResource takes from a resource.
+
+    Source: argo-cd@v3.3 applicationset/generators/duck_type.go: a resource without a status, or
+    without that list in it, gives none; of each item it takes one text.
+    """
+    status = body.get("status")
+    listed = status.get(list_key, ()) if isinstance(status, Mapping) else ()
+    return [item[match_key] for item in listed if match_key in item]
+
+
+def test_argo_cd_of_today_passes_over_the_neutral_kind() -> None:
+    """It reads the one of a hub, by the settings that the page shows."""
+    page = (ROOT / "docs/one-system.md").read_text(encoding="utf-8")
+    found = GENERATOR.search(page)
+    assert found is not None
+    settings_map, application_set = yaml.safe_load_all(found[1])
+    keys = settings_map["data"]
+    (generator,) = application_set["spec"]["generators"]
+    told = of_all_apis()
+    told.run(0)
+    own = told.output(DECISION_FILE)
+    labels = generator["clusterDecisionResource"]["labelSelector"]["matchLabels"]
+
+    assert (own["apiVersion"], f"{str(own['kind']).lower()}s") == (
+        keys["apiVersion"],
+        keys["kind"],
+    )
+    assert labels.keys() <= cast(Any, own["metadata"])["labels"].keys()
+    assert ["a", "b"] == generated_today(own, keys["statusListKey"], keys["matchKey"])
+    for body in slices(told).values():
+        assert [] == generated_today(body, keys["statusListKey"], keys["matchKey"])
+        assert "status" not in body
+
+
+def test_argo_cd_reads_files_of_the_transport_for_all_apis() -> None:
+    """A list a decision, with one flat name for each cluster."""
+    told = of_all_apis().put(configuration(inventory={"project": True}, delivery={"decisions": {}}))
+    delivered = reconcile(told.world(), told.now).delivered
+    lists = {one.path: json.loads(one.content) for one in delivered if isinstance(one, WriteFile)}
+
+    (path,) = [path for path in lists if path.endswith("web-deployment.json")]
+    assert ["a", "b"] == [one["cluster"] for one in lists[path]]
 
 
 FEW, MANY = 10, 40
