@@ -255,6 +255,15 @@ RULES = (
     ),
     Rule("how demands of one target are joined?", "core.rebalances:join_triggers"),
     Rule(
+        "whether a step's replicas are ready?",
+        "dialects.karmada.api.work:BindingReports.has_made",
+        Otherwise(
+            "tests/core/test_make_before_break.py",
+            "test_a_report_of_another_step_is_none",
+            lambda *_: True,
+        ),
+    ),
+    Rule(
         "which removals are held back?",
         "core.safety:brake",
         Otherwise(
