@@ -338,6 +338,23 @@ def test_an_object_with_a_policy_of_its_own_is_where_both_want_it() -> None:
     assert () == required_by(told)
 
 
+@pytest.mark.parametrize("is_needed", [True, False])
+def test_an_object_whose_policy_is_gone_stays_where_that_put_it(*, is_needed: bool) -> None:
+    """Whether others need it or not: its binding has the placement that it was claimed by."""
+    own = policy("own", selectors=[selector("ConfigMap")], placement=TWO)
+    first = {"clusterAffinity": {"clusterNames": ["c"]}}
+    told = story(cluster("a"), cluster("b"), cluster("c"), configmap(), own)
+    told.put(reading() if is_needed else deployment(), policy(placement=first, propagateDeps=True))
+    told.run()
+    told.drop(own)
+    told.run()
+    spec = cast(Body, told.binding("settings-configmap")["spec"])
+
+    assert {"a": 0, "b": 0} == told.placed("settings-configmap")
+    assert TWO["clusterAffinity"] == cast(Body, spec["placement"])["clusterAffinity"]
+    assert is_needed == bool(required_by(told))
+
+
 def test_an_object_that_two_need_is_attached_once() -> None:
     """Sorted by who requires it; an object that is not there is waited for."""
     second = {**reading(), "metadata": metadata("api", "default")}
