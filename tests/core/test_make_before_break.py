@@ -107,6 +107,17 @@ def begun(limits: Body = SAFE, replicas: int = 4, **options: object) -> Story:
     return told
 
 
+def test_a_copy_that_starts_is_in_the_published_decision_beside_the_old_one() -> None:
+    """A consumer takes nothing away that delivery still keeps, and brings what it begins."""
+    told = begun(decisions={"publish": {"namespace": "decisions"}})
+    (path,) = [path for path in told.outputs if "placementdecisions.multicluster" in path]
+
+    decisions = cast(Sequence[Mapping[str, Body]], told.output(path)["decisions"])
+    assert {"a": "chosen (it starts before another copy goes)", "b": "chosen (policy p)"} == {
+        str(one["clusterProfileRef"]["name"]): str(one["reason"]) for one in decisions
+    }
+
+
 def test_what_is_new_is_ready_before_anything_old_goes() -> None:
     """Each commit has as many replicas placed as are wanted, and b runs what is not ready on a."""
     told = begun()

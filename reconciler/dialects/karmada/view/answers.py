@@ -136,10 +136,14 @@ def held_in(binding: Body) -> Targets:
     return (*own, *(TargetCluster(ClusterName(name), 0) for name in sorted(needing)))
 
 
-def chosen(world: World, key: ObjectKey) -> tuple[ChosenCluster, ...] | None:
-    """Return the clusters of a binding, those it is left from and those of who needs it included.
+STARTING = f"{CHOSEN} (it starts before another copy goes)"
 
-    That is where delivery keeps it. A binding that no policy claims only follows who needs it.
+
+def chosen(world: World, key: ObjectKey) -> tuple[ChosenCluster, ...] | None:
+    """Return the clusters of a binding, with those it is left from and those of who needs it.
+
+    That is where delivery keeps it, a copy that is made before another one goes included. A binding
+    that no policy claims only follows who needs it.
     """
     output = world.outputs.get(key)
     if output is None:
@@ -148,9 +152,10 @@ def chosen(world: World, key: ObjectKey) -> tuple[ChosenCluster, ...] | None:
     if policy is None and decode_requiring(output.body):
         return None
     why = CHOSEN if policy is None else f"{CHOSEN} (policy {policy.name})"
+    placed = {target.name for target in decode_targets(spec)}
     found = {
-        target.name: ChosenCluster(target.name, target.replicas, why)
-        for target in decode_targets(spec)
+        copy.name: ChosenCluster(copy.name, copy.replicas, why if copy.name in placed else STARTING)
+        for copy in copies_in(output.body)
     }
     for name in sorted(decode_required_clusters(output.body) - found.keys()):
         found[ClusterName(name)] = ChosenCluster(name, None, f"{CHOSEN} (what needs it is there)")
