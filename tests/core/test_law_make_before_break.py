@@ -85,7 +85,8 @@ class Member:
 class Play:
     """A repository, its clusters, and what people do.
 
-    `floor` is what must be ready at any time, unless it `failed`.
+    `floor` is what must be ready at any time, unless it `failed`. Where people `scaled` down, the
+    scheduler takes replicas whether they are ready or not: that is no move.
     """
 
     chance: Random
@@ -94,6 +95,7 @@ class Play:
     asked: int = 4
     floor: int = 0
     failed: int = 0
+    scaled: bool = False
     steps: int = 0
 
     @property
@@ -128,7 +130,11 @@ class Play:
         self.told.files = applied(self.told.files, outcome)
         self.steps += sum(one.begun or 0 for one in outcome.decisions)
         assert not outcome.traces
-        assert self.asked == sum(self.told.placed().values())
+        placed = self.told.placed()
+        assert self.asked == sum(placed.values())
+        if self.scaled:
+            stays = (min(one.ready, placed.get(name, 0)) for name, one in self.members.items())
+            self.floor, self.scaled = min(self.floor, self.failed + sum(stays)), False
         notes = mapping(mapping(self.told.binding(), "metadata"), "annotations")
         surge = decode_surge(str(notes.get(SURGE, "")))
         assert surge is None or self.told.now < surge.deadline
@@ -137,7 +143,8 @@ class Play:
         """Scale, rebalance, cancel, taint, or take a taint away."""
         match self.chance.randrange(6):
             case 0:
-                self.asked = self.chance.randint(2, 6)
+                before, self.asked = self.asked, self.chance.randint(2, 6)
+                self.scaled = self.scaled or self.asked < before
                 self.told.put(deployment(replicas=self.asked, cpu="1"))
                 self.floor = min(self.floor, self.asked)
             case 1:
