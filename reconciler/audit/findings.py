@@ -292,6 +292,8 @@ WARNINGS: Mapping[str, str] = {
     "profile-contradiction": "ClusterProfiles of one member should agree",
     "profile-manager-label": "The label of a ClusterProfile's manager should name its manager",
     "profile-member-id": "A member id should not be empty",
+    "profile-own-manager": "A profile of our own manager is no cluster",
+    "publishing-selector": "A selector of published decisions must be one that selects",
     "profile-name": "A ClusterProfile should have a name that a cluster can have",
     "profile-secret": "A ClusterProfile should tell no secret",
     "run-reference-unknown": "A run should name a placement and a strategy that are there",

@@ -275,11 +275,11 @@ def profiles_in_vain(referable: Known) -> Iterator[Dangling]:
 
     Contradictions are told where profiles are taken as clusters.
     """
-    profiles = referable.world.written_of_kind(*CLUSTER_PROFILE)
+    profiles, own = referable.world.written_of_kind(*CLUSTER_PROFILE), own_manager(referable.world)
     for profile in profiles:
-        yield from said_in_vain(profile.key, profile.body)
+        yield from said_in_vain(profile.key, profile.body, own)
     if referable.world.projected:
-        yield from inventory_of(profiles, own_manager(referable.world)).contradictions
+        yield from inventory_of(profiles, own).contradictions
 
 
 def rooms_without_report(referable: Known) -> Iterator[Dangling]:

@@ -14,7 +14,7 @@ from reconciler.cli.world import open_fleet
 from reconciler.errors import UsageError
 from reconciler.model.identity import RepositoryLayout
 from reconciler.model.text import printable, short_id
-from reconciler.shell.git.history import resolve_revision
+from reconciler.shell.git.history import check_whole, resolve_revision
 from reconciler.shell.git.objects import read_blobs, read_file
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.reading.checked import read_file as read_from_disk
@@ -38,6 +38,7 @@ def run(
     repository = revisions.repository
     head = resolve_revision(repository, "HEAD")
     undone = revisions.commit_at(resolve_revision(repository, commit))
+    check_whole(repository, [undone.revision])
     delivery = Delivery(
         directory=directory, repository=repository, base=head, branch=branch, author=author
     )

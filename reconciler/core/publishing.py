@@ -285,6 +285,7 @@ class _Publication:
         if inventory is not None and leaving:
             slices = left.outputs_of_kind(PLACEMENT_DECISION)
             named = {name for one in slices for name in clusters_of(one.body)}
+            named -= _others(self.after, inventory)  # theirs serves as the reference
             leaving = {
                 key
                 for key in leaving

@@ -143,10 +143,13 @@ def _nodes(body: Body) -> int | None:
 
 def _is_amount(text: str) -> bool:
     try:
-        parse_quantity(text)
+        amount = parse_quantity(text)
     except ValueError:
         return False
-    return True
+    return 0 <= amount <= MOST
+
+
+MOST = parse_quantity(str(2**63 - 1))  # that Kubernetes counts to
 
 
 def _amounts(known: Mapping[str, str], part: str) -> Amounts | None:
@@ -304,31 +307,51 @@ def inventory_of(profiles: Iterable[Manifest], manager: str = "") -> Inventory:
         profiles: What people and managers wrote, sorted by key.
         manager: The name under which we publish profiles; these are never input.
     """
-    grouped: list[list[Manifest]] = []
-    by_name: dict[str, list[Manifest]] = {}
-    by_id: dict[str, list[Manifest]] = {}
     wrong: list[Dangling] = []
+    by_name: dict[str, list[Manifest]] = {}
     for profile in profiles:
-        name, member = profile.key.name, label_of(profile.body, MEMBER_LABEL)
+        name, member = profile.key.name, member_id(profile)
         if (manager and manager_of(profile.body) == manager) or not is_label(name):
             continue
-        known, namesake = by_id.get(member) if member else None, by_name.get(name)
-        if known is None and namesake is not None:
-            other = label_of(namesake[0].body, MEMBER_LABEL)
-            if member and other and member != other:
-                wrong.append(_clash(profile, namesake[0]))
-                continue
-            known = namesake
-        if known is None:
-            known = []
-            grouped.append(known)
-        wrong += [found for one in known for found in _contradictions(one, profile)]
-        known.append(profile)
-        by_name.setdefault(name, known)
-        if member:
-            by_id.setdefault(member, known)
+        namesakes = by_name.setdefault(name, [])
+        other = next((one for one in namesakes if member_id(one)), None)
+        if member and other is not None and member != member_id(other):
+            wrong.append(_clash(profile, other))
+        else:
+            namesakes.append(profile)
+    grouped: list[list[Manifest]] = []
+    by_id: dict[str, list[Manifest]] = {}
+    for namesakes in by_name.values():
+        named = next((one for one in namesakes if member_id(one)), None)
+        known = None if named is None else by_id.get(member_id(named))
+        if named is None or known is None:
+            grouped.append(namesakes)
+            by_id |= {} if named is None else {member_id(named): namesakes}
+        elif _inventories(known) & _inventories(namesakes):
+            grouped.append(namesakes)
+            wrong.append(_two_members(named, known))
+        else:
+            known += namesakes
+    for listed in grouped:
+        listed.sort(key=lambda one: one.key)
+        wrong += (
+            found
+            for i, other in enumerate(listed)
+            for one in listed[:i]
+            for found in _contradictions(one, other)
+        )
     members = (MemberProfiles(tuple(listed)) for listed in grouped)
     return Inventory(tuple(sorted(members, key=lambda one: one.name)), tuple(wrong))
+
+
+def member_id(profile: Manifest) -> str:
+    """Return the id by which managers know a member cluster, `""` if the profile has none."""
+    return label_of(profile.body, MEMBER_LABEL)
+
+
+def _inventories(profiles: Iterable[Manifest]) -> set[tuple[str, str]]:
+    """Return the inventories of profiles: each of them lists a member once."""
+    return {(one.key.namespace, manager_of(one.body)) for one in profiles}
 
 
 CONTRADICTION = "profile-contradiction"
@@ -339,13 +362,21 @@ def _clash(profile: Manifest, first: Manifest) -> Dangling:
         profile.key,
         "/metadata/name",
         CONTRADICTION,
-        f"{_place(first.key)} has the same name and is another member, so this one is not taken",
+        f"{first.key.plain} has the same name and is another member, so this one is not taken",
         "a name that no other member has, or the same member id",
     )
 
 
-def _place(key: ObjectKey) -> str:
-    return f"{key.kind} {key.namespace}/{key.name}"
+def _two_members(profile: Manifest, known: Sequence[Manifest]) -> Dangling:
+    other = next(one for one in known if member_id(one))
+    return Dangling(
+        profile.key,
+        f"/metadata/labels/{MEMBER_LABEL.replace('/', '~1')}",
+        CONTRADICTION,
+        f"the member id is that of {other.key.plain}, yet one manager lists both as clusters of "
+        "their own, so they are taken as two",
+        "the id of the member that it describes",
+    )
 
 
 def _contradictions(one: Manifest, other: Manifest) -> Iterator[Dangling]:
@@ -358,7 +389,7 @@ def _contradictions(one: Manifest, other: Manifest) -> Iterator[Dangling]:
                 second[what][1],
                 CONTRADICTION,
                 f"{what} is {shown(second[what][0])} here and {shown(first[what][0])} in "
-                f"{_place(one.key)}, which counts",
+                f"{one.key.plain}, which counts",
                 "the same of one member from all of its managers",
             )
 
@@ -637,9 +668,45 @@ def refuse_profile_update(before: Body, after: Body) -> tuple[Violation, ...]:
     )
 
 
-def said_in_vain(key: ObjectKey, body: Body) -> Iterator[Dangling]:
-    """Yield what a profile says in vain, and where it breaks what consumers rely on."""
+def refuse_publishing_update(before: Body, after: Body) -> tuple[Violation, ...]:
+    """Return what is wrong with an edit of a configuration that publishes: its manager stays.
+
+    An API server refuses another one for each profile that is there.
+    """
+    was, now = (
+        fields.text(fields.at(body, "spec", "inventory", "publish"), "manager")
+        for body in (before, after)
+    )
+    if not was or not now or was == now:
+        return ()
+    return (
+        Violation(
+            "/spec/inventory/publish/manager",
+            "profile-manager-immutable",
+            f"the manager of published profiles must stay {shown(was)}, not become {shown(now)}",
+            "`publish` taken out and merged, then put back with the other name",
+        ),
+    )
+
+
+def said_in_vain(key: ObjectKey, body: Body, own: str = "") -> Iterator[Dangling]:
+    """Yield what a profile says in vain, and where it breaks what consumers rely on.
+
+    Args:
+        key: Of the profile.
+        body: Of the profile.
+        own: The manager by whose name passes publish profiles, `""` if they publish none.
+    """
     manager, labels = manager_of(body), fields.at(body, "metadata", "labels")
+    if own and manager == own:
+        yield Dangling(
+            key,
+            "/spec/clusterManager/name",
+            "profile-own-manager",
+            f"{shown(own)} is the manager by whose name passes publish profiles, so this one is "
+            "no cluster",
+            "another manager here, or in `inventory.publish.manager`",
+        )
     if MANAGER_LABEL in labels and labels[MANAGER_LABEL] != manager:
         yield Dangling(
             key,

@@ -23,11 +23,12 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from reconciler.manifests.columns import FILE, ColumnTable, Row, label, printed
+from reconciler.manifests.schemas.violations import Violation
 from reconciler.model import fields
 from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey
 from reconciler.model.kinds import ApiKind, Kind, Writer
-from reconciler.model.labels import LabelSelector, decode_label_selector
+from reconciler.model.labels import LabelSelector, decode_label_selector, refusal_of
 from reconciler.model.settings import Settings
 from reconciler.model.world import World
 from reconciler.multicluster.cluster_profile import GROUP
@@ -145,6 +146,17 @@ def decode_publishing(settings: Settings, apis: Iterable[str]) -> DecisionPublis
     )
 
 
+def refuse_publishing(body: Body) -> Iterator[Violation]:
+    """Yield what is wrong with the selectors of a configuration that publishes decisions."""
+    decisions = fields.mapping(fields.mapping(body, "spec"), "decisions")
+    chosen = fields.mapping(fields.mapping(decisions, "publish"), "for")
+    for api in chosen:
+        written = fields.mapping(fields.mapping(chosen, api), "labelSelector")
+        if refusal := refusal_of(decode_label_selector(written)):
+            pointer = f"/spec/decisions/publish/for/{api}/labelSelector"
+            yield Violation(pointer, "publishing-selector", refusal)
+
+
 _FOREIGN = re.compile(r"[^a-z0-9]+")
 _TOKEN, _STEM = 24, 34  # with the dashes and an index of three digits a label of at most 63
 
@@ -163,7 +175,7 @@ def key_label(key: ObjectKey) -> str:
     """Return a label value and part of a name that stands for one object and no other.
 
     >>> key_label(ObjectKey("apps", "Deployment", "shop", "web"))
-    'web-3d3ddec9b6b27dd49b5dbbdb'
+    'web-7957c49a181cde18ab4a6fdc'
     """
     token = sha256("\0".join(key[:4]).encode()).hexdigest()[:_TOKEN]
     stem = _FOREIGN.sub("-", key.name.lower())[:_STEM].strip("-")

@@ -26,12 +26,13 @@ from tests.builders import (
     target,
     text,
 )
+from tests.cli.history import answer
 from tests.dialects.kubefleet.fleet import fixed, member
 from tests.dialects.kubefleet.fleet import placement as fleet_placement
 from tests.dialects.ocm.worlds import binding, cluster_set
 from tests.dialects.ocm.worlds import cluster as hub_cluster
 from tests.dialects.ocm.worlds import placement as hub_placement
-from tests.shell.fleet import load_world, run_pass
+from tests.shell.fleet import load_world, new_fleet, run_pass
 from tests.shell.repositories import Checkout, new_checkout
 
 Capsys = pytest.CaptureFixture[str]
@@ -231,3 +232,15 @@ def test_it_may_go_to_a_branch_and_says_the_same_to_machines(
     assert 0 == run([*at, "verify"])
     assert "1 reverted" in capsys.readouterr().out
     assert "" == fleet.checkout.git("diff", "--name-only", "HEAD~2", "--", "delivery")
+
+
+def test_a_commit_at_the_end_of_a_shallow_clone_is_refused(tmp_path: Path, capsys: Capsys) -> None:
+    """What it changed is not there to be seen."""
+    fleet = new_fleet(tmp_path / "fleet")
+    run_pass(fleet.folder, 0)
+    fleet.git("clone", "--quiet", "--depth=1", f"file://{fleet.folder}", str(tmp_path / "clone"))
+
+    code, out, err = answer(Checkout(tmp_path / "clone"), capsys, "undo", "HEAD")
+
+    assert (1, "") == (code, out)
+    assert err.startswith("reconciler: this clone is shallow, its history ends at ")

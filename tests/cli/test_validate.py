@@ -292,3 +292,14 @@ def test_a_fault_is_shown_as_it_is_and_committed_harmless(
         'clusters/member(9) (skip ci).yaml:4: "x(0)\\x1b(2J\\n* * *\\u202e" is not a field'
         in written
     )
+
+
+@pytest.mark.parametrize("written", ["x: [\n", "\tspec: 1\n"])
+def test_a_broken_configuration_is_told_before_it_was_ever_read(
+    folder: Path, capsys: pytest.CaptureFixture[str], written: str
+) -> None:
+    """Its name says whose it is: what refuses it later must not let a pipeline pass."""
+    (folder / "reconciler.yaml").write_text(written, encoding="utf-8")
+
+    assert 1 == run(["validate"])
+    assert "reconciler.yaml:" in capsys.readouterr().out

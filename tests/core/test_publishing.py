@@ -302,6 +302,16 @@ def test_a_profile_of_another_manager_at_the_same_place_is_left_alone() -> None:
     )
 
 
+def test_ours_goes_once_another_manager_has_a_profile_at_the_place() -> None:
+    """Whatever was published first: the same files make the same outputs."""
+    late = story(publishing_both(), profile("b"), deployment(), policy())
+    late.run(0)
+    late.put(profile("b", namespace="inventory")).run(60)
+
+    assert [] == [*profiles(late)]
+    assert () == late.run(120).changes
+
+
 def test_profiles_of_our_own_manager_are_no_clusters() -> None:
     """A copy of what we publish does not make clusters of itself."""
     told = story(publishing_both(), profile("a"), profile("z", manager="us"))

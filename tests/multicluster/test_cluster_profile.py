@@ -20,8 +20,19 @@ from reconciler.multicluster.cluster_profile import (
     SET_LABEL,
     refuse_profile,
     refuse_profile_update,
+    refuse_publishing_update,
 )
-from tests.builders import NOW, Body, cluster, deployment, divided, policy, profile, text_of
+from tests.builders import (
+    NOW,
+    Body,
+    cluster,
+    configuration,
+    deployment,
+    divided,
+    policy,
+    profile,
+    text_of,
+)
 from tests.core.asked.held_alone import hold_alone
 from tests.core.inputs.test_world import KARMADA, MANAGED, MEMBER, PROJECTING, pick_all, seen
 from tests.dialects.ocm.test_decide import chosen_clusters
@@ -192,6 +203,31 @@ def test_two_members_of_one_name_are_told_and_the_first_is_taken() -> None:
     assert [f"{CONTRADICTION}: ClusterProfile fleet/a {why}"] == found_in(told)
 
 
+def test_two_clusters_of_one_inventory_are_never_joined_into_one() -> None:
+    """A third profile with the name of one and the id of the other joins neither to the other."""
+    oslo = profile("oslo", namespace="registry", labels={MEMBER_LABEL: "4711"})
+    turin = profile("turin", namespace="registry")
+    stray = profile("turin", namespace="aaa", manager="someone", labels={MEMBER_LABEL: "4711"})
+    told = story(PROJECTING, oslo, turin, stray)
+
+    assert ["oslo", "turin"] == [one.key.name for one in members_in(told.world())]
+    why = "yet one manager lists both as clusters of their own, so they are taken as two"
+    assert [f"{CONTRADICTION}: the member id is that of ClusterProfile aaa/turin, {why}"] == (
+        found_in(told)
+    )
+
+
+@pytest.mark.parametrize("amount", ["-8", "1e400", "9223372036854775808"])
+def test_an_amount_that_nothing_can_have_is_ignored(amount: str) -> None:
+    """As one that is no amount."""
+    told = story(PROJECTING, profile("a", properties={CPU: amount}))
+
+    assert [None] == [one.capacity for one in usage_of(told.world())]
+    assert [f'profile-amount: {CPU} is "{amount}", which is no amount; it is ignored'] == (
+        found_in(told)
+    )
+
+
 def test_a_name_that_no_cluster_can_have_is_told_and_not_taken() -> None:
     """A profile may have a dot in its name."""
     told = story(PROJECTING, profile("a.example.org"))
@@ -279,6 +315,20 @@ def test_the_manager_of_a_profile_stays() -> None:
         one.rule for one in refuse_profile_update(before, profile(manager="other"))
     ]
     assert () == refuse_profile_update(before, profile(manager="one", labels={"a": "b"}))
+
+
+def test_the_manager_of_published_profiles_stays() -> None:
+    """An API server would refuse each of them under another; switched off and on it may change."""
+
+    def published(manager: str) -> Body:
+        return configuration(inventory={"publish": {"namespace": "fleet", "manager": manager}})
+
+    edit = refuse_publishing_update(published("one"), published("other"))
+
+    assert ["profile-manager-immutable"] == [one.rule for one in edit]
+    assert () == refuse_publishing_update(published("one"), published("one"))
+    assert () == refuse_publishing_update(published("one"), configuration())
+    assert () == refuse_publishing_update(configuration(), published("other"))
 
 
 def test_profiles_of_a_hub_are_imported_as_clusters() -> None:

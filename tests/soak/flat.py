@@ -133,8 +133,12 @@ def grown(kind: Kind, folder: Path, *, before: int, after: int, traced: bool) ->
             stack.callback(tracemalloc.stop)
         _repeat(opened, before)
         first = held(temporary, traced=traced, alone=kind.alone)
-        _repeat(opened, after - before)
+        half = (after - before) // 2
+        _repeat(opened, half)
+        middle = held(temporary, traced=traced, alone=kind.alone)
+        _repeat(opened, after - before - half)
         last = held(temporary, traced=traced, alone=kind.alone)
+        last = last._replace(bytes_=first.bytes_ + _steady(first, middle, last))
         kept = tuple(kept_in(one) for one in opened.repositories)
     return Growth(kind, after - before, first, last, kept)
 
@@ -465,6 +469,15 @@ def _repeat(opened: Opened, times: int) -> None:
         if number % OFTEN == 0:
             _forget()
     opened.rest()
+
+
+def _steady(first: Held, middle: Held, last: Held) -> int:
+    """Return the bytes by which both halves grow.
+
+    What a library allocates once, at whatever moment, such as a buffer of 4 MB, is in one half
+    only; what each event leaves is in both.
+    """
+    return 2 * min(middle.bytes_ - first.bytes_, last.bytes_ - middle.bytes_)
 
 
 def _forget() -> None:

@@ -11,12 +11,14 @@ from reconciler.multicluster.cluster_profile import (
     CLUSTER_PROFILE,
     refuse_profile,
     refuse_profile_update,
+    refuse_publishing_update,
 )
+from reconciler.multicluster.placement_decision import refuse_publishing
 from reconciler.rebalance.admission import rebalance_admissions
 
 ADMISSIONS: Mapping[Kind, Admission] = {
     **rebalance_admissions(KINDS),
-    CONFIGURATION: refuse_configuration,
+    CONFIGURATION: lambda body: (*refuse_configuration(body), *refuse_publishing(body)),
     CLUSTER_PROFILE: refuse_profile,
     **{kind: refuse for one in DIALECTS for kind, refuse in one.admissions(KINDS).items()},
 }
@@ -24,6 +26,7 @@ ADMISSIONS: Mapping[Kind, Admission] = {
 
 UPDATES: Mapping[Kind, UpdateAdmission] = {
     CLUSTER_PROFILE: refuse_profile_update,
+    CONFIGURATION: refuse_publishing_update,
     **{kind: refuse for one in DIALECTS for kind, refuse in one.updates().items()},
 }
 """What they would refuse of an edit, by kind."""
