@@ -235,6 +235,7 @@ MORE = {
     ProblemKind.WARNING: "see reconciler validate",
     ProblemKind.WAITING: "see reconciler events",
     ProblemKind.SUSPENDED: "see status -o json",
+    ProblemKind.NOT_REBALANCED: "see reconciler get wr",
     ProblemKind.NOT_SELECTED: "see reconciler get all -A",
 }
 """Where all of a kind are listed."""
@@ -256,7 +257,7 @@ class ProblemJson(TypedDict):
         str,
         "`cluster-not-ready`, `cluster-without-report`, `cluster-over-committed`, `object-not-"
         "placed`, `fault`, `commit-not-accepted`, `pass-overdue`, `warning`, `object-waiting`, "
-        "`suspended` or `object-not-selected`.",
+        "`suspended`, `object-not-rebalanced` or `object-not-selected`.",
     ]
     severity: Annotated[str, "`error`, `warning` or `note`."]
     count: Annotated[int, "How many there are."]

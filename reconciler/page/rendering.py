@@ -78,6 +78,11 @@ LISTS: Mapping[ProblemKind, tuple[str, str]] = {
     ProblemKind.WAITING: ("objects", "waiting"),
 }
 """The view that lists all of a kind, and the state by which it is filtered."""
+WHOLE_VIEWS: Mapping[ProblemKind, str] = {
+    ProblemKind.LATE: "coming",
+    ProblemKind.NOT_REBALANCED: "rebalancers",
+}
+"""The view that is about all of a kind."""
 PARTS: Mapping[ProblemKind, str] = {
     ProblemKind.WARNING: "warnings",
     ProblemKind.SUSPENDED: "suspended",
@@ -93,6 +98,7 @@ TOLD_HERE = frozenset(
         ProblemKind.LATE,
         ProblemKind.FAULT,
         ProblemKind.WARNING,
+        ProblemKind.NOT_REBALANCED,
     }
 )
 """The kinds of which the fleet says what is wrong with the first ones."""
@@ -158,8 +164,8 @@ def _list_of(kind: ProblemKind, links: Links) -> str:
     if kind in LISTS:
         view, state = LISTS[kind]
         return links.view(view, state=state)
-    if kind is ProblemKind.LATE:
-        return links.view("coming")
+    if kind in WHOLE_VIEWS:
+        return links.view(WHOLE_VIEWS[kind])
     return links.part("faults", PARTS[kind]) if kind in PARTS else links.view("faults")
 
 

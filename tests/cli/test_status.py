@@ -397,6 +397,21 @@ def test_a_pass_that_should_have_run_is_a_problem(mistyped: Checkout, capsys: Ca
     assert "default/frontend" in late["details"][0]["subject"]
 
 
+def test_what_a_rebalancer_could_not_do_is_told(tmp_path: Path, capsys: Capsys) -> None:
+    """With the reason; its commit says that a status changed, and no more. It fails no check."""
+    fleet = new_fleet(tmp_path / "fleet")
+    fleet.commit({"rebalancers/again.yaml": text(rebalancer("again", target(name="gone")))})
+    run_pass(fleet.folder, 0)
+
+    code, out, _ = answer(fleet, capsys, "status", "--check")
+
+    lines = out.splitlines()
+    assert 0 == code
+    assert lines[0].startswith("Problems:    1 object not rebalanced; mend the reason")
+    assert lines[1].strip().startswith("Deployment default/gone: ")
+    assert "(WorkloadRebalancer again)" in lines[1]
+
+
 def test_nothing_wrong_is_one_line(tmp_path: Path, capsys: Capsys) -> None:
     """And a check that passes."""
     fleet = decided_fleet(tmp_path / "fleet")

@@ -52,6 +52,7 @@ class ProblemKind(StrEnum):
     WARNING = "warning"
     WAITING = "object-waiting"
     SUSPENDED = "suspended"
+    NOT_REBALANCED = "object-not-rebalanced"
     NOT_SELECTED = "object-not-selected"
 
 
@@ -115,6 +116,12 @@ WORDS: Mapping[ProblemKind, KindWords] = {
         "`reconciler events OBJECT` says for what",
     ),
     ProblemKind.SUSPENDED: KindWords("suspended", "suspended", NOTE, "`reconciler resume` ends it"),
+    ProblemKind.NOT_REBALANCED: KindWords(
+        "object not rebalanced",
+        "objects not rebalanced",
+        NOTE,
+        "mend the reason, then write another rebalancer; a finished one may be deleted",
+    ),
     ProblemKind.NOT_SELECTED: KindWords(
         "object that no policy or placement selects",
         "objects that no policy or placement selects",
@@ -254,6 +261,13 @@ def problems_of(sources: ProblemSources) -> tuple[Problem, ...]:
                 for suspender in trouble.suspended[:most]
             ),
         ),
+        ProblemKind.NOT_REBALANCED: (
+            len(trouble.failed),
+            (
+                ProblemDetail(one.target, f"{one.reason} ({one.by.plain})", _path_of(world, one.by))
+                for one in trouble.failed[:most]
+            ),
+        ),
         ProblemKind.NOT_SELECTED: (
             len(sources.not_selected),
             (
@@ -318,6 +332,7 @@ class ProblemCounts:
             ProblemKind.FAULT: faults,
             ProblemKind.WAITING: len(trouble.waiting),
             ProblemKind.SUSPENDED: len(trouble.suspended),
+            ProblemKind.NOT_REBALANCED: len(trouble.failed),
             **self._references(world),
         }
 

@@ -16,6 +16,7 @@ from reconciler.audit.fleet.placed import present_in
 from reconciler.audit.fleet.suspensions import Suspender, Suspensions
 from reconciler.audit.fleet.usage import DECLARED, Usage
 from reconciler.core.dialects import DIALECTS, PLACED, dialect_of
+from reconciler.core.message import target_name
 from reconciler.core.record import last_pass, recorded_faults
 from reconciler.delivery.settings import decode_delivery, recorded
 from reconciler.dialects.view import CopyStatus
@@ -26,6 +27,9 @@ from reconciler.model.kinds import Kind
 from reconciler.model.remembered import differing_keys
 from reconciler.model.settings import settings_in
 from reconciler.model.world import Fault, HeldFile, Manifest, World
+from reconciler.rebalance.rebalancer_files import WorkloadResult, decode_record
+from reconciler.rebalance.schedule_trigger import decode_trigger_status
+from reconciler.rebalance.target import REBALANCE_KINDS
 
 WELL = ("True", DECLARED)
 SILENT = "Unknown"
@@ -42,6 +46,7 @@ class Trouble:
         unplaced: Objects that lack clusters, with why, sorted.
         waiting: Objects with copies that wait, sorted, each with those copies.
         suspended: What people suspended, sorted; everything is one.
+        failed: What rebalancers and triggers could not rebalance, sorted, each with whose and why.
         faults: What is wrong with files, sorted.
         held: The faulty files whose last good documents are in force, sorted.
     """
@@ -52,6 +57,7 @@ class Trouble:
     unplaced: Mapping[ObjectKey, str] = field(default_factory=dict)
     waiting: Mapping[ObjectKey, tuple[CopyStatus, ...]] = field(default_factory=dict)
     suspended: Sequence[Suspender] = ()
+    failed: "Sequence[FailedRebalance]" = ()
     faults: Sequence[Fault] = ()
     held: Sequence[HeldFile] = ()
 
@@ -66,6 +72,34 @@ class Trouble:
         """How many objects are leaving a cluster whose copies are there still, by its name."""
         copies = (copy for found in self.waiting.values() for copy in found if copy.leaving)
         return Counter(str(copy.cluster) for copy in copies)
+
+
+class FailedRebalance(NamedTuple):
+    """One target of a rebalancer or trigger that it could not rebalance, and why."""
+
+    by: ObjectKey
+    target: str
+    reason: str
+
+
+def failed_rebalances(world: World) -> tuple[FailedRebalance, ...]:
+    """Return what rebalancers and triggers that are there still could not rebalance, sorted."""
+    rows: list[FailedRebalance] = []
+    for kind in REBALANCE_KINDS:
+        for output in world.outputs_of_kind(kind.id):
+            if output.key not in world.inputs:
+                continue
+            told = [
+                (one.reference, one.reason)
+                for one in decode_record(output.body).workloads
+                if one.result == WorkloadResult.FAILED
+            ]
+            told += decode_trigger_status(output.body).failed
+            rows += (
+                FailedRebalance(output.key, target_name(reference), reason)
+                for reference, reason in told
+            )
+    return tuple(sorted(rows))
 
 
 class PlacementTrouble:
@@ -153,6 +187,7 @@ def trouble_of(
         unplaced=dict(sorted(placements.unplaced.items())),
         waiting=dict(_waiting(placements, now)),
         suspended=placements.suspensions.foremost,
+        failed=failed_rebalances(world),
         faults=faults,
         held=world.held,
     )

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 
 from reconciler.core.dialects import DIALECTS, KINDS
 from reconciler.core.freeze import refuse_configuration
-from reconciler.manifests.schemas.violations import Admission, UpdateAdmission
+from reconciler.manifests.schemas.violations import Admission, UpdateAdmission, Violation
+from reconciler.model.body import Body
 from reconciler.model.kinds import Kind
 from reconciler.model.settings import CONFIGURATION
 from reconciler.multicluster.cluster_profile import (
@@ -16,9 +17,15 @@ from reconciler.multicluster.cluster_profile import (
 from reconciler.multicluster.placement_decision import refuse_publishing
 from reconciler.rebalance.admission import rebalance_admissions
 
+
+def _refuse_configuration(body: Body) -> tuple[Violation, ...]:
+    """Return what is wrong with a configuration beyond its schema."""
+    return (*refuse_configuration(body), *refuse_publishing(body))
+
+
 ADMISSIONS: Mapping[Kind, Admission] = {
     **rebalance_admissions(KINDS),
-    CONFIGURATION: lambda body: (*refuse_configuration(body), *refuse_publishing(body)),
+    CONFIGURATION: _refuse_configuration,
     CLUSTER_PROFILE: refuse_profile,
     **{kind: refuse for one in DIALECTS for kind, refuse in one.admissions(KINDS).items()},
 }

@@ -17,7 +17,12 @@ from reconciler.audit.fleet.problems import (
     problems_of,
 )
 from reconciler.audit.fleet.suspensions import Suspender
-from reconciler.audit.fleet.trouble import PlacementTrouble, Trouble, trouble_of
+from reconciler.audit.fleet.trouble import (
+    FailedRebalance,
+    PlacementTrouble,
+    Trouble,
+    trouble_of,
+)
 from reconciler.audit.fleet.usage import Usage, usage_of
 from reconciler.audit.named_object import spelled
 from reconciler.cli.status import MORE
@@ -160,6 +165,7 @@ def test_what_leaves_a_cluster_waits(tmp_path: Path) -> None:
     assert {"a": 1} == dict(trouble.leaving)
 
 
+WR = ObjectKey("apps.karmada.io", "WorkloadRebalancer", "", "again")
 SHOP = ObjectKey("work.karmada.io", "ResourceBinding", "default", "shop-deployment")
 FAULT = Fault("a.yaml", 1, 2, "/spec", "schema-type", "it is no number", "a number")
 
@@ -193,6 +199,7 @@ ALL = ProblemSources(
         unplaced={SHOP: "0/3 clusters are available"},
         waiting={SHOP: (CopyStatus(cluster=ClusterName("full"), waits_for="room"),)},
         suspended=[Suspender(ObjectKey("apps", "Deployment", "default", "web"), "web.yaml")],
+        failed=[FailedRebalance(WR, "Deployment default/shop", "it is not there")],
         faults=[FAULT],
     ),
     warnings=[finding_of(FAULT)],
@@ -218,7 +225,7 @@ def test_the_page_says_what_the_terminal_says() -> None:
     assert [str(problem) for problem in problems] == [
         f"{one.count} {one.words}" for one in view.counts
     ]
-    assert ["bad"] * 7 + ["warn"] * 2 + ["hold"] * 2 == [one.tone for one in view.counts]
+    assert ["bad"] * 7 + ["warn"] * 2 + ["hold"] * 3 == [one.tone for one in view.counts]
 
 
 def test_each_detail_has_its_cause() -> None:
