@@ -10,6 +10,7 @@ count in all APIs; and what should not happen on clusters, but the transports in
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 from reconciler.audit.findings import Finding, finding_of
@@ -135,15 +136,6 @@ def _place(referable: Known, key: ObjectKey) -> str:
     return f"{origin.path}:{origin.line}"
 
 
-def is_complete(world: World) -> bool:
-    """Return whether it is known of every document whose it is.
-
-    If it is not, the object that a reference misses may be the one that cannot be read, and a list
-    of consequences would only hide the cause.
-    """
-    return all(fault.subject for fault in world.faults)
-
-
 def check_references(
     world: World,
     texts: Mapping[str, bytes],
@@ -179,6 +171,26 @@ def check_references(
     dangling = (one for check in checks for one in check(referable))
     manifests = {**world.inputs, **world.feedback}
     return tuple(sorted(map(finding_of, located(dangling, manifests, texts))))
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedInputs:
+    """What people wrote, and what that says of one another.
+
+    `warnings` is what is legal, but has another effect than it seems; there are none where it is
+    not known of every document whose it is. `not_selected` is what nothing puts onto clusters.
+    """
+
+    inputs: Mapping[ObjectKey, Manifest]
+    warnings: tuple[Finding, ...]
+    not_selected: tuple[ObjectKey, ...]
+
+
+def check_inputs(world: World) -> CheckedInputs:
+    """Return what the files of people say of one another; a pass leaves them as they are."""
+    referable = referable_in(world)
+    warnings = check_references(world, {}, referable) if world.is_complete else ()
+    return CheckedInputs(world.inputs, warnings, not_selected_in(referable))
 
 
 def referable_in(world: World) -> Known:

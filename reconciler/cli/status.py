@@ -19,7 +19,6 @@ from reconciler.audit.fleet.problems import (
     Problem,
     ProblemKind,
     ProblemSources,
-    is_wrong,
     problems_of,
 )
 from reconciler.audit.fleet.suspensions import Suspensions
@@ -45,12 +44,7 @@ from reconciler.audit.json_shapes import (
 from reconciler.audit.named_object import spelled
 from reconciler.audit.previews.foresight import overdue
 from reconciler.audit.previews.wording import later_text
-from reconciler.audit.references import (
-    check_references,
-    is_complete,
-    not_selected_in,
-    referable_in,
-)
+from reconciler.audit.references import check_inputs
 from reconciler.cli.description import Line, aligned
 from reconciler.cli.options import EXIT_FORBIDDEN
 from reconciler.cli.printing import (
@@ -138,7 +132,9 @@ def run(
         known.keep(world, head, idle, now)
     here = at == "HEAD" and not world.apart
     edits = kept_edits(revisions.repository, layout.output_root) if here else ()
-    late = overdue(coming, clock, commits[0].committed_at) if world.outputs and commits else None
+    late = (
+        overdue(coming, clock, since=commits[0].committed_at) if world.outputs and commits else None
+    )
     problems = problems_of(
         replace(
             _problem_sources(world, clock, status),
@@ -147,7 +143,7 @@ def run(
             last_change=partial(revisions.last_change, head),
         )
     )
-    code = EXIT_FORBIDDEN if check and is_wrong(problems) else 0
+    code = EXIT_FORBIDDEN if check and any(one.is_wrong for one in problems) else 0
     if output == "json":
         waiting = since if status.last_at is not None else []
         inputs = revisions.commit_at(world.revision) if world.apart else commits[0]
@@ -186,13 +182,13 @@ def run(
 def _problem_sources(world: World, now: datetime, status: RepositoryStatus) -> ProblemSources:
     """Return what the files say; of objects without clusters, those shown are asked alone."""
     alone, at = AskedAlone(), next_moment(world, now)
-    placements, known = PlacementTrouble(world), referable_in(world)
+    placements, checked = PlacementTrouble(world), check_inputs(world)
     usages = by_name(usage_of(world)) if _tells_of_clusters(world) else ()
     return ProblemSources(
         world=world,
         trouble=trouble_of(usages, placements, now, faults=status.faults),
-        warnings=check_references(world, {}, known) if is_complete(world) else (),
-        not_selected=not_selected_in(known),
+        warnings=checked.warnings,
+        not_selected=checked.not_selected,
         called=lambda key: spelled(named(world, key)),
         explained=lambda key: alone.explain(world, key, at),
         most=SHOWN,

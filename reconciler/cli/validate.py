@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from reconciler.audit.findings import Finding, count, finding_of
-from reconciler.audit.references import check_kinds, check_references, is_complete, skipped_links
+from reconciler.audit.references import check_kinds, check_references, skipped_links
 from reconciler.audit.reports import FindingsReport, findings_json
 from reconciler.audit.workloads import check_workloads
 from reconciler.cli.options import Output, check_outputs, here
@@ -109,7 +109,7 @@ def check(
     unreadable, whole_world = False, None
     if wanted:
         world = _world(index, source)
-        unreadable = not is_complete(world)
+        unreadable = not world.is_complete
         if not unreadable:
             with doing("Following references"):
                 findings += check_references(world, texts, foreseen=True)

@@ -298,6 +298,15 @@ class World:
     projections: Projections = field(default_factory=Projections, repr=False, compare=False)
 
     @property
+    def is_complete(self) -> bool:
+        """Whether it is known of every document whose it is.
+
+        If it is not, the object that a reference misses may be the one that cannot be read, and a
+        list of consequences would only hide the cause.
+        """
+        return all(fault.subject for fault in self.faults)
+
+    @property
     def in_doubt(self) -> frozenset[str]:
         """The objects that are not as they stand in their files, or are faulty: keys as text."""
         held = {str(key) for entry in self.held for key in entry.keys}

@@ -732,6 +732,12 @@ def said_in_vain(key: ObjectKey, body: Body, own: str = "") -> Iterator[Dangling
             f"no cluster can be named {shown(key.name)}, so the profile is not taken as one",
             LABEL_RULE,
         )
+    yield from _secrets_told(key, body)
+    yield from _unreadable_properties(key, body)
+
+
+def _secrets_told(key: ObjectKey, body: Body) -> Iterator[Dangling]:
+    """Yield the ways to reach a cluster that hold a secret."""
     for i, one in enumerate(fields.bodies(status_of(body), "accessProviders")):
         if held := secret_in(one):
             yield Dangling(
@@ -742,6 +748,10 @@ def said_in_vain(key: ObjectKey, body: Body, own: str = "") -> Iterator[Dangling
                 "tell; it is not published",
                 "a provider that finds the secret by itself",
             )
+
+
+def _unreadable_properties(key: ObjectKey, body: Body) -> Iterator[Dangling]:
+    """Yield the properties that are to be amounts and are none."""
     for i, one in enumerate(fields.bodies(status_of(body), "properties")):
         name, value = fields.text(one, "name"), fields.text(one, "value")
         readable = _READABLE.get(name) or (

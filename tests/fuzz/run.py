@@ -19,7 +19,7 @@ from reconciler.audit.fleet.tree import tree_of
 from reconciler.audit.fleet.usage import usage_of
 from reconciler.audit.previews.preview import preview
 from reconciler.audit.previews.wording import Heading, preview_markdown
-from reconciler.audit.references import check_references, is_complete
+from reconciler.audit.references import check_references
 from reconciler.cli.main import run
 from reconciler.core.changes import Outcome
 from reconciler.core.dialects import KINDS
@@ -141,7 +141,7 @@ def _ask(base: Base, world: World, outcome: Outcome) -> None:
     """Ask every question; none may raise."""
     texts = dict.fromkeys(world.blobs, b"")
     list(map(finding_of, outcome.faults))
-    if is_complete(world):
+    if world.is_complete:
         check_references(world, texts)
     found = preview(base.world, world, LATER, baseline=base.outcome, memo=base.memo)
     heading = Heading("plan", "a mutation")

@@ -17,23 +17,17 @@ from reconciler.audit.fleet.usage import (
     Usage,
     by_name,
     clusters_down,
-    part_text,
     usage_of,
 )
 from reconciler.audit.history.revisions import Commit
 from reconciler.audit.named_object import spelled
-from reconciler.audit.references import (
-    check_references,
-    is_complete,
-    not_selected_in,
-    referable_in,
-)
+from reconciler.audit.references import CheckedInputs, check_inputs
 from reconciler.manifests.columns import duration
 from reconciler.model.decision import Explanation
 from reconciler.model.identity import ClusterName, ObjectKey, RepositoryLayout
 from reconciler.model.remembered import AnswerCache, differing_keys
 from reconciler.model.text import enumerated, short_id
-from reconciler.model.world import Manifest, World
+from reconciler.model.world import World
 
 NAMED = 3
 GROUPS = 2  # of clusters that lack the same
@@ -186,6 +180,11 @@ class Problem:
         return WORDS[self.kind].one if self.count == 1 else WORDS[self.kind].many
 
     @property
+    def is_wrong(self) -> bool:
+        """Whether somebody should act: what is only to be remembered does not count."""
+        return self.severity != NOTE
+
+    @property
     def remedy(self) -> str:
         """What a person may do about it."""
         return WORDS[self.kind].remedy
@@ -232,7 +231,7 @@ def problems_of(sources: ProblemSources) -> tuple[Problem, ...]:
         ProblemKind.OVER: (
             len(trouble.over),
             (
-                ProblemDetail(usage.key.name, over(usage), _path_of(world, usage.key))
+                ProblemDetail(usage.key.name, usage.over_text, _path_of(world, usage.key))
                 for usage in trouble.over[:most]
             ),
         ),
@@ -308,7 +307,7 @@ class ProblemCounts:
     _placements: PlacementTrouble | None = None
     _loads: FleetLoads | None = None
     _usages: AnswerCache[ObjectKey, Usage] = field(default_factory=AnswerCache)
-    _checked: tuple[Mapping[ObjectKey, Manifest], Mapping[ProblemKind, int]] | None = None
+    _checked: CheckedInputs | None = None
 
     def of(self, world: World, faults: int, now: datetime) -> Mapping[ProblemKind, int]:
         """Go on to a world, of which a pass found so many faults, and count.
@@ -337,23 +336,15 @@ class ProblemCounts:
         }
 
     def _references(self, world: World) -> Mapping[ProblemKind, int]:
-        """Return what the files of people say of one another; a pass leaves them as they are."""
+        """Return what the files of people say of one another, where they are few enough."""
         if len(world.inputs) > CHECKED_AT_ONCE:
             return {}
-        if self._checked is None or differing_keys(world.inputs, self._checked[0]):
-            referable = referable_in(world)
-            warnings = check_references(world, {}, referable) if is_complete(world) else ()
-            counts = {
-                ProblemKind.WARNING: len(warnings),
-                ProblemKind.NOT_SELECTED: len(not_selected_in(referable)),
-            }
-            self._checked = world.inputs, counts
-        return self._checked[1]
-
-
-def is_wrong(problems: Iterable[Problem]) -> bool:
-    """Return whether somebody should act: what is only to be remembered does not count."""
-    return any(problem.severity != NOTE for problem in problems)
+        if self._checked is None or differing_keys(world.inputs, self._checked.inputs):
+            self._checked = check_inputs(world)
+        return {
+            ProblemKind.WARNING: len(self._checked.warnings),
+            ProblemKind.NOT_SELECTED: len(self._checked.not_selected),
+        }
 
 
 def _down(sources: ProblemSources, usages: Sequence[Usage]) -> Iterator[ProblemDetail]:
@@ -369,14 +360,6 @@ def _down(sources: ProblemSources, usages: Sequence[Usage]) -> Iterator[ProblemD
         objects = f"{usage.objects} object{'' if usage.objects == 1 else 's'} on it"
         words = ", ".join(filter(None, (says or goes, objects, leave)))
         yield ProblemDetail(name, words, _path_of(sources.world, usage.key))
-
-
-def over(usage: Usage) -> str:
-    """Return how much is placed on a cluster of how much it has, where that is more."""
-    return ", ".join(
-        f"{name} {part_text(name, usage.used[name], (usage.capacity or {})[name])}"
-        for name in usage.over
-    )
 
 
 def _not_placed(sources: ProblemSources) -> Iterator[ProblemDetail]:

@@ -178,6 +178,14 @@ class Usage:
     also: tuple[ObjectKey, ...] = ()
     reserved: Resources = field(default_factory=dict)
 
+    @property
+    def over_text(self) -> str:
+        """How much is placed on it of how much it has, where that is more."""
+        whole = self.capacity or {}
+        return ", ".join(
+            f"{name} {part_text(name, self.used[name], whole[name])}" for name in self.over
+        )
+
 
 def usage_of(
     world: World,

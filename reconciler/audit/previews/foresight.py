@@ -7,7 +7,7 @@ as a clause.
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 
 from reconciler.core.asked import MOMENTS, AskedAlone, SettledWorld, passes_alone, passes_since
 from reconciler.core.changes import Outcome
@@ -53,18 +53,15 @@ class Coming:
 OVERDUE = span(seconds=60)  # ours: a daemon is there within seconds, a first reading aside
 
 
-def overdue(
-    coming: Iterable[Coming], now: datetime, committed_at: datetime | None
-) -> Coming | None:
+def overdue(coming: Iterable[Coming], now: datetime, *, since: datetime) -> Coming | None:
     """Return the first that a pass should have brought by now, `None` if there is none.
 
     Args:
         coming: What passes will do.
         now: Aware UTC.
-        committed_at: Moment of the last commit, aware UTC; nothing is overdue before it.
+        since: Moment of the last commit, aware UTC; nothing is overdue before it.
     """
-    began = datetime.min.replace(tzinfo=UTC) if committed_at is None else committed_at
-    return next((one for one in coming if now - max(one.at, began) > OVERDUE), None)
+    return next((one for one in coming if now - max(one.at, since) > OVERDUE), None)
 
 
 def foresee(

@@ -4,7 +4,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from reconciler.audit.fleet.problems import over
 from reconciler.audit.fleet.usage import by_name, clusters_down, usage_of
 from reconciler.core.changes import Outcome, WriteFile
 from reconciler.core.dialects import CLUSTERS, DIALECTS
@@ -102,7 +101,9 @@ def warn_over_committed(question: Question) -> Iterator[Warned]:
     for key, usage in after.items():
         known = before.get(key)
         if usage.over and (known is None or known.over != usage.over):
-            yield Warned("over-committed", key.name, f"it would be over-committed: {over(usage)}")
+            yield Warned(
+                "over-committed", key.name, f"it would be over-committed: {usage.over_text}"
+            )
 
 
 def _tells_room(question: Question) -> bool:

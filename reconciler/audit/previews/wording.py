@@ -25,7 +25,7 @@ from reconciler.audit.json_shapes import (
     placed_json,
 )
 from reconciler.audit.previews.foresight import Coming
-from reconciler.audit.previews.placement_moves import PlacementMove, Traffic, traffic
+from reconciler.audit.previews.placement_moves import PlacementMove, traffic
 from reconciler.audit.previews.preview import (
     Counts,
     DeliveryChange,
@@ -227,21 +227,21 @@ def clusters_summary(preview: Preview) -> list[str]:
         for move in entry.moves:
             if move.before != move.after:
                 moves.setdefault(move.cluster, []).append(move)
-    rows = [(name, len(listed), traffic(listed)) for name, listed in moves.items()]
-    rows.sort(key=lambda one: (-sum(one[2]), one[0]))
-    lines = [_cluster_line(*one) for one in rows[:CLUSTERS]]
-    rest = len(rows) - CLUSTERS
+    busiest = sorted(moves, key=lambda name: (-sum(traffic(moves[name])), name))
+    lines = [_cluster_line(name, moves[name]) for name in busiest[:CLUSTERS]]
+    rest = len(busiest) - CLUSTERS
     return [*lines, *([f"and {_counted(rest, 'more cluster', 'more clusters')}"] * (rest > 0))]
 
 
-def _cluster_line(cluster: ClusterName, objects: int, moved: Traffic) -> str:
+def _cluster_line(cluster: ClusterName, moves: Sequence[PlacementMove]) -> str:
+    moved = traffic(moves)
     counts = [f"+{moved.came}" if moved.came else "", f"-{moved.left}" if moved.left else ""]
     parts = [
         f"{' '.join(filter(None, counts))} replicas" if any(counts) else "",
         _counted(moved.apart, "copy", "copies"),
     ]
     what = ", ".join(filter(None, parts))
-    return f"{cluster}: {what}; {_counted(objects, 'object', 'objects')}"
+    return f"{cluster}: {what}; {_counted(len(moves), 'object', 'objects')}"
 
 
 def coming_text(coming: Coming) -> str:

@@ -19,12 +19,7 @@ from reconciler.audit.history.revisions import is_by_hand
 from reconciler.audit.named_object import spelled
 from reconciler.audit.previews.foresight import overdue
 from reconciler.audit.previews.wording import later_text
-from reconciler.audit.references import (
-    check_references,
-    is_complete,
-    not_selected_in,
-    referable_in,
-)
+from reconciler.audit.references import CheckedInputs, check_inputs
 from reconciler.cli.page.passes import HistoryIndex, PassLine
 from reconciler.cli.printing import coming_in
 from reconciler.core.record import last_pass, next_moment
@@ -57,7 +52,7 @@ if TYPE_CHECKING:
     from reconciler.audit.replay import Replay
     from reconciler.model.decision import Explanation, Placed
     from reconciler.model.identity import ObjectKey
-    from reconciler.model.world import Fault, HeldFile, Manifest, World
+    from reconciler.model.world import Fault, HeldFile, World
     from reconciler.page.timeline import PassStep
     from reconciler.shell.reading.revisions import GitRevisions
 
@@ -90,14 +85,6 @@ class FaultsView(NamedTuple):
     group: str = ""
     form: bool = True
     groupings: Sequence[str] = FAULT_GROUPS
-
-
-class CheckedInputs(NamedTuple):
-    """Inputs, with what is to be said of them."""
-
-    inputs: "Mapping[ObjectKey, Manifest]"
-    warnings: "Sequence[Finding]"
-    not_selected: "Sequence[ObjectKey]"
 
 
 class ComingView(NamedTuple):
@@ -298,7 +285,7 @@ class PageViews:
         newest = next(iter(self.history.commits), None)
         if newest is None or not self._foresees or not self.world.outputs:
             return ""
-        first = overdue(self.foreseen, SystemClock().now(), newest.committed_at)
+        first = overdue(self.foreseen, SystemClock().now(), since=newest.committed_at)
         return "" if first is None else later_text(first)
 
     def fault_list(self, group: str = "") -> FaultsView:
@@ -368,10 +355,7 @@ class PageViews:
         """What the files of people say of one another; a pass leaves them as they are."""
         world, known = self.world, self.memory.checked
         if known is None or not self._is_checked:
-            referable = referable_in(world)
-            warnings = check_references(world, {}, referable) if is_complete(world) else ()
-            known = CheckedInputs(world.inputs, warnings, not_selected_in(referable))
-            self.memory.checked = known
+            known = self.memory.checked = check_inputs(world)
         return known
 
     def problems(self, trouble: Trouble) -> "Sequence[Problem]":

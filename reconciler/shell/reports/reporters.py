@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 
 from reconciler.audit.findings import Severity
-from reconciler.audit.fleet.problems import NOTE, Problem, ProblemKind
+from reconciler.audit.fleet.problems import Problem, ProblemKind
 from reconciler.audit.json_shapes import fault_json, object_json, placed_json
 from reconciler.core.message import is_told
 from reconciler.model.decision import Decision
@@ -224,4 +224,4 @@ def _verdict(report: PassSummary) -> tuple[StatusState, str]:
 
 def _wrong_text(problems: Iterable[Problem]) -> str:
     """Return what is wrong as the end of a sentence; what is only to be remembered is left out."""
-    return "".join(f", {problem}" for problem in problems if problem.severity != NOTE)
+    return "".join(f", {problem}" for problem in problems if problem.is_wrong)

@@ -13,7 +13,6 @@ from reconciler.audit.fleet.problems import (
     ProblemDetail,
     ProblemKind,
     ProblemSources,
-    is_wrong,
     problems_of,
 )
 from reconciler.audit.fleet.suspensions import Suspender
@@ -247,5 +246,5 @@ def test_each_detail_has_its_cause() -> None:
 )
 def test_what_is_only_to_be_remembered_is_not_wrong(kind: ProblemKind, *, expected: bool) -> None:
     """A fleet that somebody suspended on purpose does not fail a check."""
-    assert expected == is_wrong([Problem(kind, 1, (ProblemDetail("it"),))])
+    assert expected == Problem(kind, 1, (ProblemDetail("it"),)).is_wrong
     assert (NOTE != WORDS[kind].severity) == expected
