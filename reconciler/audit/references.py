@@ -17,7 +17,7 @@ from reconciler.audit.findings import Finding, finding_of
 from reconciler.audit.fleet.placed import decision_on
 from reconciler.audit.named_object import spelled
 from reconciler.core.dialects import CLUSTERS, DIALECTS, KINDS, PLACED, READ
-from reconciler.core.inputs.world import clusters_in, own_manager
+from reconciler.core.inputs.world import clusters_in, members_in, own_manager
 from reconciler.delivery.carriage import NOT_CARRIED, TABLE
 from reconciler.delivery.deliver import not_carried_text
 from reconciler.delivery.settings import decode_delivery
@@ -35,7 +35,13 @@ from reconciler.model.quantity import parse_quantity
 from reconciler.model.settings import CONFIGURATION, settings_in
 from reconciler.model.text import enumerated, shown
 from reconciler.model.world import Fault, Manifest, World
-from reconciler.multicluster.cluster_profile import CLUSTER_PROFILE, inventory_of, said_in_vain
+from reconciler.multicluster.cluster_profile import (
+    CLUSTER_PROFILE,
+    decode_inventory,
+    inventory_of,
+    said_in_vain,
+)
+from reconciler.multicluster.placement_decision import decode_publishing
 from reconciler.rebalance.target import REBALANCER
 from reconciler.rebalance.view import dangling_in_rebalances
 from reconciler.schedule.capacity import protects
@@ -161,6 +167,7 @@ def check_references(
         dangling_in_feedback,
         declared_twice,
         profiles_in_vain,
+        decisions_without_profiles,
         rooms_without_report,
         unreadable_amounts,
         scores_without_cluster,
@@ -292,6 +299,28 @@ def profiles_in_vain(referable: Known) -> Iterator[Dangling]:
         yield from said_in_vain(profile.key, profile.body, own)
     if referable.world.projected:
         yield from inventory_of(profiles, own).contradictions
+
+
+def decisions_without_profiles(referable: Known) -> Iterator[Dangling]:
+    """Yield, where decisions are published, the clusters to whose profile no reference leads."""
+    world = referable.world
+    settings = settings_in(world)
+    configuration = next(iter(world.of_kind(*CONFIGURATION)), None)
+    if configuration is None or decode_publishing(settings, ()) is None:
+        return
+    if decode_inventory(settings) is not None:  # each cluster gets one, or a fault
+        return
+    profiles = {one.key.name for one in members_in(world)}
+    without = sorted({one.key.name for one, _ in clusters_in(world)} - profiles)
+    if without:
+        yield Dangling(
+            configuration.key,
+            "/spec/decisions/publish",
+            "decision-without-profile",
+            f"{enumerated(without, MOST_NAMED)} {'has' if len(without) == 1 else 'have'} no "
+            "ClusterProfile, so what decisions refer to is not there",
+            "`inventory.publish`, by which each cluster gets one",
+        )
 
 
 def rooms_without_report(referable: Known) -> Iterator[Dangling]:

@@ -1,6 +1,8 @@
 """`reconciler publish` against an API server of the loopback, by a real kubectl."""
 
+import json
 import os
+import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +31,7 @@ pytestmark = pytest.mark.cpu_seconds(120)  # kubectl starts some times
 GROUP = "multicluster.x-k8s.io"
 PROFILE = Resource(GROUP, "v1alpha1", "ClusterProfile", "clusterprofiles")
 SLICE = Resource(GROUP, "v1alpha1", "PlacementDecision", "placementdecisions")
+ON_B = {"clusterAffinity": {"clusterNames": ["b"]}}
 PUBLISHING = configuration(
     inventory={"publish": {"namespace": "fleet", "manager": "us"}},
     decisions={"publish": {"namespace": "decisions"}},
@@ -50,6 +53,12 @@ class Hub:
     def named(self, resource: Resource) -> list[str]:
         """The names of what the hub has."""
         return [cast(Any, one["metadata"])["name"] for one in self.store.listed(resource)]
+
+    def listed(self, plural: str, namespace: str) -> list[Any]:
+        """What kubectl lists."""
+        command = ("kubectl", *self.options, "-n", namespace, "get", f"{plural}.{GROUP}", "-o=json")
+        said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        return cast(list[Any], json.loads(said)["items"])
 
     def profile(self, name: str) -> Any:
         """A profile on the hub."""
@@ -130,6 +139,45 @@ def test_what_others_have_on_a_hub_is_left_alone(
     assert "conflict" in capsys.readouterr().err
     assert ["a", "b", "z"] == hub.named(PROFILE)
     assert "mine" == hub.profile("a")["spec"]["displayName"]
+
+
+def consumed(hub: Hub) -> dict[str, list[str]]:
+    """Where each placement goes, as a consumer learns it from the API server alone.
+
+    It lists the slices of the scheduler, collects them by key in the order of their indexes, and
+    resolves each reference.
+    """
+    found: dict[str, list[str]] = {}
+    there = {one["metadata"]["name"] for one in hub.listed("clusterprofiles", "fleet")}
+
+    def index(one: Any) -> int:
+        return int(one["metadata"]["labels"].get(f"{GROUP}/decision-index", "0"))
+
+    for one in sorted(hub.listed("placementdecisions", "decisions"), key=index):
+        names = [each["clusterProfileRef"]["name"] for each in one["decisions"]]
+        assert set(names) <= there
+        found.setdefault(one["metadata"]["labels"][f"{GROUP}/decision-key"], []).extend(names)
+    return found
+
+
+def test_a_consumer_sees_through_the_api_what_was_decided(hub: Hub) -> None:
+    """A cluster that joins, a workload that moves, one that goes: after each, just that."""
+    seen = []
+    for number, files in enumerate(
+        (
+            {},
+            {"c.yaml": text(cluster("c"))},
+            {"web.yaml": text(deployment(), policy(placement=ON_B))},
+            {"web.yaml": text(policy())},
+        )
+    ):
+        if files:
+            hub.fleet.commit(files)
+            run_pass(hub.fleet.folder, 10 * number)
+        assert 0 == hub.publish()
+        seen.append([sorted(names) for names in consumed(hub).values()])
+
+    assert [[["a", "b"]], [["a", "b", "c"]], [["b"]], []] == seen
 
 
 def test_a_dry_run_changes_nothing(hub: Hub, capsys: pytest.CaptureFixture[str]) -> None:

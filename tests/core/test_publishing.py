@@ -4,7 +4,7 @@ import json
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import timedelta
 from typing import Any, cast
 
@@ -13,12 +13,14 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from reconciler.audit.references import check_references
 from reconciler.core.changes import WriteFile
 from reconciler.core.dialects import DIALECTS, KINDS
 from reconciler.core.inputs.admissions import ADMISSIONS
 from reconciler.core.inputs.validation import Rules, validate_file
 from reconciler.core.reconcile import Memo, reconcile
 from reconciler.model.identity import ObjectKey
+from reconciler.model.labels import labels_of
 from reconciler.model.world import World
 from reconciler.multicluster.cluster_profile import MEMBER_LABEL
 from reconciler.shell.resources import load_schemas
@@ -50,6 +52,9 @@ pytestmark = pytest.mark.cpu_seconds(120)  # many examples of whole passes
 SET = {"multicluster.x-k8s.io/clusterset": "s"}
 PROFILES = "status/clusterprofiles.multicluster.x-k8s.io/"
 FOLDER = "status/placementdecisions.multicluster.x-k8s.io/"
+DECISION_KEY, PLACEMENT_KEY = (
+    f"multicluster.x-k8s.io/{name}" for name in ("decision-key", "placement-key")
+)
 
 
 def publishing(**options: object) -> Body:
@@ -428,6 +433,63 @@ def test_argo_cd_reads_files_of_the_transport_for_all_apis() -> None:
 
     (path,) = [path for path in lists if path.endswith("web-deployment.json")]
     assert ["a", "b"] == [one["cluster"] for one in lists[path]]
+
+
+def generated_as_proposed(
+    hub: Iterable[Body], there: Collection[str], selected: Mapping[str, str]
+) -> list[dict[str, str]]:
+    """What a generator of the neutral kind gives a template, one mapping for each cluster.
+
+    It lists the slices that labels select, joins those of one decision in the order of their
+    indexes, and resolves each reference to a ClusterProfile, whose name is the destination.
+
+    Source: KEP-5313, the guide for consumers; argo-cd issue 27663.
+    """
+
+    def place(body: Body) -> tuple[str, int]:
+        labels = cast(Any, body)["metadata"]["labels"]
+        return labels[DECISION_KEY], int(labels.get("multicluster.x-k8s.io/decision-index", "0"))
+
+    chosen = [one for one in hub if selected.items() <= labels_of(one).items()]
+    listed = [cast(Any, one)["decisions"] for one in sorted(chosen, key=place)]
+    references = [one["clusterProfileRef"] for decisions in listed for one in decisions]
+    assert {one["name"] for one in references} <= set(there)
+    return references
+
+
+@pytest.mark.parametrize("label", [DECISION_KEY, PLACEMENT_KEY])
+def test_the_proposed_generator_reads_a_decision_whole(label: str) -> None:
+    """By the label of the decision, or of what it is about, whatever order a hub lists it in."""
+    names = [f"c{number:03}" for number in range(130)]
+    told = story(publishing_both(), deployment(), policy(), *map(cluster, names))
+    told.run(0)
+    hub = list(slices(told).values())
+    value = labels_of(hub[0])[label]
+
+    generated = generated_as_proposed(reversed(hub), profiles(told), {label: value})
+
+    assert 2 == len(hub)
+    assert [{"name": name, "namespace": "inventory"} for name in names] == generated
+    assert [] == generated_as_proposed(hub, (), {label: "other"})
+
+
+def test_a_decision_without_profiles_is_told() -> None:
+    """Unless passes publish the profiles, or somebody wrote them."""
+    decisions = {"publish": {"namespace": "decisions"}}
+    told = story(configuration(decisions=decisions), cluster("a"), cluster("b"), profile("b"))
+
+    assert ["decision-without-profile: a has no ClusterProfile"] == [
+        found.split(",")[0] for found in warned(told)
+    ]
+    assert [] == warned(told.put(profile("a")))
+    assert [] == warned(story(publishing_both(), cluster("a")))
+    assert [] == warned(story(configuration(), cluster("a")))
+
+
+def warned(told: Story) -> list[str]:
+    """What `validate` warns of."""
+    found = check_references(told.world(), {})
+    return [f"{one.fault.rule}: {one.fault.message}" for one in found]
 
 
 FEW, MANY = 10, 40
