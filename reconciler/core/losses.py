@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 
 from reconciler.core.dialects import CLUSTERS, DIALECTS, PLACED, ROOTS, dialect_of
 from reconciler.core.inputs.last_known_good import placing_as
-from reconciler.core.inputs.world import with_projected
+from reconciler.core.inputs.world import seen_themselves, with_projected
 from reconciler.core.ledger_file import (
     LEDGER,
     ClusterLedger,
@@ -109,7 +109,8 @@ def _placed_as_before(world: World) -> World:
             inputs=branched(inputs, came, gone),
             kinds=world.kinds.next(),
             output_kinds=world.output_kinds.next(),
-        )
+        ),
+        seen_themselves(world),
     )
 
 

@@ -15,7 +15,7 @@ from functools import partial
 from reconciler.core.changes import Change, DeleteFile, Outcome, WaitingTarget, WriteFile
 from reconciler.core.dialects import DIALECTS, wraps
 from reconciler.core.freeze import EndingSuspensions
-from reconciler.core.inputs.world import apis_on_projected, with_projected
+from reconciler.core.inputs.world import apis_on_projected, with_ended_switches, with_projected
 from reconciler.core.ledger import LedgerMemory
 from reconciler.core.ledger_file import but_of
 from reconciler.core.losses import KeptPlacements, keep_placements
@@ -185,6 +185,10 @@ def _pass(
     found, held = result.results, {*braked.held, *paced.decisions}
     written, gone = _but_held(world, result, held)
     after = world_after(world, written, gone, result.removed)
+    switched = with_ended_switches(world, after)
+    if switched is not world:
+        memo.clear()  # it is about clusters that are not seen any more
+        return _pass(switched, now, asked, busy, memo)
     published = publish(world, after, settings, now, memo.published)
     if published.written or published.gone:
         written |= published.written

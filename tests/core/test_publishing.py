@@ -359,16 +359,22 @@ def _called(key: ObjectKey) -> str:
 
 
 @settings(LAW, max_examples=examples(200))
-@given(objects(), st.lists(st.tuples(objects(), st.integers(0, 15), reported, SECONDS), max_size=3))
+@given(
+    objects(),
+    st.lists(st.tuples(objects(), st.integers(0, 15), reported, SECONDS), max_size=3),
+    st.booleans(),
+)
 def test_consumers_see_what_decisions_say_through_any_history(
-    bodies: list[Body], edits: list[tuple[list[Body], int, tuple[str, Body] | None, int]]
+    bodies: list[Body],
+    edits: list[tuple[list[Body], int, tuple[str, Body] | None, int]],
+    project: bool,  # noqa: FBT001  # drawn
 ) -> None:
     """And a warm pass publishes what a cold one does; a second pass changes nothing."""
     told, memo = story(*bodies), Memo()
     for fresh, share, said, seconds in [([], 0, None, 0), *edits]:
         edit(told, fresh, share)
         report(told, said)
-        told.put(publishing_both(project=False))
+        told.put(publishing_both(project=project))
         told.now += timedelta(seconds=1 + seconds)
         world = told.world()
         outcome = reconcile(world, told.now, memo=memo)

@@ -9,12 +9,12 @@ is allowed.
 """
 
 from bisect import bisect_right
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache, partial
 from operator import attrgetter
 
-from reconciler.core.dialects import DIALECTS, PLACED
+from reconciler.core.dialects import CLUSTERS, DIALECTS, PLACED
 from reconciler.core.inputs.index import InputIndex
 from reconciler.core.inputs.last_known_good import LastKnownGood
 from reconciler.core.safety import safety_record
@@ -186,10 +186,15 @@ def _clusters_of(world: World, kind: Kind) -> tuple[Manifest, ...]:
     return members_in(world) if kind == CLUSTER_PROFILE else world.written_of_kind(*kind)
 
 
-def with_projected(world: World) -> World:
+def with_projected(world: World, switched: Collection[Kind] = ()) -> World:
     """Return a world in which each API without clusters sees those of the others.
 
     The very same world where nothing of that differs. A world that was projected before may come.
+
+    Args:
+        world: As it is read.
+        switched: The kinds of clusters that are seen as soon as there are any: what their APIs have
+            on clusters of others holds no switch back.
     """
     settings = settings_in(world)
     if not settings.projects:
@@ -199,7 +204,9 @@ def with_projected(world: World) -> World:
     recorded = safety_record(world.outputs).projected
     for dialect in DIALECTS:
         own = world.written_of_kind(*dialect.cluster)
-        if (own and dialect.name not in recorded) or dialect.cluster not in languages():
+        if own and (dialect.name not in recorded or dialect.cluster in switched):
+            continue
+        if dialect.cluster not in languages():
             continue
         fleet = _fleet(world, dialect, declared=settings.declared_clusters)
         allow = settings.safety.allow
@@ -214,6 +221,28 @@ def with_projected(world: World) -> World:
         return world
     world.projections.clusters.forget()  # once all kinds have been asked
     return replace(world, projected=projected, faults=told)
+
+
+def with_ended_switches(world: World, after: World) -> World:
+    """Return the world in which APIs see their own clusters if nothing holds the switch back now.
+
+    A pass may take from the other clusters all that held it; the next pass would then switch, at
+    the same moment. The very same world where no switch was held, or each is held on.
+
+    Args:
+        world: As the pass found it.
+        after: As it leaves it.
+    """
+    if all(fault.rule != SWITCH_BRAKED for fault in world.faults):
+        return world
+    own = seen_themselves(world)
+    ended = seen_themselves(with_projected(after, own)) - own
+    return with_projected(world, own | ended) if ended else world
+
+
+def seen_themselves(world: World) -> frozenset[Kind]:
+    """Return the kinds of clusters that their own APIs see in a world, and no others in place."""
+    return frozenset(CLUSTERS) - world.projected.keys()
 
 
 def with_earlier_projected(world: World) -> World:

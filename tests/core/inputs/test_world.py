@@ -182,6 +182,23 @@ def test_own_clusters_for_all_of_them_switch_at_once() -> None:
     assert ["a", "b"] == seen(told)["MemberCluster"]
 
 
+def test_what_the_same_pass_moves_away_holds_no_switch() -> None:
+    """Else the pass after it would switch, at the same moment."""
+    told = story(PROJECTING, member("a"), member("b"), deployment(), only_on("a"))
+    told.run(0)
+
+    outcome = told.put(cluster("b"), only_on("b")).run(10)
+
+    assert () == outcome.faults
+    assert ["b"] == seen(told)["Cluster"]
+    assert () == told.run(0).changes
+
+
+def only_on(name: str) -> Body:
+    """A policy that chooses one cluster."""
+    return policy(placement={"clusterAffinity": {"clusterNames": [name]}})
+
+
 def test_where_nothing_is_placed_nothing_waits() -> None:
     """A repository that begins with one API goes on with two."""
     told = story(PROJECTING, cluster("a"), policy(), deployment())
