@@ -206,6 +206,7 @@ HUBS_OF_TWO = placement(numberOfClusters=2, prioritizerPolicy=STEADY)
 SELDOM: tuple[list[Step], ...] = (
     [([score("a", -50), score("b", 90)], [], 1000)],
     [([Gone(FLEET)], [], 7), ([FLEET], [], 7)],
+    [([Gone(HUBS_OF_TWO)], [], 7), ([HUBS_OF_TWO], [], 7)],
     [([suspended(FLEETS), Gone(cluster("a"))], [], 7), ([FLEETS], [], 7)],
     [([suspended(HUBS_OF_TWO), FLEETS], [], 7), ([HUBS_OF_TWO], [], 7)],
     [([HandEdit("b", hub=True), cluster("b", DOWN)], [], 7)],
