@@ -201,6 +201,7 @@ ERRORS: Mapping[str, str] = {
     "replica-set-manifests": "A ManifestWork must hold manifests, and not too many",
     "replica-set-rollout": "A rollout strategy must be one that can be followed",
     "replica-set-unreadable": "The rollout strategies of a ManifestWorkReplicaSet must be readable",
+    "restore-commit": "What is restored must be a commit of the branch with the outputs",
     "schema-enum": "A field must have one of its known values",
     "schema-format": "A moment must be by RFC 3339, binary data Base64",
     "schema-items": "A list must have as many items as its kind allows",

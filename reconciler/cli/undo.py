@@ -6,18 +6,27 @@ from typing import Annotated, TypedDict
 
 import click
 
-from reconciler.audit.history.undo import Undo, undo_of
+from reconciler.audit.history.undo import RestoreRequest, Undo, undo_of
+from reconciler.audit.json_shapes import ObjectJson, object_json
+from reconciler.audit.named_object import spelled
 from reconciler.audit.replay import Replay
 from reconciler.cli.delivery import Delivery, commit_subject
 from reconciler.cli.printing import print_json
 from reconciler.cli.world import open_fleet
+from reconciler.core.dialects import KINDS
 from reconciler.errors import UsageError
-from reconciler.model.identity import RepositoryLayout
+from reconciler.manifests.admission import RESTORE
+from reconciler.manifests.edits.fields import set_field
+from reconciler.manifests.identity import Identity, identify
+from reconciler.manifests.text.reader import read
+from reconciler.model.identity import ObjectKey, RepositoryLayout
 from reconciler.model.text import printable, short_id
 from reconciler.shell.git.history import check_whole, resolve_revision
 from reconciler.shell.git.objects import read_blobs, read_file
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.reading.checked import read_file as read_from_disk
+
+REQUEST = ("metadata", "annotations", RESTORE)
 
 
 def run(
@@ -43,8 +52,9 @@ def run(
         directory=directory, repository=repository, base=head, branch=branch, author=author
     )
     delivery.check()
-    undo = undo_of(undone, head, Replay(revisions), also=also)
-    contents = _contents(repository, undo)
+    passes = revisions.moved_at(head)
+    undo = undo_of(undone, head, Replay(revisions), passes=passes, also=also)
+    contents = _contents(repository, undo, head)
     if branch is None:
         _check_clean(directory, repository, head, contents)
     said = "nothing is written (--dry-run)"
@@ -59,8 +69,8 @@ def run(
     return 0
 
 
-def _contents(repository: Repository, undo: Undo) -> dict[str, bytes | None]:
-    """Return what the files have again, `None` for one that goes."""
+def _contents(repository: Repository, undo: Undo, head: str) -> dict[str, bytes | None]:
+    """Return what the files have again, `None` for one that goes, and who is to be restored."""
     blobs = {blob for blob in undo.files.values() if blob is not None}
     found = dict(read_blobs(repository, blobs))
     contents: dict[str, bytes | None] = {}
@@ -69,7 +79,37 @@ def _contents(repository: Repository, undo: Undo) -> dict[str, bytes | None]:
         if content is not None and not isinstance(content, bytes):
             raise UsageError(f"{path} was too large to be read before; undo it with git")
         contents[path] = content
+    for request in undo.requests:
+        if request.path and request.path not in contents:
+            place = repository.from_top(request.path)
+            contents[request.path] = read_file(repository, head, place)
+        _ask(contents, request)
     return contents
+
+
+def _ask(contents: dict[str, bytes | None], request: RestoreRequest) -> None:
+    """Have an object ask to be restored, in the file that has it; one that goes has none."""
+    for path, content in contents.items():
+        for document in read(content, path).documents if content else ():
+            identity = identify(document.body, KINDS)
+            if not isinstance(identity, Identity) or not _is_about(identity, request.about):
+                continue
+            try:
+                contents[path] = set_field(
+                    content or b"", path, document.index, REQUEST, request.commit
+                )
+            except ValueError as error:
+                raise UsageError(
+                    f"{path} cannot be edited automatically: {error}; add the annotation "
+                    f"{RESTORE}: {request.commit} by hand"
+                ) from None
+            return
+
+
+def _is_about(identity: Identity, about: ObjectKey) -> bool:
+    """Return whether a document is an object; without a namespace it is in the default one."""
+    namespace = identity.namespace or ("default" if about.namespace else "")
+    return ObjectKey(identity.group, identity.kind, namespace, identity.name) == about
 
 
 def _check_clean(
@@ -92,6 +132,8 @@ def _print(undo: Undo) -> None:
     click.echo(printable(f"Undo {short_id(commit.revision)}: {commit.subject}"))
     for path, blob in undo.files.items():
         click.echo(f"  {printable(path)}: {'removed' if blob is None else 'as before'}")
+    for request in undo.requests:
+        click.echo(f"  {printable(spelled(request.about))}: asks to be restored ({RESTORE})")
     for line in (*undo.objects, *undo.stays):
         click.echo(f"  {printable(str(line))}")
 
@@ -117,11 +159,19 @@ class RemainingJson(TypedDict):
     why: Annotated[str, "Why, and what to do instead."]
 
 
+class RequestJson(TypedDict):
+    """An object that asks the next pass to restore it, as passes write to another branch."""
+
+    object: Annotated[ObjectJson, "Which."]
+    commit: Annotated[str, "The commit whose outputs it goes on from."]
+
+
 class UndoJson(TypedDict):
     """What an undo brings back, and what not."""
 
     commit: Annotated[str, "The commit that is undone."]
     files: Annotated[list[UndoneJson], "The files that are written, sorted."]
+    requests: Annotated[list[RequestJson], "What the next pass is asked to restore."]
     objects: Annotated[list[ReturnedJson], "The objects that go back with them."]
     stays: Annotated[list[RemainingJson], "What is not undone, and why."]
 
@@ -131,6 +181,9 @@ def _as_json(undo: Undo) -> UndoJson:
     return {
         "commit": undo.commit.revision,
         "files": [{"path": path, "removed": blob is None} for path, blob in undo.files.items()],
+        "requests": [
+            {"object": object_json(one.about), "commit": one.commit} for one in undo.requests
+        ],
         "objects": [{"subject": one.subject, "clusters": dict(one.placed)} for one in undo.objects],
         "stays": [{"subject": one.subject, "why": one.why} for one in undo.stays],
     }

@@ -230,6 +230,8 @@ class AskedAlone:
             key: What decisions about the object bear.
             now: Moment of the pass.
         """
+        if world.restoring:
+            return DependsOnOthers("objects go back to where an earlier pass had them")
         part = self.part(world, key)
         return part if isinstance(part, DependsOnOthers) else self.ask_of(part, now, key)
 

@@ -22,6 +22,7 @@ from reconciler.core.losses import KeptPlacements, keep_placements
 from reconciler.core.publishing import PublishMemory, publish
 from reconciler.core.rebalances import Holds, remove_documents
 from reconciler.core.record import faults_body, record_body
+from reconciler.core.restored import told_restored, with_restored
 from reconciler.core.rounds import Round, converge, run_round, world_after
 from reconciler.core.safety import (
     NO_WAITS,
@@ -153,11 +154,13 @@ def reconcile(
     Source: ours; the order of the stages follows karmada@f8fdd02 pkg/controllers and pkg/scheduler.
     """
     memo = Memo() if memo is None else memo
-    world, ends_at = memo.suspensions.resumed(with_projected(world), now)
+    found = with_projected(world)
+    restored = with_restored(found)
+    world, ends_at = memo.suspensions.resumed(restored, now)
     outcome = None if asked or busy else memo.idle(world, now)
     if outcome is None:
         try:
-            outcome = _pass(world, now, asked, busy, memo)
+            outcome = told_restored(found, restored, _pass(world, now, asked, busy, memo))
         except BaseException:
             memo.clear()  # tables that are changed in place may be half of this pass
             raise

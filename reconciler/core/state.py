@@ -1,6 +1,6 @@
 """The state tree: which outputs can be read, and which are left as they are."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from reconciler.core.inputs.index import TreeChange, key_of
@@ -44,7 +44,7 @@ def read_state(
         blocks: What `blocks_of` names.
     """
     files = sorted(outputs, key=lambda inspection: inspection.path)
-    found = [manifest for file in files if (manifest := _output(file, root, known)) is not None]
+    found = list(_outputs_in(files, root, known))
     held = {manifest.origin.path: manifest.key for manifest in found}
     return StateTree(
         manifests=Versioned({manifest.key: manifest for manifest in found}),
@@ -77,8 +77,12 @@ def follow_state(
     """
     if blocks != before.frozen.blocks or any(f.broken for f in (*move.gone, *move.came)):
         return read_state(move.files.values(), root, known, blocks)
-    left = [manifest for file in move.gone if (manifest := _output(file, root, known)) is not None]
-    found = [manifest for file in move.came if (manifest := _output(file, root, known)) is not None]
+    left = [
+        manifest for file in move.gone if (manifest := output_in(file, root, known)) is not None
+    ]
+    found = [
+        manifest for file in move.came if (manifest := output_in(file, root, known)) is not None
+    ]
     held = {manifest.origin.path: manifest.key for manifest in found}
     gone = {file.path for file in move.gone}
     return StateTree(
@@ -147,7 +151,15 @@ def _blocked(path: str) -> Fault:
     )
 
 
-def _output(file: FileValidation, root: str, known: KnownKinds) -> Manifest | None:
+def _outputs_in(
+    files: Iterable[FileValidation], root: str, known: KnownKinds
+) -> Iterator[Manifest]:
+    """Yield the outputs that files hold."""
+    found = (output_in(file, root, known) for file in files)
+    yield from (one for one in found if one is not None)
+
+
+def output_in(file: FileValidation, root: str, known: KnownKinds) -> Manifest | None:
     """Return the output that a file holds, `None` if it is none of ours or stands elsewhere."""
     if file.broken or len(file.documents) != 1:
         return None

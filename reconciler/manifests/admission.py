@@ -112,6 +112,8 @@ SUSPEND = f"{OURS}suspend"
 SUSPEND_REASON = f"{OURS}suspend-reason"
 SUSPEND_UNTIL = f"{OURS}suspend-until"
 SUSPENDED_BY = f"{OURS}suspended-by"
+RESTORE = f"{OURS}restore"
+"""Names a commit of the branch with the outputs, from which the next pass goes on."""
 
 
 def without_ours(body: Body) -> Body:

@@ -149,6 +149,7 @@ class CauseKind(StrEnum):
     REMOVED = "removed"
     NEVER_PROPAGATED = "never propagated"
     EDITED = "edited by hand"
+    RESTORED = "restored"
 
 
 @dataclass(frozen=True, slots=True)

@@ -159,6 +159,20 @@ class FormerVersion:
     is_kept: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class FormerOutputs:
+    """The outputs of an object as they were at an earlier commit, from which it is to go on.
+
+    `about` is what people wrote, `owner` the output that decisions about it bear, `commit` the full
+    hex id of the commit.
+    """
+
+    about: ObjectKey
+    owner: ObjectKey
+    commit: str
+    outputs: tuple[Manifest, ...]
+
+
 @dataclass(slots=True)
 class Kinds:
     """Manifests by group and kind, sorted by key; drawn anew when another mapping is asked of.
@@ -265,6 +279,8 @@ class World:
         former: Of the documents by which people place, those that place otherwise than at the last
             pass, as they were then; where that pass kept placements against an edit, as they were
             before that edit.
+        restoring: The objects that go back to where an earlier pass had them, sorted: what asks for
+            it differs from the last pass.
         kinds: Index of the inputs, filled when first asked.
         output_kinds: Index of the outputs, filled when first asked.
         projections: What was projected, for the worlds that follow.
@@ -293,6 +309,7 @@ class World:
     edited: Mapping[str, frozenset[Kind] | None] = field(default_factory=dict, compare=False)
     earlier: Mapping[ObjectKey, Manifest | None] = field(default_factory=dict, compare=False)
     former: Mapping[ObjectKey, FormerVersion] = field(default_factory=dict)
+    restoring: tuple[FormerOutputs, ...] = ()
     kinds: Kinds = field(default_factory=Kinds, repr=False, compare=False)
     output_kinds: Kinds = field(default_factory=Kinds, repr=False, compare=False)
     projections: Projections = field(default_factory=Projections, repr=False, compare=False)

@@ -4,6 +4,7 @@ import json
 import re
 import shlex
 from collections.abc import Iterator, Mapping
+from datetime import timedelta
 
 import pytest
 
@@ -15,8 +16,8 @@ from tests.dialects.kubefleet.fleet import run, stage, strategy
 from tests.documents.generated import ANSWERS, json_tables
 from tests.pages.run import missing_piece as missing
 from tests.pages.run import told
-from tests.shell.fleet import EXAMPLE, ROOT, decided_fleet
-from tests.shell.repositories import Checkout, new_checkout
+from tests.shell.fleet import EXAMPLE, ROOT, Clock, decided_fleet, new_passes
+from tests.shell.repositories import NOW, Checkout, new_checkout
 
 pytestmark = [
     pytest.mark.cpu_seconds(60),  # many examples of whole passes
@@ -87,7 +88,11 @@ ASKED = {
     "top clusters": ["top clusters"],
     "top quotas": ["top quotas"],
     "tree": ["tree deployment/shop", "tree pp/shop", "tree crp/tools", "tree ns/tools"],
-    "undo": ["undo HEAD~2 --dry-run", "undo HEAD~2 --also --dry-run"],
+    "undo": [
+        "undo HEAD~2 --dry-run",
+        "undo HEAD~2 --also --dry-run",
+        "undo outputs --output-branch outputs --dry-run",
+    ],
     "validate": ["validate", "validate policies/shop.yaml"],
     "verify": [
         "verify",
@@ -204,12 +209,24 @@ def rooted(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
 
 
 @pytest.fixture(scope="module")
+def apart(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
+    """Two passes onto a branch of their own."""
+    fleet = new_checkout(tmp_path_factory.mktemp("json") / "apart", EXAMPLE)
+    for number, files in enumerate(({}, SCALED)):
+        if files:
+            fleet.commit(files, "Edit")
+        new_passes(fleet.folder, Clock(NOW + timedelta(minutes=number)), "outputs").run()
+    return fleet
+
+
+@pytest.fixture(scope="module")
 def places(
     json_fleet: Checkout,
     troubled: Checkout,
     recovered: Checkout,
     reserving: Checkout,
     rooted: Checkout,
+    apart: Checkout,
 ) -> Mapping[str, tuple[Checkout, ...]]:
     """Where each section is asked."""
     return {
@@ -218,6 +235,7 @@ def places(
         "top clusters": (json_fleet, troubled, reserving),
         "plan --roots": (rooted,),
         "undo": (json_fleet,),
+        "undo outputs --output-branch outputs --dry-run": (apart,),
     }
 
 
@@ -247,7 +265,7 @@ def test_every_field_is_documented(
     places: Mapping[str, tuple[Checkout, ...]], capsys: Capsys, section: str, words: str
 ) -> None:
     """And is what its table says."""
-    for place in places[section]:
+    for place in places.get(words, places[section]):
         _, found = machine(place, capsys, words)
         assert list(fields(found, section))
         assert TABLES[section].keys() == found.keys()
@@ -260,7 +278,7 @@ def test_every_documented_field_occurs(
     seen = {
         pair
         for section, words in ROWS
-        for place in places[section]
+        for place in places.get(words, places[section])
         for pair in fields(machine(place, capsys, words)[1], section)
     }
 

@@ -2,7 +2,9 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from pathlib import Path
+from typing import cast
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -32,8 +34,8 @@ from tests.dialects.kubefleet.fleet import placement as fleet_placement
 from tests.dialects.ocm.worlds import binding, cluster_set
 from tests.dialects.ocm.worlds import cluster as hub_cluster
 from tests.dialects.ocm.worlds import placement as hub_placement
-from tests.shell.fleet import load_world, new_fleet, run_pass
-from tests.shell.repositories import Checkout, new_checkout
+from tests.shell.fleet import Clock, load_world, new_fleet, new_passes, run_pass
+from tests.shell.repositories import NOW, Checkout, new_checkout
 
 Capsys = pytest.CaptureFixture[str]
 Files = Mapping[str, str | None]
@@ -85,18 +87,19 @@ def commit(fleet: Checkout, files: Files, message: str) -> str:
     return fleet.head()
 
 
-def placed(fleet: Checkout) -> dict[ObjectKey, Placed]:
+def placed(fleet: Checkout, branch: str = "main") -> dict[ObjectKey, Placed]:
     """Where each object is."""
-    world = load_world(fleet.folder)
+    world = load_world(fleet.folder, branch)
     keys = [key for key in world.outputs if key[:2] in PLACED]
     return {key: found for key in keys if (found := placed_on(world, key))}
 
 
 class Fleet:
-    """A repository with three APIs, a pass after each commit."""
+    """A repository with three APIs, a pass after each commit; outputs may have their own branch."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, apart: str | None = None) -> None:
         self.checkout = new_checkout(folder, dict(START))
+        self.apart = apart
         self.seconds = 0
         self.decide()
         commit(self.checkout, {"clusters/b.yaml": text(cluster("b"))}, "Add b, which gets nothing")
@@ -107,8 +110,13 @@ class Fleet:
         commits = []
         for _ in range(2):
             self.seconds += 600
-            commits.append(run_pass(self.checkout.folder, self.seconds).commit)
-        return commits[0] or self.checkout.head()
+            clock = Clock(NOW + timedelta(seconds=self.seconds))
+            commits.append(new_passes(self.checkout.folder, clock, self.apart).run().commit)
+        return commits[0] or self.checkout.git("rev-parse", self.apart or "HEAD")
+
+    def placed(self) -> dict[ObjectKey, Placed]:
+        """Where each object is."""
+        return placed(self.checkout, self.apart or "main")
 
     def edit(self, name: str) -> tuple[str, str]:
         """Commit an edit and decide; return both commits."""
@@ -116,27 +124,32 @@ class Fleet:
 
     def undo(self, revision: str, *options: str) -> str:
         """Undo a commit, commit that, and decide; return the commit of the person."""
-        assert 0 == run(["-C", str(self.checkout.folder), "undo", revision, *options])
+        apart = ("--output-branch", self.apart) if self.apart else ()
+        folder = str(self.checkout.folder)
+        assert 0 == run(["-C", folder, "undo", revision, *apart, *options])
         undone = commit(self.checkout, {}, "Undo")
         self.decide()
         return undone
 
 
+@pytest.mark.parametrize("apart", [None, "outputs"], ids=["one branch", "two"])
 @pytest.mark.parametrize("whose", ["decision", "edit"])
 @pytest.mark.parametrize("name", EDITS)
-def test_undo_and_its_undo_bring_assignments_back(tmp_path: Path, name: str, whose: str) -> None:
+def test_undo_and_its_undo_bring_assignments_back(
+    tmp_path: Path, name: str, whose: str, apart: str | None
+) -> None:
     """Named by the commit of the pass or that of the person; within two passes, for each API."""
-    fleet = Fleet(tmp_path / "fleet")
-    before = placed(fleet.checkout)
+    fleet = Fleet(tmp_path / "fleet", apart)
+    before = fleet.placed()
     edit, decision = fleet.edit(name)
-    after = placed(fleet.checkout)
+    after = fleet.placed()
     assert before != after
 
     undone = fleet.undo(decision if whose == "decision" else edit)
-    assert before == placed(fleet.checkout)
+    assert before == fleet.placed()
 
     fleet.undo(undone)
-    assert after == placed(fleet.checkout)
+    assert after == fleet.placed()
 
 
 @settings(
@@ -144,21 +157,87 @@ def test_undo_and_its_undo_bring_assignments_back(tmp_path: Path, name: str, who
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
-@given(st.permutations(sorted(EDITS)), st.integers(1, 4))
+@given(st.permutations(sorted(EDITS)), st.integers(1, 4), st.sampled_from((None, "outputs")))
 def test_undone_in_reverse_order_every_history_ends_where_it_began(
-    tmp_path_factory: pytest.TempPathFactory, names: Sequence[str], count: int
+    tmp_path_factory: pytest.TempPathFactory, names: Sequence[str], count: int, apart: str | None
 ) -> None:
     """The last edit first; what stands between is as it was each time."""
-    fleet = Fleet(tmp_path_factory.mktemp("fleet") / "fleet")
-    states = [placed(fleet.checkout)]
+    fleet = Fleet(tmp_path_factory.mktemp("fleet") / "fleet", apart)
+    states = [fleet.placed()]
     edits = []
     for name in names[:count]:
         edits.append(fleet.edit(name)[0])
-        states.append(placed(fleet.checkout))
+        states.append(fleet.placed())
     for edit, before in zip(reversed(edits), reversed(states[:-1]), strict=True):
         fleet.undo(edit)
 
-        assert before == placed(fleet.checkout)
+        assert before == fleet.placed()
+
+
+APART = ("--output-branch", "outputs")
+
+
+def test_with_a_branch_of_outputs_one_pass_is_asked_to_restore(
+    tmp_path: Path, capsys: Capsys
+) -> None:
+    """It says so in its commit, is proven, and a later edit of the file restores nothing again."""
+    fleet = Fleet(tmp_path / "fleet", "outputs")
+    _, decision = fleet.edit("policy")
+    asked = ["-C", str(fleet.checkout.folder), "undo", decision, *APART]
+    before = fleet.checkout.git("rev-parse", f"{decision}~1")
+
+    assert 0 == run([*asked, "--dry-run"])
+    out = capsys.readouterr().out
+    assert (
+        "  deployment/web in namespace default: asks to be restored (reconciler.dev/restore)\n"
+        in out
+    )
+    assert "  default/web: back to a(4)\n" in out
+
+    undone = fleet.undo(decision)
+    web = (fleet.checkout.folder / "web.yaml").read_text()
+    assert f'"reconciler.dev/restore": "{before}"' in web
+    message = fleet.checkout.git("log", "-1", "--format=%B", "outputs")
+    assert f"c(4) -> a(4): restored (as of {before[:12]})" in message
+    assert 0 == run(["-C", str(fleet.checkout.folder), "verify", *APART])
+    assert "Undo" == fleet.checkout.git("log", "-1", "--format=%s", undone)
+
+    fleet.edit("policy")
+    moved = fleet.placed()
+    commit(fleet.checkout, {"web.yaml": web.replace('"replicas": 4', '"replicas": 5')}, "Scale")
+    fleet.decide()
+    assert {"c": 5} == where(fleet, "web-deployment")
+    assert {"c": 2} == where(fleet, "api-deployment")
+    assert moved.keys() == fleet.placed().keys()
+
+
+def where(fleet: Fleet, name: str) -> dict[str, int]:
+    """Where an object is, by the name of what decisions about it bear."""
+    found = fleet.placed()
+    return dict(next(found[key] for key in found if key.name == name))
+
+
+@pytest.mark.parametrize("named", ["main", "outputs~1 as somebody else has it", "no commit"])
+def test_only_commits_of_the_branch_with_the_outputs_are_restored(
+    tmp_path: Path, named: str
+) -> None:
+    """What a stranger names is told, and nothing is taken from it."""
+    fleet = Fleet(tmp_path / "fleet", "outputs")
+    fleet.edit("policy")
+    git = fleet.checkout.git
+    forged = git("commit-tree", "outputs~1^{tree}", "-p", "outputs~1", "-m", "Forged")
+    value = {"main": git("rev-parse", "main"), "no commit": "HEAD"}.get(named, forged)
+    annotations = {"annotations": {"reconciler.dev/restore": value}}
+    web = deployment("web", replicas=4)
+    body = {**web, "metadata": {**cast(Body, web["metadata"]), **annotations}}
+    commit(fleet.checkout, {"web.yaml": text(body)}, "Ask")
+
+    fleet.decide()
+
+    assert {"c": 4} == where(fleet, "web-deployment")
+    faults = git("show", "outputs:status/faults.yaml")
+    assert "rule: restore-commit\n" in faults
+    assert "names no commit of the branch with the outputs, so nothing is restored" in faults
 
 
 def test_what_was_decided_again_later_stays(tmp_path: Path, capsys: Capsys) -> None:

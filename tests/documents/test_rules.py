@@ -112,6 +112,7 @@ NO_EXAMPLE = {
     "profile-manager-immutable": "a change, not a state",
     "loss-braked": "a change, not a state",
     "removal-braked": "a change, not a state",
+    "restore-commit": "a commit, which an example has not",
     "score-unreadable": "a guard: the schema refuses such a document first",
     "set-unreadable": "a guard: the schema refuses such a document first",
     "update-immutable": "a change, not a state",

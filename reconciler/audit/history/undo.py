@@ -2,22 +2,25 @@
 
 What a pass decides follows from its inputs, so that a decision that is reverted alone is decided
 again. Undone are therefore its causes: the edits of people behind it, as they were before, and with
-them the outputs of the objects that it moved, so that these are where they were. What a failure, a
-score or time has caused cannot be undone by files, and says what to do instead. What was changed
-again later is somebody's, and stays unless it is asked for.
+them the outputs of the objects that it moved, so that these are where they were. Where passes write
+to a branch of their own, an annotation on each object asks the next pass for the same. What a
+failure, a score or time has caused cannot be undone by files, and says what to do instead. What was
+changed again later is somebody's, and stays unless it is asked for.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from reconciler.audit.fleet.placed import placed_on
+from reconciler.audit.fleet.placed import named, placed_on
 from reconciler.audit.history.revisions import (
     Commit,
     FileChange,
     Revisions,
     UnreadableRevision,
     claim_of,
+    is_by_hand,
+    pass_of,
 )
 from reconciler.audit.proof import edited_outputs
 from reconciler.audit.replay import Replay, Run
@@ -29,7 +32,9 @@ from reconciler.delivery.settings import folders_of_passes
 from reconciler.errors import UsageError
 from reconciler.manifests.paths import ALONE, output_path
 from reconciler.model.decision import CauseKind, Decision, Placed, placed_text
+from reconciler.model.identity import ObjectKey
 from reconciler.model.text import short_id
+from reconciler.model.world import World
 
 _INSTEAD: Mapping[CauseKind, str] = {
     CauseKind.EVICTED: "bring the cluster back, or uncordon it, then rebalance the object",
@@ -60,6 +65,17 @@ class NotUndone(NamedTuple):
         return f"{self.subject} stays: {self.why}"
 
 
+class RestoreRequest(NamedTuple):
+    """An object that is to go on from where a commit of the branch with the outputs has it.
+
+    `path` is the file that has it at the head, `""` if none does.
+    """
+
+    about: ObjectKey
+    commit: str
+    path: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Undo:
     """What takes a commit back.
@@ -67,12 +83,14 @@ class Undo:
     Attributes:
         commit: Which.
         files: Path to the id of the blob that it has again, `None` for a file that goes; sorted.
+        requests: What the next pass is asked to restore, as passes write to another branch.
         objects: The objects that go back, sorted.
         stays: What is not taken back, and why.
     """
 
     commit: Commit
     files: Mapping[str, str | None]
+    requests: tuple[RestoreRequest, ...] = ()
     objects: tuple[UndoneObject, ...] = ()
     stays: tuple[NotUndone, ...] = ()
 
@@ -87,12 +105,13 @@ class _Pass:
     edits: Mapping[str, FileChange]
 
 
-def undo_of(commit: Commit, head: str, replay: Replay, *, also: bool = False) -> Undo:
+def undo_of(commit: Commit, head: str, replay: Replay, *, passes: str, also: bool = False) -> Undo:
     """Return what takes a commit back: one of a pass, or one of a person with what came of it.
 
     Args:
-        commit: Which, on the branch that passes move.
-        head: Full hex id of the newest commit there.
+        commit: Which.
+        head: Full hex id of the newest commit of people.
+        passes: The same of the branch that passes move; equal where that is one branch.
         replay: Computes its pass again.
         also: Whether what was changed again later is taken back as well.
 
@@ -108,8 +127,12 @@ def undo_of(commit: Commit, head: str, replay: Replay, *, also: bool = False) ->
         own = {path: change for path, change in own.items() if path not in record}
         files, stays = _restored(own, commit.revision, head, revisions, also=also)
         return Undo(commit=commit, files=files, stays=tuple(stays))
-    later = reversed(revisions.between(commit.revision, head))
-    took = next((one for one in later if _took(one, commit, revisions)), None)
+    took = None
+    for one in revisions.between(commit.revision, passes):  # the newest first
+        if not is_by_hand(one):
+            if not _took(one, commit, revisions):
+                break
+            took = one
     if took is None:
         files, stays = _restored(own, commit.revision, head, revisions, also=also)
         return Undo(commit=commit, files=files, stays=tuple(stays))
@@ -171,6 +194,7 @@ def _undo_of_pass(
         causes |= {path: computed.edits[path] for path in others}
     files, later = _restored(causes, computed.inputs, head, revisions, also=also)
     apart = revisions.layout.apart
+    requests = tuple(_requests(computed, undone, now)) if apart else ()
     outputs = () if apart else _outputs_of(computed, undone, revisions, whole=not stays)
     files |= {change.path: change.before for change in outputs}
     objects = tuple(UndoneObject(one.subject, one.before) for one in undone)
@@ -182,7 +206,8 @@ def _undo_of_pass(
     return Undo(
         commit=commit,
         files=dict(sorted(files.items())),
-        objects=() if apart else objects,
+        requests=requests,
+        objects=objects,
         stays=(*stays, *later),
     )
 
@@ -211,6 +236,18 @@ def _restored(
         else:
             later.append(NotUndone(path, "it was edited again later (--also)"))
     return files, later
+
+
+def _requests(computed: _Pass, undone: Iterable[Decision], now: World) -> Iterator[RestoreRequest]:
+    """Yield what the next pass is asked for, so that objects are where they were before a pass."""
+    read = pass_of(computed.commit)
+    outputs = None if read is None else read.outputs
+    for decision in undone:
+        if outputs is None or not decision.before:
+            continue  # it was nowhere, so there is nothing to go on from
+        about = named(computed.run.world, decision.key)
+        manifest = now.inputs.get(about)
+        yield RestoreRequest(about, outputs, "" if manifest is None else manifest.origin.path)
 
 
 def _outputs_of(

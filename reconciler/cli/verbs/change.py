@@ -148,7 +148,8 @@ def undo_command() -> None:
 
     Objects that were decided again later, and files that were edited again, are named and stay.
     What a failure or a score has caused stays, too, with what to do instead. With outputs on a
-    branch of their own only the causes are undone; the next pass decides where objects go.
+    branch of their own the causes are undone, and the annotation reconciler.dev/restore asks the
+    next pass to put the objects back.
 
     \b
     Examples:

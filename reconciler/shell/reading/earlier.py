@@ -6,6 +6,7 @@ versions those are parsed that may matter to causes, or to the brake on what edi
 
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from types import MappingProxyType
 
 from reconciler.core.dialects import KINDS, READ_AS_BEFORE
@@ -17,7 +18,14 @@ from reconciler.core.inputs.last_known_good import (
     last_known_good,
 )
 from reconciler.core.inputs.validation import FileValidation
+from reconciler.core.own_outputs import own_outputs
 from reconciler.core.record import LastPass
+from reconciler.core.restored import (
+    asked_since,
+    outputs_about,
+    refused_in,
+    unknown_commit,
+)
 from reconciler.core.step import Step
 from reconciler.errors import ShellError
 from reconciler.manifests.identity import CRD
@@ -27,9 +35,10 @@ from reconciler.model.identity import ObjectKey
 from reconciler.model.kinds import Kind
 from reconciler.model.remembered import differing_keys
 from reconciler.model.text import short_id
-from reconciler.model.world import FormerVersion, Manifest
+from reconciler.model.world import Fault, FormerOutputs, FormerVersion, Manifest
 from reconciler.shell.git.command import GitError
 from reconciler.shell.git.objects import TreeEntry
+from reconciler.shell.git.repository import COMMIT_ID
 from reconciler.shell.reading.tree_cache import TreeCache
 from reconciler.shell.reading.trees import Listings, Trees, paired
 
@@ -177,6 +186,67 @@ class EditedInputs:
 
 def _read(found: Before, covers: Covers) -> Before:
     return {path: e for path, e in found.items() if is_manifest_name(path) and covers(path)}
+
+
+@dataclass(frozen=True, slots=True)
+class Restorations:
+    """Finds the objects that are to go on from the outputs of an earlier commit.
+
+    Attributes:
+        trees: Where commits are.
+        version: Returns what a version of an input file holds, by path and blob.
+        output: Returns the output that a version of a file holds, by path and blob.
+        root: The output root.
+    """
+
+    trees: Trees
+    version: Callable[[str, str], FileValidation]
+    output: Callable[[str, str], Manifest | None]
+    root: str
+
+    def find(
+        self,
+        inputs: Mapping[ObjectKey, Manifest],
+        edited: Before,
+        files: TreeCache,
+        scopes: Mapping[Kind, bool],
+        outputs: str,
+        recorded: Iterable[Fault],
+    ) -> tuple[tuple[FormerOutputs, ...], tuple[Fault, ...]]:
+        """Return what is asked for since the last pass, and what is wrong with that.
+
+        Args:
+            inputs: What is in force now.
+            edited: The files that differ from the last pass, as they were.
+            files: The files as they are.
+            scopes: Whether kinds are namespaced.
+            outputs: Full hex id of the commit with the outputs.
+            recorded: The faults of the last pass: what was refused is still asked for.
+        """
+        found: list[FormerOutputs] = []
+        faults: list[Fault] = []
+        refused = refused_in(recorded)
+        for path in sorted({*edited, *(path for path, _ in refused)}):
+            file, entry = files.at(path), edited.get(path)
+            then = file if path not in edited else None
+            then = self.version(path, entry.blob) if entry and entry.is_file else then
+            for about, owner, commit in asked_since(file, then, scopes, refused):
+                if about not in inputs:
+                    continue
+                if COMMIT_ID.fullmatch(commit) and self.trees.leads_to(commit, outputs):
+                    had = tuple(self._outputs(owner, commit))
+                    found.append(FormerOutputs(about, owner, commit, had))
+                else:
+                    faults.append(unknown_commit(inputs[about]))
+        return tuple(sorted(found, key=attrgetter("about"))), tuple(faults)
+
+    def _outputs(self, owner: ObjectKey, commit: str) -> Iterator[Manifest]:
+        """Yield the outputs of an object at a commit."""
+        chosen = own_outputs(owner, self.root)
+        entries = self.trees.files(commit).items()
+        there = [(path, one.blob) for path, one in entries if one.is_file and chosen(path)]
+        read = (self.output(*pair) for pair in there)
+        yield from outputs_about(owner, (one for one in read if one is not None))
 
 
 Version = tuple[str, str]

@@ -20,8 +20,16 @@ from reconciler.core.inputs.index import InputIndex, follow_inputs, index_inputs
 from reconciler.core.inputs.last_known_good import with_past
 from reconciler.core.inputs.validation import FileValidation, Rules
 from reconciler.core.inputs.world import compose, configuration_of, with_earlier_projected
-from reconciler.core.record import LastPass, last_pass, newer_format
-from reconciler.core.state import StateTree, blocks_of, check_ours, follow_state, read_state
+from reconciler.core.record import LastPass, last_pass, newer_format, recorded_faults
+from reconciler.core.restored import with_restored
+from reconciler.core.state import (
+    StateTree,
+    blocks_of,
+    check_ours,
+    follow_state,
+    output_in,
+    read_state,
+)
 from reconciler.delivery.settings import Destination, decode_delivery, recorded, roots_of
 from reconciler.errors import ShellError
 from reconciler.manifests.paths import RECORD, is_escaped, output_path
@@ -31,12 +39,18 @@ from reconciler.manifests.text.reader import read
 from reconciler.model.identity import RepositoryLayout
 from reconciler.model.remembered import Versioned, differing_keys, patched
 from reconciler.model.settings import CONFIGURATION_PATH, Settings, decode_settings
-from reconciler.model.world import World
+from reconciler.model.world import Manifest, World
 from reconciler.schedule.capacity import protects
 from reconciler.shell.git.command import GitError
 from reconciler.shell.git.objects import TreeEntry
 from reconciler.shell.reading.commit_part import CommitPart
-from reconciler.shell.reading.earlier import EarlierFiles, EditedInputs, GoodVersions, with_scopes
+from reconciler.shell.reading.earlier import (
+    EarlierFiles,
+    EditedInputs,
+    GoodVersions,
+    Restorations,
+    with_scopes,
+)
 from reconciler.shell.reading.tables import INPUTS, OUTPUTS, DocumentCache
 from reconciler.shell.reading.tree_cache import Below, Choice, Track, TreeCache, untracked
 from reconciler.shell.reading.trees import (
@@ -118,6 +132,7 @@ class Loader:
         self._good_versions = GoodVersions(self._listings, self.version)
         self._edited = EditedInputs(trees, self._listings)
         self._earlier = EarlierFiles(trees, self._inputs, self.version)
+        self._restorations = Restorations(trees, self.version, self._output, layout.output_root)
         self._surveyed: InputIndex | None = None
         self._delivered = DeliveredFiles()
         self._delivers: tuple[Destination, ...] = ()
@@ -271,9 +286,21 @@ class Loader:
         )
         earlier, former = self._earlier.find(world.inputs, versions, last, index.scopes)
         world = with_earlier_projected(replace(world, earlier=earlier, former=former))
+        restoring, faults = self._restorations.find(
+            world.inputs,
+            versions,
+            self._inputs,
+            index.scopes,
+            outputs,
+            recorded_faults(state.manifests),
+        )
+        if restoring or faults:
+            told = tuple(sorted({*world.faults, *faults}))
+            world = replace(world, restoring=restoring, faults=told)
         delivers = self._delivers or decode_delivery(settings).destinations
         if self._reads_past or delivers or protects(settings):
-            world = with_past(world, index.scopes, partial(self._past, used))
+            past = with_past(with_restored(world), index.scopes, partial(self._past, used)).past
+            world = replace(world, past=past) if past else world
         self._inputs.keep(used)
         return branch, world
 
@@ -322,6 +349,10 @@ class Loader:
         )
         return decode_settings(configuration_of(index, good))
 
+    def _output(self, path: str, blob: str) -> Manifest | None:
+        """Return the output that a version of a file below the output root holds."""
+        return self._states.output(path, blob, FileValidators(self._rules))
+
     def version(self, path: str, blob: str) -> FileValidation:
         """Return what a version of an input file holds."""
         return self._inputs.version(path, blob, FileValidators(self._rules))
@@ -359,6 +390,10 @@ class StateReader:
         self._choice = choice
         check_ours(self._state, self._root)
         return self._state
+
+    def output(self, path: str, blob: str, by: FileValidators) -> Manifest | None:
+        """Return the output that a version of a file holds, `None` if it is none of ours."""
+        return output_in(self._cache.version(path, blob, by), self._root, KINDS)
 
     def forget(self) -> None:
         """Begin anew: what is known may lag behind its files."""

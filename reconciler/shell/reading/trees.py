@@ -17,6 +17,7 @@ from reconciler.manifests.text.raw import Oversized
 from reconciler.model.remembered import Versioned, differing_keys, patched
 from reconciler.model.world import is_at_or_below
 from reconciler.shell.git.command import GitError
+from reconciler.shell.git.history import is_ancestor
 from reconciler.shell.git.objects import (
     REGULAR,
     ChangedFile,
@@ -52,6 +53,9 @@ class Trees(Protocol):
             GitError: One is missing.
         """
 
+    def leads_to(self, ancestor: str, revision: str, /) -> bool:
+        """Return whether a commit exists and is the other one or one of its ancestors."""
+
 
 @dataclass(frozen=True, slots=True)
 class GitTrees:
@@ -72,6 +76,10 @@ class GitTrees:
     def blobs(self, ids: Iterable[str], /) -> Iterator[tuple[str, bytes | Oversized]]:
         """Yield blobs with their content or size."""
         return read_blobs(self.repository, ids)
+
+    def leads_to(self, ancestor: str, revision: str, /) -> bool:
+        """Return whether a commit exists and is the other one or one of its ancestors."""
+        return is_ancestor(self.repository, ancestor, revision)
 
 
 def shown_change(change: ChangedFile) -> ChangedFile:
@@ -310,6 +318,10 @@ class ReportedTrees:
     def blobs(self, ids: Iterable[str], /) -> Iterator[tuple[str, bytes | Oversized]]:
         """Yield blobs with their content or size."""
         return self.trees.blobs(ids)
+
+    def leads_to(self, ancestor: str, revision: str, /) -> bool:
+        """Return whether a commit exists and is the other one or one of its ancestors."""
+        return self.trees.leads_to(ancestor, revision)
 
     def _reports(self, reports: str) -> dict[str, TreeEntry]:
         """Return the files below `feedback/` of a commit."""

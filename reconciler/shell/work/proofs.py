@@ -314,6 +314,10 @@ class SentTrees:
                 raise NotSent(blob)
             yield blob, self._blobs[blob]
 
+    def leads_to(self, ancestor: str, revision: str, /) -> bool:
+        """Return whether a commit is one of the ancestors of another; that is not sent."""
+        raise NotSent(f"{ancestor}..{revision}")
+
 
 class SentRevisions:
     """Answers from stretches of one root; what it remembers of earlier ones only saves work."""
