@@ -55,6 +55,7 @@ PROCESSES = (
     "tests/imports/test_recorded.py",
     "tests/manifests/schemas/test_schema.py::test_jsonschema_is_imported_late",
     "tests/manifests/test_identity.py::test_blob_ids_are_those_of_git",
+    "tests/model/test_records.py::test_a_type_checker_refuses_wrong_names_and_types",
 )
 """Files and tests of these rooms that start processes, or listen."""
 
