@@ -7,7 +7,6 @@ what an earlier run left in the folder; other groups stay, so one can be measure
 import argparse
 import sys
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from benchmarks.calibration import measure_loops, slower
 from benchmarks.groups import GROUPS
 from benchmarks.picture import draw
 from benchmarks.results import Result, as_json, as_markdown, as_text, cells, read
+from reconciler.model.records import replace
 from reconciler.shell.processes.limits import collect_seldom
 
 RESULTS, PICTURE = "results.json", "cost.svg"

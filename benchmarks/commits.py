@@ -6,13 +6,13 @@ import shutil
 import statistics
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from benchmarks.figure import Figure, Unit, median_ms
 from benchmarks.repositories import AUTHOR, make_bare, make_repository, push
 from reconciler.core.changes import WriteFile
+from reconciler.model.records import replace
 from reconciler.shell.git.checkout.worktree import advance
 from reconciler.shell.git.command import LostRace
 from reconciler.shell.git.commits import write_commit

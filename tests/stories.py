@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import cast
@@ -28,6 +28,7 @@ from reconciler.delivery.settings import Destination, decode_delivery, recorded,
 from reconciler.manifests.paths import blob_id, selects
 from reconciler.model.identity import ObjectKey, RepositoryLayout
 from reconciler.model.kinds import Kind
+from reconciler.model.records import replace
 from reconciler.model.remembered import patched
 from reconciler.model.settings import decode_settings
 from reconciler.model.world import FormerVersion, Manifest, World

@@ -1,13 +1,13 @@
 """What views of the page cost in calls, by a process that has read the branch before."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from reconciler.cli.page.answers import PageAnswers, Query
 from reconciler.cli.page.views import FEW_PLACED, new_memory
 from reconciler.library.fleet import open_repository
+from reconciler.model.records import replace
 
 WORKLOAD = {"group": "apps", "kind": "Deployment", "namespace": "default", "name": "web-00004"}
 VIEWS: dict[str, tuple[str, Query]] = {

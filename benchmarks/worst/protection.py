@@ -4,7 +4,6 @@ import gc
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
@@ -20,6 +19,7 @@ from benchmarks.repositories import (
     passes_of,
     team_workload,
 )
+from reconciler.model.records import replace
 
 WORKLOADS, CLUSTERS = 10_000, 100
 RUNS = 4

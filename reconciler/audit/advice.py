@@ -11,7 +11,6 @@ JSON for machines is made here, too.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Annotated, NamedTuple, TypedDict
 
@@ -43,6 +42,7 @@ from reconciler.model.body import Body
 from reconciler.model.decision import Decision, Placed
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import format_moment
+from reconciler.model.records import dataclass, replace
 from reconciler.model.settings import settings_in
 from reconciler.model.world import World
 from reconciler.rebalance.rebalancer_files import decode_record, encode_reference

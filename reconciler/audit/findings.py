@@ -4,9 +4,9 @@ Each rule has one line here that says what it asks for; `docs/rules/` has the re
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 
+from reconciler.model.records import dataclass
 from reconciler.model.world import Fault
 
 

@@ -9,7 +9,6 @@ the fewest moves first, within the limits.
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from fractions import Fraction
@@ -23,6 +22,7 @@ from reconciler.dialects.scores import SCORES, ScoreName, read_score, reports_of
 from reconciler.dialects.view import SpreadWish, SpreadWishes
 from reconciler.model.decision import Placed
 from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.model.records import dataclass, field
 from reconciler.model.world import World
 from reconciler.rebalance.target import AffinityPlace, FreshPlace, PresentPlace, Reference
 from reconciler.schedule.columns import listed

@@ -10,7 +10,6 @@ it. It says that this state came whole from an import, over nothing that a pass 
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -32,6 +31,7 @@ from reconciler.manifests.admission import digest
 from reconciler.manifests.paths import RECORD, blob_id, output_path
 from reconciler.model.identity import RepositoryLayout
 from reconciler.model.moments import format_moment
+from reconciler.model.records import dataclass, replace
 from reconciler.model.text import short_id
 from reconciler.model.world import RULES, World
 from reconciler.version import __version__

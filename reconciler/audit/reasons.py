@@ -1,7 +1,6 @@
 """Why an object is where it is: the pass that decided, explained, and what is otherwise by now."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 
 from reconciler.audit.fleet.copies import CopiesOf, DeliveredCopy, Elsewhere
@@ -13,6 +12,7 @@ from reconciler.audit.replay import Replay
 from reconciler.core.record import next_moment
 from reconciler.model.decision import ClusterAnswer, ClusterVerdict, Decision, Explanation, Placed
 from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.model.records import dataclass
 from reconciler.model.world import Fault, World
 
 

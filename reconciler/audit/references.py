@@ -10,7 +10,6 @@ count in all APIs; and what should not happen on clusters, but the transports in
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from reconciler.audit.findings import Finding, finding_of
@@ -32,6 +31,7 @@ from reconciler.model.fields import at
 from reconciler.model.identity import ObjectKey
 from reconciler.model.kinds import Kind
 from reconciler.model.quantity import parse_quantity
+from reconciler.model.records import dataclass
 from reconciler.model.settings import CONFIGURATION, settings_in
 from reconciler.model.text import enumerated, shown
 from reconciler.model.world import Fault, Manifest, World

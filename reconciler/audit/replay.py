@@ -3,7 +3,6 @@
 They are computed by the present rules, whatever rules their commits name.
 """
 
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TypeVar
 
@@ -23,6 +22,7 @@ from reconciler.core.reconcile import Memo, reconcile
 from reconciler.dialects.contract import DependsOnOthers
 from reconciler.model.decision import Decision, Explanation
 from reconciler.model.identity import ObjectKey
+from reconciler.model.records import dataclass, field, replace
 from reconciler.model.text import short_id
 from reconciler.model.world import World
 

@@ -12,7 +12,6 @@ import re
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import groupby, takewhile
 from typing import Annotated, TypedDict
 from urllib.parse import quote
@@ -20,6 +19,7 @@ from xml.sax.saxutils import escape
 
 from reconciler.audit.findings import RULES, Finding, Severity, finding_of, help_uri
 from reconciler.audit.json_shapes import FaultJson, fault_json
+from reconciler.model.records import dataclass, replace
 from reconciler.model.text import printable
 from reconciler.model.world import Fault
 

@@ -20,7 +20,6 @@ here. An amount is reported that no cluster has, if every cluster says how much 
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain, product
 from typing import NamedTuple
 
@@ -47,6 +46,7 @@ from reconciler.model.labels import (
     labels_of,
 )
 from reconciler.model.quantity import NANOS, Quantity, parse_quantity
+from reconciler.model.records import dataclass
 from reconciler.model.text import enumerated, shown
 from reconciler.model.world import Manifest, World
 from reconciler.schedule.capacity import written_amounts

@@ -1,7 +1,6 @@
 """What the daemon needs, tried one by one."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, TypedDict
 
@@ -13,6 +12,7 @@ from reconciler.cli.printing import print_json
 from reconciler.cli.serving import LOOKING, default_mirror, open_branch
 from reconciler.cli.trust import Keys, open_trust, signing_key
 from reconciler.cli.world import fleet_of
+from reconciler.model.records import replace
 from reconciler.model.text import printable
 from reconciler.shell.daemon.checkup import Check, attempt, check_branches, check_git, check_private
 from reconciler.shell.git.command import MirrorBusy

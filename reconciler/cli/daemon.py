@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import FrameType
@@ -17,6 +16,7 @@ from reconciler.cli.root_workers import by_workers, check_executor
 from reconciler.cli.serving import open_roots, remote_secrets
 from reconciler.cli.settings import RELOAD, Renewal, read_settings
 from reconciler.cli.trust import Keys
+from reconciler.model.records import replace
 from reconciler.shell.daemon.events import DaemonHealth, Observer
 from reconciler.shell.daemon.log import configure_log
 from reconciler.shell.daemon.serve_branch import Daemon, PassRunner, RunHere

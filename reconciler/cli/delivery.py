@@ -6,7 +6,6 @@ how it is shown.
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,7 @@ from reconciler.cli import complete
 from reconciler.cli.options import gathered, layout_options, output_option, with_options
 from reconciler.errors import UsageError
 from reconciler.model.identity import RepositoryLayout
+from reconciler.model.records import dataclass
 from reconciler.model.text import short_id
 
 if TYPE_CHECKING:

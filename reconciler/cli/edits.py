@@ -7,7 +7,6 @@ files: lines of a document, a new file, or a removed one.
 
 import difflib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypedDict
 
@@ -30,6 +29,7 @@ from reconciler.manifests.edits.documents import cut
 from reconciler.manifests.edits.fields import Step, apply_steps
 from reconciler.manifests.text.emitter import encode
 from reconciler.model.identity import ObjectKey, RepositoryLayout
+from reconciler.model.records import dataclass
 from reconciler.model.text import enumerated, printable
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -29,6 +28,7 @@ from reconciler.manifests.columns import duration
 from reconciler.manifests.identity import DEFAULT_NAMESPACE
 from reconciler.model.identity import ObjectKey, RepositoryLayout
 from reconciler.model.moments import format_moment
+from reconciler.model.records import dataclass
 from reconciler.model.text import short_id, shown
 from reconciler.shell.daemon.watch import Wakeups
 from reconciler.shell.git.history import resolve_revision

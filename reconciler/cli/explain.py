@@ -6,13 +6,13 @@ A word names a kind and a field: `pp.spec.placement`, `crb.work.example.org.spec
 import difflib
 import textwrap
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
 
 from reconciler.errors import UsageError
 from reconciler.manifests.schemas.schema import SchemaField
+from reconciler.model.records import dataclass
 
 if TYPE_CHECKING:
     from reconciler.model.kinds import Kind

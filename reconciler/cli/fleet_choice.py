@@ -1,9 +1,9 @@
 """What somebody wants to begin a fleet with, and what there is to choose from."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from reconciler.core.dialects import DIALECTS
+from reconciler.model.records import dataclass
 
 APIS: Mapping[str, str] = {dialect.name: dialect.title or dialect.name for dialect in DIALECTS}
 """The APIs by the names that settings call them by, with what people call them."""

@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -20,6 +19,7 @@ from reconciler.cli.tables import (
     typed_name,
     widths_of,
 )
+from reconciler.model.records import dataclass, field, replace
 
 if TYPE_CHECKING:
     from reconciler.cli.kinds import AskedKind

@@ -5,7 +5,6 @@ there with a lease, and again if the branch moved.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +17,7 @@ from reconciler.cli.import_source import Export, ImportOptions, ask_kubectl, rea
 from reconciler.cli.options import here
 from reconciler.cli.trust import signing_key
 from reconciler.errors import UsageError
+from reconciler.model.records import dataclass
 from reconciler.model.text import short_id
 from reconciler.shell.git.repository import Repository
 

@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +19,7 @@ from reconciler.cli.options import (
 from reconciler.cli.trust import SigningOptions, signing_options
 from reconciler.errors import UsageError
 from reconciler.model.identity import RepositoryLayout
+from reconciler.model.records import dataclass, field
 
 if TYPE_CHECKING:
     from reconciler.imports.export import LiveObject

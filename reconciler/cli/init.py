@@ -8,7 +8,6 @@ what, and what to do first. The choice of files reads and writes nothing.
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,6 +20,7 @@ from reconciler.manifests.paths import is_manifest_name
 from reconciler.manifests.text.reader import read
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import OUTPUT_ROOT
+from reconciler.model.records import dataclass
 from reconciler.model.settings import CONFIGURATION_PATH
 from reconciler.model.text import printable
 from reconciler.shell.git.repository import Repository

@@ -8,7 +8,6 @@ Each kind has its names, its version, and who writes it. The words of `get` may 
 import difflib
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -23,6 +22,7 @@ from reconciler.core.dialects import API_KINDS
 from reconciler.errors import UsageError
 from reconciler.manifests.paths import plural_of
 from reconciler.model.kinds import ApiKind, Writer
+from reconciler.model.records import dataclass
 from reconciler.model.text import shown
 
 if TYPE_CHECKING:

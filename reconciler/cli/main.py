@@ -16,7 +16,6 @@ import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
@@ -24,6 +23,7 @@ import click
 
 from reconciler.cli.progress import telling
 from reconciler.errors import ReconcilerError, UsageError
+from reconciler.model.records import dataclass
 from reconciler.shell.processes.limits import collect_seldom, limit_met
 from reconciler.shell.processes.signals import ENDING, handle_ending, is_main_thread
 from reconciler.version import __version__

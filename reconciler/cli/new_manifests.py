@@ -4,7 +4,6 @@ The words of `rebalance` become a WorkloadRebalancer.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, TypedDict
 
@@ -22,6 +21,7 @@ from reconciler.manifests.text.emitter import encode
 from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey
 from reconciler.model.labels import is_label_key, is_label_value
+from reconciler.model.records import dataclass
 from reconciler.model.text import is_subdomain, shown
 from reconciler.model.world import World
 from reconciler.rebalance.target import REBALANCER

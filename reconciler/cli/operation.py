@@ -9,7 +9,6 @@ import ipaddress
 import os
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +17,7 @@ import click
 
 from reconciler.cli.options import Option, gathered
 from reconciler.errors import UsageError
+from reconciler.model.records import dataclass
 from reconciler.shell.http.page_access import PageAccess
 from reconciler.shell.http.trusted_proxies import Network
 

@@ -14,7 +14,6 @@ import functools
 import os
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -27,6 +26,7 @@ from reconciler.errors import UsageError
 from reconciler.manifests.identity import DEFAULT_NAMESPACE
 from reconciler.model.identity import OUTPUT_ROOT, RepositoryLayout
 from reconciler.model.late import late, late_value
+from reconciler.model.records import dataclass, field_names
 
 if TYPE_CHECKING:
     from reconciler.audit.previews.preview import Preview
@@ -66,8 +66,7 @@ def _gathering(
 ) -> Callable[..., int]:
     @functools.wraps(function)
     def verb(*arguments: object, **named: Any) -> int:
-        names = [field.name for field in fields(kind())]  # type: ignore[arg-type]
-        values = {name: named.pop(name) for name in names if name in named}
+        values = {name: named.pop(name) for name in field_names(kind()) if name in named}
         return function(*arguments, **{name: kind()(**values)}, **named)
 
     return verb

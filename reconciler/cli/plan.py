@@ -1,7 +1,6 @@
 """What merging would move, in words or for machines: of one root, or of each root of a pattern."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, TypedDict
@@ -26,6 +25,7 @@ from reconciler.manifests.identity import CRD, DEFAULT_NAMESPACE
 from reconciler.manifests.selectors import parse_selector
 from reconciler.model.identity import ObjectKey, RepositoryLayout
 from reconciler.model.labels import labels_of, matches
+from reconciler.model.records import dataclass, replace
 from reconciler.model.text import short_id
 from reconciler.model.world import Manifest
 from reconciler.shell.git.history import find_roots, resolve_revision

@@ -5,10 +5,8 @@ manifests of clusters are printed as a diff. The words of `simulate` say which o
 and which values they give.
 """
 
-import dataclasses
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -36,6 +34,7 @@ from reconciler.audit.previews.wording import (
     title,
 )
 from reconciler.errors import UsageError
+from reconciler.model.records import dataclass, replace
 from reconciler.model.text import printable, shown
 
 if TYPE_CHECKING:
@@ -330,7 +329,7 @@ def check_accepted(before: "World", after: "World") -> None:
         faults = [item.fault for item in found.broken]
         faults += [one for document in found.documents for one in document.refused_under(allowed)]
         # The text was made here, so the position in it would mean nothing to the reader.
-        _refuse_faults([dataclasses.replace(fault, line=0) for fault in faults])
+        _refuse_faults([replace(fault, line=0) for fault in faults])
 
 
 def _refuse_faults(faults: "Sequence[Fault]") -> None:

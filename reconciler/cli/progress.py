@@ -12,10 +12,11 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
 from typing import TypeVar
 
 import click
+
+from reconciler.model.records import dataclass, field
 
 T = TypeVar("T")
 

@@ -9,7 +9,6 @@ over a field is told, and theirs stays.
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -24,6 +23,7 @@ from reconciler.model.body import Body
 from reconciler.model.fields import at, mapping, mappings_of, text
 from reconciler.model.identity import ObjectKey, RepositoryLayout
 from reconciler.model.kinds import Kind
+from reconciler.model.records import dataclass, field, replace
 from reconciler.model.settings import CONFIGURATION_PATH, settings_in
 from reconciler.model.text import printable
 from reconciler.model.world import World

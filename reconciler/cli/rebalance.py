@@ -1,7 +1,6 @@
 """A rebalancer that a person asks for: its manifest, where it is put, and what it would move."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -30,6 +29,7 @@ from reconciler.manifests.text.reader import read
 from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import add
+from reconciler.model.records import replace
 from reconciler.model.text import printable
 from reconciler.model.world import World
 from reconciler.rebalance.rebalancer_files import NOT_FOUND, decode_record

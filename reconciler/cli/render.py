@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -17,6 +16,7 @@ from reconciler.errors import UsageError
 from reconciler.manifests.secrets import without_secrets
 from reconciler.manifests.text.emitter import encode
 from reconciler.model.body import Body
+from reconciler.model.records import replace
 from reconciler.model.text import printable
 
 

@@ -85,7 +85,7 @@ def _page(views: PageViews, rev: str, plan: tuple[Preview, Heading] | None) -> s
 
 def _parts(views: PageViews, told: Sequence[ObjectKey]) -> list[PagePart]:
     """Return the views of a report."""
-    from dataclasses import replace
+    from reconciler.model.records import replace
 
     replay = views.memory.replay
     replay.together = frozenset(told)

@@ -9,7 +9,6 @@ import shutil
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -21,6 +20,7 @@ from reconciler.cli.options import RemoteAccess, Service
 from reconciler.cli.serving import default_mirror, open_branch, remote_secrets, root_passes
 from reconciler.cli.trust import Keys, SigningOptions
 from reconciler.errors import ReconcilerError, UsageError
+from reconciler.model.records import dataclass, field, field_names, replace
 from reconciler.shell.daemon.checkup import CheckState, check_git
 from reconciler.shell.daemon.watch import ServedRoot
 from reconciler.shell.git.command import mask_of
@@ -277,4 +277,4 @@ def _own_remote(
 
 def _taken(kind: Callable[..., T], given: Mapping[str, Any]) -> T:
     """Return options that belong together, out of those of a verb."""
-    return kind(**{one.name: given[one.name] for one in fields(kind)})  # type: ignore[arg-type]
+    return kind(**{name: given[name] for name in field_names(kind)})

@@ -1,7 +1,6 @@
 """The words of `scale` and `label` as edits of objects."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ from reconciler.cli.selection import NamedOrChosen
 from reconciler.errors import UsageError
 from reconciler.manifests.edits.changes import is_label_change as is_change
 from reconciler.manifests.edits.changes import label_steps, parse_label_changes, replica_steps
+from reconciler.model.records import replace
 from reconciler.model.text import shown
 
 if TYPE_CHECKING:

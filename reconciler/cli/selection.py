@@ -4,9 +4,9 @@ A verb about one object takes `KIND/NAME` or, as in kubectl, `KIND NAME`; its qu
 the world and the history. The question of `get` has which objects, and how to print them.
 """
 
+import dataclasses
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +27,7 @@ from reconciler.cli.options import (
 )
 from reconciler.errors import UsageError
 from reconciler.model.identity import RepositoryLayout
+from reconciler.model.records import dataclass, field_names
 from reconciler.model.text import shown
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from reconciler.model.world import World
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class ObjectSelection:
     """What a person chooses: words, where they are looked for, and what narrows a kind down.
 
@@ -89,7 +90,7 @@ class ObjectSelection:
             )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class NamedOrChosen(ObjectSelection):
     """Objects that are named, or chosen by a selector, or with `--all` all of a kind."""
 
@@ -267,7 +268,7 @@ def all_objects(words: Sequence[str]) -> list[str]:
     return list(words)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Query(ObjectSelection):
     """What a person asks for: which objects, and how to print them."""
 
@@ -354,9 +355,7 @@ def about_object(*formats: str, metavar: str = "OBJECT", behind: str | None = No
     def decorate(function: Callable[..., int]) -> Callable[..., int]:
         @functools.wraps(function)
         def verb(*arguments: object, **named: Any) -> int:
-            asked = AskedObject(
-                **{field.name: named.pop(field.name) for field in fields(AskedObject)}
-            )
+            asked = AskedObject(**{name: named.pop(name) for name in field_names(AskedObject)})
             return function(*arguments, asked=asked, **named)
 
         options: list[Option] = [

@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ from reconciler.cli.options import Service, parse_author
 from reconciler.cli.trust import Keys, open_trust, signing_key
 from reconciler.cli.world import fleet_of
 from reconciler.errors import ShellError, UsageError
+from reconciler.model.records import dataclass, replace
 
 if TYPE_CHECKING:
     from reconciler.shell.passes.branches import Branch, LocalBranch, RemoteBranch

@@ -5,13 +5,13 @@ When it changes, the command begins anew with them; a file that is broken change
 
 import functools
 from collections.abc import Callable, MutableMapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import click
 
 from reconciler.errors import ReconcilerError, UsageError
+from reconciler.model.records import dataclass, field, replace
 
 Settings = MutableMapping[str, Any]
 RELOAD = -1

@@ -5,7 +5,6 @@ It includes the commits that wait to be accepted, as a daemon of this repository
 
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from itertools import takewhile
@@ -68,6 +67,7 @@ from reconciler.model.fields import mapping
 from reconciler.model.identity import ObjectKey, RepositoryLayout
 from reconciler.model.kinds import Kind
 from reconciler.model.moments import format_moment
+from reconciler.model.records import replace
 from reconciler.model.text import printable, short_id
 from reconciler.model.world import World
 from reconciler.shell.git.checkout.moves import KeptEdit, kept_edits

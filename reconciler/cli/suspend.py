@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import MappingProxyType
@@ -36,6 +35,7 @@ from reconciler.manifests.admission import (
     SUSPENDED_BY,
 )
 from reconciler.model.identity import ObjectKey
+from reconciler.model.records import dataclass
 from reconciler.model.text import printable, shown
 
 if TYPE_CHECKING:

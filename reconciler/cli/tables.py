@@ -8,7 +8,6 @@ What clusters have of an object is printed here, too.
 import shutil
 import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -30,6 +29,7 @@ from reconciler.manifests.columns import (
 )
 from reconciler.manifests.identity import GROUP
 from reconciler.model.labels import labels_of
+from reconciler.model.records import dataclass, replace
 from reconciler.model.text import printable
 from reconciler.multicluster.cluster_profile import COLUMNS as PROFILE_COLUMNS
 from reconciler.multicluster.placement_decision import COLUMNS as SLICE_COLUMNS

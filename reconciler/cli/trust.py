@@ -6,7 +6,6 @@ Keys are files and folders of the operator, outside of the repository. `reconcil
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypedDict
@@ -16,6 +15,7 @@ import click
 from reconciler.cli.options import Option, gathered
 from reconciler.errors import UsageError
 from reconciler.model.identity import RepositoryLayout
+from reconciler.model.records import dataclass
 from reconciler.model.text import short_id
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 import click
@@ -26,6 +25,7 @@ from reconciler.errors import UsageError
 from reconciler.manifests.paths import NOT_MANIFESTS, blob_id, folder_of, matches_any
 from reconciler.manifests.text.raw import Oversized
 from reconciler.model.identity import RepositoryLayout
+from reconciler.model.records import dataclass, replace
 from reconciler.model.text import enumerated, printable
 from reconciler.model.world import Fault, Frozen, World
 from reconciler.shell.reading.checked import STDIN, FolderSource, ManifestSource

@@ -8,7 +8,6 @@ Source: kubectl pkg/cmd/wait/wait.go `conditionFuncFor`, condition.go `checkCond
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import click
@@ -28,6 +27,7 @@ from reconciler.model.body import Body
 from reconciler.model.fields import at, mappings_of
 from reconciler.model.health import ASSUMED
 from reconciler.model.identity import ObjectKey, RepositoryLayout
+from reconciler.model.records import dataclass, field
 from reconciler.model.text import printable, shown
 from reconciler.model.world import World
 from reconciler.shell.daemon.watch import Wakeups

@@ -3,13 +3,13 @@
 import contextlib
 import functools
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
 from reconciler.errors import UsageError
+from reconciler.model.records import dataclass
 
 if TYPE_CHECKING:
     from reconciler.shell.work.executors import Workers

@@ -14,7 +14,6 @@ passes of the next moments are foreseen as if nothing but time went by.
 """
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 
@@ -42,6 +41,7 @@ from reconciler.model.decision import Decision, Explanation
 from reconciler.model.fields import at, mapping, mappings_of, without
 from reconciler.model.identity import ObjectKey
 from reconciler.model.kinds import Kind
+from reconciler.model.records import dataclass, field, replace
 from reconciler.model.remembered import Versioned, branched, differing_keys
 from reconciler.model.settings import CONFIGURATION, settings_in
 from reconciler.model.world import Kinds, Manifest, World

@@ -5,7 +5,6 @@ no pass of this root looks, in a folder that another root owns.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from reconciler.core.record import record_body
@@ -14,6 +13,7 @@ from reconciler.manifests.text.emitter import encode
 from reconciler.model.body import Body
 from reconciler.model.decision import Decision, Explain, Wait
 from reconciler.model.identity import ObjectKey
+from reconciler.model.records import dataclass, field, replace
 from reconciler.model.world import Fault, Trace, World
 from reconciler.rebalance.rebalancer_files import OverriddenLimit
 from reconciler.rebalance.target import Reference

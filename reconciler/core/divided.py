@@ -8,7 +8,6 @@ together is not there yet.
 
 from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import chain, pairwise
 
@@ -24,6 +23,7 @@ from reconciler.manifests.paths import FAULTS, RECORD, output_path
 from reconciler.manifests.text.emitter import encode
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import earliest
+from reconciler.model.records import dataclass, field, replace
 from reconciler.model.settings import CONFIGURATION, settings_in
 from reconciler.model.world import Fault, Kinds, Projections, World
 from reconciler.rebalance.target import REBALANCER, TRIGGER

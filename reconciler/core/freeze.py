@@ -5,7 +5,6 @@ reads the object as if nothing of the sort stood there.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from reconciler.dialects.reads import FollowedIndex
@@ -15,6 +14,7 @@ from reconciler.model.body import Body, may_say
 from reconciler.model.fields import at, bodies, mapping, text, without
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import add, earliest, is_moment, parse_moment, span
+from reconciler.model.records import dataclass, field, replace
 from reconciler.model.remembered import branched
 from reconciler.model.settings import CONFIGURATION, CONFIGURATION_PATH, Settings
 from reconciler.model.text import shown

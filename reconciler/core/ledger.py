@@ -16,7 +16,6 @@ report comes, a reservation ends once it has stood for the bound, whichever of t
 from collections import ChainMap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import NamedTuple
@@ -39,6 +38,7 @@ from reconciler.model.fields import at, count_of
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import add, earliest
 from reconciler.model.quantity import Resources
+from reconciler.model.records import dataclass, field, replace
 from reconciler.model.remembered import AnswerCache, UnchangedUntil
 from reconciler.model.settings import Settings, settings_in
 from reconciler.model.world import Manifest, World

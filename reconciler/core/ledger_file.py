@@ -4,7 +4,6 @@ Clusters of one name in several APIs are one cluster, so they have one file.
 """
 
 from collections.abc import Container, Mapping
-from dataclasses import dataclass, field
 
 from reconciler.errors import UserError
 from reconciler.model.body import Body
@@ -13,6 +12,7 @@ from reconciler.model.identity import ObjectKey
 from reconciler.model.kinds import ApiKind, Kind, Writer
 from reconciler.model.moments import format_moment, parse_moment
 from reconciler.model.quantity import Resources, parse_quantity
+from reconciler.model.records import dataclass, field
 from reconciler.model.world import Manifest
 from reconciler.schedule.capacity import CopyCount, Held, Reservation, total_of, written_amounts
 

@@ -15,7 +15,6 @@ Source: ours; users of Argo CD ask for it (argo-cd issues 3484 and 16063).
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from reconciler.core.dialects import CLUSTERS, DIALECTS, PLACED, ROOTS, dialect_of
 from reconciler.core.inputs.last_known_good import placing_as
@@ -34,6 +33,7 @@ from reconciler.model.body import Body
 from reconciler.model.decision import Decision
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import earliest
+from reconciler.model.records import dataclass, replace
 from reconciler.model.remembered import branched
 from reconciler.model.settings import CONFIGURATION_PATH, Safety
 from reconciler.model.text import enumerated

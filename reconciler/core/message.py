@@ -11,7 +11,6 @@ count; it can only stop one.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from itertools import chain
@@ -34,6 +33,7 @@ from reconciler.manifests.text.reader import read
 from reconciler.model.decision import Cause, CauseKind, Decision, OutputChange, Placed, total_of
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import format_moment
+from reconciler.model.records import dataclass
 from reconciler.model.text import enumerated, short_id
 from reconciler.model.world import RULES, Fault, World
 from reconciler.rebalance.target import TRIGGER, Reference

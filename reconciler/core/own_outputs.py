@@ -3,13 +3,12 @@
 Of a commit of the past no others are read: every binding may have been written anew since.
 """
 
-from dataclasses import dataclass
-
 from reconciler.core.dialects import dialect_of
 from reconciler.core.stated import shared_kinds
 from reconciler.dialects.contract import OutputPlace
 from reconciler.manifests.paths import ALONE, LONGEST_STEM, folder_of, is_escaped, output_path
 from reconciler.model.identity import ObjectKey
+from reconciler.model.records import dataclass
 from reconciler.rebalance.target import REBALANCER, TRIGGER
 
 

@@ -11,7 +11,6 @@ gone stays as long as a slice names it.
 
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 
@@ -24,6 +23,7 @@ from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey
 from reconciler.model.labels import labels_of, matches
 from reconciler.model.moments import format_moment
+from reconciler.model.records import dataclass, field
 from reconciler.model.remembered import AnswerCache, differing_keys
 from reconciler.model.settings import Settings
 from reconciler.model.world import Fault, Manifest, Trace, World

@@ -7,7 +7,6 @@ others.
 
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 
@@ -30,6 +29,7 @@ from reconciler.model.decision import Wait
 from reconciler.model.fields import mapping, text
 from reconciler.model.identity import ObjectKey, group_of
 from reconciler.model.moments import earliest
+from reconciler.model.records import dataclass, field, replace
 from reconciler.model.world import Manifest, World
 from reconciler.rebalance.rebalancer_files import (
     JoinedDemand,

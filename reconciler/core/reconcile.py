@@ -8,7 +8,6 @@ saw, and these must not change.
 
 from collections.abc import Collection, Container, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 
@@ -54,6 +53,7 @@ from reconciler.manifests.text.emitter import encode
 from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import earliest
+from reconciler.model.records import dataclass, field, replace
 from reconciler.model.remembered import AnswerCache, UnchangedUntil
 from reconciler.model.settings import CONFIGURATION, Settings, decode_settings
 from reconciler.model.world import Manifest, World

@@ -6,7 +6,6 @@ misread what an older one wrote, or the reverse.
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 
 from reconciler.manifests.paths import FAULTS, RECORD
@@ -14,6 +13,7 @@ from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, number, strings_or_none, text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import add, parse_moment, stamp
+from reconciler.model.records import dataclass
 from reconciler.model.text import shown
 from reconciler.model.world import Fault, HeldFile, Manifest, World
 

@@ -7,7 +7,6 @@ decision and is a fault. The world that the last round leaves is what the next p
 """
 
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 
 from reconciler.core.changes import Change, DeleteFile, LimitOverride, Outcome, Removal, WriteFile
@@ -25,6 +24,7 @@ from reconciler.model.decision import Decision, joined_causes
 from reconciler.model.identity import ObjectKey, Origin
 from reconciler.model.kinds import Kind
 from reconciler.model.moments import earliest
+from reconciler.model.records import dataclass, replace
 from reconciler.model.remembered import branched, differing_keys
 from reconciler.model.settings import Settings
 from reconciler.model.world import Fault, Manifest, World

@@ -12,7 +12,6 @@ so. Evictions, failover and taints never count and are never held by the cap on 
 """
 
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from reconciler.core.dialects import PLACED, dialect_of
@@ -25,6 +24,7 @@ from reconciler.model.decision import CauseKind, Decision, Wait
 from reconciler.model.fields import bodies, mapping, number, strings, text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import add, earliest, format_moment, parse_moment
+from reconciler.model.records import dataclass, field
 from reconciler.model.settings import CONFIGURATION_PATH, Safety, Settings
 from reconciler.model.text import enumerated
 from reconciler.model.world import Fault, Manifest, World

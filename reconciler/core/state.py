@@ -1,7 +1,6 @@
 """The state tree: which outputs can be read, and which are left as they are."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 from reconciler.core.inputs.index import TreeChange, key_of
 from reconciler.core.inputs.validation import FileValidation
@@ -9,6 +8,7 @@ from reconciler.errors import UsageError
 from reconciler.manifests.paths import ALONE, RECORD, folder_of, output_path
 from reconciler.model.identity import ObjectKey, Origin
 from reconciler.model.kinds import KnownKinds
+from reconciler.model.records import dataclass
 from reconciler.model.remembered import Versioned, patched
 from reconciler.model.world import Fault, Frozen, Manifest, Trace, is_at_or_below
 

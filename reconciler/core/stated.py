@@ -9,7 +9,6 @@ concerns it, too. Objects that read nothing of each other's can be decided apart
 from collections import defaultdict
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
 from itertools import chain
 from typing import TypeVar, cast
 
@@ -25,6 +24,7 @@ from reconciler.dialects.contract import (
 from reconciler.dialects.reads import FollowedIndex, Question, about
 from reconciler.model.identity import ObjectKey
 from reconciler.model.kinds import Kind
+from reconciler.model.records import dataclass, field
 from reconciler.model.world import Manifest, World
 from reconciler.multicluster.cluster_profile import CLUSTER_PROFILE
 

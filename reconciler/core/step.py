@@ -5,7 +5,6 @@ read where something cannot be understood now.
 """
 
 from collections.abc import Callable, Container, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 
 from reconciler.core.inputs.index import InputIndex, key_of, misplaced_fault, origin_of
 from reconciler.core.inputs.validation import FileValidation, ValidDocument
@@ -13,6 +12,7 @@ from reconciler.core.record import LastPass
 from reconciler.manifests.schemas.violations import UpdateAdmission
 from reconciler.model.identity import ObjectKey
 from reconciler.model.kinds import Kind
+from reconciler.model.records import dataclass, field, replace
 from reconciler.model.settings import CONFIGURATION_PATH, decode_settings
 from reconciler.model.world import HeldFile, Manifest
 

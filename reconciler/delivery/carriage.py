@@ -10,13 +10,13 @@ This table is the only place that says which transport does what; docs/delivery.
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 
 from reconciler.dialects.renderer import NO_INSTRUCTIONS, ClusterWork, Instruction, Reach, Rendered
 from reconciler.model.body import Body
 from reconciler.model.fields import at, with_value, without
 from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.model.records import dataclass, field, replace
 
 NOT_CARRIED = "delivery-not-carried"
 

@@ -9,7 +9,6 @@ away.
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
 
@@ -68,6 +67,7 @@ from reconciler.manifests.text.reader import read
 from reconciler.model.body import Body
 from reconciler.model.fields import at
 from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.model.records import dataclass, field, replace
 from reconciler.model.remembered import differing_keys
 from reconciler.model.settings import Settings
 from reconciler.model.text import enumerated

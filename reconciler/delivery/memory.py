@@ -11,7 +11,6 @@ folder.
 import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from reconciler.delivery.carriage import Carriage, carry, not_carried
@@ -28,6 +27,7 @@ from reconciler.model.body import Body
 from reconciler.model.fields import at
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.kinds import Kind
+from reconciler.model.records import dataclass, field
 from reconciler.model.remembered import AnswerCache
 from reconciler.model.settings import Settings
 from reconciler.model.text import enumerated

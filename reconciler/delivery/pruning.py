@@ -18,7 +18,6 @@ person lets it go.
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from functools import partial
 
 from reconciler.delivery.carriage import FLUX_PRUNE, KEPT_BY_FLUX, TABLE, Effect, is_marked
@@ -53,6 +52,7 @@ from reconciler.dialects.renderer import (
 from reconciler.errors import UserError
 from reconciler.manifests.admission import digest
 from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.model.records import dataclass, field, replace
 from reconciler.model.remembered import differing_keys
 from reconciler.model.settings import CONFIGURATION_PATH, Safety
 from reconciler.model.text import enumerated

@@ -1,7 +1,6 @@
 """What is never delivered: Secrets in the clear, and what has no name that could be a file's."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from reconciler.delivery.settings import DeliverySettings
 from reconciler.dialects.renderer import ClusterWork, NotRendered, Rendered
@@ -12,6 +11,7 @@ from reconciler.model.body import Body
 from reconciler.model.fields import at
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.kinds import KnownKinds
+from reconciler.model.records import replace
 from reconciler.model.remembered import Same
 
 MARKS = (("metadata", "annotations"), ("metadata", "labels"))

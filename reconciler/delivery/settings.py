@@ -8,7 +8,6 @@ that stay for that are named until they may go.
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from reconciler.manifests.paths import DELIVERY
@@ -16,6 +15,7 @@ from reconciler.manifests.secrets import has_values, is_encrypted, is_secret
 from reconciler.model.body import Body
 from reconciler.model.fields import bodies, flag_or_none, mapping, mapping_or_none, text
 from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.model.records import dataclass, replace
 from reconciler.model.settings import CONFIGURATION_PATH, Settings, settings_in
 from reconciler.model.world import Fault, Manifest, World, is_at_or_below
 

@@ -12,7 +12,6 @@ A transport says which files bring a decision to clusters, and where those may s
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from operator import attrgetter
 
 from reconciler.delivery.settings import Destination
@@ -21,6 +20,7 @@ from reconciler.manifests.paths import folder_of, output_path, portable_stem
 from reconciler.model.body import Body
 from reconciler.model.fields import at, text
 from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.model.records import dataclass
 
 Files = Iterator[tuple[str, Body | Sequence[Body]]]
 """Path, and what the file holds: one object as YAML, or a list of them as JSON."""

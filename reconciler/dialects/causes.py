@@ -6,7 +6,6 @@ something alone. An edit of the decision itself is always named: it is from ther
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import combinations
 from typing import Generic, TypeVar
@@ -14,6 +13,7 @@ from typing import Generic, TypeVar
 from reconciler.errors import UserError
 from reconciler.model.decision import Cause, CauseKind, Decision, Placed, joined_causes
 from reconciler.model.identity import ObjectKey
+from reconciler.model.records import dataclass, field, replace
 
 Q = TypeVar("Q")
 

@@ -14,7 +14,6 @@ says so, and the whole pass is asked.
 
 from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
@@ -26,6 +25,7 @@ from reconciler.model.body import Body
 from reconciler.model.decision import Decision, Explain, Wait
 from reconciler.model.identity import ObjectKey
 from reconciler.model.kinds import ApiKind, Kind, KnownKinds, Writer
+from reconciler.model.records import dataclass, field
 from reconciler.model.settings import Settings
 from reconciler.model.world import Fault, Manifest, Trace, World
 from reconciler.projection.project import Language

@@ -6,7 +6,6 @@ of steps, each judged as far as the API server of the hub shows it.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
@@ -14,6 +13,7 @@ from reconciler.model.body import Body
 from reconciler.model.fields import at, bodies, mapping, number, number_or_none
 from reconciler.model.identity import ObjectKey
 from reconciler.model.kinds import Kind
+from reconciler.model.records import dataclass, field
 from reconciler.model.settings import Settings
 from reconciler.model.world import World
 

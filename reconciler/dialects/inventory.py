@@ -7,7 +7,6 @@ agents.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Generic, TypeVar
 
@@ -17,6 +16,7 @@ from reconciler.errors import UserError
 from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey
 from reconciler.model.kinds import CopyReport, Kind
+from reconciler.model.records import dataclass, field, replace
 from reconciler.model.remembered import CacheKey, Versioned, patched, same
 from reconciler.model.world import Fault, Manifest, World
 

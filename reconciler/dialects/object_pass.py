@@ -7,7 +7,6 @@ there is no memory.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from heapq import heapify, heappop, heappush
@@ -20,6 +19,7 @@ from reconciler.model.body import Body, keep_present
 from reconciler.model.decision import Decision, Explain, Wait
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import earliest
+from reconciler.model.records import dataclass, field
 from reconciler.model.text import bounded
 from reconciler.model.world import Fault, Manifest, Trace
 from reconciler.rebalance.target import MetDemand

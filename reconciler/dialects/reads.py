@@ -35,9 +35,9 @@ looks at the clusters that have them; one that takes a cluster by its name looks
 whether it is there or not; everything else looks at the whole fleet.
 """
 
+import dataclasses
 from collections.abc import Callable, Collection, Container, Hashable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
 from datetime import datetime
 from heapq import heapify, heappop, heappush
 from typing import Generic, NamedTuple, TypeVar
@@ -46,6 +46,7 @@ from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey
 from reconciler.model.kinds import Kind
 from reconciler.model.labels import LabelSelector, has_odd_labels, labels_of
+from reconciler.model.records import dataclass, field
 from reconciler.model.remembered import differing_keys
 from reconciler.model.world import Manifest, World
 
@@ -396,7 +397,7 @@ class Ownership:
     is_there: Callable[[Manifest], bool] = lambda _: True
 
 
-@dataclass(slots=True, eq=False)
+@dataclasses.dataclass(slots=True, eq=False)
 class FollowedObjects:
     """Those of the world that was followed last; it is changed in place.
 
@@ -408,11 +409,11 @@ class FollowedObjects:
     """
 
     by: Ownership
-    there: dict[ObjectKey, Manifest] = field(default_factory=dict)
-    left: dict[ObjectKey, dict[ObjectKey, Body]] = field(default_factory=dict)
-    gone: set[ObjectKey] = field(default_factory=set)
-    _inputs: Followed[ObjectKey, Manifest] = field(default_factory=Followed)
-    _outputs: FollowedIndex[ObjectKey, Manifest] = field(init=False)
+    there: dict[ObjectKey, Manifest] = dataclasses.field(default_factory=dict)
+    left: dict[ObjectKey, dict[ObjectKey, Body]] = dataclasses.field(default_factory=dict)
+    gone: set[ObjectKey] = dataclasses.field(default_factory=set)
+    _inputs: Followed[ObjectKey, Manifest] = dataclasses.field(default_factory=Followed)
+    _outputs: FollowedIndex[ObjectKey, Manifest] = dataclasses.field(init=False)
 
     def __post_init__(self) -> None:
         """Index the outputs by the object that each belongs to."""

@@ -5,7 +5,6 @@ here.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple, Protocol
 
@@ -13,6 +12,7 @@ from reconciler.dialects.reads import Question, Reads
 from reconciler.model.body import Body
 from reconciler.model.fields import at
 from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.model.records import dataclass, field
 from reconciler.model.settings import Settings
 from reconciler.model.world import World
 

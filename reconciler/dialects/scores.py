@@ -7,7 +7,6 @@ scores that clusters have: whether any cluster has one, and what a hub makes of 
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import repeat
 
@@ -21,6 +20,7 @@ from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.kinds import Kind
 from reconciler.model.moments import earliest, parse_instant, second_after
+from reconciler.model.records import dataclass, field
 from reconciler.model.remembered import patched
 from reconciler.model.settings import settings_in
 from reconciler.model.text import shown

@@ -9,7 +9,6 @@ itself: health, capacity, what is free.
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
@@ -26,6 +25,7 @@ from reconciler.model.health import ASSUMED
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.kinds import Kind
 from reconciler.model.quantity import Quantity, Resources, canonical_like
+from reconciler.model.records import dataclass, field
 from reconciler.model.settings import Settings
 from reconciler.model.world import Manifest, World
 from reconciler.multicluster.placement_decision import ChosenCluster

@@ -4,7 +4,6 @@ What would be placed otherwise, and why, is computed as if no live decision were
 """
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from reconciler.audit.fleet.placed import owner_of, placed_on
@@ -25,6 +24,7 @@ from reconciler.model.decision import ClusterAnswer, Decision, Explanation, Plac
 from reconciler.model.fields import mapping
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.moments import format_moment, is_moment, parse_moment
+from reconciler.model.records import dataclass
 from reconciler.model.world import Fault, World
 from reconciler.version import __version__
 

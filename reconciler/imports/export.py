@@ -6,7 +6,6 @@ the strict reader, with its limits.
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from reconciler.errors import UsageError
 from reconciler.manifests.identity import Identity, identify, namespace_for
@@ -14,6 +13,7 @@ from reconciler.manifests.text.reader import read
 from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey
 from reconciler.model.kinds import Kind, KnownKinds
+from reconciler.model.records import dataclass
 
 SUFFIX = "List"
 

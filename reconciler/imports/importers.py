@@ -7,7 +7,6 @@ little, and heartbeats. The nodes and pods of a cluster become the room of that 
 
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 
 from reconciler.core.dialects import DIALECTS, dialect_of
@@ -24,6 +23,7 @@ from reconciler.model.health import judged_spec
 from reconciler.model.identity import ObjectKey
 from reconciler.model.kinds import Kind, KnownKinds
 from reconciler.model.quantity import parse_quantity
+from reconciler.model.records import dataclass, replace
 from reconciler.model.settings import settings_in
 from reconciler.model.world import World
 from reconciler.multicluster.cluster_profile import CLUSTER_PROFILE

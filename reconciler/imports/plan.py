@@ -7,7 +7,6 @@ plan says why.
 """
 
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import partial
 
@@ -44,6 +43,7 @@ from reconciler.model.fields import mapping
 from reconciler.model.health import has_health
 from reconciler.model.identity import ObjectKey, Origin
 from reconciler.model.kinds import KnownKinds
+from reconciler.model.records import dataclass, field, replace
 from reconciler.model.settings import Settings, settings_in
 from reconciler.model.world import Manifest, World
 

@@ -5,7 +5,6 @@ our state with what we would decide.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 
 from reconciler.audit.fleet.placed import placed_on
@@ -22,6 +21,7 @@ from reconciler.model.body import Body
 from reconciler.model.decision import Placed
 from reconciler.model.identity import ObjectKey
 from reconciler.model.kinds import Kind
+from reconciler.model.records import dataclass, replace
 from reconciler.model.settings import settings_in
 from reconciler.model.world import World
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 from reconciler.errors import UsageError
 from reconciler.manifests.identity import DEFAULT_NAMESPACE
 from reconciler.model.identity import OUTPUT_ROOT, RepositoryLayout
+from reconciler.model.records import dataclass, field
 from reconciler.model.world import World
 from reconciler.shell.git.history import resolve_revision
 from reconciler.shell.git.repository import CommitIdentity, Repository

@@ -1,7 +1,6 @@
 """An object at a revision, and what its history says of it."""
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, replace
 from datetime import datetime
 
 from reconciler.audit.fleet.placed import carriers_of, may_concern, places_of
@@ -10,6 +9,7 @@ from reconciler.audit.named_object import decided_key, find_object, spelled
 from reconciler.audit.reasons import Why, explain_why
 from reconciler.audit.replay import Replay
 from reconciler.model.identity import ObjectKey
+from reconciler.model.records import dataclass, replace
 from reconciler.model.world import World
 from reconciler.shell.git.command import HistoryMissing
 from reconciler.shell.git.history import cut_off

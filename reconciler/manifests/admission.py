@@ -13,7 +13,6 @@ suspends the scheduling of an object is read here, too.
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from reconciler.model.body import Body
@@ -21,6 +20,7 @@ from reconciler.model.fields import at, mapping, text, with_value, without
 from reconciler.model.identity import ObjectKey, uid_of
 from reconciler.model.kinds import Kind, KnownKinds
 from reconciler.model.moments import format_moment, is_moment, parse_moment, stamp
+from reconciler.model.records import dataclass
 from reconciler.model.world import Manifest
 
 SPEC_DIGEST = "reconciler.dev/spec-digest"

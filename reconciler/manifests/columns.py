@@ -6,7 +6,6 @@ scheduling adds stands before AGE.
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from reconciler.manifests.json_path import find_path
@@ -15,6 +14,7 @@ from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.health import ASSUMED
 from reconciler.model.kinds import Kind
 from reconciler.model.moments import parse_moment
+from reconciler.model.records import dataclass
 
 NONE = "<none>"
 

@@ -15,13 +15,13 @@ wrote a manifest of them.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 from reconciler.manifests.schemas.violations import Violation, pointer_of
 from reconciler.model import text
 from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey, group_of
 from reconciler.model.kinds import ApiKind, Kind, KnownKinds, Writer
+from reconciler.model.records import dataclass
 from reconciler.model.text import shown
 
 

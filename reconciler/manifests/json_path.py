@@ -10,8 +10,9 @@ Source: client-go util/jsonpath/parser.go `Parse`, jsonpath.go `PrintResults`.
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
+
+from reconciler.model.records import dataclass
 
 Lead = Callable[[object], Iterator[object]]
 """Leads from one value to those that a piece of a path means."""

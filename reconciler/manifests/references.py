@@ -3,12 +3,12 @@
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey
 from reconciler.model.kinds import Kind
+from reconciler.model.records import dataclass
 from reconciler.model.world import Manifest, World
 
 FEW = 8  # names to list

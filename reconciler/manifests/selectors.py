@@ -9,7 +9,6 @@ select or tolerate nothing; these are doubts.
 import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from reconciler.errors import UsageError
@@ -30,6 +29,7 @@ from reconciler.model.labels import (
     matches,
     refusal_of,
 )
+from reconciler.model.records import dataclass
 from reconciler.model.text import shown
 
 _PART = re.compile(r"\s*((?:[^,()]|\([^()]*\))+?)\s*(?:,|$)")

@@ -4,7 +4,6 @@ Conditions are a list keyed by type, whose moment moves only with its status.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from functools import lru_cache
@@ -13,6 +12,7 @@ from typing import NamedTuple
 from reconciler.model import fields
 from reconciler.model.body import Body
 from reconciler.model.identity import ClusterName
+from reconciler.model.records import dataclass
 from reconciler.model.text import shown
 
 TAINTS = 4096  # ours: distinct taints that are remembered

@@ -7,13 +7,13 @@ API are read from conditions.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 
 from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.model.records import dataclass, field, replace
 
 
 @dataclass(frozen=True, slots=True)

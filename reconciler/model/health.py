@@ -8,7 +8,6 @@ silent for long enough.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
@@ -17,6 +16,7 @@ from reconciler.model.body import Body
 from reconciler.model.fields import at, with_value
 from reconciler.model.identity import group_of
 from reconciler.model.moments import add, span
+from reconciler.model.records import dataclass
 
 
 class Health(StrEnum):

@@ -3,10 +3,11 @@
 The outputs of a fleet have their folder in the repository, and their branch.
 """
 
-from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import sha1
 from typing import NamedTuple, NewType
+
+from reconciler.model.records import dataclass, field
 
 ClusterName = NewType("ClusterName", str)
 

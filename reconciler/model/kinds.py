@@ -6,12 +6,12 @@ its own, such as a Work, says of each whether it applied it, and what became of 
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 
 from reconciler.model.body import Body
 from reconciler.model.health import Health, has_health, health_of
 from reconciler.model.identity import ObjectKey
+from reconciler.model.records import dataclass, field
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

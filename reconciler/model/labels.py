@@ -7,7 +7,6 @@ server.
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import lru_cache
 from typing import NamedTuple
@@ -15,6 +14,7 @@ from typing import NamedTuple
 from reconciler.model import fields
 from reconciler.model.body import Body
 from reconciler.model.fields import at, has_only_texts
+from reconciler.model.records import dataclass
 
 _INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
 

@@ -6,10 +6,11 @@ tests of layers read these texts as the imports that they are.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache, partial
 from importlib import import_module
 from typing import Any, Generic, ParamSpec, TypeVar
+
+from reconciler.model.records import dataclass
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -23,14 +23,11 @@ from collections.abc import (
     Mapping,
     ValuesView,
 )
-from dataclasses import dataclass, field, fields
 from datetime import datetime
 from operator import is_
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import Generic, TypeVar
 
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
+from reconciler.model.records import dataclass, field, field_names
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -334,10 +331,10 @@ class UnchangedUntil:
         return self.since <= now and (self.until is None or now < self.until)
 
 
-def forget(memory: "DataclassInstance") -> None:
+def forget(memory: object) -> None:
     """Let every table among the fields of a memory forget what was not asked for."""
-    for item in fields(memory):
-        table = getattr(memory, item.name)
+    for name in field_names(memory):
+        table = getattr(memory, name)
         if isinstance(table, AnswerCache):
             table.forget()
 

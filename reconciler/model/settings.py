@@ -1,10 +1,10 @@
 """What the repository configures: the part of `reconciler.yaml` that every layer may ask."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from reconciler.model.body import Body
 from reconciler.model.fields import mapping, number_or_none, strings, text
+from reconciler.model.records import dataclass, field
 from reconciler.model.world import World
 
 CONFIGURATION = ("reconciler.dev", "ReconcilerConfiguration")

@@ -4,14 +4,15 @@ Some of what stands below the output root may be left as it is, until a person r
 it.
 """
 
+import dataclasses
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from operator import attrgetter
 
 from reconciler.model.body import Body, Held, read_body
 from reconciler.model.identity import OUTPUT_ROOT, ObjectKey, Origin
 from reconciler.model.kinds import Kind, KnownKinds
+from reconciler.model.records import dataclass, field
 from reconciler.model.remembered import AnswerCache, differing_keys
 from reconciler.model.text import bounded
 
@@ -77,7 +78,7 @@ class Manifest:
         return held if type(held) is dict else read_body(held)  # the first is faster
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclasses.dataclass(frozen=True, slots=True, order=True)
 class Fault:
     """A `UserError` as data: what a person must edit.
 

@@ -16,7 +16,6 @@ apis/v1alpha2/clusterprofile_types.go.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from reconciler.manifests.columns import FILE, ColumnTable, if_reported, label, printed
@@ -29,6 +28,7 @@ from reconciler.model.identity import ObjectKey, uid_of
 from reconciler.model.kinds import ApiKind, Kind, Writer
 from reconciler.model.labels import is_label_key, is_label_value, labels_of
 from reconciler.model.quantity import parse_quantity
+from reconciler.model.records import dataclass
 from reconciler.model.settings import Settings
 from reconciler.model.text import LABEL_RULE, bounded, is_label, shown
 from reconciler.model.world import Manifest

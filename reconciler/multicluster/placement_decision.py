@@ -16,7 +16,6 @@ guide; the rules of churn are ours.
 import re
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from itertools import count, islice
 from operator import attrgetter
@@ -29,6 +28,7 @@ from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey
 from reconciler.model.kinds import ApiKind, Kind, Writer
 from reconciler.model.labels import LabelSelector, decode_label_selector, refusal_of
+from reconciler.model.records import dataclass
 from reconciler.model.settings import Settings
 from reconciler.model.world import World
 from reconciler.multicluster.cluster_profile import GROUP

@@ -5,9 +5,9 @@ is filtered and sorted by its address. A cluster shows its room, what is wrong w
 runs there, and what left it.
 """
 
+import dataclasses
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
 from typing import NamedTuple
@@ -22,6 +22,7 @@ from reconciler.model.decision import Placed
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.moments import format_moment, parse_moment
+from reconciler.model.records import dataclass
 from reconciler.model.world import World
 from reconciler.page.links import Anchor, Links
 from reconciler.page.lists import (
@@ -154,7 +155,7 @@ COLUMNS: Mapping[str, SortColumn[Usage]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterQuery(ListQuery):
     """Which clusters a person asks to see; `""` of each is all."""
 

@@ -6,15 +6,16 @@ the page. Two small views stand here, too: a sentence in the place of a view, wi
 do next, and the list of the roots of one daemon, how each stands and where its page is.
 """
 
+import dataclasses
 import hashlib
 import re
 import shlex
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from urllib.parse import quote, urlencode
 
 from reconciler.model.identity import ObjectKey
+from reconciler.model.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +78,12 @@ class ServedLinks(Links):
         return self.ask("object", key)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class ReportLinks(Links):
     """Leads to the parts of one file: its views, and the objects that it tells of."""
 
     views: Collection[str]
-    objects: Collection[ObjectKey] = field(default=())
+    objects: Collection[ObjectKey] = ()
 
     def view(self, name: str, /, **query: str | int) -> str:
         """Return the anchor of a view; a report has no pages and no filters."""

@@ -7,8 +7,8 @@ a state is a word and the tone that gives it its shape and colour; the room of a
 as users write them, and bars of so many parts.
 """
 
+import dataclasses
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import groupby
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -25,6 +25,7 @@ from reconciler.model.quantity import (
     Quantity,
     Resources,
 )
+from reconciler.model.records import dataclass, replace
 from reconciler.model.text import enumerated
 from reconciler.model.world import World
 from reconciler.page.links import Anchor, Links
@@ -325,7 +326,7 @@ def page_of(items: Sequence[T], number: int, size: int, link: Callable[[int], st
 SIZE = 100
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class ListQuery:
     """What is asked of every list.
 

@@ -6,7 +6,6 @@ where there are many.
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import NamedTuple
 
@@ -17,6 +16,7 @@ from reconciler.audit.fleet.usage import Usage
 from reconciler.audit.previews.wording import share
 from reconciler.model.decision import Placed
 from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.model.records import dataclass, field, replace
 from reconciler.model.world import World
 from reconciler.page.links import Anchor, Links
 from reconciler.page.lists import (

@@ -5,10 +5,10 @@ cluster by cluster, what comes and what happened. Its texts are its manifest, it
 a pass changed in them.
 """
 
+import dataclasses
 import difflib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -27,6 +27,7 @@ from reconciler.manifests.text.emitter import encode
 from reconciler.model.body import Body
 from reconciler.model.decision import ClusterAnswer, Explanation, Placed
 from reconciler.model.identity import ObjectKey
+from reconciler.model.records import dataclass
 from reconciler.model.world import Fault, World
 from reconciler.page.links import Anchor, Links, anchor_of
 from reconciler.page.lists import (
@@ -70,11 +71,11 @@ COLUMNS: Mapping[str, SortColumn[Line]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class ObjectQuery(ListQuery):
     """Which objects a person asks to see."""
 
-    choice: ObjectChoice = field(default_factory=ObjectChoice)
+    choice: ObjectChoice = dataclasses.field(default_factory=ObjectChoice)
 
     @property
     def words(self) -> Mapping[str, str]:

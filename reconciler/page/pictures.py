@@ -7,7 +7,6 @@ beside it is no part of it, so it is as large in a narrow window as in a wide on
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 from typing import NamedTuple
@@ -25,6 +24,7 @@ from reconciler.audit.previews.placement_moves import PlacementMove
 from reconciler.model.decision import Placed
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import format_moment
+from reconciler.model.records import dataclass
 from reconciler.page.links import Links
 
 MOST = 5  # bands; what is less is one of its own

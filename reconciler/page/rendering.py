@@ -6,7 +6,6 @@ What is wrong now stands in the head of every view, before all else: counts that
 import base64
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from importlib.resources import files
@@ -26,6 +25,7 @@ from reconciler.manifests.columns import duration
 from reconciler.model.decision import placed_text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import format_moment
+from reconciler.model.records import dataclass
 from reconciler.model.text import printable, short_id
 from reconciler.page.links import NO_FORGE, Anchor, ForgeLinks, Links
 from reconciler.page.lists import Tone

@@ -1,7 +1,6 @@
 """Anything that a word names: clusters, objects, policies and commits, as one list of results."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from heapq import nsmallest
 from typing import NamedTuple
 
@@ -9,6 +8,7 @@ from reconciler.audit.fleet.placed import decision_on
 from reconciler.core.dialects import CLUSTERS, PLACED
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import format_moment
+from reconciler.model.records import dataclass
 from reconciler.model.world import World
 from reconciler.page.links import Anchor, Links
 from reconciler.page.lists import called

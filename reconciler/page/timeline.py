@@ -8,7 +8,6 @@ with the command that proposes it.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 
 from reconciler.audit.history.moves import ObjectMoves
@@ -18,6 +17,7 @@ from reconciler.audit.previews.preview import Preview, PreviewEntry
 from reconciler.audit.previews.wording import Heading, footer, later_blocks, reason, summary, title
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import format_moment
+from reconciler.model.records import dataclass, replace
 from reconciler.page.links import Anchor, Links
 from reconciler.page.matrix import MatrixView
 from reconciler.page.pictures import BarPicture, Slot, bar_picture, moved_words

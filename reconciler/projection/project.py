@@ -6,13 +6,13 @@ lost. Parts of manifests that tables of several APIs read and write alike are he
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from reconciler.model import fields
 from reconciler.model.body import Body
 from reconciler.model.kinds import Kind
+from reconciler.model.records import dataclass, field
 
 V = TypeVar("V")
 

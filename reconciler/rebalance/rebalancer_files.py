@@ -5,7 +5,6 @@ pending demand of one target in one pass becomes a single demand.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
@@ -24,6 +23,7 @@ from reconciler.model.fields import (
 from reconciler.model.identity import ClusterName, ObjectKey, group_of
 from reconciler.model.labels import decode_label_selector
 from reconciler.model.moments import format_moment, parse_moment, stamp
+from reconciler.model.records import dataclass, field
 from reconciler.rebalance.surge import MakeBeforeBreak, join_limits
 from reconciler.rebalance.target import Reference, TargetSelection, TargetState
 

@@ -8,7 +8,6 @@ changes or its manifest is removed.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
@@ -21,6 +20,7 @@ from reconciler.model.cluster import Condition, set_condition
 from reconciler.model.fields import bodies, mapping, number_or_none, text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import add, earliest, span, stamp
+from reconciler.model.records import dataclass, replace
 from reconciler.rebalance.rebalancer_files import (
     UNDECIDED,
     TargetDemand,

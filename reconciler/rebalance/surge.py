@@ -16,13 +16,13 @@ The surge stands in an annotation, never in the placement: who cannot read it se
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
 
 from reconciler.manifests.admission import read_note, write_note
 from reconciler.model.identity import ClusterName
 from reconciler.model.moments import add, earliest, format_moment, is_moment, parse_moment, span
+from reconciler.model.records import dataclass, field
 
 SURGE = "reconciler.dev/surge"
 """Annotation of what is placed: the surge of the step that is under way."""

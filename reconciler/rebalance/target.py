@@ -4,7 +4,6 @@ The kinds by which people demand that something is rebalanced are Karmada's.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple, Protocol
@@ -14,6 +13,7 @@ from reconciler.model.decision import Placed
 from reconciler.model.identity import ObjectKey, group_of
 from reconciler.model.kinds import ApiKind, Writer
 from reconciler.model.labels import LabelSelector, matches
+from reconciler.model.records import dataclass, field
 from reconciler.rebalance.surge import Surge
 
 

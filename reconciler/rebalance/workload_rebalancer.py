@@ -10,12 +10,12 @@ in force, and has failed for good once a step gave something back for its deadli
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from reconciler.model.body import Body
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.moments import add, earliest, span
+from reconciler.model.records import dataclass, field, replace
 from reconciler.rebalance.rebalancer_files import (
     NOT_FOUND,
     UNDECIDED,

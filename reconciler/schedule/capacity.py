@@ -16,7 +16,6 @@ whether room is reserved, and for how long.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -25,6 +24,7 @@ from reconciler.model.fields import at, count_of, number_or_none
 from reconciler.model.identity import ObjectKey, group_of
 from reconciler.model.moments import span
 from reconciler.model.quantity import NANOS, Quantity, Resources
+from reconciler.model.records import dataclass, field, replace
 from reconciler.model.settings import Settings
 from reconciler.schedule.pods import canonical_amount, pod_request
 

@@ -4,7 +4,6 @@ The index of which clusters have which value under a key is built key by key as 
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 from operator import lt
@@ -21,6 +20,7 @@ from reconciler.model.labels import (
     holds,
     is_wellformed,
 )
+from reconciler.model.records import dataclass, field
 from reconciler.schedule.framework import NO_CLUSTERS, Mask, mask_of, mask_where
 
 MOST_CODES = 255  # a byte tells so many values from no value

@@ -1,11 +1,12 @@
 """The contract of filters and scores: sets of clusters as bit masks, rejections with reasons."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import compress, islice
 from operator import gt
 from typing import Generic, NewType, Protocol, TypeVar, runtime_checkable
+
+from reconciler.model.records import dataclass
 
 Mask = NewType("Mask", int)
 """A set of clusters: bit i stands for the i-th cluster of the fleet, in order of name."""

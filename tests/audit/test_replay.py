@@ -1,6 +1,5 @@
 """Passes computed again, one after the other, whatever their order in history."""
 
-from dataclasses import replace
 from datetime import timedelta
 from itertools import product
 from pathlib import Path
@@ -9,6 +8,7 @@ from reconciler.audit.history.revisions import pass_of
 from reconciler.audit.replay import Replay, Run
 from reconciler.core.reconcile import Memo, reconcile
 from reconciler.library.subject import subject_at
+from reconciler.model.records import replace
 from tests.cli.history import told_fleet
 from tests.core.test_law_memo import entries
 from tests.shell.fleet import open_revisions

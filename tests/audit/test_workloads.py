@@ -4,7 +4,6 @@ import copy
 import gzip
 import subprocess
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from reconciler.core.dialects import KINDS
 from reconciler.manifests.references import _key_of
 from reconciler.manifests.schemas.kubernetes import KubernetesKinds
 from reconciler.model.identity import RepositoryLayout
+from reconciler.model.records import replace
 from reconciler.model.world import Fault
 from reconciler.shell.reading.checked import FolderSource
 from reconciler.shell.resources import load_kubernetes

@@ -2,12 +2,12 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
 import pytest
 
+from reconciler.model.records import replace
 from tests.builders import Body
 from tests.conformance.door.door import Refused
 from tests.conformance.families import FAMILIES

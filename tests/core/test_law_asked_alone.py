@@ -1,7 +1,6 @@
 """Law 14: one object asked alone is told what the whole pass says, or that it takes that."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import timedelta
 from typing import cast
 
@@ -14,6 +13,7 @@ from reconciler.core import stated
 from reconciler.core.asked import AskedAlone
 from reconciler.core.dialects import DIALECTS
 from reconciler.core.reconcile import reconcile
+from reconciler.model.records import replace
 from tests.builders import (
     Body,
     cluster,

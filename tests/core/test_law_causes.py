@@ -7,7 +7,7 @@ back in the files.
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import cast
 
@@ -19,6 +19,7 @@ from reconciler.core.reconcile import reconcile
 from reconciler.manifests.admission import SUSPEND
 from reconciler.manifests.text.emitter import encode
 from reconciler.model.decision import Cause, CauseKind, Decision
+from reconciler.model.records import replace
 from tests.bounded import OTHER_EXAMPLES, examples, is_bounded
 from tests.builders import (
     BY_SCORE,

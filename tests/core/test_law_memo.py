@@ -1,7 +1,7 @@
 """Law 10: memos, rounds of what moved and the world that a pass leaves change no answer."""
 
 import copy
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 
 import pytest
@@ -14,6 +14,7 @@ from reconciler.core.reconcile import Memo, reconcile
 from reconciler.core.rounds import ROUNDS, next_world
 from reconciler.dialects.contract import Dialect, Prepared
 from reconciler.dialects.karmada.detector.policies import KnownPolicies
+from reconciler.model.records import replace
 from reconciler.model.remembered import AnswerCache, KeyedCache
 from reconciler.model.settings import Settings
 from reconciler.model.world import World

@@ -8,7 +8,7 @@ counts whether the answer differs.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial, wraps
 from typing import Any, NamedTuple, cast
@@ -32,6 +32,7 @@ from reconciler.dialects.renderer import Rendered, Renderers
 from reconciler.model import fields
 from reconciler.model.identity import ObjectKey
 from reconciler.model.kinds import Kind
+from reconciler.model.records import replace
 from reconciler.model.remembered import Versioned
 from reconciler.model.settings import CONFIGURATION, settings_in
 from reconciler.model.world import Kinds, Manifest, World

@@ -7,7 +7,6 @@ import re
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import cast
 
@@ -22,6 +21,7 @@ from reconciler.manifests.text.reader import read
 from reconciler.model.decision import Decision
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import format_moment
+from reconciler.model.records import replace
 from reconciler.model.world import Manifest, World
 from tests.bounded import examples
 from tests.builders import (

@@ -1,7 +1,6 @@
 """What commits of a pass say: messages, purposes, causes, and the record for the next pass."""
 
 import subprocess
-from dataclasses import replace
 from typing import cast
 
 import pytest
@@ -23,6 +22,7 @@ from reconciler.manifests.text.raw import MAX_BYTES
 from reconciler.model.decision import Cause, CauseKind, Decision, Placed
 from reconciler.model.fields import bodies
 from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.model.records import replace
 from reconciler.model.world import Fault
 from reconciler.shell.resources import load_schemas
 from tests.builders import (

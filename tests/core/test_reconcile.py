@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -24,6 +24,7 @@ from reconciler.dialects.ocm import plan as ocm
 from reconciler.dialects.ocm import plan as ocm_drafts
 from reconciler.dialects.ocm import plan as ocm_placements
 from reconciler.manifests.text.reader import read
+from reconciler.model.records import replace
 from reconciler.model.world import World
 from reconciler.shell.resources import load_schemas
 from tests.builders import (

@@ -6,13 +6,14 @@ files that are none of a repository's; and caches, which can be made again.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
 from reconciler.manifests.admission import SUSPEND
 from reconciler.model.fields import mapping
 from reconciler.model.moments import format_moment
+from reconciler.model.records import replace
 from tests.builders import deployment, path_of, text
 from tests.crash.scenarios import MIRROR, OUTPUTS, PERSON, REMOTE, SCENARIOS, Scenario
 from tests.shell.fleet import ROOT

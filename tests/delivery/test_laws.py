@@ -1,7 +1,6 @@
 """Laws of delivery: nothing runs away unasked, paths are portable, no message holds a Secret."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -13,6 +12,7 @@ from reconciler.core.message import commit_message
 from reconciler.core.reconcile import Memo, reconcile
 from reconciler.dialects.renderer import Instruction
 from reconciler.manifests.paths import portable_stem
+from reconciler.model.records import replace
 from reconciler.model.text import LONGEST_MESSAGE_BYTES
 from tests.bounded import examples
 from tests.builders import NOW, Body, cluster, cluster_policy, configuration, metadata, selector

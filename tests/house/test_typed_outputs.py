@@ -7,10 +7,11 @@ as text: not in a subscript, not in the arguments of any reader, not in a table 
 import ast
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import pytest
 
+from reconciler.model.records import replace
 from tests.house.sources import tree_of, trees_with
 
 

@@ -1,7 +1,6 @@
 """Hubs adopted in between, sets included: nothing moves, and coming passes are foreseen."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import cast
 
@@ -29,6 +28,7 @@ from reconciler.model.decision import Decision, Placed
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.moments import format_moment
+from reconciler.model.records import replace
 from reconciler.model.world import World
 from tests.builders import NOW, configuration
 from tests.builders import text as written

@@ -1,7 +1,6 @@
 """Works of a hub become reports, and what is delivered has the metadata that the hub delivered."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import cast
 
 import pytest
@@ -18,6 +17,7 @@ from reconciler.model.body import Body
 from reconciler.model.fields import at, with_value
 from reconciler.model.identity import ObjectKey, uid_of
 from reconciler.model.kinds import Kind
+from reconciler.model.records import replace
 from reconciler.model.settings import settings_in
 from reconciler.model.world import Manifest, World
 from tests.builders import NOW, text

@@ -1,8 +1,6 @@
 """What is read of live members and hubs: room, what decides, and placements without a policy."""
 
-import dataclasses
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -36,6 +34,7 @@ from reconciler.model.body import Body
 from reconciler.model.fields import mapping, without
 from reconciler.model.identity import ObjectKey
 from reconciler.model.kinds import Kind
+from reconciler.model.records import field_names, replace
 from reconciler.model.world import World
 from tests.builders import NOW, configuration, deployment
 from tests.imports.hubs import (
@@ -255,7 +254,7 @@ def test_a_cluster_is_decoded_alike(
 def view_of(decode: Callable[[Body], object], body: Body) -> dict[str, object]:
     """What is decoded, without the manifest that OCM keeps for CEL, and when agents were heard."""
     decoded: Any = decode(body)
-    fields = {one.name: getattr(decoded, one.name) for one in dataclasses.fields(decoded)}
+    fields = {name: getattr(decoded, name) for name in field_names(decoded)}
     fields.pop("body", None)
     if "conditions" in fields:
         told = (without(one, ("lastProbeTime",)) for one in fields["conditions"])

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import UTC, datetime
 from html import unescape
 from pathlib import Path
@@ -17,6 +16,7 @@ from reconciler.cli.page.one_object import object_detail
 from reconciler.cli.page.views import ON_ITS_WAY, PageViews, new_memory
 from reconciler.core.dialects import PLACED
 from reconciler.library.fleet import open_repository
+from reconciler.model.records import replace
 from reconciler.page.lists import ObjectChoice, ObjectStates
 from reconciler.page.matrix import MatrixQuery
 from reconciler.page.pictures import Past

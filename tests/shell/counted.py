@@ -3,12 +3,13 @@
 import contextlib
 import shlex
 import shutil
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from reconciler.model.records import replace
 from reconciler.shell.git.checkout.checkouts import find_checkouts
 from reconciler.shell.git.checkout.moves import locked_index
 from reconciler.shell.git.journal import StepUnfinished, journalled

@@ -5,11 +5,12 @@ import random
 import re
 import subprocess
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 
 from reconciler.errors import ReconcilerError
+from reconciler.model.records import replace
 from reconciler.shell.git.remotes.mirror import Mirror
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.git.signing import AllowedKeys

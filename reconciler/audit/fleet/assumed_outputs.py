@@ -5,7 +5,6 @@ never computed from it: passes count with what is assumed by themselves.
 """
 
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import replace
 from datetime import datetime
 from functools import partial
 
@@ -14,6 +13,7 @@ from reconciler.core.record import last_pass
 from reconciler.model.body import LateBody
 from reconciler.model.identity import ObjectKey
 from reconciler.model.kinds import Kind
+from reconciler.model.records import replace
 from reconciler.model.remembered import branched
 from reconciler.model.settings import settings_in
 from reconciler.model.world import Manifest, World

@@ -4,9 +4,9 @@ One answer for all that show it. What should be delivered is rendered as deliver
 compared with the files that are there.
 """
 
+import dataclasses
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 
@@ -28,6 +28,7 @@ from reconciler.errors import UserError
 from reconciler.manifests.paths import blob_id
 from reconciler.model.fields import mapping
 from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.model.records import dataclass, replace
 from reconciler.model.settings import Settings, settings_in
 from reconciler.model.world import World
 
@@ -76,7 +77,7 @@ class DeliveredCopy:
         return self.status.report in FINE
 
 
-@dataclass(slots=True, eq=False)
+@dataclasses.dataclass(slots=True, eq=False)
 class CopiesOf:
     """The copies of the decisions of one world; what was found out for one serves the next.
 
@@ -90,13 +91,13 @@ class CopiesOf:
 
     world: World
     now: datetime
-    elsewhere: Elsewhere = field(default_factory=dict)
+    elsewhere: Elsewhere = dataclasses.field(default_factory=dict)
     only: Collection[ObjectKey] | None = None
-    settings: Settings = field(init=False)
+    settings: Settings = dataclasses.field(init=False)
     _shown: World | None = None
-    _renderers: dict[str, Renderer] = field(default_factory=dict)
-    _known: dict[str, Copies] = field(default_factory=dict)
-    _down: dict[str, dict[ClusterName, bool]] = field(default_factory=dict)
+    _renderers: dict[str, Renderer] = dataclasses.field(default_factory=dict)
+    _known: dict[str, Copies] = dataclasses.field(default_factory=dict)
+    _down: dict[str, dict[ClusterName, bool]] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Read the configuration."""

@@ -5,7 +5,6 @@ Only copies that may have changed are counted again.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, NamedTuple, TypedDict
 
@@ -16,6 +15,7 @@ from reconciler.core.dialects import DIALECTS, PLACED
 from reconciler.dialects.contract import DependsOnOthers
 from reconciler.dialects.view import CopyStatus, Report
 from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.model.records import dataclass
 from reconciler.model.settings import settings_in
 from reconciler.model.world import World
 

@@ -5,7 +5,6 @@ after each.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
@@ -22,6 +21,7 @@ from reconciler.core.rounds import next_world
 from reconciler.dialects.view import Copies, View, drained_by, is_drained
 from reconciler.model.decision import Placed
 from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.model.records import dataclass
 from reconciler.model.world import World
 from reconciler.rebalance.rebalancer_files import decode_record
 from reconciler.rebalance.target import REBALANCER

@@ -1,7 +1,6 @@
 """Where an object is, as the outputs of a world say it; the same question for each API."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from reconciler.audit.history.revisions import Commit, FileChange, Revisions, UnreadableRevision
 from reconciler.core.dialects import DIALECTS, PLACED, dialect_of
@@ -10,6 +9,7 @@ from reconciler.manifests.paths import output_path
 from reconciler.model.body import Body
 from reconciler.model.decision import Placed
 from reconciler.model.identity import ClusterName, ObjectKey, RepositoryLayout
+from reconciler.model.records import dataclass
 from reconciler.model.world import Manifest, World
 from reconciler.rebalance.target import Reference
 

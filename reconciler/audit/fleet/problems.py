@@ -5,7 +5,6 @@ kind with all that it is about, the worst kind first; each detail is a subject w
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
@@ -25,6 +24,7 @@ from reconciler.audit.references import CheckedInputs, check_inputs
 from reconciler.manifests.columns import duration
 from reconciler.model.decision import Explanation
 from reconciler.model.identity import ClusterName, ObjectKey, RepositoryLayout
+from reconciler.model.records import dataclass, field
 from reconciler.model.remembered import AnswerCache, differing_keys
 from reconciler.model.text import enumerated, short_id
 from reconciler.model.world import World

@@ -1,7 +1,7 @@
 """What is suspended, and by which file."""
 
+import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import InitVar, dataclass, field
 
 from reconciler.audit.fleet.placed import decision_on
 from reconciler.audit.named_object import spelled
@@ -15,6 +15,7 @@ from reconciler.manifests.admission import (
 from reconciler.model.body import Body
 from reconciler.model.fields import at
 from reconciler.model.identity import ObjectKey
+from reconciler.model.records import dataclass
 from reconciler.model.remembered import differing_keys
 from reconciler.model.settings import CONFIGURATION, settings_in
 from reconciler.model.world import World
@@ -54,7 +55,7 @@ class Suspender:
         return self.key[:2] == CONFIGURATION
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class Suspensions:
     """What suspends anything in a world, by key; asked about many objects of it.
 
@@ -62,9 +63,9 @@ class Suspensions:
     """
 
     world: World
-    before: InitVar["Suspensions | None"] = None
-    suspenders: Mapping[ObjectKey, Suspender] = field(init=False)
-    everything: Suspender | None = field(init=False)
+    before: dataclasses.InitVar["Suspensions | None"] = None
+    suspenders: Mapping[ObjectKey, Suspender] = dataclasses.field(init=False)
+    everything: Suspender | None = dataclasses.field(init=False)
 
     def __post_init__(self, before: "Suspensions | None") -> None:
         """Look at every manifest once, or at those that differ from the world before."""

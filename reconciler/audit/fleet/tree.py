@@ -4,7 +4,6 @@ What a decision renders for clusters comes from the same functions that delivery
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 
 from reconciler.audit.fleet.assumed_outputs import as_of
@@ -15,6 +14,7 @@ from reconciler.delivery.settings import decode_delivery
 from reconciler.dialects.renderer import Rendered
 from reconciler.dialects.view import TreeNode, node_of
 from reconciler.model.identity import ObjectKey
+from reconciler.model.records import dataclass
 from reconciler.model.settings import settings_in
 from reconciler.model.world import World
 

@@ -6,7 +6,6 @@ repository has its last pass, its faults, what is held back or suspended, and wh
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple, Self
 
@@ -24,6 +23,7 @@ from reconciler.manifests.paths import ALONE, RECORD
 from reconciler.model.fields import mapping, text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.kinds import Kind
+from reconciler.model.records import dataclass, field
 from reconciler.model.remembered import differing_keys
 from reconciler.model.settings import settings_in
 from reconciler.model.world import Fault, HeldFile, Manifest, World

@@ -8,7 +8,6 @@ scores between -100 and 100, so that a Placement can weigh them.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Self
 
@@ -29,6 +28,7 @@ from reconciler.model.quantity import (
     ceil_units,
     less,
 )
+from reconciler.model.records import dataclass, field, replace
 from reconciler.model.remembered import AnswerCache
 from reconciler.model.settings import CONFIGURATION, Settings, settings_in
 from reconciler.model.world import World

@@ -7,7 +7,6 @@ holds is told, and where they would not have written the same, that is said.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice
 from typing import NamedTuple
@@ -27,6 +26,7 @@ from reconciler.core.message import MOST_COMMITS, files_behind
 from reconciler.manifests.paths import blob_id
 from reconciler.model.decision import CauseKind, Decision, Placed
 from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.model.records import dataclass, replace
 from reconciler.model.world import RULES, World
 
 

@@ -7,7 +7,6 @@ reason of that condition.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from reconciler.audit.fleet.placed import owner_of
@@ -21,6 +20,7 @@ from reconciler.manifests.text.reader import read
 from reconciler.model.body import Body
 from reconciler.model.decision import WARNING, ObjectEvent, OutputChange, UpstreamEvent
 from reconciler.model.identity import ObjectKey, RepositoryLayout
+from reconciler.model.records import dataclass
 from reconciler.rebalance import view as rebalance_events
 from reconciler.rebalance.target import REBALANCER, TRIGGER
 

@@ -5,7 +5,6 @@ over time reads nothing: it is given the newest commits with their moves, and th
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
@@ -24,6 +23,7 @@ from reconciler.model.body import Body
 from reconciler.model.decision import Placed
 from reconciler.model.identity import ClusterName, ObjectKey, RepositoryLayout
 from reconciler.model.moments import span
+from reconciler.model.records import dataclass
 
 IN_PARTS = frozenset(
     folder_of(*kind) for dialect in DIALECTS for pair in dialect.parts.items() for kind in pair

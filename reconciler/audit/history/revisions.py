@@ -5,13 +5,13 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple, Protocol
 
 from reconciler.core.own_outputs import OwnOutputs
 from reconciler.model.identity import RepositoryLayout
 from reconciler.model.moments import parse_moment
+from reconciler.model.records import dataclass
 from reconciler.model.world import RULES, World
 
 FROM, AT, VERSION = "Reconciled-From", "Reconciled-At", "Reconciler-Version"

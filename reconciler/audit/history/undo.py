@@ -9,7 +9,6 @@ changed again later is somebody's, and stays unless it is asked for.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from reconciler.audit.fleet.placed import named, placed_on
@@ -33,6 +32,7 @@ from reconciler.errors import UsageError
 from reconciler.manifests.paths import ALONE, output_path
 from reconciler.model.decision import CauseKind, Decision, Placed, placed_text
 from reconciler.model.identity import ObjectKey
+from reconciler.model.records import dataclass, replace
 from reconciler.model.text import short_id
 from reconciler.model.world import World
 

@@ -5,7 +5,6 @@ To rank clusters, each fails in turn, and the pass says what follows.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 
 from reconciler.audit.previews.preview import Preview, preview
@@ -21,6 +20,7 @@ from reconciler.model.fields import bodies, mapping
 from reconciler.model.identity import ObjectKey, Origin
 from reconciler.model.kinds import Kind
 from reconciler.model.moments import format_moment
+from reconciler.model.records import dataclass, replace
 from reconciler.model.text import shown
 from reconciler.model.world import Manifest, World
 from reconciler.multicluster.cluster_profile import CLUSTER_PROFILE, HEALTHY

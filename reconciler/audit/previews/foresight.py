@@ -6,7 +6,6 @@ as a clause.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from reconciler.core.asked import MOMENTS, AskedAlone, SettledWorld, passes_alone, passes_since
@@ -18,6 +17,7 @@ from reconciler.dialects.contract import DependsOnOthers
 from reconciler.model.decision import Decision, Placed, Wait, placed_text
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.moments import span
+from reconciler.model.records import dataclass
 from reconciler.model.text import enumerated
 from reconciler.model.world import World
 

@@ -8,7 +8,6 @@ manifests of each cluster before and after.
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from datetime import datetime
 from difflib import unified_diff
 from enum import StrEnum
@@ -32,6 +31,7 @@ from reconciler.manifests.secrets import without_secrets
 from reconciler.manifests.text.emitter import encode
 from reconciler.model.decision import Cause, CauseKind, Decision, Placed
 from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.model.records import dataclass, replace
 from reconciler.model.settings import settings_in
 from reconciler.model.world import Fault, World
 

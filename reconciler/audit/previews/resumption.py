@@ -1,7 +1,6 @@
 """What would happen if what is suspended were resumed."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from reconciler.audit.fleet.suspensions import Suspender, suspenders_of
@@ -14,6 +13,7 @@ from reconciler.model.body import Body
 from reconciler.model.decision import Decision, placed_text
 from reconciler.model.fields import mapping
 from reconciler.model.identity import ObjectKey
+from reconciler.model.records import dataclass
 from reconciler.model.settings import CONFIGURATION
 from reconciler.model.world import World
 

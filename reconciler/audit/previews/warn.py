@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from reconciler.audit.fleet.usage import by_name, clusters_down, usage_of
 from reconciler.core.changes import Outcome, WriteFile
@@ -13,6 +12,7 @@ from reconciler.dialects.view import MergeEffects, Warned
 from reconciler.model.decision import Decision
 from reconciler.model.fields import mapping
 from reconciler.model.identity import ObjectKey
+from reconciler.model.records import dataclass
 from reconciler.model.settings import CONFIGURATION
 from reconciler.model.world import World
 

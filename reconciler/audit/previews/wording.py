@@ -7,7 +7,6 @@ merges to let them go, and what it does.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Annotated, TypedDict
 from urllib.parse import quote
@@ -42,6 +41,7 @@ from reconciler.model.decision import placed_text
 from reconciler.model.fields import mapping
 from reconciler.model.identity import ClusterName, ObjectKey, Origin
 from reconciler.model.moments import format_moment
+from reconciler.model.records import dataclass, replace
 from reconciler.model.remembered import branched
 from reconciler.model.settings import CONFIGURATION, CONFIGURATION_PATH
 from reconciler.model.text import enumerated

@@ -4,12 +4,12 @@ The query is text; a view gets it as a typed question.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from reconciler.cli.page.views import PageMemory, PageViews
 from reconciler.errors import ReconcilerError, UsageError
 from reconciler.model.identity import ObjectKey
+from reconciler.model.records import dataclass, field, replace
 from reconciler.model.text import short_id
 from reconciler.model.world import Kinds
 from reconciler.page.fleet import ClusterQuery

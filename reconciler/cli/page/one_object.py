@@ -5,7 +5,6 @@ columns, their progress, and what comes of them.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -26,6 +25,7 @@ from reconciler.library.subject import Subject
 from reconciler.manifests.text.emitter import encode
 from reconciler.model.fields import mapping
 from reconciler.model.moments import format_moment
+from reconciler.model.records import replace
 from reconciler.model.settings import settings_in
 from reconciler.page.links import Anchor, Links
 from reconciler.page.lists import SUSPENDED, UNPLACED, ObjectStates, State, called

@@ -5,7 +5,6 @@ what the newest commits moved. It is filled while no view is asked for, and says
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -21,6 +20,7 @@ from reconciler.audit.history.moves import (
 )
 from reconciler.audit.history.revisions import UnreadableRevision, pass_of
 from reconciler.errors import ReconcilerError, UsageError
+from reconciler.model.records import dataclass, field, replace
 from reconciler.page.links import Anchor, Links
 from reconciler.page.lists import called
 from reconciler.page.matrix import MatrixQuery, matrix_view

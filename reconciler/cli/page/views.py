@@ -1,7 +1,6 @@
 """The views of the page at one commit: asked of the audit, laid out for the templates."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
@@ -25,6 +24,7 @@ from reconciler.cli.printing import coming_in
 from reconciler.core.record import last_pass, next_moment
 from reconciler.errors import UsageError
 from reconciler.model.moments import span
+from reconciler.model.records import dataclass, field
 from reconciler.model.remembered import AnswerCache, differing
 from reconciler.page.fleet import (
     ClusterListView,

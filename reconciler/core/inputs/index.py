@@ -10,7 +10,6 @@ files that changed.
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 
 from reconciler.core.inputs.validation import FileValidation, ValidDocument, described
 from reconciler.core.record import DUPLICATE
@@ -28,6 +27,7 @@ from reconciler.manifests.paths import (
 )
 from reconciler.model.identity import ObjectKey, Origin, RepositoryLayout
 from reconciler.model.kinds import Kind, KnownKinds
+from reconciler.model.records import dataclass, replace
 from reconciler.model.remembered import Versioned, patched
 from reconciler.model.settings import CONFIGURATION, CONFIGURATION_PATH, Settings, settings_in
 from reconciler.model.world import Fault, Manifest, Trace, World

@@ -21,7 +21,6 @@ one for the versions of objects that clusters still have although their files ch
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from operator import itemgetter
 
 from reconciler.core.dialects import DIALECTS, PLACES_BY, READ_AS_BEFORE, ROOTS, TAKEN_BACK
@@ -35,6 +34,7 @@ from reconciler.model.body import Body
 from reconciler.model.fields import at, with_value, without
 from reconciler.model.identity import ObjectKey
 from reconciler.model.kinds import Kind
+from reconciler.model.records import dataclass, field, replace
 from reconciler.model.remembered import patched
 from reconciler.model.settings import CONFIGURATION_PATH
 from reconciler.model.text import enumerated

@@ -6,7 +6,6 @@ judged where the configuration is known.
 """
 
 from collections.abc import Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
 
@@ -21,6 +20,7 @@ from reconciler.manifests.text.raw import LFS_POINTER, MAX_BYTES, Oversized
 from reconciler.manifests.text.reader import Document, Reading, read
 from reconciler.model.body import Body, Held, read_body
 from reconciler.model.kinds import Kind, KnownKinds
+from reconciler.model.records import dataclass, replace
 from reconciler.model.settings import CONFIGURATION_PATH
 from reconciler.model.world import Fault, Trace
 

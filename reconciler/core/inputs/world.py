@@ -10,7 +10,6 @@ is allowed.
 
 from bisect import bisect_right
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping
-from dataclasses import replace
 from functools import cache, partial
 from operator import attrgetter
 
@@ -27,6 +26,7 @@ from reconciler.model.body import Body
 from reconciler.model.fields import at, text
 from reconciler.model.identity import ObjectKey, RepositoryLayout
 from reconciler.model.kinds import Kind
+from reconciler.model.records import replace
 from reconciler.model.remembered import branched
 from reconciler.model.settings import CONFIGURATION, CONFIGURATION_PATH, settings_in
 from reconciler.model.text import enumerated

@@ -5,7 +5,6 @@ since are at hand as they were. So all of that can be taken back.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 
 from reconciler.dialects.causes import (
     Difference,
@@ -29,6 +28,7 @@ from reconciler.dialects.karmada.view.record import BY_HAND, FREED, policy_of, w
 from reconciler.dialects.object_pass import Part
 from reconciler.dialects.scores import Reports
 from reconciler.model.decision import Cause, CauseKind, Decision
+from reconciler.model.records import dataclass, replace
 
 OF_CLUSTERS = (CauseKind.EVICTED, CauseKind.CLUSTER_GONE, CauseKind.CLUSTERS_CHANGED)
 

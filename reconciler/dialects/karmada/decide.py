@@ -8,7 +8,6 @@ the file of the binding, a decision, faults, and what the binding waits for.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import NamedTuple
@@ -101,6 +100,7 @@ from reconciler.model.health import Health
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.moments import add, earliest, span
 from reconciler.model.quantity import decode_resources
+from reconciler.model.records import dataclass
 from reconciler.rebalance.surge import SURGE, Surge, encode_surge
 from reconciler.rebalance.target import MetDemand
 from reconciler.schedule.framework import Mask, positions_of

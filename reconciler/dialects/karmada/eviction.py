@@ -7,7 +7,6 @@ what the workload's status says where it fails, as labels.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from types import MappingProxyType
@@ -35,6 +34,7 @@ from reconciler.model.health import Health
 from reconciler.model.identity import ClusterName
 from reconciler.model.labels import is_label_value
 from reconciler.model.moments import add, earliest, parse_moment, span, stamp
+from reconciler.model.records import dataclass, field, replace
 from reconciler.model.text import shown
 
 DEFAULT_TIMEOUT = timedelta(minutes=10)  # karmada@f8fdd02 --graceful-eviction-timeout

@@ -6,7 +6,6 @@ room of clusters in their order. What is remembered between rounds and passes on
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from operator import attrgetter
@@ -99,6 +98,7 @@ from reconciler.model.decision import Cause, CauseKind, Decision, Explain
 from reconciler.model.fields import bodies, mapping, mapping_or_none, number_or_none
 from reconciler.model.identity import ObjectKey
 from reconciler.model.quantity import decode_resources
+from reconciler.model.records import dataclass, field, replace
 from reconciler.model.remembered import AnswerCache, CacheKey, KeyedCache, forget, same
 from reconciler.model.settings import Settings
 from reconciler.model.world import Fault, Manifest, World

@@ -11,7 +11,6 @@ ResourceQuota for each of their clusters.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 
 from reconciler.dialects.inventory import CopyReports, Earlier
@@ -54,6 +53,7 @@ from reconciler.model.quantity import (
     decode_resources,
     parse_quantity,
 )
+from reconciler.model.records import dataclass, field
 from reconciler.model.remembered import AnswerCache
 from reconciler.model.settings import settings_in
 from reconciler.model.world import Manifest, World

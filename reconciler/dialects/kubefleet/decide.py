@@ -4,7 +4,6 @@ Its causes are what of it and of the clusters is not as it was, and who evicts.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 
@@ -66,6 +65,7 @@ from reconciler.model.decision import Cause, CauseKind, Decision
 from reconciler.model.fields import mapping
 from reconciler.model.identity import ObjectKey, uid_of
 from reconciler.model.moments import earliest
+from reconciler.model.records import dataclass, replace
 from reconciler.model.world import Manifest, World
 
 

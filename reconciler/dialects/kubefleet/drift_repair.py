@@ -12,7 +12,6 @@ and go.
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from reconciler.dialects.kubefleet.api.binding import PLACEMENT_PART, policy_snapshot_of
 from reconciler.dialects.kubefleet.api.member import timeless
@@ -68,6 +67,7 @@ from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import is_moment
+from reconciler.model.records import dataclass
 
 MASTER = "snapshot"
 

@@ -10,7 +10,6 @@ Source: kubefleet@e160c1c pkg/controllers/clusterresourceplacementeviction/contr
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 
 from reconciler.dialects.kubefleet.api.binding import Binding
@@ -38,6 +37,7 @@ from reconciler.model.cluster import Condition, set_condition
 from reconciler.model.fields import bodies, mapping, number, text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import earliest, stamp
+from reconciler.model.records import dataclass, field
 from reconciler.model.world import Fault, Manifest, World
 
 

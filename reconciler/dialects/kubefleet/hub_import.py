@@ -14,7 +14,6 @@ stays in the history, also when a person removes the file later.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 
 from reconciler.dialects.importer import (
@@ -109,6 +108,7 @@ from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, number, text
 from reconciler.model.identity import ObjectKey, Origin, uid_of
 from reconciler.model.moments import format_moment, is_moment, stamp
+from reconciler.model.records import dataclass
 from reconciler.model.settings import settings_in
 from reconciler.model.world import World
 

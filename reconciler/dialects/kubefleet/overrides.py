@@ -8,7 +8,6 @@ table follows one world after the other, and decodes each override once.
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from itertools import chain, zip_longest
 from typing import NamedTuple
 
@@ -30,6 +29,7 @@ from reconciler.model.fields import (
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.kinds import Kind
 from reconciler.model.labels import LabelSelector, decode_label_selector, matches, refusal_of
+from reconciler.model.records import dataclass, field
 from reconciler.model.remembered import AnswerCache
 from reconciler.model.text import cut
 from reconciler.model.world import Manifest, World

@@ -1,7 +1,6 @@
 """One placement in a pass: snapshots, then scheduler and rollout until nothing moves."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import NamedTuple
 
@@ -50,6 +49,7 @@ from reconciler.dialects.kubefleet.updaterun.cycle import (
 from reconciler.dialects.kubefleet.updaterun.runs import NO_RUNS, UpdateRuns, Waits
 from reconciler.model.body import Body
 from reconciler.model.moments import earliest
+from reconciler.model.records import dataclass, replace
 from reconciler.model.text import LONGEST_LABEL
 
 SPARE_ROUNDS = 8  # ours: rounds beyond one a binding, for strategy, refresh and removal

@@ -11,7 +11,6 @@ follows from its resource snapshot.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 
@@ -101,6 +100,7 @@ from reconciler.model.fields import mapping
 from reconciler.model.identity import ObjectKey, group_of
 from reconciler.model.labels import labels_of
 from reconciler.model.quantity import Quantity, readable_resources
+from reconciler.model.records import dataclass, field, replace
 from reconciler.model.remembered import AnswerCache, CacheKey, forget, same
 from reconciler.model.settings import Settings
 from reconciler.model.world import Fault, Manifest, World

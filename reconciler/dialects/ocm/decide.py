@@ -4,7 +4,6 @@ Its causes are what of it, of the clusters and of the scores is not as it was.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from reconciler.dialects.causes import (
@@ -48,6 +47,7 @@ from reconciler.model.decision import Cause, CauseKind, Decision
 from reconciler.model.fields import mapping
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import add, ceiling, earliest, second_after
+from reconciler.model.records import dataclass, replace
 from reconciler.model.world import Manifest
 from reconciler.schedule.columns import listed
 from reconciler.schedule.framework import Mask, positions_of

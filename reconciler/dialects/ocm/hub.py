@@ -6,7 +6,6 @@ followed from world to world, each with the outputs that are its own; memory onl
 """
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 
@@ -48,6 +47,7 @@ from reconciler.model.body import Body, keep_present
 from reconciler.model.fields import bodies, mapping
 from reconciler.model.identity import ObjectKey
 from reconciler.model.kinds import Kind
+from reconciler.model.records import dataclass, field
 from reconciler.model.remembered import AnswerCache, CacheKey, forget
 from reconciler.model.world import Manifest, World
 

@@ -6,7 +6,6 @@ the hub is listed as far as kubectl shows it.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from datetime import datetime
 from typing import NamedTuple
 
@@ -76,6 +75,7 @@ from reconciler.model.fields import at, bodies, mapping, text
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.labels import labels_of
 from reconciler.model.moments import format_moment, is_moment, parse_moment
+from reconciler.model.records import replace
 from reconciler.model.settings import settings_in
 from reconciler.model.world import World
 

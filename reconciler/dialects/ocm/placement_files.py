@@ -1,7 +1,6 @@
 """A placement before it is decided, and its files: status with record, and PlacementDecisions."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 
 from reconciler.dialects.ocm.api.placement import (
@@ -25,6 +24,7 @@ from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ClusterName, ObjectKey, uid_of
 from reconciler.model.labels import is_label_key
 from reconciler.model.moments import format_moment, parse_moment, stamp
+from reconciler.model.records import dataclass
 from reconciler.model.world import Manifest, World
 
 

@@ -8,7 +8,6 @@ But a cluster of the same name in another API is the same cluster.
 
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from operator import attrgetter
@@ -89,6 +88,7 @@ from reconciler.model.body import Body
 from reconciler.model.decision import Cause, CauseKind, Decision, Explain
 from reconciler.model.identity import ObjectKey, group_of
 from reconciler.model.labels import labels_of
+from reconciler.model.records import dataclass, field, replace
 from reconciler.model.settings import Settings
 from reconciler.model.world import Fault, Manifest, World
 from reconciler.rebalance.target import (

@@ -12,7 +12,6 @@ Source: ocm@00f84c3 sdk-go pkg/apis/cluster/v1alpha1/rollout.go `RolloutHandler.
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
@@ -22,6 +21,7 @@ from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping_or_none, number, text
 from reconciler.model.identity import ClusterName
 from reconciler.model.moments import add, span
+from reconciler.model.records import dataclass, field, replace
 
 _DEADLINE = re.compile(r"^(([0-9])+[h|m|s])|None$(?!\n)")  # upstream's, looser than it was meant
 

@@ -5,7 +5,6 @@ says how many replicas a workload wants depends on its kind.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from reconciler.errors import UsageError
 from reconciler.manifests.edits.fields import AppendItem, DropField, SetField, Step
@@ -13,6 +12,7 @@ from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import group_of
 from reconciler.model.labels import is_label_key, is_label_value
+from reconciler.model.records import dataclass
 from reconciler.model.text import shown
 
 

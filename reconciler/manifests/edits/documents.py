@@ -11,7 +11,6 @@ import io
 import json
 import re
 from collections.abc import Mapping, MutableMapping, MutableSequence, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ruamel.yaml import YAML
@@ -24,6 +23,7 @@ from reconciler.manifests.edits.fields import edited_data, text_to_edit
 from reconciler.manifests.text.emitter import encode, encode_scalar
 from reconciler.manifests.text.reader import TooDeep, events_of, pass_document, read
 from reconciler.model.body import Body
+from reconciler.model.records import dataclass
 
 NEVER = 1 << 30  # columns at which the round trip would fold a line
 DASHED = re.compile(r"^( *)[^\s#-][^\n]*:[ ]*(?:#[^\n]*)?\n( *)- ", re.MULTILINE)

@@ -9,7 +9,6 @@ wants is a list of such changes, as values.
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from yaml.error import YAMLError
@@ -27,6 +26,7 @@ from reconciler.manifests.text.emitter import encode_scalar
 from reconciler.manifests.text.raw import BOM, Unreadable, text_of
 from reconciler.manifests.text.reader import NextEvent, TooDeep, events_of, pass_document, read
 from reconciler.model.body import Body
+from reconciler.model.records import dataclass
 
 STEEPEST = 4  # below that no field is ever edited
 NULLS = ("", "~", "null", "Null", "NULL")

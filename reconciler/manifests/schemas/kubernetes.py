@@ -10,13 +10,13 @@ left to the cluster: they are the repository's own, and may cost whatever they w
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 from reconciler.manifests.schemas.nodes import Json
 from reconciler.manifests.schemas.schema import Schemas, kind_of
 from reconciler.manifests.schemas.violations import TYPES, Violation
 from reconciler.model.identity import group_of
+from reconciler.model.records import dataclass, field, replace
 
 _DEFINITIONS = "definitions/workloads.json"
 """What the shipped definitions refer to each other by."""

@@ -5,7 +5,6 @@ Schemas also describe fields: type, default, values, limits, description, requir
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -28,6 +27,7 @@ from reconciler.manifests.schemas.violations import (
     violations_of,
 )
 from reconciler.model.identity import group_of
+from reconciler.model.records import dataclass
 
 if TYPE_CHECKING:
     from jsonschema.protocols import Validator

@@ -5,11 +5,11 @@ Lists whose items are told apart by keys are judged by `x-kubernetes-list-map-ke
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
 from reconciler.manifests.text.raw import MAX_VIOLATIONS, quoted
+from reconciler.model.records import dataclass
 
 KEYWORD = "x-kubernetes-list-map-keys"
 

@@ -9,7 +9,6 @@ Source: ours; items that say neither apiVersion nor kind have the list's, as in 
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
@@ -37,6 +36,7 @@ from reconciler.manifests.text.reader import (
 from reconciler.model.body import Body
 from reconciler.model.identity import group_of
 from reconciler.model.kinds import KnownKinds
+from reconciler.model.records import dataclass, field, replace
 
 Place = tuple[int, int]
 """Line and column, from 1."""

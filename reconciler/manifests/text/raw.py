@@ -7,9 +7,9 @@ how it quotes user text.
 
 import math
 import re
-from dataclasses import dataclass
 
 from reconciler.errors import MalformedManifest
+from reconciler.model.records import dataclass
 
 MAX_BYTES = 1 << 20  # ours: Kubernetes refuses objects above 1.5 MiB, etcd's limit
 MAX_READ_BYTES = 16 << 20  # ours: a larger file is not even looked into

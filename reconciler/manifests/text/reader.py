@@ -9,7 +9,6 @@ another thing here is refused, so no file has two meanings.
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -44,6 +43,7 @@ from reconciler.manifests.text.raw import (
     too_deep,
 )
 from reconciler.manifests.text.syntax_slips import RENDERED, TEMPLATE, Stop, explain, template_at
+from reconciler.model.records import dataclass, replace
 from reconciler.model.world import Fault
 
 NextEvent = Callable[[], Any]

@@ -6,7 +6,8 @@ word here is of the file: it may hold a Secret.
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+
+from reconciler.model.records import dataclass
 
 TEMPLATE = "a template of another tool stands here"
 RENDERED = "Have that tool render it, or put text in quotes."

@@ -3,7 +3,6 @@
 import os
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 from reconciler.core.record import last_pass
 from reconciler.errors import ReconcilerError, ShellError
 from reconciler.model.moments import format_moment
+from reconciler.model.records import dataclass
 from reconciler.model.text import short_id
 from reconciler.shell.git.command import NOT_THERE, Git, GitError
 from reconciler.shell.git.history import read_commit

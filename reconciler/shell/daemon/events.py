@@ -19,10 +19,10 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 
 from reconciler.dialects.object_pass import trace_of
 from reconciler.errors import ShellError, UsageError
+from reconciler.model.records import dataclass, replace
 from reconciler.model.text import printable, short_id
 from reconciler.model.world import World
 from reconciler.shell.passes.pass_report import PassSummary

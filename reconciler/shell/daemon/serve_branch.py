@@ -9,13 +9,13 @@ again, at once when the branch moves. So it never ends for what a repository hol
 import random
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import NamedTuple, Protocol
 
 import structlog
 
 from reconciler.dialects.object_pass import trace_of
+from reconciler.model.records import dataclass, field, replace
 from reconciler.model.world import World
 from reconciler.shell.daemon.events import (
     BranchRead,

@@ -15,7 +15,6 @@ import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Self
@@ -24,6 +23,7 @@ import structlog
 from watchfiles._rust_notify import RustNotify  # bounded in pyproject.toml: no part of its promise
 
 from reconciler.errors import ReconcilerError, UsageError
+from reconciler.model.records import dataclass
 from reconciler.shell.daemon.events import BranchRead, DaemonEvent, DaemonHealth
 from reconciler.shell.daemon.serve_branch import Daemon
 from reconciler.shell.passes.one_pass import Passes

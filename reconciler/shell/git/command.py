@@ -16,6 +16,7 @@ are shown, logged or sent.
 """
 
 import contextlib
+import dataclasses
 import json
 import os
 import re
@@ -26,12 +27,12 @@ import threading
 import time
 from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO, cast
 from urllib.parse import quote, quote_plus
 
 from reconciler.errors import ShellError
+from reconciler.model.records import dataclass, field, replace
 from reconciler.shell.processes.limits import limit_met, limit_said, refusal
 from reconciler.shell.processes.signals import held_signals
 
@@ -516,7 +517,7 @@ def mask_of(secrets: Collection[str]) -> Callable[[str], str]:
     return mask
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class HiddenTexts(Collection[str]):
     """What must not be shown, of several sources; each is asked whenever it matters."""
 

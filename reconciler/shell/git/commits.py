@@ -18,13 +18,13 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import assert_never
 
 from reconciler.core.changes import Change, DeleteFile, WriteFile
 from reconciler.core.message import with_purpose
+from reconciler.model.records import dataclass, replace
 from reconciler.shell.git.command import Git, GitError, PathBlocked
 from reconciler.shell.git.held_objects import KEEP, PARTS, ObjectFolder, new_folder
 from reconciler.shell.git.journal import FOLDER

@@ -12,10 +12,10 @@ import os
 import shutil
 import uuid
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
+from reconciler.model.records import dataclass, field
 from reconciler.shell.processes.signals import held_signals
 
 KEEP = "keep"

@@ -14,13 +14,13 @@ import hashlib
 import re
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 from reconciler.errors import UsageError
 from reconciler.manifests.text.raw import Oversized
+from reconciler.model.records import dataclass, replace
 from reconciler.model.settings import CONFIGURATION_PATH
 from reconciler.model.text import short_id, shown
 from reconciler.shell.git.command import GitError, HistoryMissing

@@ -12,9 +12,9 @@ import os
 import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from reconciler.model.records import dataclass, field, replace
 from reconciler.shell.git.command import CheckoutBusy, Git, GitError, LostRace
 from reconciler.shell.git.repository import COMMIT_ID, Repository
 from reconciler.shell.processes.identity import ProcessIdentity, decode_process, this_process

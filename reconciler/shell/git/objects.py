@@ -5,10 +5,10 @@ disk.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import BinaryIO, NamedTuple
 
 from reconciler.manifests.text.raw import MAX_READ_BYTES, Oversized
+from reconciler.model.records import replace
 from reconciler.model.text import enumerated, short_id, shown
 from reconciler.shell.git.command import GitError, LostObjects
 from reconciler.shell.git.repository import COMMIT_ID, Repository, check_commit

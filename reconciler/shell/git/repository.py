@@ -19,11 +19,11 @@ import subprocess
 import threading
 import weakref
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO, cast
 
 from reconciler.errors import UsageError
+from reconciler.model.records import dataclass, field, replace
 from reconciler.model.text import shown
 from reconciler.shell.git.command import (
     TERMINATION_SECONDS,

@@ -14,12 +14,12 @@ import shutil
 import stat
 import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 
 from reconciler.errors import ShellError, UsageError
 from reconciler.manifests.paths import blob_id, is_manifest_name, shown_path
 from reconciler.manifests.text.raw import MAX_READ_BYTES
+from reconciler.model.records import replace
 from reconciler.model.text import enumerated
 from reconciler.shell.git.checkout.checkouts import LEFT_OUT, open_checkout
 from reconciler.shell.git.command import Git, GitError, one_line

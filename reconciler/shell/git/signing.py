@@ -11,13 +11,13 @@ import contextlib
 import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 
 from reconciler.core.message import CommitPurpose
 from reconciler.errors import UsageError
+from reconciler.model.records import dataclass, replace
 from reconciler.shell.git.command import GitError
 from reconciler.shell.git.repository import (
     EMPTY_TREES,

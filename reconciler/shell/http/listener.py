@@ -16,7 +16,6 @@ import socket
 import threading
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
 import uvicorn
@@ -25,6 +24,7 @@ from starlette.responses import PlainTextResponse
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from reconciler.errors import ShellError, UsageError
+from reconciler.model.records import dataclass
 from reconciler.shell.http.trusted_proxies import Network, client_of, is_proxy, site_of
 
 LOOPBACK = "127.0.0.1"

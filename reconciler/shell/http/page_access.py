@@ -11,10 +11,10 @@ import base64
 import binascii
 import hmac
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 from urllib.parse import urlsplit
 
+from reconciler.model.records import dataclass
 from reconciler.shell.http.trusted_proxies import Network, is_proxy
 
 LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "[::1]"})

@@ -10,11 +10,11 @@ listener each page is below its root's name, and a list has them all.
 """
 
 import asyncio
+import dataclasses
 import gzip
 import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from itertools import count
@@ -27,6 +27,7 @@ from starlette.routing import Route
 
 from reconciler.errors import ShellError
 from reconciler.manifests.columns import duration
+from reconciler.model.records import dataclass, field
 from reconciler.model.text import printable
 from reconciler.page.links import (
     Anchor,
@@ -280,7 +281,7 @@ FOREIGN = (
 )
 
 
-@dataclass(slots=True, eq=False)
+@dataclasses.dataclass(slots=True, eq=False)
 class PageEndpoints:
     """Answers requests for the page.
 
@@ -301,12 +302,12 @@ class PageEndpoints:
     warnings: Callable[[], tuple[str, ...]] = tuple
     ails: Callable[[], str] | None = None
     answer_seconds: float = ANSWER_SECONDS
-    _asked: "dict[PageQuestion, tuple[asyncio.Task[PageReply], float]]" = field(
+    _asked: "dict[PageQuestion, tuple[asyncio.Task[PageReply], float]]" = dataclasses.field(
         default_factory=dict
     )
-    _wholes: AnswersInTurn = field(init=False)
-    _alone: AnswersInTurn = field(init=False)
-    _slow: dict[PageQuestion, None] = field(default_factory=dict)
+    _wholes: AnswersInTurn = dataclasses.field(init=False)
+    _alone: AnswersInTurn = dataclasses.field(init=False)
+    _slow: dict[PageQuestion, None] = dataclasses.field(default_factory=dict)
     _strip: str = ""
 
     def __post_init__(self) -> None:

@@ -9,6 +9,7 @@ line, and each is answered in its turn.
 
 import asyncio
 import contextlib
+import dataclasses
 import json
 import os
 import signal
@@ -17,11 +18,11 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
 from reconciler.errors import ShellError
+from reconciler.model.records import dataclass, field
 from reconciler.page.links import subject_of
 
 
@@ -169,7 +170,7 @@ def is_alone(question: PageQuestion) -> bool:
     return question.view in ALONE and any(value for _, value in question.query)
 
 
-@dataclass(slots=True, eq=False)
+@dataclasses.dataclass(slots=True, eq=False)
 class PageProcesses:
     """Asks processes, with limits.
 
@@ -188,8 +189,8 @@ class PageProcesses:
     whole_seconds: float = WHOLE_SECONDS
     alone_seconds: float = ALONE_SECONDS
     memory_bytes: int = MEMORY_BYTES
-    _viewing: KeptProcess = field(init=False)
-    _whole: KeptProcess = field(init=False)
+    _viewing: KeptProcess = dataclasses.field(init=False)
+    _whole: KeptProcess = dataclasses.field(init=False)
     _alone: "subprocess.Popen[bytes] | None" = None
     _closed: bool = False
 

@@ -17,10 +17,11 @@ import hmac
 import re
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
+
+from reconciler.model.records import dataclass
 
 SHA256_HEX = re.compile(r"[0-9a-fA-F]{64}")
 ASKED = "X-Hub-Signature-256, X-Gitea-Signature, X-Gitlab-Token, webhook-signature or X-Signature"

@@ -4,7 +4,6 @@ What waiting commits did to our folders is put back when a pass writes on top of
 """
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from reconciler.core.changes import Change, DeleteFile, Outcome, WriteFile
@@ -25,6 +24,7 @@ from reconciler.manifests.text.raw import Oversized
 from reconciler.manifests.text.reader import read
 from reconciler.model.body import Body
 from reconciler.model.moments import format_moment
+from reconciler.model.records import dataclass, field, replace
 from reconciler.model.settings import Settings, settings_in
 from reconciler.model.world import Fault, World, is_at_or_below
 from reconciler.shell.git.checkout.moves import KeptEdit

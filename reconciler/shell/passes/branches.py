@@ -2,9 +2,9 @@
 
 import threading
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field, replace
 
 from reconciler.errors import ShellError
+from reconciler.model.records import dataclass, field, replace
 from reconciler.shell.git.checkout.checkouts import files_being_edited
 from reconciler.shell.git.checkout.moves import KeptEdit, mend_indexes
 from reconciler.shell.git.checkout.worktree import advance, advance_together, has_checkouts

@@ -9,7 +9,6 @@ import random
 import time
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import takewhile
 from typing import NamedTuple
@@ -23,6 +22,7 @@ from reconciler.core.record import last_pass
 from reconciler.delivery.settings import decode_delivery
 from reconciler.errors import ReconcilerError, ShellError
 from reconciler.model.moments import format_moment
+from reconciler.model.records import dataclass, field, replace
 from reconciler.model.settings import settings_in
 from reconciler.model.world import World
 from reconciler.shell.git.command import (

@@ -14,11 +14,11 @@ Observers get a summary, as little as they ask for, so that a worker can send it
 fetch, load, schedule, commit, push.
 """
 
+import dataclasses
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timedelta
 
 from reconciler.audit.fleet.problems import ProblemCounts, ProblemKind
@@ -30,6 +30,7 @@ from reconciler.manifests.paths import FAULTS, RECORD, blob_id, folder_of, outpu
 from reconciler.model.decision import Decision
 from reconciler.model.fields import mapping
 from reconciler.model.moments import add, earliest
+from reconciler.model.records import dataclass, field, replace
 from reconciler.model.settings import settings_in
 from reconciler.model.world import Fault, Trace, World
 from reconciler.rebalance.rebalancer_files import decode_record
@@ -233,7 +234,7 @@ class Contest:
             self._undone.pop(path, None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class BranchPass:
     """What one pass read and did on its branches.
 
@@ -264,10 +265,10 @@ class BranchPass:
     refused: tuple[RefusedCommit, ...] = ()
     kept: tuple[KeptEdit, ...] = ()
     mended: tuple[str, ...] = ()
-    steps: Mapping[str, float] = field(default_factory=dict)
+    steps: Mapping[str, float] = dataclasses.field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class PassReport(BranchPass):
     """What one pass did, with the world that it looked at and all that it decided."""
 
@@ -303,7 +304,7 @@ class PassReport(BranchPass):
 REBALANCER_STATES = ("pending", "finished", "recurring")  # what recurs never finishes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class PassSummary(BranchPass):
     """What one pass did, without the world that it looked at; see `Outcome`.
 
@@ -350,7 +351,7 @@ def summary_of(report: PassReport, counts: ProblemCounts) -> PassSummary:
     world, outcome = report.world, report.outcome
     settings = settings_in(world)
     return PassSummary(
-        **{item.name: getattr(report, item.name) for item in fields(BranchPass)},
+        **{item.name: getattr(report, item.name) for item in dataclasses.fields(BranchPass)},
         left=report.left,
         revision=world.revision,
         changed=len(outcome.files),

@@ -18,7 +18,6 @@ for a second of a processor at most, and it gets their sizes before it is asked 
 import contextlib
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import accumulate
 from typing import NamedTuple
@@ -33,6 +32,7 @@ from reconciler.manifests.paths import DELIVERY, output_path
 from reconciler.manifests.text.raw import MAX_READ_BYTES, Oversized
 from reconciler.manifests.text.reader import read
 from reconciler.model.identity import RepositoryLayout
+from reconciler.model.records import dataclass, field, replace
 from reconciler.model.settings import CONFIGURATION_PATH, decode_settings
 from reconciler.model.text import short_id
 from reconciler.model.world import is_at_or_below

@@ -9,8 +9,8 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 
+from reconciler.model.records import dataclass, field
 from reconciler.shell.git.command import GitError
 from reconciler.shell.processes.signals import LONGEST_UNANSWERED_SECONDS
 

@@ -4,9 +4,10 @@ import contextlib
 import os
 import platform
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
+
+from reconciler.model.records import dataclass, field_names
 
 PROC = Path("/proc")
 MACHINE_ID = Path("/etc/machine-id")
@@ -43,7 +44,7 @@ class ProcessIdentity:
 
     def as_fields(self) -> dict[str, object]:
         """Return it as a mapping, for a file."""
-        return asdict(self)
+        return {name: getattr(self, name) for name in field_names(self)}
 
 
 def this_process() -> ProcessIdentity:

@@ -7,11 +7,11 @@ import os
 import re
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from reconciler.errors import ShellError, UsageError
 from reconciler.model.kinds import Kind
+from reconciler.model.records import dataclass
 from reconciler.shell.git.command import stop
 
 PASSED_ON = re.compile(

@@ -7,7 +7,6 @@ import glob
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Protocol
@@ -28,6 +27,7 @@ from reconciler.manifests.paths import (
 )
 from reconciler.manifests.text.raw import MAX_READ_BYTES, Oversized
 from reconciler.model.identity import RepositoryLayout
+from reconciler.model.records import dataclass, replace
 from reconciler.model.settings import CONFIGURATION_PATH, Settings, decode_settings
 
 

@@ -7,7 +7,6 @@ suspends others, what changed since the last pass, and the records of passes.
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 
 from reconciler.core.dialects import KINDS
@@ -16,6 +15,7 @@ from reconciler.manifests.identity import CRD
 from reconciler.manifests.paths import is_feedback
 from reconciler.model.identity import ObjectKey
 from reconciler.model.kinds import Kind
+from reconciler.model.records import dataclass
 from reconciler.model.settings import CONFIGURATION
 
 CONTROLS = frozenset({CRD, CONFIGURATION, *KINDS.owned})

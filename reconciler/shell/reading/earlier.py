@@ -5,7 +5,6 @@ versions those are parsed that may matter to causes, or to the brake on what edi
 """
 
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from operator import attrgetter
 from types import MappingProxyType
 
@@ -33,6 +32,7 @@ from reconciler.manifests.paths import is_manifest_name
 from reconciler.manifests.text.raw import Oversized
 from reconciler.model.identity import ObjectKey
 from reconciler.model.kinds import Kind
+from reconciler.model.records import dataclass, replace
 from reconciler.model.remembered import differing_keys
 from reconciler.model.text import short_id
 from reconciler.model.world import Fault, FormerOutputs, FormerVersion, Manifest

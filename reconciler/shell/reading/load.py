@@ -10,7 +10,6 @@ seems.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import NamedTuple
 
@@ -37,6 +36,7 @@ from reconciler.manifests.schemas.schema import Schemas
 from reconciler.manifests.text.raw import Oversized
 from reconciler.manifests.text.reader import read
 from reconciler.model.identity import RepositoryLayout
+from reconciler.model.records import dataclass, field, replace
 from reconciler.model.remembered import Versioned, differing_keys, patched
 from reconciler.model.settings import CONFIGURATION_PATH, Settings, decode_settings
 from reconciler.model.world import Manifest, World

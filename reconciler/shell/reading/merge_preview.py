@@ -2,7 +2,6 @@
 
 import contextlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from reconciler.audit.history.revisions import FROM
@@ -11,6 +10,7 @@ from reconciler.core.record import last_pass
 from reconciler.errors import UsageError
 from reconciler.manifests.paths import RECORD, output_path
 from reconciler.model.identity import RepositoryLayout
+from reconciler.model.records import dataclass
 from reconciler.model.settings import CONFIGURATION_PATH
 from reconciler.model.world import World
 from reconciler.shell.git.history import cut_off, has_remotes, resolve_revision

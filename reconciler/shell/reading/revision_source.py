@@ -3,7 +3,6 @@
 import os
 import posixpath
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from reconciler.core.inputs.validation import Rules
@@ -11,6 +10,7 @@ from reconciler.errors import UsageError
 from reconciler.manifests.paths import is_manifest_name, matches_any, shown_path
 from reconciler.manifests.text.raw import Oversized
 from reconciler.model.identity import RepositoryLayout
+from reconciler.model.records import dataclass
 from reconciler.shell.git.history import resolve_revision
 from reconciler.shell.git.objects import TreeEntry, read_blobs
 from reconciler.shell.git.repository import Repository

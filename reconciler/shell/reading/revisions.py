@@ -1,13 +1,13 @@
 """The history of a repository as the audit asks for it; see `audit/history/revisions.py`."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 
 from reconciler.audit.history.revisions import Commit, FileChange, UnreadableRevision
 from reconciler.core.own_outputs import OwnOutputs
 from reconciler.errors import ReconcilerError
 from reconciler.manifests.text.raw import Oversized
 from reconciler.model.identity import RepositoryLayout
+from reconciler.model.records import dataclass, field
 from reconciler.model.world import World
 from reconciler.shell.git.history import (
     ChangedPaths,

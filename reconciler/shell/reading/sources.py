@@ -4,7 +4,6 @@ The files on the other branches that are delivered to are read here for those wh
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,6 +13,7 @@ from reconciler.delivery.settings import decode_delivery, roots_of
 from reconciler.errors import ShellError, UsageError
 from reconciler.manifests.paths import DELIVERY
 from reconciler.model.identity import RepositoryLayout
+from reconciler.model.records import dataclass, replace
 from reconciler.model.settings import settings_in
 from reconciler.model.world import World
 from reconciler.shell.git.command import LostRace

@@ -1,7 +1,6 @@
 """The files of one tree with what they hold, followed from commit to commit."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
 from reconciler.core.dialects import KINDS
@@ -11,6 +10,7 @@ from reconciler.core.inputs.validation import FileValidation
 from reconciler.core.own_outputs import OwnOutputs
 from reconciler.manifests.paths import is_escaped
 from reconciler.model.kinds import Kind
+from reconciler.model.records import dataclass, replace
 from reconciler.model.remembered import Versioned, patched
 from reconciler.shell.reading.commit_part import NamedFiles
 from reconciler.shell.reading.tables import DocumentCache

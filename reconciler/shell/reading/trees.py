@@ -8,12 +8,12 @@ below `feedback/`, which are those of the second; `INPUTS+` has none there.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from reconciler.core.step import FileTree
 from reconciler.manifests.paths import is_feedback, is_manifest_name, shown_path
 from reconciler.manifests.text.raw import Oversized
+from reconciler.model.records import dataclass
 from reconciler.model.remembered import Versioned, differing_keys, patched
 from reconciler.model.world import is_at_or_below
 from reconciler.shell.git.command import GitError

@@ -16,7 +16,6 @@ import base64
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 from typing import TypeAlias, cast
@@ -25,6 +24,7 @@ from urllib.parse import quote, urlsplit
 import httpx
 
 from reconciler.errors import ShellError, UsageError
+from reconciler.model.records import dataclass
 from reconciler.shell.reports.outbox import (
     READ_BYTES,
     OutgoingRequest,

@@ -9,7 +9,6 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from ipaddress import ip_address
 from urllib.parse import urlsplit
@@ -18,6 +17,7 @@ import httpx
 import structlog
 
 from reconciler.errors import UsageError
+from reconciler.model.records import dataclass, field
 from reconciler.model.text import printable
 from reconciler.shell.git.command import mask_of
 from reconciler.shell.processes.signals import Background

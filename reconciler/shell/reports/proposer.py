@@ -7,7 +7,6 @@ is ever merged from here.
 import json
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 import structlog
@@ -16,6 +15,7 @@ from reconciler.audit.previews.wording import permission_text, permitted_file
 from reconciler.errors import ReconcilerError, ShellError
 from reconciler.manifests.admission import digest
 from reconciler.manifests.paths import blob_id
+from reconciler.model.records import dataclass
 from reconciler.model.settings import CONFIGURATION_PATH
 from reconciler.model.text import printable
 from reconciler.model.world import World

@@ -13,13 +13,13 @@ import pickle
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
-from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 from urllib.parse import urlsplit
 
 from reconciler.errors import ShellError, UsageError
+from reconciler.model.records import dataclass
 from reconciler.model.text import cut, short_id, shown
 from reconciler.shell.resources import package_digest
 from reconciler.shell.work.executors import Workers

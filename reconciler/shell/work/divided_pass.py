@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
 from datetime import datetime
 
 from reconciler.core.changes import Outcome
 from reconciler.core.divided import divide, is_divisible, join_outcomes
 from reconciler.core.reconcile import reconcile
 from reconciler.errors import ShellError
+from reconciler.model.records import dataclass
 from reconciler.model.world import World
 from reconciler.shell.work.executors import (
     Workers,

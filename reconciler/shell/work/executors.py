@@ -16,10 +16,10 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
-from dataclasses import dataclass
 from multiprocessing.process import BaseProcess
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from reconciler.model.records import dataclass
 from reconciler.shell.processes.limits import collect_seldom
 
 if TYPE_CHECKING:

@@ -3,12 +3,12 @@
 import pickle
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from reconciler.audit.previews.edits import Impact, assess
 from reconciler.core.reconcile import Memo
 from reconciler.model.identity import ObjectKey
+from reconciler.model.records import dataclass
 from reconciler.model.world import World
 from reconciler.shell.work.executors import Workers, results_of, size_of_pieces
 

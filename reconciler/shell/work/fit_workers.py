@@ -10,12 +10,12 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
-from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 import structlog
 
 from reconciler.errors import ReconcilerError, ShellError
+from reconciler.model.records import dataclass
 from reconciler.model.text import shown
 from reconciler.shell.processes.signals import LONGEST_UNANSWERED_SECONDS
 from reconciler.shell.work.held_roots import RootPlace

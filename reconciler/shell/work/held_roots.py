@@ -12,12 +12,12 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count
 from pathlib import Path
 
 from reconciler.model.identity import RepositoryLayout
+from reconciler.model.records import dataclass, field, replace
 from reconciler.shell.daemon.events import PassFailure, failure_of
 from reconciler.shell.git.repository import CommitIdentity
 from reconciler.shell.passes.one_pass import Passes

@@ -19,7 +19,6 @@ import os
 import stat
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -39,6 +38,7 @@ from reconciler.errors import ReconcilerError
 from reconciler.manifests.paths import DELIVERY
 from reconciler.manifests.text.raw import Oversized
 from reconciler.model.identity import RepositoryLayout
+from reconciler.model.records import dataclass, field
 from reconciler.model.remembered import Versioned, differing_keys
 from reconciler.model.settings import settings_in
 from reconciler.model.text import short_id

@@ -14,11 +14,11 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, wait
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
 
 from reconciler.errors import ReconcilerError, ShellError
+from reconciler.model.records import dataclass, replace
 from reconciler.model.text import shown
 from reconciler.model.world import World
 from reconciler.shell.daemon.events import FailedElsewhere, PassFailure

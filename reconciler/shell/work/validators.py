@@ -2,12 +2,12 @@
 
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from reconciler.core.inputs.validation import FileValidation, Rules, validate_file
 from reconciler.manifests.text.raw import Oversized
+from reconciler.model.records import dataclass, field
 from reconciler.shell.work.executors import start_helpers
 
 if TYPE_CHECKING:

@@ -3,7 +3,6 @@
 import copy
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -28,6 +27,7 @@ from reconciler.dialects.view import Warned
 from reconciler.model.decision import Cause, CauseKind, Decision, Placed
 from reconciler.model.fields import mapping
 from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.model.records import replace
 from reconciler.model.world import Fault, World
 from reconciler.page.timeline import plan_page
 from tests.builders import NOW, Body, after, cluster, configuration, deployment, policy, target

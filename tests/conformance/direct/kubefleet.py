@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import cast
 
@@ -48,6 +47,7 @@ from reconciler.model.cluster import set_condition
 from reconciler.model.fields import bodies, mapping, number, text
 from reconciler.model.kinds import KnownKinds
 from reconciler.model.moments import format_moment, is_moment, parse_moment
+from reconciler.model.records import replace
 from tests.builders import Body
 from tests.conformance.door.door import LeftOut, field, items
 from tests.conformance.judgements import NOT_COMPARED, first_difference

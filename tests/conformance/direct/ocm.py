@@ -1,7 +1,7 @@
 """The family ocm/placement: one sync of a placement, inside the scheduler."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple, cast
 
@@ -70,6 +70,7 @@ from reconciler.model.fields import at, strings, text
 from reconciler.model.identity import ClusterName, ObjectKey, group_of
 from reconciler.model.labels import is_label_value
 from reconciler.model.moments import format_moment, parse_instant, parse_moment
+from reconciler.model.records import replace
 from reconciler.model.world import Manifest, World
 from reconciler.schedule.columns import Numbers, listed
 from reconciler.schedule.framework import Mask, positions_of

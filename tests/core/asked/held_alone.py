@@ -1,7 +1,7 @@
 """What a pass says of one object, and whether that object asked alone is told the same."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 from reconciler.audit.fleet.placed import decision_on, owner_of
@@ -15,6 +15,7 @@ from reconciler.dialects.contract import DependsOnOthers
 from reconciler.model.body import Body
 from reconciler.model.decision import Decision, Explanation, Wait
 from reconciler.model.identity import ObjectKey
+from reconciler.model.records import replace
 from reconciler.model.world import Fault, Kinds, World
 
 DELIVERY = "delivery-"

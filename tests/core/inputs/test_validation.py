@@ -4,7 +4,6 @@ import json
 import pickle
 from collections.abc import Callable, Sequence
 from copy import deepcopy
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any, cast
 
@@ -17,6 +16,7 @@ from reconciler.core.inputs.admissions import ADMISSIONS
 from reconciler.core.inputs.stored import decode_validations, encode_validation, is_storable
 from reconciler.core.inputs.validation import FileValidation, Rules, validate_file
 from reconciler.model.body import TOGETHER, Held, StoredBody, read_body
+from reconciler.model.records import replace
 from reconciler.shell.resources import load_schemas
 from tests.builders import (
     Body,

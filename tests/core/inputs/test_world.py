@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -20,6 +19,7 @@ from reconciler.core.state import follow_state, read_state
 from reconciler.manifests.paths import blob_id
 from reconciler.model.fields import mapping
 from reconciler.model.identity import ObjectKey
+from reconciler.model.records import replace
 from reconciler.model.world import Kinds
 from reconciler.projection.project import ClusterReadiness, condition
 from reconciler.shell.resources import load_schemas

@@ -1,7 +1,6 @@
 """Bindings through passes: eviction, failover, feedback, and what a round looks at again."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from datetime import timedelta
 from typing import cast
 
@@ -16,6 +15,7 @@ from reconciler.dialects.object_pass import Part
 from reconciler.imports.importers import report_of
 from reconciler.model.fields import mapping, without
 from reconciler.model.identity import ObjectKey
+from reconciler.model.records import replace
 from tests.builders import (
     DYNAMIC,
     NOT_READY,

@@ -1,7 +1,6 @@
 """A workload that fails over takes along what its policy preserves, and is told what is in vain."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import cast
 
 import pytest
@@ -17,6 +16,7 @@ from reconciler.dialects.karmada.view.references import preserved_in_vain
 from reconciler.errors import UserError
 from reconciler.manifests.text.reader import read
 from reconciler.model.identity import ClusterName
+from reconciler.model.records import replace
 from tests.builders import (
     Body,
     after,

@@ -5,7 +5,6 @@ import re
 import signal
 import threading
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from threading import Event
 
@@ -13,6 +12,7 @@ import httpx
 import pytest
 
 from reconciler.cli.main import run
+from reconciler.model.records import replace
 from reconciler.shell.daemon.events import DaemonEvent, Observer, PassBegun, PassFinished
 from reconciler.shell.daemon.serve_branch import Daemon
 from reconciler.shell.daemon.watch import Wakeups, run_beside

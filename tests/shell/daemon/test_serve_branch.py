@@ -1,7 +1,7 @@
 """The daemon outlives whatever a repository holds, and a pass that is due goes first."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -10,6 +10,7 @@ from random import Random
 import pytest
 from structlog.testing import capture_logs
 
+from reconciler.model.records import replace
 from reconciler.shell.daemon.events import (
     BranchRead,
     DaemonEvent,

@@ -2,7 +2,6 @@
 
 import gc
 import select
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pytest
 
 from reconciler.cli.main import run
 from reconciler.manifests.text.raw import MAX_READ_BYTES, Oversized
+from reconciler.model.records import replace
 from reconciler.shell.git import repository as kept
 from reconciler.shell.git.command import GitError
 from reconciler.shell.git.history import is_ancestor, list_range, read_commit, read_commits

@@ -3,12 +3,12 @@
 import os
 import subprocess
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from reconciler.core.changes import Change, DeleteFile, WriteFile
+from reconciler.model.records import replace
 from reconciler.shell.git import journal
 from reconciler.shell.git.checkout import worktree
 from reconciler.shell.git.checkout.moves import BEFORE

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -11,6 +10,7 @@ import pytest
 from reconciler.core.changes import WriteFile
 from reconciler.core.message import CommitPurpose, Purpose
 from reconciler.errors import UsageError
+from reconciler.model.records import replace
 from reconciler.shell.git.commits import write_commit
 from reconciler.shell.git.history import read_commit
 from reconciler.shell.git.objects import list_files

@@ -6,7 +6,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from reconciler.cli.main import run
 from reconciler.core.changes import Outcome
 from reconciler.model.fields import bodies, mapping
 from reconciler.model.moments import format_moment
+from reconciler.model.records import replace
 from reconciler.model.world import World
 from reconciler.shell.daemon.events import DaemonEvent, PassFinished
 from reconciler.shell.daemon.serve_branch import Daemon

@@ -1,7 +1,6 @@
 """One pass: blocked outputs, a clock that is behind, causes, other bots, and idle work."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from reconciler.core.changes import CausingCommit, Outcome
 from reconciler.core.message import commit_message
 from reconciler.manifests.paths import FAULTS
 from reconciler.model.fields import bodies
+from reconciler.model.records import replace
 from reconciler.shell.daemon.serve_branch import Daemon
 from reconciler.shell.passes import one_pass
 from reconciler.shell.passes.one_pass import ClockBehind, Passes

@@ -1,7 +1,7 @@
 """Which commits are decided from, on branches that strangers set, rewrite or share by roots."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from structlog.testing import capture_logs
 
 from reconciler.cli.main import run
 from reconciler.core.record import last_pass
+from reconciler.model.records import replace
 from reconciler.model.world import World
 from reconciler.shell.daemon.serve_branch import Daemon
 from reconciler.shell.git.command import GitError

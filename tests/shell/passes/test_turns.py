@@ -3,13 +3,14 @@
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from threading import Event
 
 import pytest
 
+from reconciler.model.records import replace
 from reconciler.shell.daemon.events import DaemonEvent, PassFailed, PassFinished
 from reconciler.shell.daemon.serve_branch import Daemon
 from reconciler.shell.daemon.watch import Wakeups, run_beside

@@ -5,7 +5,6 @@ import shutil
 import sqlite3
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from reconciler.core.asked import SettledWorld
 from reconciler.core.dialects import KINDS
 from reconciler.library.fleet import FleetRepository
 from reconciler.model.identity import RepositoryLayout
+from reconciler.model.records import replace
 from reconciler.model.world import World
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.reading.load import Loader

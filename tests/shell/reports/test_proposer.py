@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -14,6 +13,7 @@ from reconciler.audit.fleet.problems import ProblemCounts
 from reconciler.audit.previews.wording import permitted_file
 from reconciler.cli.main import run
 from reconciler.errors import UsageError
+from reconciler.model.records import replace
 from reconciler.model.settings import decode_settings
 from reconciler.shell.daemon.events import PassFinished
 from reconciler.shell.git.command import mask_of

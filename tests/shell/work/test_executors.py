@@ -9,7 +9,6 @@ import struct
 import sys
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from multiprocessing.connection import Connection
@@ -27,6 +26,7 @@ from reconciler.errors import ShellError
 from reconciler.manifests.schemas.violations import Violation
 from reconciler.manifests.text.raw import Oversized
 from reconciler.model.body import Body
+from reconciler.model.records import replace
 from reconciler.shell.passes.pass_report import PassReport
 from reconciler.shell.resources import load_schemas
 from reconciler.shell.work.divided_pass import decide_divided

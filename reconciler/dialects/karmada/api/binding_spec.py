@@ -6,7 +6,6 @@ of clusters. Decoders that read one field alone exist because a spec may list a 
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
 from operator import itemgetter
@@ -20,6 +19,7 @@ from reconciler.model.decision import Placed
 from reconciler.model.fields import at, bodies, mapping, mapping_or_none, number_or_none, text
 from reconciler.model.identity import ClusterName, ObjectKey, group_of
 from reconciler.model.moments import format_moment, parse_moment
+from reconciler.model.records import dataclass, replace
 from reconciler.rebalance.surge import SURGE, Surge, decode_surge, with_surge
 
 DIRECTLY = "Directly"

@@ -6,7 +6,6 @@ counted: thousandths for cpu, whole units otherwise.
 
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field
 from functools import cached_property
 from operator import attrgetter
 from typing import NamedTuple
@@ -35,6 +34,7 @@ from reconciler.model.quantity import (
     ceil_units,
     decode_resources,
 )
+from reconciler.model.records import dataclass, field
 from reconciler.projection.project import projected_from
 from reconciler.schedule.columns import Numbers, Order, listed
 from reconciler.schedule.fleet import (

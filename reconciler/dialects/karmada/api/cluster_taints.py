@@ -7,7 +7,6 @@ that people write is never touched.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 
 from reconciler.dialects.inventory import AdmittedCluster
@@ -26,6 +25,7 @@ from reconciler.manifests.admission import (
 from reconciler.model.body import Body, keep_present
 from reconciler.model.fields import bodies, mapping, mapping_or_none, mappings_of, strings, text
 from reconciler.model.moments import stamp
+from reconciler.model.records import dataclass, replace
 from reconciler.model.settings import Settings
 from reconciler.model.world import Manifest
 

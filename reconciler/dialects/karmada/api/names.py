@@ -8,10 +8,10 @@ reported in Go's words.
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from reconciler.model.fields import mapping, text
 from reconciler.model.kinds import Kind
+from reconciler.model.records import dataclass
 from reconciler.model.settings import Settings
 
 CLUSTER_GROUP = "cluster.karmada.io"

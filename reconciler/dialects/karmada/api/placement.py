@@ -9,7 +9,6 @@ the present one shows what has changed since the last scheduling.
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -23,6 +22,7 @@ from reconciler.model.labels import (
     LabelSelector,
     Requirement,
 )
+from reconciler.model.records import dataclass
 
 DUPLICATED = "Duplicated"
 DIVIDED = "Divided"

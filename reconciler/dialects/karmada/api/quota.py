@@ -5,7 +5,6 @@ the status file with what is used.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from reconciler.dialects.karmada.api.cluster_admission import MAX_NAME
 from reconciler.dialects.karmada.api.names import POLICY_GROUP
@@ -24,6 +23,7 @@ from reconciler.model.quantity import (
     parse_quantity,
     readable_resources,
 )
+from reconciler.model.records import dataclass
 from reconciler.model.text import LONGEST_LABEL, is_label, shown
 from reconciler.model.world import Manifest
 from reconciler.schedule.pods import is_extended

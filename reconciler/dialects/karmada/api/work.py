@@ -9,7 +9,6 @@ gathered over all clusters, and aggregatedStatus keeps of each status what its k
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
 
@@ -30,6 +29,7 @@ from reconciler.model.identity import ClusterName, ObjectKey, uid_of
 from reconciler.model.kinds import CopyReport
 from reconciler.model.labels import is_label_value
 from reconciler.model.moments import is_moment, parse_moment
+from reconciler.model.records import dataclass, field
 from reconciler.rebalance.surge import STEP
 
 

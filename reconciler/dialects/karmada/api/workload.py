@@ -11,7 +11,6 @@ Kubernetes would have it counts as absent: it is the member cluster's to judge.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from math import ceil
 from typing import NamedTuple
 
@@ -19,6 +18,7 @@ from reconciler.errors import UserError
 from reconciler.model.body import Body
 from reconciler.model.fields import at, bodies, mapping_of, mappings_of, number_or_none, text
 from reconciler.model.quantity import Quantity
+from reconciler.model.records import dataclass, field
 from reconciler.model.settings import Settings
 from reconciler.schedule.pods import amounts_of, canonical_amount, pod_request
 

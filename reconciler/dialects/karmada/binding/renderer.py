@@ -9,7 +9,6 @@ In a direct purge a workload leaves a cluster at once: its old copy goes before 
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
 
@@ -67,6 +66,7 @@ from reconciler.model.identity import ClusterName, ObjectKey, group_of, uid_of
 from reconciler.model.kinds import Kind
 from reconciler.model.labels import NAMESPACE_NAME
 from reconciler.model.quantity import decode_resources
+from reconciler.model.records import dataclass, field, replace
 from reconciler.model.remembered import AnswerCache, differing_keys
 from reconciler.model.settings import Settings
 from reconciler.model.world import Manifest, World

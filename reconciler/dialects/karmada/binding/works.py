@@ -9,8 +9,8 @@ After a failover the new copy gets the state of the application, as labels of th
 Policies and workloads may also ask that something does not happen to copies on clusters.
 """
 
+import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
 from reconciler.dialects.karmada.api.binding_spec import BindingSpec
 from reconciler.dialects.karmada.api.cluster import Members, TargetCluster
@@ -45,6 +45,7 @@ from reconciler.manifests.text.emitter import Filled
 from reconciler.model.body import Body
 from reconciler.model.fields import at, text, with_value
 from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.model.records import dataclass, field
 from reconciler.model.remembered import Same
 from reconciler.model.text import built_name
 from reconciler.rebalance.surge import STEP
@@ -137,7 +138,7 @@ def render_binding(
             yield NotRendered(target.name, error.message)
 
 
-@dataclass(slots=True, eq=False)
+@dataclasses.dataclass(slots=True, eq=False)
 class _Contents:
     """What the clusters of one binding get; what several get alike is computed once."""
 
@@ -145,9 +146,9 @@ class _Contents:
     template: Body
     state: Mapping[str, str]
     rendering: Rendering
-    _revised: dict[tuple[int, int | None], Body] = field(default_factory=dict)
-    _alike: dict[object, "_Content"] = field(default_factory=dict)
-    _overrides: Overrides = field(init=False)
+    _revised: dict[tuple[int, int | None], Body] = dataclasses.field(default_factory=dict)
+    _alike: dict[object, "_Content"] = dataclasses.field(default_factory=dict)
+    _overrides: Overrides = dataclasses.field(init=False)
     _overridden: bool = False
     _dispatch: Body | None = None
 

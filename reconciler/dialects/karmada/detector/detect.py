@@ -14,7 +14,6 @@ selects the workload.
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, replace
 from functools import partial
 from operator import attrgetter
 from types import MappingProxyType
@@ -60,6 +59,7 @@ from reconciler.dialects.reads import (
 from reconciler.manifests.paths import is_frozen
 from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey
+from reconciler.model.records import dataclass, field, replace
 from reconciler.model.remembered import AnswerCache, Versioned, forget, same
 from reconciler.model.world import Fault, Frozen, Manifest, World
 

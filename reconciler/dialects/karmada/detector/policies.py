@@ -12,7 +12,6 @@ wrong.
 
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Generic, NamedTuple, TypeVar
 
@@ -36,6 +35,7 @@ from reconciler.manifests.identity import PRIORITIES
 from reconciler.manifests.selectors import Label, labels_on, ways_of
 from reconciler.model.identity import ObjectKey
 from reconciler.model.labels import LabelSelector, matches
+from reconciler.model.records import dataclass, field
 from reconciler.model.remembered import AnswerCache, CacheKey, Versioned, patched, same
 from reconciler.model.world import Fault, Manifest, World
 

@@ -6,7 +6,6 @@ how workloads get their bindings.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import lru_cache
 
 from reconciler.dialects.karmada.api.names import EXECUTION, may_preempt
@@ -16,6 +15,7 @@ from reconciler.errors import Misconfigured
 from reconciler.model.body import Body
 from reconciler.model.fields import mapping, strings, text
 from reconciler.model.identity import group_of
+from reconciler.model.records import dataclass, field
 from reconciler.model.settings import CONFIGURATION_PATH, Settings
 
 GROUPS = frozenset(

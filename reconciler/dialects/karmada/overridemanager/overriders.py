@@ -11,7 +11,6 @@ The text of an image consists of a registry, a repository, and a tag or digest.
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Self
 
 from reconciler.dialects.karmada.api.names import go_json
@@ -20,6 +19,7 @@ from reconciler.errors import UserError
 from reconciler.manifests.json_patch import patch_in_place, what_lacks
 from reconciler.model.body import Body
 from reconciler.model.fields import at, bodies, mapping, mapping_of, mapping_or_none, strings, text
+from reconciler.model.records import dataclass, replace
 from reconciler.model.text import cut
 
 

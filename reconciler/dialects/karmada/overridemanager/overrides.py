@@ -6,7 +6,6 @@ clusters, in which order. Annotations record the policies that changed a manifes
 
 import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple, cast
 
@@ -34,6 +33,7 @@ from reconciler.model.body import Body
 from reconciler.model.fields import at, bodies, mapping, mapping_or_none, text
 from reconciler.model.identity import ObjectKey, group_of
 from reconciler.model.labels import labels_of
+from reconciler.model.records import dataclass, field
 from reconciler.model.remembered import Same
 from reconciler.model.world import Manifest
 

@@ -17,7 +17,6 @@ The score ClusterLocality prefers the clusters where the workload is already.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from functools import reduce
@@ -32,6 +31,7 @@ from reconciler.model.cluster import Taint, TaintEffect, Toleration, Untolerated
 from reconciler.model.fields import text
 from reconciler.model.labels import unmet
 from reconciler.model.quantity import Quantity, Resources
+from reconciler.model.records import dataclass, field, replace
 from reconciler.model.text import enumerated
 from reconciler.schedule.capacity import written_amounts
 from reconciler.schedule.columns import listed

@@ -7,7 +7,6 @@ room give such a cluster nothing, as upstream.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 
 from reconciler.dialects.karmada.api.binding import Binding
@@ -22,6 +21,7 @@ from reconciler.dialects.karmada.api.cluster import (
 )
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.quantity import NANOS, Quantity, Resources
+from reconciler.model.records import dataclass, field
 from reconciler.schedule.capacity import (
     NOTHING_HELD,
     PODS,

@@ -12,7 +12,6 @@ How a binding wants to be spread is read from the placement that stands in it.
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import NamedTuple
@@ -33,6 +32,7 @@ from reconciler.model.body import Body
 from reconciler.model.fields import mapping, strings, text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.labels import labels_of
+from reconciler.model.records import dataclass
 from reconciler.model.world import World
 from reconciler.schedule.fleet import remember
 from reconciler.schedule.framework import NO_CLUSTERS, Levels, Mask, added, positions_of, score_at

@@ -1,7 +1,6 @@
 """The clusters that policies mean, and there are not: by name, label, field, weight, toleration."""
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
 
 from reconciler.dialects.karmada.api.cluster import Members, decode_cluster, members_of
 from reconciler.dialects.karmada.api.names import CLUSTER_GROUP
@@ -18,6 +17,7 @@ from reconciler.model.body import Body
 from reconciler.model.cluster import TaintEffect
 from reconciler.model.fields import bodies, mapping, mapping_or_none, strings, text
 from reconciler.model.identity import ObjectKey
+from reconciler.model.records import dataclass, field
 from reconciler.model.text import shown
 from reconciler.schedule.framework import positions_of
 

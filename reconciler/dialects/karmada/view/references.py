@@ -8,7 +8,6 @@ and replicas that cannot be found. The usage of quotas is read from their status
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain, islice
 
 from reconciler.dialects.karmada.api.binding_spec import DIRECTLY, preserving
@@ -85,6 +84,7 @@ from reconciler.model.fields import at, bodies, mapping, mapping_or_none, string
 from reconciler.model.identity import ObjectKey, group_of
 from reconciler.model.labels import LabelSelector
 from reconciler.model.quantity import Quantity, parse_quantity
+from reconciler.model.records import dataclass
 from reconciler.model.settings import settings_in
 from reconciler.model.text import enumerated, shown
 from reconciler.model.world import Manifest, World

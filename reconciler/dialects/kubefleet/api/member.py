@@ -7,7 +7,6 @@ what each score of KubeFleet's profile gave it, by upstream's names.
 import re
 from collections.abc import Hashable, Iterable, Mapping
 from copy import copy
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
 from operator import attrgetter
@@ -26,6 +25,7 @@ from reconciler.model.identity import ClusterName
 from reconciler.model.labels import labels_of
 from reconciler.model.moments import FIRST, LAST, add, earliest, parse_moment
 from reconciler.model.quantity import Resources
+from reconciler.model.records import dataclass, field
 from reconciler.model.world import Manifest
 from reconciler.schedule.fleet import Fleet, ascending, fleet_in_order
 from reconciler.schedule.framework import Levels, Mask, Rejection

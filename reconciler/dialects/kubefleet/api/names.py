@@ -18,11 +18,11 @@ calls unexpected behaviour is an input that it never retries.
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from reconciler.errors import UserError
 from reconciler.model.identity import ObjectKey
 from reconciler.model.kinds import Kind
+from reconciler.model.records import dataclass
 
 CLUSTER_GROUP = "cluster.kubernetes-fleet.io"
 PLACEMENT_GROUP = "placement.kubernetes-fleet.io"

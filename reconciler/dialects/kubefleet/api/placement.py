@@ -11,7 +11,6 @@ hub; elsewhere it is a property that no cluster has.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 
 from reconciler.dialects.kubefleet.api.names import PARENT, RESOURCE_HASH, as_integer, sorted_keys
 from reconciler.dialects.kubefleet.api.snapshots import annotations_of, is_latest, labels_of
@@ -22,6 +21,7 @@ from reconciler.model.body import Body
 from reconciler.model.cluster import Toleration, decode_toleration
 from reconciler.model.fields import bodies, flag_or_none, mapping, mapping_or_none, text
 from reconciler.model.labels import LabelSelector, decode_label_selector
+from reconciler.model.records import dataclass, field
 
 PICK_ALL = "PickAll"
 PICK_N = "PickN"

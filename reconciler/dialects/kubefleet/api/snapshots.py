@@ -6,7 +6,6 @@ and its git blob. Both kinds have an owner, revisions, and a latest of them.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
@@ -25,6 +24,7 @@ from reconciler.model import fields
 from reconciler.model.body import Body
 from reconciler.model.fields import at, mappings_of
 from reconciler.model.identity import ObjectKey, group_of
+from reconciler.model.records import dataclass
 
 NOTHING: Body = {}
 

@@ -5,7 +5,6 @@ far it is, stage by stage. A request asks a person to let a stage begin, or end.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from reconciler.dialects.kubefleet.api.binding import OVERRIDES
@@ -15,6 +14,7 @@ from reconciler.model import fields
 from reconciler.model.body import Body
 from reconciler.model.labels import LabelSelector, decode_label_selector, labels_of
 from reconciler.model.moments import is_moment
+from reconciler.model.records import dataclass
 
 INITIALIZE, RUN, STOP = "Initialize", "Run", "Stop"
 DELETE_STAGE = "kubernetes-fleet.io/deleteStage"

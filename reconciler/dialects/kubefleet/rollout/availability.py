@@ -9,7 +9,6 @@ file. What a file says already, as older rules wrote it, stays there while it ho
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 
 from reconciler.dialects.inventory import CopyReports
@@ -35,6 +34,7 @@ from reconciler.model.health import ASSUMED, Health, assume, is_judged
 from reconciler.model.identity import ObjectKey
 from reconciler.model.kinds import CopyReport
 from reconciler.model.moments import format_moment, is_moment, parse_moment, stamp
+from reconciler.model.records import dataclass, field
 from reconciler.model.world import Manifest
 
 FAILED = "OverriddenFailed"

@@ -11,7 +11,6 @@ Source: kubefleet@e160c1c pkg/utils/condition/condition.go and reason.go.
 
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from operator import attrgetter
 
@@ -30,6 +29,7 @@ from reconciler.model import fields
 from reconciler.model.body import Body
 from reconciler.model.cluster import Condition, set_condition
 from reconciler.model.moments import add, earliest, parse_moment, second_after, span, stamp
+from reconciler.model.records import dataclass, replace
 from reconciler.model.text import enumerated
 
 ROLLOUT_STARTED = "RolloutStarted"

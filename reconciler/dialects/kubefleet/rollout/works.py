@@ -17,7 +17,6 @@ Source: kubefleet@e160c1c pkg/controllers/workgenerator/controller.go `setBindin
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 
 from reconciler.dialects.kubefleet.api.binding import DIFFED, DRIFTED, FAILED, PROBLEMS, Binding
@@ -40,6 +39,7 @@ from reconciler.model.cluster import Condition
 from reconciler.model.fields import bodies, mapping, number, text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.labels import labels_of
+from reconciler.model.records import dataclass
 from reconciler.model.world import Manifest
 
 

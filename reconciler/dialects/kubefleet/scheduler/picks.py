@@ -7,7 +7,6 @@ before new, greater name.
 """
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import compress, islice
 
@@ -49,6 +48,7 @@ from reconciler.dialects.kubefleet.snapshots.policy_snapshots import (
     recorded_score,
 )
 from reconciler.model.identity import ClusterName
+from reconciler.model.records import dataclass, field_names, replace
 from reconciler.schedule.fleet import remember
 from reconciler.schedule.framework import Levels, Mask, bits_of, grades, positions_of
 
@@ -90,7 +90,7 @@ def classify(bindings: Iterable[Binding], snapshot: str, members: Members) -> Gr
     Source: kubefleet@e160c1c pkg/scheduler/framework/frameworkutils.go `classifyBindings`.
     """
     fleet = members.fleet
-    groups: dict[str, list[Binding]] = {name: [] for name in Groups.__dataclass_fields__}
+    groups: dict[str, list[Binding]] = {name: [] for name in field_names(Groups)}
     for binding in bindings:
         position = fleet.position.get(binding.target)
         if binding.deleting:

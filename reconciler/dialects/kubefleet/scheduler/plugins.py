@@ -24,7 +24,6 @@ Source: kubefleet@e160c1c pkg/scheduler/profile/profile.go `NewDefaultProfile`.
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 
 from reconciler.dialects.kubefleet.api.binding import Binding
@@ -48,6 +47,7 @@ from reconciler.model.cluster import Taint, Toleration
 from reconciler.model.identity import ObjectKey
 from reconciler.model.labels import refusal_of, unmet
 from reconciler.model.quantity import Quantity, Resources, readable_resources
+from reconciler.model.records import dataclass, field
 from reconciler.model.remembered import Same
 from reconciler.schedule.capacity import ClusterDemand, Ledger, beyond, plus, written_amounts
 from reconciler.schedule.fleet import group_by, remember

@@ -5,7 +5,6 @@ How placements want to be spread, by their topologySpreadConstraints, is answere
 
 from bisect import insort
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from datetime import datetime
 from operator import attrgetter
 
@@ -44,6 +43,7 @@ from reconciler.dialects.view import SpreadWish, SpreadWishes
 from reconciler.errors import UserError
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import stamp
+from reconciler.model.records import dataclass, replace
 from reconciler.model.world import World
 from reconciler.schedule.framework import Mask
 

@@ -6,7 +6,6 @@ combination of label values, since clusters with the same values get the same an
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from operator import eq, ge, gt, le, lt, ne
 
@@ -20,6 +19,7 @@ from reconciler.dialects.kubefleet.api.placement import (
 )
 from reconciler.dialects.scores import read_score
 from reconciler.model.quantity import Quantity, approximate, parse_quantity
+from reconciler.model.records import dataclass
 from reconciler.model.remembered import Same
 from reconciler.schedule.columns import listed
 from reconciler.schedule.fleet import SetsByValue, remember

@@ -7,7 +7,6 @@ Decisions have upstream's texts, as policy snapshots and bindings hold them.
 import base64
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import islice
 from operator import attrgetter
 
@@ -50,6 +49,7 @@ from reconciler.dialects.kubefleet.api.snapshots import (
 from reconciler.model import fields
 from reconciler.model.body import Body
 from reconciler.model.cluster import Condition, set_condition
+from reconciler.model.records import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

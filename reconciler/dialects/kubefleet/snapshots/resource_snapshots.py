@@ -6,7 +6,6 @@ room for all.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from reconciler.dialects.kubefleet.api.names import (
     API_VERSION,
@@ -37,6 +36,7 @@ from reconciler.manifests.admission import without_ours
 from reconciler.model import fields
 from reconciler.model.body import Body
 from reconciler.model.fields import mapping, text
+from reconciler.model.records import dataclass, replace
 
 SIZE_LIMIT = 819_200  # resource_snapshot_resolver.go resourceSnapshotResourceSizeLimit, in bytes
 

@@ -5,7 +5,6 @@ where something changed that it could select.
 """
 
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from operator import itemgetter
 
 from reconciler.dialects import reads
@@ -35,6 +34,7 @@ from reconciler.model.labels import (
     matches,
     refusal_of,
 )
+from reconciler.model.records import dataclass, field
 from reconciler.model.text import shown
 from reconciler.model.world import Manifest, World
 

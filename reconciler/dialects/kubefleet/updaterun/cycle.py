@@ -9,7 +9,6 @@ for nothing is a fault that says so.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 
@@ -82,6 +81,7 @@ from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, number, text
 from reconciler.model.identity import ClusterName, ObjectKey, uid_of
 from reconciler.model.moments import stamp
+from reconciler.model.records import dataclass, field, replace
 from reconciler.model.world import Fault, Manifest, World
 
 

@@ -7,7 +7,6 @@ started may finish, and nothing more is started.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 
 from reconciler.dialects.kubefleet.api.binding import Binding
@@ -80,6 +79,7 @@ from reconciler.model.cluster import Condition, set_condition
 from reconciler.model.fields import text
 from reconciler.model.identity import ClusterName
 from reconciler.model.moments import add, earliest, parse_moment, second_after, span
+from reconciler.model.records import dataclass, field
 
 
 @dataclass(slots=True, eq=False)

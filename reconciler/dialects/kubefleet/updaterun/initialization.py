@@ -7,7 +7,6 @@ which stage is next.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 
 from reconciler.dialects.kubefleet.api.binding import Binding
 from reconciler.dialects.kubefleet.api.names import (
@@ -56,6 +55,7 @@ from reconciler.errors import UserError
 from reconciler.model.body import Body
 from reconciler.model.identity import ClusterName
 from reconciler.model.labels import matches, refusal_of
+from reconciler.model.records import dataclass, replace
 
 ANY_NUMBER = -1
 

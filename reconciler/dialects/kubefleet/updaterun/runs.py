@@ -11,7 +11,6 @@ pkg/controllers/updaterun whose names begin with `mark` or `record`.
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple, Protocol
@@ -36,6 +35,7 @@ from reconciler.model.cluster import Condition, set_condition
 from reconciler.model.fields import mapping, text
 from reconciler.model.identity import ClusterName, ObjectKey, uid_of
 from reconciler.model.moments import stamp
+from reconciler.model.records import dataclass, field
 from reconciler.model.world import Manifest, World
 
 REQUESTS = frozenset((PLACEMENT_GROUP, kinds.approval_request) for kinds in SCOPES)

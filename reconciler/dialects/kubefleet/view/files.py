@@ -11,7 +11,6 @@ never reported them, and says when they were rolled out. A placement follows its
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from typing import NamedTuple
@@ -73,6 +72,7 @@ from reconciler.model.fields import mapping, number, text
 from reconciler.model.health import assume
 from reconciler.model.identity import ObjectKey, uid_of
 from reconciler.model.moments import add, format_moment, is_moment, parse_moment, span, stamp
+from reconciler.model.records import dataclass
 from reconciler.model.settings import settings_in
 from reconciler.model.world import Manifest, World
 

@@ -5,7 +5,6 @@ and where the scheduler would choose afresh.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from reconciler.dialects.contract import RescheduleTrigger
@@ -74,6 +73,7 @@ from reconciler.model.decision import (
 )
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.model.records import dataclass
 from reconciler.model.world import Fault, Manifest, World
 from reconciler.rebalance.target import FreshPlace, PresentPlace, Standing, TargetState
 from reconciler.schedule.framework import Mask, positions_of, remedy_of, run_every_filter

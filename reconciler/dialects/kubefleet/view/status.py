@@ -4,7 +4,6 @@ Its lists say what it selects, and what is wrong on which cluster.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from reconciler.dialects.kubefleet.api.binding import (
@@ -58,6 +57,7 @@ from reconciler.model.body import Body
 from reconciler.model.cluster import Condition, set_condition
 from reconciler.model.identity import ClusterName
 from reconciler.model.moments import stamp
+from reconciler.model.records import dataclass
 from reconciler.model.world import Manifest
 
 _BLOCKED = "The rollout is being blocked by the rollout strategy"

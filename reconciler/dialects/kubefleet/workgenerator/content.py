@@ -13,7 +13,6 @@ fleet selects comes with that one.
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from itertools import chain
 from operator import attrgetter
 
@@ -75,6 +74,7 @@ from reconciler.manifests.admission import without_ours
 from reconciler.model.body import Body
 from reconciler.model.fields import at, mapping_of, text
 from reconciler.model.identity import ClusterName, ObjectKey, group_of
+from reconciler.model.records import dataclass, field
 from reconciler.model.world import Manifest, World
 
 

@@ -5,8 +5,8 @@ applied to the resources, cluster by cluster. Renderers of one world after the o
 not change.
 """
 
+import dataclasses
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 
 from reconciler.dialects.kubefleet.api.binding import Binding
@@ -79,17 +79,18 @@ from reconciler.dialects.renderer import (
 from reconciler.errors import UserError
 from reconciler.model.body import Body
 from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.model.records import dataclass, field
 from reconciler.model.remembered import AnswerCache, differing_keys
 from reconciler.model.settings import Settings
 from reconciler.model.world import Manifest, World
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class MembersByName:
     """The clusters as overrides see them, by name."""
 
     members: Mapping[ClusterName, MemberLabels]
-    names: tuple[ClusterName, ...] = field(init=False)
+    names: tuple[ClusterName, ...] = dataclasses.field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "names", tuple(sorted(self.members)))

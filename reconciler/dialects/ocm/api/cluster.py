@@ -8,7 +8,6 @@ are asked.
 
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from operator import attrgetter
@@ -26,6 +25,7 @@ from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.labels import LabelSelector, decode_label_selector, refusal_of
 from reconciler.model.moments import parse_instant
 from reconciler.model.quantity import approximate
+from reconciler.model.records import dataclass, field
 from reconciler.model.remembered import Same, patched
 from reconciler.model.settings import Settings
 from reconciler.model.world import Manifest, World

@@ -13,7 +13,6 @@ Source: open-cluster-management.io/api cluster/v1alpha1 types_addonplacementscor
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from datetime import timedelta
 
 from reconciler.dialects.scores import SCORES
@@ -28,6 +27,7 @@ from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.kinds import Kind
 from reconciler.model.labels import LabelSelector, decode_label_selector, decode_requirements
 from reconciler.model.moments import span
+from reconciler.model.records import dataclass
 from reconciler.model.settings import Settings
 
 

@@ -4,7 +4,6 @@ What differs from upstream: a cost budget of our own, which makes the placement 
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 
 from reconciler.dialects.ocm.api.cluster import ManagedCluster, Members
@@ -28,6 +27,7 @@ from reconciler.dialects.scores import Reports
 from reconciler.errors import Misconfigured
 from reconciler.model.body import Body
 from reconciler.model.quantity import canonical_binary, canonical_decimal, parse_quantity
+from reconciler.model.records import dataclass
 from reconciler.schedule.framework import Mask, mask_of, positions_of
 
 VARIABLE = "managedCluster"

@@ -14,7 +14,6 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from itertools import pairwise
 from types import ModuleType
@@ -43,6 +42,7 @@ from reconciler.dialects.ocm.cel.values import (
     refuse_length,
     to_cel,
 )
+from reconciler.model.records import dataclass
 from reconciler.model.text import float_text, plain_text
 
 _CLAUSE = re.compile(r"%(?:(%)|(?:\.(\d*))?(.))", re.DOTALL)

@@ -6,11 +6,11 @@ at its opening parenthesis.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from reconciler.dialects.ocm.cel.values import DEEPEST, TOO_DEEP, Uint
 from reconciler.errors import Misconfigured
+from reconciler.model.records import dataclass
 
 MOST_ERRORS = 100
 OPERANDS = (

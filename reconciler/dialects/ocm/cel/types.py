@@ -4,9 +4,9 @@ Source: cel-go checker/types.go `isAssignable`, `mostGeneral`; common/types/type
 checker/format.go.
 """
 
+import dataclasses
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import lru_cache
 
 from reconciler.dialects.ocm.cel.values import (
@@ -28,13 +28,13 @@ from reconciler.errors import Misconfigured
 MOST_TYPES = 500  # in one type
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class Type:
     """A type by its name, with the types in it; a parameter is one capital letter."""
 
     name: str
     inner: tuple["Type", ...] = ()
-    weight: int = field(init=False, compare=False, default=1)
+    weight: int = dataclasses.field(init=False, compare=False, default=1)
 
     def __post_init__(self) -> None:
         """Refuse a type in types without end, such as what `map` makes of maps again and again."""

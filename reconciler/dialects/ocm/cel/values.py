@@ -13,13 +13,13 @@ import ipaddress
 import re
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import total_ordering
 from typing import TypeVar
 from zoneinfo import ZoneInfo
 
 from reconciler.errors import Misconfigured
+from reconciler.model.records import dataclass, field
 from reconciler.model.remembered import Same
 
 LONE = re.compile("[\ud800-\udfff]")  # half of a pair, which Go replaces

@@ -10,7 +10,6 @@ clusters. A template also asks for what must not happen to objects on clusters.
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from functools import partial
 
 from reconciler.dialects.ocm.api.placement import CLUSTER, WORK_GROUP
@@ -45,6 +44,7 @@ from reconciler.manifests.paths import plural_of
 from reconciler.model.body import Body
 from reconciler.model.fields import at, bodies, flag_or_none, mapping, text
 from reconciler.model.identity import ClusterName, ObjectKey, group_of
+from reconciler.model.records import dataclass, field, replace
 from reconciler.model.remembered import AnswerCache, differing_keys, forget
 from reconciler.model.settings import Settings
 from reconciler.model.text import enumerated

@@ -18,7 +18,6 @@ Source: ours, for the record; upstream looks at the ManifestWorks themselves.
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import cast
 
@@ -41,6 +40,7 @@ from reconciler.model.identity import ClusterName, ObjectKey, group_of
 from reconciler.model.kinds import Kind
 from reconciler.model.labels import labels_of
 from reconciler.model.moments import format_moment, parse_moment
+from reconciler.model.records import dataclass, field
 
 REPLICA_SET = "ManifestWorkReplicaSet"
 WORK = "ManifestWork"

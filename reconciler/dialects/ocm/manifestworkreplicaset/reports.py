@@ -7,7 +7,6 @@ they were when the cluster got its template say nothing of it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 
 from reconciler.dialects.ocm.api.placement import WORK_GROUP
@@ -31,6 +30,7 @@ from reconciler.model.fields import bodies, mapping, mapping_or_none, text
 from reconciler.model.health import assume
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.moments import add, format_moment, span
+from reconciler.model.records import dataclass, replace
 from reconciler.model.world import Manifest
 
 

@@ -17,7 +17,6 @@ whenever a ManifestWork or a decision changes.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import NamedTuple
 
@@ -69,6 +68,7 @@ from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.kinds import Kind
 from reconciler.model.labels import is_label_value
 from reconciler.model.moments import ceiling, earliest, stamp
+from reconciler.model.records import dataclass, field, replace
 from reconciler.model.text import LONGEST_LABEL, enumerated
 from reconciler.model.world import Manifest
 from reconciler.schedule.capacity import ClusterDemand, Ledger, demand_of_manifests

@@ -18,7 +18,6 @@ the profile: a placement makes them up as it names them.
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from itertools import repeat
@@ -41,6 +40,7 @@ from reconciler.errors import Misconfigured, UserError
 from reconciler.model.cluster import Taint, TaintEffect, Toleration, UntoleratedTaint, tolerates
 from reconciler.model.labels import Requirement, refusal_of, refusal_of_value, unmet
 from reconciler.model.moments import add, earliest, span
+from reconciler.model.records import dataclass, field
 from reconciler.model.remembered import Same
 from reconciler.schedule.columns import coded, column_of, distinct, flagged, of_clusters
 from reconciler.schedule.fleet import remember

@@ -9,7 +9,6 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
@@ -44,6 +43,7 @@ from reconciler.model.cluster import Condition
 from reconciler.model.decision import ScorePart
 from reconciler.model.identity import ClusterName
 from reconciler.model.labels import MAX_NAME
+from reconciler.model.records import dataclass, field
 from reconciler.schedule.columns import (
     Numbers,
     best_first,

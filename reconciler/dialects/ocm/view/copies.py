@@ -6,7 +6,6 @@ of the works that its file records, as passes decided last.
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 
@@ -41,6 +40,7 @@ from reconciler.model.body import Body
 from reconciler.model.fields import mapping
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.moments import add, format_moment, span
+from reconciler.model.records import dataclass
 from reconciler.model.settings import settings_in
 from reconciler.model.world import Manifest, World
 

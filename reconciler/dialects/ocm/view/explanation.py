@@ -6,7 +6,6 @@ for a while, or may take a while.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from datetime import datetime
 
 from reconciler.dialects.contract import RescheduleTrigger
@@ -29,6 +28,7 @@ from reconciler.model.decision import ClusterAnswer, ClusterVerdict, Explanation
 from reconciler.model.fields import text
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.moments import ceiling, format_moment
+from reconciler.model.records import replace
 from reconciler.schedule.columns import listed
 from reconciler.schedule.framework import Mask, positions_of, remedy_of, run_every_filter
 

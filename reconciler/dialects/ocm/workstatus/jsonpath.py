@@ -10,11 +10,11 @@ and parser.go.
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from decimal import Decimal
 
 from reconciler.errors import UserError
 from reconciler.model.body import Body
+from reconciler.model.records import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,6 @@ pkg/work/spoke/statusfeedback/reader.go and rules/rule.go.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import cast
 
@@ -37,6 +36,7 @@ from reconciler.model.fields import at, bodies, mapping, number, strings, text
 from reconciler.model.health import Health
 from reconciler.model.identity import ObjectKey, group_of
 from reconciler.model.kinds import CopyReport
+from reconciler.model.records import dataclass
 
 FINALIZER = "cluster.open-cluster-management.io/manifest-work-cleanup"
 SYNCED = "StatusFeedbackSynced"

@@ -9,9 +9,9 @@ import os
 import re
 import stat
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from reconciler.model.records import dataclass
 from reconciler.shell.git.command import CheckoutBusy, Git
 from reconciler.shell.git.objects import ChangedFile
 from reconciler.shell.git.repository import Repository, may_configure

@@ -29,10 +29,10 @@ import shlex
 import stat
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from reconciler.manifests.paths import blob_id
+from reconciler.model.records import dataclass
 from reconciler.shell.git.checkout.checkouts import (
     LEFT_OUT,
     Checkout,

@@ -10,9 +10,9 @@ anything has changed.
 import contextlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
 
 from reconciler.errors import ShellError
+from reconciler.model.records import dataclass, replace
 from reconciler.shell.git.checkout.checkouts import (
     Checkout,
     IndexEntries,

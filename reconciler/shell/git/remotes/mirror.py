@@ -12,11 +12,11 @@ import re
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, Self
 
 from reconciler.errors import UsageError
+from reconciler.model.records import replace
 from reconciler.shell.git.command import (
     Finished,
     Git,

@@ -22,11 +22,11 @@ import subprocess
 import time
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO, cast
 
 from reconciler.errors import UsageError
+from reconciler.model.records import dataclass, replace
 from reconciler.shell.git.command import Git, MirrorBusy, stop
 from reconciler.shell.git.remotes.remote import ASKPASS, Remote
 from reconciler.shell.processes.identity import Fate, decode_process, fate_of, this_process

@@ -7,11 +7,11 @@ so a token that is renewed there counts at once.
 import re
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit
 
 from reconciler.errors import UsageError
+from reconciler.model.records import dataclass, field, replace
 from reconciler.shell.git.command import SSH_COMMAND
 
 SCP_LIKE = re.compile(r"(?:[A-Za-z0-9_.][\w.-]*@)?[A-Za-z0-9_][\w.-]*:(?!:)(?!//)[^-:].*")

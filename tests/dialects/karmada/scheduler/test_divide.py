@@ -1,7 +1,7 @@
 """Selection and division are those of an oracle that hands out replica by replica."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from random import Random
 
 import pytest
@@ -14,6 +14,7 @@ from reconciler.dialects.karmada.scheduler.divide import Division, DivisionStrat
 from reconciler.dialects.karmada.scheduler.schedule import schedule, targets_of
 from reconciler.dialects.karmada.scheduler.select import Region, choose_regions
 from reconciler.model.moments import parse_moment
+from reconciler.model.records import replace
 from reconciler.schedule.framework import mask_of
 from tests.fleet_inputs import cluster
 

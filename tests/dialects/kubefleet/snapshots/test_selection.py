@@ -2,7 +2,6 @@
 
 import random
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import cast
 
 import pytest
@@ -23,6 +22,7 @@ from reconciler.dialects.kubefleet.snapshots.selection import (
 from reconciler.errors import UserError
 from reconciler.manifests.admission import SUSPEND
 from reconciler.model.fields import bodies, mapping
+from reconciler.model.records import replace
 from reconciler.model.remembered import patched
 from reconciler.model.world import World
 from tests.builders import Body, configmap, deployment, manifest, metadata

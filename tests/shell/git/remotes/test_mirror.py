@@ -9,7 +9,6 @@ import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -17,6 +16,7 @@ import pytest
 
 from reconciler.core.changes import WriteFile
 from reconciler.errors import UsageError
+from reconciler.model.records import replace
 from reconciler.shell.git.command import (
     Finished,
     GitError,

@@ -1,12 +1,12 @@
 """A mirror against real servers: https with credentials, redirects, stalls and TLS, and sshd."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from reconciler.errors import UsageError
+from reconciler.model.records import replace
 from reconciler.shell.git.command import GitError, RemoteMisconfigured, RemoteUnreachable
 from reconciler.shell.git.remotes.mirror import Mirror
 from reconciler.shell.git.remotes.remote import Access
