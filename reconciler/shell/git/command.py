@@ -1,15 +1,16 @@
 """The only file that runs git.
 
-Every command goes through GitPython's runner as a list of arguments, in an environment that leaves
-a repository nothing to execute. A repository is data here, never a program. The environment is made
-from nothing, with settings that outrank any file's. They switch off whatever a repository could
-make git execute: hooks, file system monitors, signing programs, transports.
+Every command is a list of arguments, without a shell, in an environment that leaves a repository
+nothing to execute. A repository is data here, never a program. The environment is made from
+nothing, with settings that outrank any file's. They switch off whatever a repository could make git
+execute: hooks, file system monitors, signing programs, transports.
 
-Of GitPython only the runner is used, which starts a process from a list of arguments, without a
-shell. Its objects are not for an untrusted repository: `Repo` and `Remote` read the
-settings of the repository and of the user, `IndexFile.commit` runs hooks, and its object database,
-in Python, reads neither in batches nor within limits of size and time. A test ensures the one
-import.
+What changes a repository, or talks to a remote, is started by GitPython's runner; what only reads
+is started likewise without it, since its import alone takes longer than most questions to git. Both
+are made in one place. Other objects of GitPython are not for an untrusted repository: `Repo` and
+`Remote` read the settings of the repository and of the user, `IndexFile.commit` runs hooks, and its
+object database, in Python, reads neither in batches nor within limits of size and time. A test
+ensures the one import.
 
 Errors of git are classes by what to do about them. Credentials are masked in messages before they
 are shown, logged or sent.
@@ -86,6 +87,16 @@ SETTINGS: Mapping[str, str] = {
     "tag.gpgSign": "false",
 }
 """Settings that outrank those of any file; a repository's own cannot undo them."""
+
+
+READING = frozenset(
+    (
+        *("cat-file", "config", "diff-files", "diff-index", "diff-tree", "for-each-ref", "fsck"),
+        *("log", "ls-files", "ls-tree", "merge-base", "rev-list", "rev-parse", "symbolic-ref"),
+        *("version", "worktree"),
+    )
+)
+"""Commands that change nothing as they are used here, and ask no remote."""
 
 
 class GitError(ShellError):
@@ -367,18 +378,43 @@ class Git:
         return process
 
     def _start(self, arguments: tuple[str, ...]) -> "subprocess.Popen[bytes]":
-        try:  # here, so that a machine without git can use all the rest
+        command = [*self._limits(), "git", *self.options, *arguments]
+        variables = {**ENVIRONMENT, **self._configuration(), **self.variables}
+        try:
+            if arguments[0] in READING:
+                kept = {name: os.environ[name] for name in KEPT if name in os.environ}
+                return subprocess.Popen(  # noqa: S603  # a list of ours
+                    command,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    cwd=self.folder,
+                    env=kept | variables,
+                    start_new_session=True,
+                    pass_fds=self.inherited,
+                )
+            return self._start_by_gitpython(command, variables)
+        except FileNotFoundError:  # the PATH has no git, or not even env(1)
+            raise GitError(NOT_THERE) from None
+        except PermissionError as error:
+            if error.filename == command[0]:
+                raise GitError(NOT_THERE) from None
+            raise
+
+    def _start_by_gitpython(
+        self, command: list[str], variables: Mapping[str, str]
+    ) -> "subprocess.Popen[bytes]":
+        try:  # here, so that what reads does without
             from git.cmd import Git as Runner  # noqa: PLC0415
         except ImportError as error:  # GitPython looks for git when it is imported
             raise GitError(limit_met(error) or NOT_THERE) from error
-        variables = {**ENVIRONMENT, **self._configuration(), **self.variables}
         # GitPython adds to the environment of this process and never removes; env(1) removes.
         # Values stay out of the argument list, where other users could read them.
         dropped = sorted(set(os.environ) - set(KEPT) - set(variables))
         unset = [argument for name in dropped for argument in ("-u", name)]
         try:
             running = Runner(str(self.folder)).execute(
-                ["env", *unset, *self._limits(), "git", *self.options, *arguments],
+                ["env", *unset, *command],
                 istream=subprocess.PIPE,
                 as_process=True,
                 shell=False,
@@ -387,8 +423,8 @@ class Git:
                 pass_fds=self.inherited,
             )
         except Exception as error:
-            if isinstance(error.__cause__, FileNotFoundError):  # the PATH has not even env(1)
-                raise GitError(NOT_THERE) from None
+            if isinstance(error.__cause__, FileNotFoundError):
+                raise error.__cause__ from None
             raise
         process = cast("subprocess.Popen[bytes]", running.proc)
         running.proc = None  # ours now: it must not end when the wrapper is collected

@@ -42,6 +42,34 @@ def test_nothing_of_the_callers_environment_leaks(
     assert "GIT_TERMINAL_PROMPT=0" in printed
 
 
+@pytest.mark.parametrize("limits", [{}, {"processor_seconds": 9}], ids=["free", "limited"])
+def test_what_reads_is_started_as_what_writes(
+    limits: dict[str, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same environment, folder, group of processes and open files; GitPython or not."""
+    stand_in = tmp_path / "git"
+    stand_in.write_text(
+        "#!/bin/sh\npwd; ls /proc/$$/fd; ulimit -t; cut -d' ' -f5,6 /proc/$$/stat | xargs -n 1 test"
+        " $$ = || exit 3\ntr '\\0' '\\n' < /proc/$$/environ | sort\n"
+    )
+    stand_in.chmod(0o755)
+    monkeypatch.setenv("SECRET_TOKEN", "hush")
+    monkeypatch.setenv("GIT_DIR", "/somewhere/else")
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("SSH_AUTH_SOCK", "/agent")
+    opened = os.open(tmp_path, os.O_RDONLY)
+    git = Git(folder=tmp_path, settings={"a.b": "c"}, inherited=(opened,), **limits)  # type: ignore[arg-type]
+
+    reads, writes = git.output("cat-file"), git.output("fast-import")
+
+    os.close(opened)
+    assert writes == reads
+    assert b"SSH_AUTH_SOCK=/agent" in reads
+    assert b"GIT_CONFIG_GLOBAL=/dev/null" in reads
+    assert b"SECRET_TOKEN" not in reads
+    assert b"GIT_DIR" not in reads
+
+
 def test_what_the_operator_gives_arrives(tmp_path: Path) -> None:
     """Variables on top of the hardened environment reach git."""
     new_checkout(tmp_path / "r", {})
@@ -56,17 +84,18 @@ def test_a_failure_is_one_line_that_names_the_command(tmp_path: Path) -> None:
         Git(folder=tmp_path, options=("--git-dir=nowhere",)).output("cat-file", "-p", "HEAD")
 
 
+@pytest.mark.parametrize("command", ["version", "fast-import"])
 @pytest.mark.parametrize("tools", [(), ("env",)], ids=["nothing", "all-but-git"])
 def test_a_path_without_git_is_told(
-    tools: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tools: tuple[str, ...], command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also one that lacks env(1), by which git is started."""
+    """Also one that lacks env(1), by which git is started where it writes."""
     for tool in tools:
         (tmp_path / tool).symlink_to(str(shutil.which(tool)))
     monkeypatch.setenv("PATH", str(tmp_path))
 
     with pytest.raises(GitError, match=r"^git was not found; install git"):
-        Git(folder=tmp_path).run("version")
+        Git(folder=tmp_path).run(command)
 
 
 def test_a_command_ends_at_its_time_limit(tmp_path: Path) -> None:
