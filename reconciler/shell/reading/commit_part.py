@@ -11,7 +11,7 @@ from functools import cached_property
 
 from reconciler.core.dialects import KINDS
 from reconciler.core.inputs.stored import DocumentHead, FileHead, is_misplaced, key_in
-from reconciler.manifests.identity import CRD
+from reconciler.manifests.identity import CRD, DEFAULT_NAMESPACE
 from reconciler.manifests.paths import is_feedback
 from reconciler.model.identity import ObjectKey
 from reconciler.model.kinds import Kind
@@ -76,11 +76,14 @@ class CommitHeads:
     def kinds(self) -> frozenset[Kind] | None:
         """Return the kinds that surely have an object, `None` if one may have none.
 
-        What is written more than once is none; where there are more names than half the documents,
-        one of them is there once.
+        What is written more than once is none; where there are more keys than half the documents,
+        one of them is there once. Where the scope of a kind is not known, names count for keys.
         """
-        for listed in self.documents.values():
-            if 2 * len({one.name for _, one in listed}) <= len(listed):
+        for kind, listed in self.documents.items():
+            names: set[object] = {one.name for _, one in listed}
+            if 2 * len(names) <= len(listed) and KINDS.scopes.get(kind):
+                names = {(one.namespace or DEFAULT_NAMESPACE, one.name) for _, one in listed}
+            if 2 * len(names) <= len(listed):
                 return None
         return frozenset(self.documents)
 

@@ -13,10 +13,12 @@ import pytest
 
 from reconciler.cli.main import run
 from reconciler.core.dialects import KINDS
+from reconciler.core.inputs.stored import DocumentHead, FileHead
 from reconciler.model.identity import RepositoryLayout
+from reconciler.model.kinds import Kind
 from reconciler.model.world import World
 from reconciler.shell.git.repository import Repository
-from reconciler.shell.reading.commit_part import Names
+from reconciler.shell.reading.commit_part import CommitHeads, Names
 from reconciler.shell.reading.load import Loader
 from reconciler.shell.reading.parts import PartReader, keys_of, present_keys
 from reconciler.shell.reading.tables import INDEX, DocumentCache, OptionalTable
@@ -129,6 +131,33 @@ def test_a_new_commit_costs_its_own_files(checkout: Checkout, tmp_path: Path) ->
 
     assert asked.is_part
     assert [body["spec"]] == [one["spec"] for one in bodies_of(asked.world, ONE).values()]
+
+
+PROPAGATION = ("policy.karmada.io", "PropagationPolicy")
+MEMBER = ("cluster.karmada.io", "Cluster")
+GADGET = ("example.org", "Gadget")
+
+
+@pytest.mark.parametrize(
+    ("kind", "namespaces", "expected"),
+    [
+        pytest.param(PROPAGATION, ["a", "b", "c"], {PROPAGATION}, id="one-name-in-each-namespace"),
+        pytest.param(PROPAGATION, ["a", "a", "a"], None, id="written-thrice"),
+        pytest.param(PROPAGATION, ["", "default"], None, id="once-by-default"),
+        pytest.param(MEMBER, ["a", "b", "c"], None, id="of-no-namespace"),
+        pytest.param(GADGET, ["a", "b", "c"], None, id="of-unknown-scope"),
+    ],
+)
+def test_a_kind_is_there_where_its_keys_are(
+    kind: Kind, namespaces: list[str], expected: set[Kind] | None
+) -> None:
+    """Teams call their policies alike; what is written more than once is there for nobody."""
+    files = {
+        f"{number}.yaml": FileHead(0, [DocumentHead(*kind, namespace, "web", {}, suspends=False)])
+        for number, namespace in enumerate(namespaces)
+    }
+
+    assert expected == CommitHeads(files, {}, frozenset()).kinds()
 
 
 def test_an_object_that_is_written_twice_is_there_for_nobody(
