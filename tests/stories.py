@@ -126,7 +126,7 @@ class Story:
         pairs |= {(one.path, one.blob) for one in (*last.held, *last.kept) if one.blob}
         then = [self._version(*pair) for pair in sorted(pairs)]
         now = [one for one in inputs if one.path in {*found.edited, *(p for p, _ in pairs)}]
-        return inputs_before(found.inputs, now, tuple(filter(None, then)), last, index.scopes)
+        return inputs_before(found, now, tuple(filter(None, then)), last, index.scopes)
 
     def _edited(
         self, last: LastPass, inputs: Sequence[FileValidation]

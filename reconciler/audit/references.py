@@ -362,12 +362,23 @@ def _limited(referable: Known) -> set[str]:
 
 
 def dangling_in_feedback(referable: Known) -> Iterator[Dangling]:
-    """Yield the first document of each folder of reports whose cluster is not declared."""
+    """Yield the first document of each folder of reports whose cluster is not declared.
+
+    And each report of a cluster itself that is of an API in which it is not declared.
+    """
     clusters = frozenset().union(*(referable.names(group, kind) for group, kind in CLUSTERS))
     first: dict[str, ObjectKey] = {}
     for key, manifest in sorted(referable.world.feedback.items(), key=lambda item: item[1].origin):
         if manifest.key.reporter not in clusters:
             first.setdefault(key.reporter, key)
+        elif key[:2] in CLUSTERS and key._replace(reporter="") not in referable.world.inputs:
+            yield Dangling(
+                key,
+                "/kind",
+                "feedback-cluster-unknown",
+                f"no {key.kind} is named {shown(key.name)}, so its status here is not read",
+                "a report of the kind that the cluster is declared as",
+            )
     for reporter, key in first.items():
         yield Dangling(
             key,

@@ -60,7 +60,9 @@ def _object(world: World, key: ObjectKey) -> Iterator[Line]:
     """Yield what the files say of it."""
     now = SystemClock().now()
     body = without_secrets(shown_body(as_of(world, now), key))
-    places = {m.origin.path for m in (world.inputs.get(key), world.outputs.get(key)) if m}
+    reported = world.reported.get(key)
+    report = None if reported is None else reported.report
+    places = {m.origin.path for m in (world.inputs.get(key), world.outputs.get(key), report) if m}
     yield from description.heading(body, key)
     yield from (("File:" if i == 0 else "", path) for i, path in enumerate(sorted(places)))
     yield from description.fields(body)

@@ -1,5 +1,6 @@
 """The dialects of this build, in the order in which a pass asks them; no other file names them."""
 
+from reconciler.core.cluster_reports import CLUSTER_REPORT_KIND
 from reconciler.core.ledger_file import LEDGER_KIND
 from reconciler.dialects.contract import Dialect
 from reconciler.dialects.karmada.dialect import KARMADA
@@ -14,6 +15,7 @@ from reconciler.rebalance.target import REBALANCE_KINDS
 DIALECTS: tuple[Dialect, ...] = (KARMADA, OCM, KUBEFLEET)
 
 _APIS = (
+    CLUSTER_REPORT_KIND,
     LEDGER_KIND,
     *REBALANCE_KINDS,
     *(kind for dialect in DIALECTS for kind in dialect.kinds),

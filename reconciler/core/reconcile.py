@@ -12,6 +12,7 @@ from datetime import datetime
 from functools import partial
 
 from reconciler.core.changes import Change, DeleteFile, Outcome, WaitingTarget, WriteFile
+from reconciler.core.cluster_reports import Drawn, ReportRecords, report_records
 from reconciler.core.dialects import DIALECTS, wraps
 from reconciler.core.freeze import EndingSuspensions
 from reconciler.core.inputs.world import apis_on_projected, with_ended_switches, with_projected
@@ -85,6 +86,7 @@ class Memo:
         ledger: What is reserved of clusters.
         suspensions: Which objects are suspended until a moment.
         published: What was told in neutral kinds.
+        reports: The records of clusters that are reported.
         former: The same of the world in which people place as before, `None` while no edit is held.
     """
 
@@ -95,6 +97,7 @@ class Memo:
     former: "Memo | None" = None
     suspensions: EndingSuspensions = field(default_factory=EndingSuspensions)
     published: PublishMemory = field(default_factory=PublishMemory)
+    reports: AnswerCache[ObjectKey, Drawn] = field(default_factory=AnswerCache)
     _last: tuple[World, UnchangedUntil, Outcome] | None = None
 
     def clear(self) -> None:
@@ -123,6 +126,7 @@ class Memo:
         if self.former is not None:
             self.former.close(world, now, outcome, idle=False)
         self.settings.forget()
+        self.reports.forget()
         self.ledger.forget()
         for memory in self.dialects.values():
             memory.forget()
@@ -198,6 +202,7 @@ def _pass(
         gone |= published.gone
         after = published.world
     delivered = deliver(world, after, settings, memo.delivery)
+    records = report_records(world, memo.reports)
     safety = next_record(
         safety_record(world.outputs), paced.waiting, paced.moved, apis_on_projected(after), now
     )
@@ -208,7 +213,7 @@ def _pass(
     files = _delivered(world, delivered)
     report = faults_body(faults, world.held, kept.versions) if faults or world.held else None
     outcome = Outcome(
-        changes=_changes(world, now, result, (written, gone), delivered, report, safety),
+        changes=_changes(world, now, result, (written, gone), delivered, report, safety, records),
         delivered=files,
         decisions=tuple(
             d for d in found.decisions if d.key not in held and not is_frozen(world, d.key)
@@ -323,8 +328,9 @@ def _changes(
     delivered: Delivered,
     report: Body | None,
     safety: SafetyRecord,
+    records: ReportRecords,
 ) -> tuple[Change, ...]:
-    """Return what the files lack; the record is written with anything else.
+    """Return what the files lack; some records are written with anything else only.
 
     Args:
         world: As the pass found it.
@@ -334,8 +340,9 @@ def _changes(
         delivered: What delivery wants.
         report: Of everything that is wrong, `None` if nothing is.
         safety: What the pass leaves to the next ones.
+        records: Of the clusters that are reported.
     """
-    written, gone = desired
+    written, gone = {**desired[0], **records.written}, desired[1] | records.gone
     body = safety_body(safety)
     if body is not None and safety != safety_record(world.outputs):
         written[SAFETY] = body
@@ -349,8 +356,11 @@ def _changes(
         written[FAULTS] = report
     elif FAULTS in world.outputs:
         gone |= {FAULTS}
-    changes = [*_diff(world, written, gone), *remove_documents(world, result.removed)]
+    removed = remove_documents(world, result.removed)
+    changes = [*_diff(world, written, gone), *removed]
     if changes or delivered.written or delivered.gone:
+        if records.renewed:
+            changes = [*_diff(world, {**written, **records.renewed}, gone), *removed]
         record = record_body(world, now, __version__)
         path = output_path(world.output_root, RECORD)
         changes = [change for change in changes if change.path != path]

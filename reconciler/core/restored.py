@@ -9,7 +9,6 @@ The commit is one of the branch with the outputs, which the shell sees to; nobod
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import replace
 
 from reconciler.core.changes import Outcome
 from reconciler.core.dialects import DIALECTS, PLACED, dialect_of
@@ -22,6 +21,7 @@ from reconciler.model.decision import Cause, CauseKind, Decision, Placed, joined
 from reconciler.model.fields import at
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.kinds import Kind
+from reconciler.model.records import replace
 from reconciler.model.remembered import branched
 from reconciler.model.text import short_id
 from reconciler.model.world import Fault, FormerOutputs, Manifest, World

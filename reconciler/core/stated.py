@@ -12,6 +12,7 @@ from collections.abc import Set as AbstractSet
 from itertools import chain
 from typing import TypeVar, cast
 
+from reconciler.core.cluster_reports import CLUSTER_REPORT
 from reconciler.core.dialects import DIALECTS, dialect_of
 from reconciler.dialects.contract import (
     WORKLOADS,
@@ -38,7 +39,7 @@ def statements() -> Mapping[Dialect, Statement]:
 def shared_kinds() -> frozenset[Kind]:
     """Return the kinds of inputs and outputs that any object reads."""
     stated = (kind for statement in statements().values() for kind in statement.shared)
-    return frozenset((*stated, CLUSTER_PROFILE))
+    return frozenset((*stated, CLUSTER_PROFILE, CLUSTER_REPORT))
 
 
 T = TypeVar("T")

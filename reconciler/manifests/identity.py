@@ -280,6 +280,7 @@ def known_kinds(kinds: Iterable[ApiKind]) -> KnownKinds:
         suspendable=frozenset(api.id for api in listed if api.suspendable),
         short={short: api.kind.lower() for api in listed for short in api.short},
         reported={api.id: api.reported_in for api in listed if api.reported_in},
+        overlaid=frozenset(api.id for api in listed if api.overlaid),
         carriers={api.id: api.carries for api in listed if api.carries is not None},
     )
 

@@ -74,8 +74,10 @@ class ApiKind:
         suspendable: Whether the annotation that suspends is read on it.
         removable: Whether a pass removes it from the file of a person once it is over.
         read: Whether it controls anything here; if not, people are warned of it.
-        reported_in: Where clusters report objects of it: the namespace but for the name of the
-            cluster, which `{}` stands for; `""` if they report none.
+        reported_in: Where clusters report objects of it: the namespace, or of a kind without one
+            the name, but for the name of the cluster, which `{}` stands for; `""` if they report
+            none.
+        overlaid: Whether the status that a cluster reports lies over what people wrote.
         carries: What an object of it says of others, `None` if it says nothing of them.
         shares_group: Whether other kinds of its group are anybody's. It is then a workload, too,
             where a policy selects it.
@@ -90,6 +92,7 @@ class ApiKind:
     removable: bool = False
     read: bool = True
     reported_in: str = ""
+    overlaid: bool = False
     carries: Unpack | None = None
     shares_group: bool = False
 
@@ -112,6 +115,7 @@ class KnownKinds:
         suspendable: Kinds of these groups that a person may suspend; any workload may be.
         short: Short name to kind, in lower case.
         reported: Kinds of these groups that clusters report, with the namespace, see `ApiKind`.
+        overlaid: Those of them whose reported status lies over what people wrote.
         carriers: Kinds whose objects say something of others, with what finds it.
     """
 
@@ -123,4 +127,5 @@ class KnownKinds:
     suspendable: frozenset[Kind]
     short: Mapping[str, str]
     reported: Mapping[Kind, str] = field(default_factory=dict)
+    overlaid: frozenset[Kind] = frozenset()
     carriers: Mapping[Kind, Unpack] = field(default_factory=dict)

@@ -230,12 +230,29 @@ class ProjectedFleet:
 class Projections:
     """What was projected so far: each cluster by the kind that it was to be of, and all of one.
 
-    `members` has what all neutral profiles of one cluster say.
+    `reported` has the clusters with the status of their reports, `members` what all neutral
+    profiles of one cluster say.
     """
 
+    reported: AnswerCache[ObjectKey, Manifest] = field(default_factory=AnswerCache)
     clusters: AnswerCache[tuple[Kind, ObjectKey], Manifest] = field(default_factory=AnswerCache)
     fleets: AnswerCache[Kind, ProjectedFleet] = field(default_factory=AnswerCache)
     members: AnswerCache[ObjectKey, Manifest] = field(default_factory=AnswerCache)
+
+
+@dataclass(frozen=True, slots=True)
+class ReportedStatus:
+    """A status that a cluster reports, of itself or of a score.
+
+    Attributes:
+        written: What people wrote of the object, `None` for nothing.
+        report: The report; where it is gone, what the record has of it.
+        held: Whether it is gone.
+    """
+
+    written: Manifest | None
+    report: Manifest
+    held: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -250,10 +267,13 @@ class World:
             people wrote.
         known: Kinds of the APIs that are read here.
         inputs: What people wrote, valid documents only. Where a document is faulty now and an
-            earlier commit held a valid version, `inputs` has that one and `held` says so.
+            earlier commit held a valid version, `inputs` has that one and `held` says so. The
+            status of a cluster is that of its report.
+        reported: Those of the inputs whose status is a report's, sorted.
         projected: Kinds of clusters of which an API reads those of the other APIs instead, as it
             would have them, sorted.
-        feedback: What member clusters report of their copies, by keys that name the reporter.
+        feedback: What member clusters report, of their copies and of themselves, by keys that name
+            the reporter.
         outputs: What earlier passes wrote below `output_root`.
         present: Path to git blob id of every manifest file below `output_root`, readable or not.
         delivered: Path to git blob id of every manifest file that delivery put there, or has to
@@ -284,6 +304,7 @@ class World:
             it differs from the last pass.
         kinds: Index of the inputs, filled when first asked.
         output_kinds: Index of the outputs, filled when first asked.
+        feedback_kinds: Index of the reports, filled when first asked.
         projections: What was projected, for the worlds that follow.
     """
 
@@ -293,6 +314,7 @@ class World:
     outputs: Mapping[ObjectKey, Manifest]
     projected: Mapping[Kind, tuple[Manifest, ...]] = field(default_factory=dict)
     feedback: Mapping[ObjectKey, Manifest] = field(default_factory=dict)
+    reported: Mapping[ObjectKey, ReportedStatus] = field(default_factory=dict)
     present: Mapping[str, str] = field(default_factory=dict)
     delivered: Mapping[str, str] = field(default_factory=dict)
     obstacles: frozenset[str] = frozenset()
@@ -313,6 +335,7 @@ class World:
     restoring: tuple[FormerOutputs, ...] = ()
     kinds: Kinds = field(default_factory=Kinds, repr=False, compare=False)
     output_kinds: Kinds = field(default_factory=Kinds, repr=False, compare=False)
+    feedback_kinds: Kinds = field(default_factory=Kinds, repr=False, compare=False)
     projections: Projections = field(default_factory=Projections, repr=False, compare=False)
 
     @property

@@ -45,6 +45,7 @@ def test_outputs_stand_where_they_always_stood() -> None:
         "clusterapprovalrequests.placement.kubernetes-fleet.io",
         "clusterledgers.reconciler.dev",
         "clusterprofiles.multicluster.x-k8s.io",
+        "clusterreports.reconciler.dev",
         "clusterresourcebindings.placement.kubernetes-fleet.io",
         "clusterresourcebindings.work.karmada.io",
         "clusterresourceplacementevictions.placement.kubernetes-fleet.io",

@@ -92,6 +92,7 @@ COMPOSED = {
 
 NO_EXAMPLE = {
     "binding-unreadable": "a state that only an edited output has",
+    "cluster-report-gone": "a change, not a state",
     "delivery-conflict": "files that a pass delivers",
     "delivery-not-rendered": "what a pass makes of its own decision",
     "delivery-path": "judged by a pass, which has the output root",

@@ -280,13 +280,14 @@ def misplaced_fault(path: str, document: ValidDocument, known: KnownKinds) -> Fa
         expected = f"{FEEDBACK}/<cluster>/<file>.yaml"
     elif is_feedback(path) and kind[0] in known.groups and kind not in known.reported:
         rule = "feedback-kind"
-        message = f"a cluster reports workloads only, no {kind[1]}"
+        message = f"a cluster reports workloads and itself, no {kind[1]}"
         expected = f"a folder outside of {FEEDBACK}/"
     elif is_feedback(path) and not _is_of_reporter(path, document.identity, known):
         wanted = known.reported[kind].format(reporter_of(path))
         rule = "feedback-namespace"
         message = f"what stands in {FEEDBACK}/{reporter_of(path)}/ must be of that cluster"
-        expected = f"the namespace {wanted}, or the folder of the cluster that it is of"
+        named = "namespace" if known.scopes[kind] else "name"
+        expected = f"the {named} {wanted}, or the folder of the cluster that it is of"
     else:
         return None
     return Fault(
@@ -302,9 +303,13 @@ def misplaced_fault(path: str, document: ValidDocument, known: KnownKinds) -> Fa
 
 
 def _is_of_reporter(path: str, identity: Identity, known: KnownKinds) -> bool:
-    """Return whether the namespace of what an agent reports names the cluster of its folder."""
-    namespace = known.reported.get((identity.group, identity.kind))
-    return namespace is None or identity.namespace == namespace.format(reporter_of(path))
+    """Return whether a report is of its folder's cluster, by its namespace or else its name."""
+    kind = (identity.group, identity.kind)
+    wanted = known.reported.get(kind)
+    if wanted is None:
+        return True
+    named = identity.namespace if known.scopes[kind] else identity.name
+    return named == wanted.format(reporter_of(path))
 
 
 def _duplicate(

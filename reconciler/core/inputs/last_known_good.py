@@ -23,6 +23,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 
+from reconciler.core.cluster_reports import ReportsBefore
 from reconciler.core.dialects import DIALECTS, PLACES_BY, READ_AS_BEFORE, ROOTS, TAKEN_BACK
 from reconciler.core.inputs.index import InputIndex, key_of, origin_of
 from reconciler.core.inputs.validation import FileValidation
@@ -353,7 +354,7 @@ def _fault(manifest: Manifest, violation: Violation) -> Fault:
 
 
 def inputs_before(
-    inputs: Mapping[ObjectKey, Manifest],
+    world: World,
     now: Collection[FileValidation],
     then: Collection[FileValidation],
     last: LastPass,
@@ -362,7 +363,7 @@ def inputs_before(
     """Return what differs from the last pass as it was: `World.earlier` and `World.former`.
 
     Args:
-        inputs: What is in force now.
+        world: What is in force now.
         now: The files that differ, as they are.
         then: The same as they were, the versions that stood in for them if they were faulty, and
             those by which placements were kept.
@@ -371,16 +372,20 @@ def inputs_before(
     """
     known = {one.key: (one, blob) for one, blob in _in_force(then, last, scopes)}
     keys = {one.key for file in now for one in _manifests(file, scopes)} | known.keys()
+    past = ReportsBefore(
+        world=world, differing=keys, then={key: one for key, (one, _) in known.items()}
+    )
+    inputs = world.inputs
     earlier: dict[ObjectKey, Manifest | None] = {}
     former = _kept(then, last, scopes)
-    for key in sorted(keys):
-        before, blob = known.get(key, (None, ""))
-        after = inputs.get(key)
+    for key in sorted(past.subjects()):
+        before, after = past.find(key), inputs.get(key)
         if key[:2] in TAKEN_BACK and not _is_same(before, after):
             earlier[key] = before
-        if key[:2] in PLACES_BY:
-            path = "" if before is None else before.origin.path
-            former.setdefault(key, FormerVersion(path, blob, before))
+        if key[:2] in PLACES_BY and key in keys:
+            written, blob = known.get(key, (None, ""))
+            path = "" if written is None else written.origin.path
+            former.setdefault(key, FormerVersion(path, blob, written))
     return earlier, {
         key: version
         for key, version in sorted(former.items(), key=itemgetter(0))

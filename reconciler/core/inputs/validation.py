@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from reconciler.dialects.object_pass import Failed, FaultPlace, attempt, traces_of
 from reconciler.manifests.identity import Identity, Unidentified, identify, refuse_metadata
-from reconciler.manifests.paths import is_escaped, plain_name, unprintable_in
+from reconciler.manifests.paths import is_escaped, is_feedback, plain_name, unprintable_in
 from reconciler.manifests.schemas.schema import Judged, Schemas
 from reconciler.manifests.schemas.violations import Admission, Violation
 from reconciler.manifests.text.canonical import read_canonical
@@ -41,8 +41,11 @@ class Rules:
     status_only: bool = False
 
 
-def judged_document(document: Document, identity: Identity, rules: Rules) -> Judged:
-    """Ask the schema first, then admission; of a workload what we read of it."""
+def judged_document(path: str, document: Document, identity: Identity, rules: Rules) -> Judged:
+    """Ask the schema first, then admission; of a workload what we read of it.
+
+    Of a report of a cluster only the status counts, so there need be nothing else.
+    """
     body = document.body
     if document.aliases and identity.group in rules.known.groups:
         return Judged(body, (_alias(identity),))
@@ -52,9 +55,11 @@ def judged_document(document: Document, identity: Identity, rules: Rules) -> Jud
         if versions:
             return Judged(body, (_unread_version(identity, versions),))
         return Judged(body, refuse_metadata(body) + (admission(body) if admission else ()))
-    beside = rules.status_only and (identity.group, identity.kind) not in rules.known.owned
+    kind = (identity.group, identity.kind)
+    report = is_feedback(path) and kind in rules.known.overlaid
+    beside = report or (rules.status_only and kind not in rules.known.owned)
     judged = rules.schemas.judge(body, optional="spec" if beside else "")
-    if judged.violations or admission is None:
+    if judged.violations or admission is None or report:
         return judged
     return Judged(judged.body, admission(judged.body))
 
@@ -256,7 +261,7 @@ def _verdicts(path: str, item: Item, rules: Rules) -> Iterator["_Verdict"]:
     elif isinstance(identity, Unidentified):
         yield _Objection(item, None, identity)
     else:
-        judge = partial(judged_document, item, identity, rules)
+        judge = partial(judged_document, path, item, identity, rules)
         judged = attempt(judge, partial(FaultPlace, path, described(identity)))
         if isinstance(judged, Failed):
             yield _Stopped(item, identity, judged)

@@ -13,6 +13,7 @@ from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from functools import cache, partial
 from operator import attrgetter
 
+from reconciler.core.cluster_reports import with_reports
 from reconciler.core.dialects import CLUSTERS, DIALECTS, PLACED
 from reconciler.core.inputs.index import InputIndex
 from reconciler.core.inputs.last_known_good import LastKnownGood
@@ -96,9 +97,10 @@ def compose(
         edited={} if edited is None else edited,
         kinds=Kinds() if last is None else last.kinds.next(),
         output_kinds=Kinds() if last is None else last.output_kinds.next(),
+        feedback_kinds=Kinds() if last is None else last.feedback_kinds.next(),
         projections=Projections() if last is None else last.projections,
     )
-    return with_projected(world)
+    return with_projected(with_reports(world))
 
 
 def configuration_of(index: InputIndex, good: LastKnownGood) -> Body | None:

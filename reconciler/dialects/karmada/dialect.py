@@ -28,7 +28,13 @@ KARMADA = Dialect(
     name="karmada",
     title="Karmada",
     kinds=(
-        ApiKind(group=CLUSTER_GROUP, kind="Cluster", writer=Writer.BOTH),
+        ApiKind(
+            group=CLUSTER_GROUP,
+            kind="Cluster",
+            writer=Writer.BOTH,
+            reported_in="{}",
+            overlaid=True,
+        ),
         ApiKind(group=POLICY_GROUP, kind="ClusterOverridePolicy", short=("cop",)),
         ApiKind(
             group=POLICY_GROUP, kind="ClusterPropagationPolicy", short=("cpp",), suspendable=True

@@ -58,7 +58,13 @@ KUBEFLEET = Dialect(
     name="kubefleet",
     title="KubeFleet",
     kinds=(
-        ApiKind(group=CLUSTER_GROUP, kind="MemberCluster", short=("cluster",)),
+        ApiKind(
+            group=CLUSTER_GROUP,
+            kind="MemberCluster",
+            short=("cluster",),
+            reported_in="{}",
+            overlaid=True,
+        ),
         ApiKind(
             group=PLACEMENT_GROUP, kind="ClusterResourceBinding", writer=Writer.OURS, short=("crb",)
         ),

@@ -20,9 +20,20 @@ OCM = Dialect(
     name="ocm",
     title="Open Cluster Management",
     kinds=(
-        ApiKind(group=CLUSTER_GROUP, kind="AddOnPlacementScore", namespaced=True),
         ApiKind(
-            group=CLUSTER_GROUP, kind="ManagedCluster", writer=Writer.BOTH, short=("mcl", "mcls")
+            group=CLUSTER_GROUP,
+            kind="AddOnPlacementScore",
+            namespaced=True,
+            reported_in="{}",
+            overlaid=True,
+        ),
+        ApiKind(
+            group=CLUSTER_GROUP,
+            kind="ManagedCluster",
+            writer=Writer.BOTH,
+            short=("mcl", "mcls"),
+            reported_in="{}",
+            overlaid=True,
         ),
         ApiKind(group=CLUSTER_GROUP, kind="ManagedClusterSet", short=("mclset", "mclsets")),
         ApiKind(

@@ -35,7 +35,7 @@ from reconciler.model.kinds import Kind
 from reconciler.model.records import dataclass, replace
 from reconciler.model.remembered import differing_keys
 from reconciler.model.text import short_id
-from reconciler.model.world import Fault, FormerOutputs, FormerVersion, Manifest
+from reconciler.model.world import Fault, FormerOutputs, FormerVersion, Manifest, World
 from reconciler.shell.git.command import GitError
 from reconciler.shell.git.objects import TreeEntry
 from reconciler.shell.git.repository import COMMIT_ID
@@ -266,7 +266,7 @@ class EarlierFiles:
 
     def find(
         self,
-        inputs: Mapping[ObjectKey, Manifest],
+        world: World,
         edited: Before,
         last: LastPass | None,
         scopes: Mapping[Kind, bool],
@@ -274,7 +274,7 @@ class EarlierFiles:
         """Return what differs from the last pass as it was: `World.earlier` and `World.former`.
 
         Args:
-            inputs: What is in force now.
+            world: What is in force now.
             edited: The files that differ, as they were.
             last: The last pass that committed, `None` if there was none.
             scopes: Whether kinds are namespaced.
@@ -304,7 +304,7 @@ class EarlierFiles:
             return {}, {}
         now = map(self._files.at, {*edited, *(held.path for held in last.held)})
         then = tuple(filter(None, self._known.values()))
-        return inputs_before(inputs, tuple(filter(None, now)), then, last, scopes)
+        return inputs_before(world, tuple(filter(None, now)), then, last, scopes)
 
     def _read(self, wanted: Collection[Version]) -> dict[Version, FileValidation | None]:
         """Return what versions hold, `None` for one that holds nothing of the sort."""

@@ -284,7 +284,7 @@ class Loader:
             edited=edited,
             last=before,
         )
-        earlier, former = self._earlier.find(world.inputs, versions, last, index.scopes)
+        earlier, former = self._earlier.find(world, versions, last, index.scopes)
         world = with_earlier_projected(replace(world, earlier=earlier, former=former))
         restoring, faults = self._restorations.find(
             world.inputs,

@@ -1,0 +1,233 @@
+"""What clusters report of themselves: it lies over files, and its loss is no health."""
+
+from collections.abc import Callable
+
+import pytest
+
+from reconciler.core.cluster_reports import IGNORE_REPORTS, REPORT_GONE
+from reconciler.model.fields import at
+from reconciler.model.identity import ObjectKey
+from tests.builders import (
+    Body,
+    cluster,
+    cluster_status,
+    deployment,
+    metadata,
+    policy,
+)
+from tests.stories import Story, story
+
+REPORT = "feedback/a/cluster.yaml"
+RECORD = "status/clusterreports.reconciler.dev/a.yaml"
+CLUSTER = ObjectKey("cluster.karmada.io", "Cluster", "", "a")
+SCORE = ObjectKey("cluster.open-cluster-management.io", "AddOnPlacementScore", "a", "disk")
+NO_SECONDS: Body = {
+    "key": "cluster.karmada.io/unreachable",
+    "operator": "Exists",
+    "effect": "NoExecute",
+    "tolerationSeconds": 0,
+}
+
+
+def report(name: str = "a", status: Body | None = None) -> Body:
+    """What a cluster reports of itself: kind, name and status."""
+    return {
+        "apiVersion": "cluster.karmada.io/v1alpha1",
+        "kind": "Cluster",
+        "metadata": metadata(name),
+        "status": cluster_status() if status is None else status,
+    }
+
+
+def dead() -> Body:
+    """A report that the cluster is not ready."""
+    return report(status=cluster_status("False"))
+
+
+def score(value: int) -> Body:
+    """A score of the cluster."""
+    return {
+        "apiVersion": "cluster.open-cluster-management.io/v1alpha1",
+        "kind": "AddOnPlacementScore",
+        "metadata": metadata("disk", "a"),
+        "status": {"scores": [{"name": "free", "value": value}]},
+    }
+
+
+def reported(*bodies: Body) -> Story:
+    """One cluster that reports, and whatever else."""
+    return story(cluster(), *bodies).put(report(), path=REPORT)
+
+
+def ready_of(told: Story) -> object:
+    """What the cluster says of its readiness, `None` where it is declared."""
+    conditions = at(told.world().inputs[CLUSTER].body, "status").get("conditions")
+    return conditions and conditions[0]["status"]  # type: ignore[index]
+
+
+def test_a_report_lies_over_the_file() -> None:
+    """Labels are the file's, the status is the report's, whatever status the file has."""
+    told = story(cluster(labels={"a": "b"}, status=cluster_status("False")))
+    told.put(report(), path=REPORT)
+
+    body = told.world().inputs[CLUSTER].body
+
+    assert {"a": "b"} == at(body, "metadata")["labels"]
+    assert report()["status"] == body["status"]
+
+
+def test_a_score_may_stand_in_reports_alone() -> None:
+    """Nobody has to write a file for each."""
+    told = reported().put(score(7), path="feedback/a/scores/disk.yaml")
+
+    assert score(7) == told.world().inputs[SCORE].body
+
+
+def test_a_report_of_another_cluster_is_refused() -> None:
+    """A folder speaks for its own cluster."""
+    told = story(cluster(), cluster("b")).put(report("b"), path=REPORT)
+    told.put(score(7), path="feedback/b/disk.yaml")
+
+    world = told.world()
+
+    assert {"feedback-namespace"} == {fault.rule for fault in world.faults}
+    assert not world.reported
+
+
+def test_a_report_without_a_status_is_no_health() -> None:
+    """Karmada reads an empty status as none, and a cluster without any is declared ready."""
+    told = story(cluster()).put({**report(), "status": {}}, path=REPORT)
+
+    assert {"conditions": []} == told.world().inputs[CLUSTER].body["status"]
+
+
+@pytest.mark.parametrize(
+    "lose",
+    [
+        pytest.param(lambda told: told.files.pop(REPORT), id="the-file-is-gone"),
+        pytest.param(lambda told: told.put(deployment("x"), path=REPORT), id="it-is-another"),
+        pytest.param(lambda told: told.files.update({REPORT: ""}), id="it-is-empty"),
+    ],
+)
+@pytest.mark.parametrize("verdict", ["True", "False"])
+def test_a_report_that_vanishes_stays_in_force(
+    verdict: str, lose: Callable[[Story], object]
+) -> None:
+    """It is told, with what lets it go; nothing moves, and passes find nothing to write anew."""
+    told = reported(deployment(), policy()).put(report(status=cluster_status(verdict)), path=REPORT)
+    told.run()
+    placed = told.placed()
+
+    lose(told)
+    found = told.run(60)
+
+    assert verdict == ready_of(told)
+    assert placed == told.placed()
+    assert [REPORT_GONE] == [one.rule for one in found.faults]
+    assert IGNORE_REPORTS in found.faults[0].expected
+    assert not told.run(3600).changes
+
+
+def test_the_file_of_a_cluster_may_be_taken_at_its_word() -> None:
+    """Then it is declared again, whatever is reported, and nothing is kept of reports."""
+    told = reported()
+    told.put(dead(), path=REPORT).run()
+
+    told.put({**cluster(), "metadata": metadata("a", annotations={IGNORE_REPORTS: "true"})})
+    told.run(60)
+
+    assert ready_of(told) is None
+    assert RECORD not in told.outputs
+    del told.files[REPORT]
+    assert not told.run(60).faults
+
+
+def test_a_cluster_whose_file_goes_leaves_nothing_behind() -> None:
+    """Declared anew later, it is a new cluster."""
+    told = reported()
+    told.run()
+
+    told.drop(cluster())
+    told.run(60)
+
+    assert RECORD not in told.outputs
+
+
+def test_a_score_goes_with_its_report_unless_the_cluster_is_lost() -> None:
+    """An add-on that was removed reports no more; of a lost cluster everything is held."""
+    told = reported().put(score(7), path="feedback/a/disk.yaml")
+    told.run()
+
+    del told.files["feedback/a/disk.yaml"]
+    without = told.world()
+    del told.files[REPORT]
+    held = told.world()
+
+    assert SCORE not in without.inputs
+    assert score(7)["status"] == held.inputs[SCORE].body["status"]
+
+
+def test_amounts_alone_make_no_commit() -> None:
+    """Their record follows with the next commit; a verdict has one of its own."""
+    told = reported(deployment(), policy())
+    told.run()
+    kept = told.outputs[RECORD]
+
+    amounts = told.put(report(status=cluster_status(cpu="7")), path=REPORT).run(60)
+    assert not amounts.changes
+
+    told.put(deployment(replicas=3)).run(60)
+    assert kept != told.outputs[RECORD]
+    assert 'cpu: "7"' in told.outputs[RECORD]
+
+    assert [RECORD] == [
+        one.path for one in told.put(dead(), path=REPORT).run(60).changes if "report" in one.path
+    ]
+
+
+def test_a_reported_failure_evicts_as_a_written_one_does() -> None:
+    """The bytes of bindings are the same, whichever file the status stands in."""
+    placement = {"clusterTolerations": [NO_SECONDS]}
+    bodies = (cluster("b"), deployment(), policy(placement=placement))
+    ready, lost = cluster_status(), cluster_status("Unknown")
+    written = story(cluster(status=ready), *bodies)
+    told = story(cluster(), *bodies).put(report(status=ready), path=REPORT)
+    for one in (written, told):
+        one.run()
+
+    written.put(cluster(status=lost))
+    told.put(report(status=lost), path=REPORT)
+
+    for seconds in (60, 600):
+        assert written.run(seconds).decisions == told.run(seconds).decisions
+        assert written.binding() == told.binding()
+
+
+def test_a_cluster_is_remembered_as_it_was_reported() -> None:
+    """So causes are told of reports as they are of files; what came back is compared, too."""
+    told = reported(deployment(), policy())
+    told.run()
+    told.put(dead(), path=REPORT)
+
+    assert report()["status"] == _before(told)["status"]
+    told.run(60)
+    del told.files[REPORT]
+    told.run(60)
+    told.put(report(), path=REPORT)
+    assert dead()["status"] == _before(told)["status"]
+
+
+def _before(told: Story) -> Body:
+    """The cluster as it was at the last pass."""
+    manifest = told.world().earlier[CLUSTER]
+    assert manifest is not None
+    return manifest.body
+
+
+def test_the_first_report_is_told_from_a_declaration() -> None:
+    """Before it the cluster was declared."""
+    told = story(cluster(), deployment(), policy())
+    told.run()
+    told.put(dead(), path=REPORT)
+
+    assert "status" not in _before(told)
