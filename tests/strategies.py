@@ -356,15 +356,29 @@ def stories(draw: st.DrawFn) -> Story:
     return told
 
 
-reported = st.none() | st.tuples(
-    st.sampled_from(CLUSTERS), st.builds(reports, st.integers(0, 2), st.integers(1, 2))
+def reports_of_itself(name: str, ready: str, cpu: str) -> Body:
+    """What a cluster says of itself: how it is, and how much room it has."""
+    body = {**cluster(name, status=cluster_status(ready, cpu=cpu))}
+    del body["spec"]
+    return body
+
+
+reported = (
+    st.none()
+    | st.tuples(st.sampled_from(CLUSTERS), st.builds(reports, st.integers(0, 2), st.integers(1, 2)))
+    | st.builds(
+        lambda name, *said: (name, reports_of_itself(name, *said)),
+        st.sampled_from(CLUSTERS),
+        st.sampled_from(("True", "False", "Unknown")),
+        st.sampled_from(("1", "4")),
+    )
 )
 
 
 def report(told: Story, found: tuple[str, Body] | None) -> None:
     """Let a cluster report, or all fall silent."""
     if found is not None:
-        told.files[f"feedback/{found[0]}/web.yaml"] = text(found[1])
+        told.files[f"feedback/{found[0]}/{found[1]['kind']}.yaml"] = text(found[1])
     else:
         for path in [path for path in told.files if path.startswith("feedback/")]:
             del told.files[path]

@@ -423,6 +423,43 @@ def test_a_report_that_cannot_be_read_leaves_the_last_good_one(
     assert 0 == answer(reporting_fleet, "verify")
 
 
+LOST = """\
+apiVersion: cluster.karmada.io/v1alpha1
+kind: Cluster
+metadata:
+  name: member1
+status:
+  conditions:
+  - type: Ready
+    status: "False"
+    reason: ClusterNotReachable
+    message: no answer
+    lastTransitionTime: "2026-11-20T12:04:00Z"
+"""
+
+
+def test_a_cluster_is_what_it_reports_even_where_the_branch_is_lost(
+    reporting_fleet: Checkout, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What was judged last stays in force and is told; every pass is proven all the same."""
+    reporting_fleet.git("checkout", "-q", "reports")
+    reporting_fleet.commit({"feedback/member1/cluster.yaml": LOST}, "Report")
+    reporting_fleet.git("checkout", "-q", "main")
+    reconcile_at(reporting_fleet, 5)
+    reporting_fleet.git("branch", "-q", "-D", "reports")
+    reconcile_at(reporting_fleet, 10)
+    capsys.readouterr()
+
+    assert 0 == answer(reporting_fleet, "get", "cluster", "member1")
+    assert "False" in capsys.readouterr().out
+    faults = (reporting_fleet.folder / "status/faults.yaml").read_text()
+    assert "rule: cluster-report-gone" in faults
+    assert 0 == answer(reporting_fleet, "verify")
+    capsys.readouterr()
+    assert 0 == answer(reporting_fleet, "describe", "cluster/member1")
+    assert "status/clusterreports.reconciler.dev/member1.yaml" in capsys.readouterr().out
+
+
 def test_a_branch_that_is_not_there_reports_nothing(tmp_path: Path) -> None:
     """Decisions do not wait for it, nor for a name that git does not take."""
     for name in ("reports", "a.lock"):
