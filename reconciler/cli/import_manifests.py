@@ -52,6 +52,7 @@ class ImportResult:
 
 def compute(options: ImportOptions, world: "World", content: "Files") -> ImportResult:
     """Return what an import into a world comes to."""
+    from reconciler.core.cluster_reports import without_reports
     from reconciler.core.dialects import KINDS
     from reconciler.core.inputs.admissions import ADMISSIONS
     from reconciler.core.inputs.validation import Rules
@@ -61,7 +62,8 @@ def compute(options: ImportOptions, world: "World", content: "Files") -> ImportR
 
     export = export_of(options, world)
     live = with_scheduling(export.live, world, options.cluster, export.listed)
-    live = with_rooms(live, world, options.cluster)
+    measured = without_reports(world) if options.in_place else world
+    live = with_rooms(live, measured, options.cluster)
     wanted = wanted_of(options, live, export)
     schemas = load_schemas()
     rules = Rules(schemas, ADMISSIONS, KINDS)
@@ -89,6 +91,7 @@ def wanted_of(options: ImportOptions, live: "Sequence[LiveObject]", export: Expo
     objects = {one.key: one.body for one in live}
     return Wanted(
         cluster=options.cluster,
+        in_place=options.in_place,
         workloads=options.types,
         propagated=propagated_in(objects) if options.takes_propagated else None,
         reserved=reserved_in(objects),

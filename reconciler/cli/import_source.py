@@ -42,6 +42,7 @@ class ImportOptions:
     namespace: str
     timeout_seconds: float
     cluster: str
+    in_place: bool
     workloads: tuple[str, ...]
     adopt: bool
     tolerance: int
@@ -69,6 +70,8 @@ class ImportOptions:
             raise UsageError(f"{unused[0]} requires --remote")
         if self.cluster and not is_subdomain(self.cluster):
             raise UsageError(f"--cluster is {shown(self.cluster)}, it must be {SUBDOMAIN_RULE}")
+        if self.in_place and not self.cluster:
+            raise UsageError("--in-place requires --cluster, the member cluster that reports")
         if NONE in self._words and len(self._words) > 1:
             raise UsageError("--workloads none cannot be combined with other types")
         if self.cluster and PROPAGATED in self._words:
@@ -141,6 +144,11 @@ IMPORT_OPTIONS: tuple[Option, ...] = (
         default="",
         help="The input is an export of this member cluster: nodes and pods become its capacity, "
         "the status of workloads becomes feedback.",
+    ),
+    click.option(
+        "--in-place",
+        is_flag=True,
+        help="With --cluster: write the cluster's capacity into its own file, not below feedback/.",
     ),
     click.option(
         "--workloads",

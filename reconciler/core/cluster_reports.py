@@ -70,6 +70,26 @@ def with_reports(world: World) -> World:
     )
 
 
+def without_reports(world: World) -> World:
+    """Return a world as people wrote it, given one in which reports lie over that."""
+    if not world.reported:
+        return world
+    there = {key: one.written for key, one in world.reported.items() if one.written is not None}
+    return replace(
+        world,
+        inputs=branched(world.inputs, there, world.reported.keys() - there.keys()),
+        reported={},
+        faults=tuple(fault for fault in world.faults if fault.rule != REPORT_GONE),
+        kinds=world.kinds.next(),
+    )
+
+
+def written_of(world: World, key: ObjectKey) -> Manifest | None:
+    """Return an object as people wrote it, `None` if they did not."""
+    reported = world.reported.get(key)
+    return world.inputs.get(key) if reported is None else reported.written
+
+
 def _reported(world: World) -> Iterator[tuple[ObjectKey, ReportedStatus]]:
     """Yield each object that has a report which counts, or had one that is held."""
     listed = world.feedback_kinds.of(world.feedback)
@@ -180,8 +200,7 @@ class ReportsBefore:
     def _written(self, key: ObjectKey) -> Manifest | None:
         if key in self.differing:
             return self.then.get(key)
-        reported = self.world.reported.get(key)
-        return self.world.inputs.get(key) if reported is None else reported.written
+        return written_of(self.world, key)
 
     def _report(self, key: ObjectKey) -> Manifest | None:
         there = self.then if key in self.differing else self.world.feedback

@@ -36,6 +36,7 @@ class Wanted:
 
     Attributes:
         cluster: The cluster that it is an export of, `""` for that of a control plane.
+        in_place: Whether what the cluster says of itself goes into its file, not into a report.
         workloads: Kinds and resources of workloads that become files, in lower case.
         propagated: What becomes a file since it is meant for clusters, `None` if that is no reason.
         reserved: The namespaces that a control plane has for itself.
@@ -45,6 +46,7 @@ class Wanted:
     """
 
     cluster: str = ""
+    in_place: bool = False
     workloads: frozenset[str] = frozenset()
     propagated: Propagated | None = None
     reserved: frozenset[str] = frozenset()

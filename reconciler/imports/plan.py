@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Container, Iterable, Iterator,
 from enum import StrEnum
 from functools import partial
 
+from reconciler.core.cluster_reports import with_reports, without_reports, written_of
 from reconciler.core.dialects import CLUSTERS
 from reconciler.core.inputs.index import InputFiles, inputs_in, key_of, misplaced_fault
 from reconciler.core.inputs.validation import FileValidation, Rules, validate_file
@@ -184,11 +185,28 @@ class _Import:
         if _is_going(key, body):
             self._leave_going(key)
             return
+        if kind is not None and self._reports_itself(key):
+            reported = key._replace(reporter=self.wanted.cluster)
+            self._write(reported, kind, lambda known: self._counted_report(kind, body, known))
+            return
         self._write(key, kind, lambda known: self._counted(kind, body, known))
+
+    def _reports_itself(self, key: ObjectKey) -> bool:
+        """Return whether an object is what a member cluster says of itself, in a report."""
+        own = key.name if not key.namespace else key.namespace
+        is_own = own == self.wanted.cluster and key[:2] in self.world.known.overlaid
+        return is_own and not self.wanted.in_place
+
+    def _counted_report(
+        self, kind: ImportedKind, body: Body, known: Body | None
+    ) -> tuple[Body, Body]:
+        """Return what counts of the report that there is, and of the live object."""
+        before, fresh = self._counted(kind, body, known)
+        return before and status_report(before), status_report(fresh)
 
     def _leave_going(self, key: ObjectKey) -> None:
         """Leave out what is being deleted: nothing would ever end that here."""
-        present = self.world.inputs.get(key)
+        present = written_of(self.world, key)
         if present is None:
             self._add(key, Became.SKIPPED, why=GOING)
             return
@@ -254,11 +272,16 @@ class _Import:
         counted: Callable[[Body | None], tuple[Body, Body]],
     ) -> None:
         """Write an object into the file that it has, or into one of its own."""
-        present = (self.world.feedback if key.reporter else self.world.inputs).get(key)
+        present = self.world.feedback.get(key) if key.reporter else written_of(self.world, key)
         if present is not None:
             self._update(key, present, *counted(present.body))
             return
-        path = report_path(key.reporter, key) if key.reporter else new_path(key, kind, self.taken)
+        if not key.reporter:
+            path = new_path(key, kind, self.taken)
+        elif kind is None:
+            path = report_path(key.reporter, key)
+        else:
+            path = status_path(key, self.taken)
         if path in self.taken:
             why = f"{path} is there, and holds something else; mend or move it first"
             self._add(key, Became.FAILED, why=why)
@@ -459,6 +482,31 @@ def report_path(cluster: str, key: ObjectKey) -> str:
     return f"{scope}/{file_stem(key.name.replace(':', '.'))}-{key.kind.lower()}.yaml"
 
 
+SCORES = "scores"
+
+
+def status_path(key: ObjectKey, taken: Container[str]) -> str:
+    """Return the file in which a cluster reports itself, or a score.
+
+    Args:
+        key: Whose status it is, and the cluster that reports it.
+        taken: Paths that other objects have: a cluster of several APIs has a file for each.
+    """
+    folder = f"{FEEDBACK}/{key.reporter}"
+    if key.namespace:
+        return f"{folder}/{SCORES}/{file_stem(key.name)}.yaml"
+    path = f"{folder}/cluster.yaml"
+    return path if path not in taken else f"{folder}/{key.kind.lower()}.yaml"
+
+
+def status_report(body: Body) -> Body:
+    """Return who an object is, and its status."""
+    metadata = mapping(body, "metadata")
+    named = {name: metadata[name] for name in ("name", "namespace") if name in metadata}
+    told = {name: body[name] for name in ("apiVersion", "kind")}
+    return {**told, "metadata": named, "status": mapping(body, "status")}
+
+
 def why_unfit(path: str, data: bytes, rules: Rules) -> str:
     """Return why a pass would not take a file as it is to be written, `""` if it would."""
     found = validate_file(path, "", data, rules)
@@ -476,6 +524,7 @@ def with_files(world: World, files: Mapping[str, bytes], rules: Rules) -> World:
     """Return a world in which some files of people hold something else."""
     if not files:
         return world
+    world = without_reports(world)
     inputs = {k: one for k, one in world.inputs.items() if one.origin.path not in files}
     feedback = {k: one for k, one in world.feedback.items() if one.origin.path not in files}
     blobs = dict(world.blobs)
@@ -483,13 +532,15 @@ def with_files(world: World, files: Mapping[str, bytes], rules: Rules) -> World:
         blobs[path] = blob_id(data, like=world.revision)
         for one in _manifests(validate_file(path, blobs[path], data, rules), world):
             (feedback if one.key.reporter else inputs)[one.key] = one
-    return replace(
+    laid = replace(
         world,
         inputs={key: inputs[key] for key in sorted(inputs)},
         feedback={key: feedback[key] for key in sorted(feedback)},
         blobs=blobs,
         kinds=world.kinds.next(),
+        feedback_kinds=world.feedback_kinds.next(),
     )
+    return with_reports(laid)
 
 
 def _manifests(file: FileValidation, world: World) -> Iterable[Manifest]:

@@ -1,6 +1,7 @@
 """From live objects to files: what counts, where it goes, what is left alone or behind, and why."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -286,6 +287,47 @@ def test_a_member_reports_of_the_workloads_of_the_repository() -> None:
     assert "lastUpdateTime" not in texts(plan)[path]
     assert {} == again.files
     assert DEPLOYMENTS.cluster == ""
+
+
+OWN = Wanted(cluster="member1")
+REPORT = "feedback/member1/cluster.yaml"
+
+
+def test_a_member_reports_itself_beside_the_file_of_people() -> None:
+    """The file stays as it is; the report has a status, and follows as a file would."""
+    files = texts(import_into({}, [CLUSTER]))
+    report = texts(import_into(files, [with_cpu("65")], OWN))
+    again = import_into({**files, **report}, [with_cpu("66")], OWN)
+    more = import_into({**files, **report}, [with_cpu("128")], OWN)
+
+    assert [REPORT] == list(report)
+    assert "spec" not in report[REPORT]
+    assert 'cpu: "65"' in report[REPORT]
+    assert {} == again.files
+    assert 'cpu: "128"' in texts(more)[REPORT]
+
+
+def test_in_place_a_member_is_brought_up_to_date_in_its_file() -> None:
+    """As an import of a control plane does, whatever lies over it."""
+    files = texts(import_into({}, [CLUSTER]))
+    files |= texts(import_into(files, [with_cpu("65")], OWN))
+    (path,) = files.keys() - {REPORT}
+
+    for wanted in (replace(OWN, in_place=True), Wanted()):
+        assert [path] == list(import_into(files, [with_cpu("128")], wanted).files)
+
+
+def test_a_score_of_a_member_is_reported_beside_it() -> None:
+    """Of another cluster it becomes a file of people."""
+    version = "cluster.open-cluster-management.io/v1alpha1"
+    status = {"scores": [{"name": "free", "value": 7}]}
+    scores = [
+        live(version, "AddOnPlacementScore", "disk", namespace=name, status=status)
+        for name in ("member1", "member2")
+    ]
+    plan = import_into({}, scores, OWN)
+
+    assert ["feedback/member1/scores/disk.yaml", "scores/member2/disk.yaml"] == sorted(plan.files)
 
 
 @pytest.mark.parametrize(
