@@ -223,6 +223,7 @@ ERRORS: Mapping[str, str] = {
     "taint-policy-unique": "A ClusterTaintPolicy must not have a taint twice",
     "trigger-duration": "The durations of a ScheduleTrigger must not be negative",
     "trigger-target": "A ScheduleTrigger must name something to reschedule",
+    "unreachable-braked": "Most clusters must not be unreachable at once, unless that is allowed",
     "update-immutable": "What a run or an approval is about must stay what it was",
     "workload-limit": "A request must not be above its limit",
     "workload-metadata": "Labels and annotations of an object must be text",

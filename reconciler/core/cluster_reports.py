@@ -10,6 +10,12 @@ of each such cluster, says what was judged last, and that stays in force, as a f
 report is back or the file of the cluster asks to be taken at its word. A score alone may go: an
 add-on that was removed reports no more.
 
+One network that dies may look like many clusters that die. Where the unreachable ones, those that
+passes took for that before included, are more than a share of three or more clusters
+(`safety.maxUnreachablePercent`), the others of them keep what was judged last until they are
+reachable again, or `safety.allow` lets exactly them through. What counts is the state, whoever
+reported it, in however many commits.
+
 The record is renewed where the verdict on a cluster changes, and beside any other change; amounts
 alone never make a commit.
 
@@ -22,22 +28,26 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from operator import itemgetter
 
+from reconciler.core.dialects import DIALECTS
+from reconciler.core.record import API_VERSION, CLUSTER_REPORT
+from reconciler.core.safety import FEWEST_OF_ALL, NAMED
+from reconciler.manifests.admission import digest
 from reconciler.manifests.paths import FEEDBACK
 from reconciler.model.body import Body
 from reconciler.model.fields import at, mappings_of
-from reconciler.model.identity import ObjectKey, Origin, group_of
-from reconciler.model.kinds import ApiKind, Kind, KnownKinds, Writer
+from reconciler.model.identity import ObjectKey, group_of
+from reconciler.model.kinds import KnownKinds
 from reconciler.model.remembered import AnswerCache, branched
+from reconciler.model.settings import CONFIGURATION_PATH, settings_in
+from reconciler.model.text import enumerated
 from reconciler.model.world import Fault, Manifest, ReportedStatus, World
-
-CLUSTER_REPORT: Kind = ("reconciler.dev", "ClusterReport")
-CLUSTER_REPORT_KIND = ApiKind(group=CLUSTER_REPORT[0], kind=CLUSTER_REPORT[1], writer=Writer.OURS)
-API_VERSION = "reconciler.dev/v1alpha1"
+from reconciler.projection.project import READINESS
 
 IGNORE_REPORTS = "reconciler.dev/ignore-reports"
 """Annotation by which the file of a cluster counts as it is written, whatever is reported."""
 
 REPORT_GONE = "cluster-report-gone"
+UNREACHABLE_BRAKED = "unreachable-braked"
 
 
 def _record_key(cluster: str) -> ObjectKey:
@@ -46,7 +56,7 @@ def _record_key(cluster: str) -> ObjectKey:
 
 
 def with_reports(world: World) -> World:
-    """Return a world in which reports lie over what people wrote; lost ones are faults of it.
+    """Return a world in which reports lie over what people wrote, with what is wrong with them.
 
     Args:
         world: Its inputs are as people wrote them, its outputs have the records.
@@ -54,18 +64,19 @@ def with_reports(world: World) -> World:
     reported = dict(sorted(_reported(world), key=itemgetter(0)))
     if not reported:
         return world
+    lost = [_lost(one) for one in reported.values() if one.held]
+    reported, braked = _brake(world, reported)
     cache = world.projections.reported
     came = {
         key: cache.recall(key, (one.written, one.report.body), partial(_laid_over, key, one))
         for key, one in reported.items()
     }
     cache.forget()
-    lost = filter(None, (_lost(one) for one in reported.values() if one.held))
     return replace(
         world,
         inputs=branched(world.inputs, came),
         reported=reported,
-        faults=tuple(sorted((*world.faults, *lost))),
+        faults=tuple(sorted((*world.faults, *filter(None, (*lost, braked))))),
         kinds=world.kinds.next(),
     )
 
@@ -79,7 +90,9 @@ def without_reports(world: World) -> World:
         world,
         inputs=branched(world.inputs, there, world.reported.keys() - there.keys()),
         reported={},
-        faults=tuple(fault for fault in world.faults if fault.rule != REPORT_GONE),
+        faults=tuple(
+            fault for fault in world.faults if fault.rule not in (REPORT_GONE, UNREACHABLE_BRAKED)
+        ),
         kinds=world.kinds.next(),
     )
 
@@ -165,6 +178,72 @@ def _lost(one: ReportedStatus) -> Fault | None:
     )
 
 
+def _brake(
+    world: World, reported: dict[ObjectKey, ReportedStatus]
+) -> tuple[dict[ObjectKey, ReportedStatus], Fault | None]:
+    """Return reports without those that are held back, and what is told of these."""
+    safety = settings_in(world).safety
+    fresh: dict[ObjectKey, Manifest | None] = {}
+    unreachable: set[str] = set()
+    for key, one in reported.items():
+        if key.namespace or _is_reachable(key, one.report.body):
+            continue
+        unreachable.add(key.name)
+        judged = _judged(world, one.report.key)
+        if judged is None or _is_reachable(key, judged.body):
+            fresh[key] = judged
+    names = sorted({key.name for key in fresh})
+    kinds = {dialect.cluster for dialect in DIALECTS}
+    every = {key.name for key in world.inputs if key[:2] in kinds} if names else set()
+    limit = len(every) * safety.max_unreachable_percent
+    if len(every) < FEWEST_OF_ALL or len(unreachable) * 100 <= limit:
+        return reported, None
+    allowed = digest(names)
+    if allowed in safety.allow:
+        return reported, None
+    kept = {key: one for key, one in reported.items() if key not in fresh}
+    kept |= {
+        key: replace(reported[key], report=judged, held=True)
+        for key, judged in fresh.items()
+        if judged is not None
+    }
+    fault = Fault.of_file(
+        CONFIGURATION_PATH,
+        field="/spec/safety/allow",
+        rule=UNREACHABLE_BRAKED,
+        message=(
+            f"{len(unreachable)} of {len(every)} clusters are reported unreachable, so those that "
+            f"were not before count as they did: {enumerated(names, NAMED)}"
+        ),
+        expected=(
+            f"reports that they are reachable; or `allow: {allowed}` below `spec.safety` in "
+            f"{CONFIGURATION_PATH} to take exactly these for unreachable"
+        ),
+        allow=allowed,
+    )
+    return dict(sorted(kept.items(), key=itemgetter(0))), fault
+
+
+def _is_reachable(key: ObjectKey, report: Body) -> bool:
+    """Return whether a cluster is well by its report, in the words of its API."""
+    language = next(one.clusters() for one in DIALECTS if one.cluster == key[:2])
+    rows = () if language is None else language.rows
+    said = next((row.read(report) for row in rows if row.fact is READINESS), None)
+    return said is not None and said.status == "True"
+
+
+def _judged(world: World, key: ObjectKey) -> Manifest | None:
+    """Return what the record has of a report, `None` if nothing.
+
+    Args:
+        world: As the last pass left it, or a pass finds it.
+        key: That names the reporter.
+    """
+    record = world.outputs.get(_record_key(key.reporter))
+    body = None if record is None else dict(_reports_in(record.body, world.known)).get(key)
+    return None if record is None or body is None else Manifest(key, record.origin, body)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportsBefore:
     """What is known of the last pass about clusters that are reported.
@@ -204,12 +283,11 @@ class ReportsBefore:
 
     def _report(self, key: ObjectKey) -> Manifest | None:
         there = self.then if key in self.differing else self.world.feedback
-        report = there.get(key)
-        if report is not None:
-            return report
-        record = self.world.outputs.get(_record_key(key.reporter))
-        recorded = {} if record is None else dict(_reports_in(record.body, self.world.known))
-        return None if key not in recorded else Manifest(key, Origin(""), recorded[key])
+        report, judged = there.get(key), _judged(self.world, key)
+        if report is None or key.namespace:
+            return report or judged
+        is_braked = judged is None or _is_reachable(key, judged.body)
+        return judged if is_braked and not _is_reachable(key, report.body) else report
 
 
 def _reports_in(record: Body, known: KnownKinds) -> Iterator[tuple[ObjectKey, Body]]:

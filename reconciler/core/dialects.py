@@ -1,7 +1,7 @@
 """The dialects of this build, in the order in which a pass asks them; no other file names them."""
 
-from reconciler.core.cluster_reports import CLUSTER_REPORT_KIND
 from reconciler.core.ledger_file import LEDGER_KIND
+from reconciler.core.record import CLUSTER_REPORT_KIND
 from reconciler.dialects.contract import Dialect
 from reconciler.dialects.karmada.dialect import KARMADA
 from reconciler.dialects.kubefleet.dialect import KUBEFLEET

@@ -12,12 +12,16 @@ from reconciler.manifests.paths import FAULTS, RECORD
 from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, number, strings_or_none, text
 from reconciler.model.identity import ObjectKey
+from reconciler.model.kinds import ApiKind, Kind, Writer
 from reconciler.model.moments import add, parse_moment, stamp
 from reconciler.model.records import dataclass
 from reconciler.model.text import shown
 from reconciler.model.world import Fault, HeldFile, Manifest, World
 
 DUPLICATE = "identity-duplicate"
+CLUSTER_REPORT: Kind = ("reconciler.dev", "ClusterReport")
+CLUSTER_REPORT_KIND = ApiKind(group=CLUSTER_REPORT[0], kind=CLUSTER_REPORT[1], writer=Writer.OURS)
+"""What clusters reported of themselves; see `core/cluster_reports.py`."""
 MOST_FAULT_CHARACTERS = 400_000  # ours: a file of manifests has at most 1 MiB
 FAULT_CHARACTERS = 120  # names of fields, line ends and margins of one fault
 

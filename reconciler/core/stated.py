@@ -12,8 +12,8 @@ from collections.abc import Set as AbstractSet
 from itertools import chain
 from typing import TypeVar, cast
 
-from reconciler.core.cluster_reports import CLUSTER_REPORT
 from reconciler.core.dialects import DIALECTS, dialect_of
+from reconciler.core.record import CLUSTER_REPORT
 from reconciler.dialects.contract import (
     WORKLOADS,
     Answers,

@@ -12,6 +12,7 @@ CONFIGURATION_PATH = "reconciler.yaml"
 DEFAULT_ASSUME_AFTER_SECONDS = 60
 DEFAULT_MAX_REMOVED_PERCENT = 50
 DEFAULT_MAX_LOST_PERCENT = 50
+DEFAULT_MAX_UNREACHABLE_PERCENT = 50
 SCORES_EXTEND = "scores.extend"
 """Where the configuration lets scores count in all APIs."""
 
@@ -24,12 +25,15 @@ class Safety:
         max_removed_percent: Share of all placements, from 0 to 100.
         max_lost_percent: Share of all replicas that edits may take without placing as many
             elsewhere, from 0 to 100.
+        max_unreachable_percent: Share of all clusters that may be reported unreachable, from 0 to
+            100, before those that were not yet count as they did.
         allow: Digests of what is let through whatever its share.
         max_rebalanced_replicas_per_hour: How many replicas rebalances may move, `None` for any.
     """
 
     max_removed_percent: int = DEFAULT_MAX_REMOVED_PERCENT
     max_lost_percent: int = DEFAULT_MAX_LOST_PERCENT
+    max_unreachable_percent: int = DEFAULT_MAX_UNREACHABLE_PERCENT
     allow: frozenset[str] = frozenset()
     max_rebalanced_replicas_per_hour: int | None = None
 
@@ -85,6 +89,7 @@ def decode_settings(body: Body | None) -> Settings:
     safety = mapping(spec, "safety")
     removed = number_or_none(safety, "maxRemovedPercent")
     lost = number_or_none(safety, "maxLostPercent")
+    unreachable = number_or_none(safety, "maxUnreachablePercent")
     allow = safety.get("allow")
     return Settings(
         include=strings(spec, "include"),
@@ -99,6 +104,9 @@ def decode_settings(body: Body | None) -> Settings:
         safety=Safety(
             max_removed_percent=DEFAULT_MAX_REMOVED_PERCENT if removed is None else removed,
             max_lost_percent=DEFAULT_MAX_LOST_PERCENT if lost is None else lost,
+            max_unreachable_percent=(
+                DEFAULT_MAX_UNREACHABLE_PERCENT if unreachable is None else unreachable
+            ),
             allow=frozenset([allow] if isinstance(allow, str) else strings(safety, "allow")),
             max_rebalanced_replicas_per_hour=number_or_none(safety, "maxRebalancedReplicasPerHour"),
         ),

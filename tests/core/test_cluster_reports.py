@@ -1,20 +1,25 @@
 """What clusters report of themselves: it lies over files, and its loss is no health."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from reconciler.core.cluster_reports import IGNORE_REPORTS, REPORT_GONE
-from reconciler.model.fields import at
+from reconciler.core.cluster_reports import IGNORE_REPORTS, REPORT_GONE, UNREACHABLE_BRAKED
+from reconciler.model.fields import at, mappings_of
 from reconciler.model.identity import ObjectKey
 from tests.builders import (
     Body,
     cluster,
     cluster_status,
+    configuration,
     deployment,
     metadata,
     policy,
 )
+from tests.core.test_laws import LAW
 from tests.stories import Story, story
 
 REPORT = "feedback/a/cluster.yaml"
@@ -231,3 +236,116 @@ def test_the_first_report_is_told_from_a_declaration() -> None:
     told.put(dead(), path=REPORT)
 
     assert "status" not in _before(told)
+
+
+FLEET = tuple("abcdefghij")
+
+
+def reports_of(told: Story, unreachable: Collection[str], names: Iterable[str] = FLEET) -> None:
+    """Let clusters report whether they are reachable."""
+    for name in names:
+        status = cluster_status("Unknown" if name in unreachable else "True")
+        told.put(report(name, status), path=f"feedback/{name}/cluster.yaml")
+
+
+def unreachable_in(told: Story) -> list[str]:
+    """The clusters that passes take for unreachable."""
+    found = []
+    for one in told.world().of_kind("cluster.karmada.io", "Cluster"):
+        conditions = mappings_of(at(one.body, "status").get("conditions"))
+        found += [one.key.name for _ in conditions if conditions[0]["status"] == "Unknown"]
+    return found
+
+
+def fleet_of_ten() -> Story:
+    """Ten clusters that report, all of them well."""
+    told = story(*map(cluster, FLEET), deployment(), policy())
+    reports_of(told, ())
+    told.run()
+    return told
+
+
+@pytest.mark.parametrize(
+    ("unreachable", "expected"),
+    [pytest.param("abcde", [*"abcde"], id="half"), pytest.param("abcdef", [], id="more")],
+)
+def test_many_unreachable_clusters_are_none_until_that_is_allowed(
+    unreachable: str, expected: list[str]
+) -> None:
+    """A share of all clusters is taken for that at once; of more none is, and it is told."""
+    told = fleet_of_ten()
+    reports_of(told, unreachable)
+    found = told.run(60)
+
+    assert expected == unreachable_in(told)
+    assert (not expected) == (UNREACHABLE_BRAKED in [one.rule for one in found.faults])
+    told.put(configuration(safety={"allow": list(found.allow)})).run(120)
+    assert [*unreachable] == unreachable_in(told)
+
+
+def test_those_that_were_unreachable_before_count() -> None:
+    """However many observers report, one after the other: the sixth of ten is held."""
+    told = fleet_of_ten()
+    for number in range(1, 8):
+        reports_of(told, FLEET[:number])
+        told.run(60 * number)
+
+    assert [*FLEET[:5]] == unreachable_in(told)
+
+
+def test_clusters_that_were_never_judged_are_held_too() -> None:
+    """The first reports of an observer without a network move nothing."""
+    told = story(*map(cluster, FLEET), deployment(), policy())
+    told.run()
+    reports_of(told, FLEET)
+    found = told.run(60)
+
+    assert [] == unreachable_in(told)
+    assert [UNREACHABLE_BRAKED] == [one.rule for one in found.faults]
+    assert not found.decisions
+
+
+def test_of_two_clusters_both_may_be_unreachable() -> None:
+    """A share of so few says nothing."""
+    told = story(cluster("a"), cluster("b"))
+    reports_of(told, "ab", "ab")
+    told.run()
+
+    assert ["a", "b"] == unreachable_in(told)
+
+
+def test_a_limit_of_all_turns_the_brake_off() -> None:
+    """As of the other brakes."""
+    told = fleet_of_ten().put(configuration(safety={"maxUnreachablePercent": 100}))
+    reports_of(told, FLEET)
+    told.run(60)
+
+    assert [*FLEET] == unreachable_in(told)
+
+
+@LAW
+@given(st.lists(st.sets(st.sampled_from(FLEET)), min_size=1, max_size=4))
+def test_reports_one_by_one_equal_their_squash(steps: list[set[str]]) -> None:
+    """Commits between two passes leave no trace, whoever reported first.
+
+    With a pass after each, never more are unreachable at once than the limit, and what is held in
+    the end is held in the squash: there some may be held that were taken for that before.
+    """
+    at_once, in_turn = fleet_of_ten(), fleet_of_ten()
+    apart = fleet_of_ten()
+    for number, unreachable in enumerate(steps):
+        for name in sorted(FLEET, reverse=number % 2 == 0):
+            reports_of(apart, unreachable, name)
+            apart.world()
+        reports_of(in_turn, unreachable)
+        in_turn.run(60 * (number + 1))
+        assert len(unreachable_in(in_turn)) <= 5
+    reports_of(at_once, steps[-1])
+    moment = 60 * len(steps)
+
+    squashed, found = at_once.run(moment), apart.run(moment)
+
+    assert squashed == replace(found, explanations=squashed.explanations)
+    assert {*unreachable_in(at_once)} <= {*unreachable_in(in_turn)} <= steps[-1]
+    braked = [one.rule for one in in_turn.world().faults]
+    assert (UNREACHABLE_BRAKED in braked) <= (len(steps[-1]) > 5)

@@ -116,6 +116,7 @@ NO_EXAMPLE = {
     "restore-commit": "a commit, which an example has not",
     "score-unreadable": "a guard: the schema refuses such a document first",
     "set-unreadable": "a guard: the schema refuses such a document first",
+    "unreachable-braked": "a change, not a state",
     "update-immutable": "a change, not a state",
 }
 """Rules whose pages have no example, and why."""
