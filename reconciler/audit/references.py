@@ -163,7 +163,7 @@ def check_references(
     idle = frozenset(not_selected_in(referable)) if rebalanced else frozenset[ObjectKey]()
     checks = (
         *(dialect.view().written.references for dialect in DIALECTS),
-        partial(dangling_in_rebalances, idle=idle),
+        partial(dangling_in_rebalances, unmakeable=_unmakeable, idle=idle),
         dangling_in_feedback,
         declared_twice,
         profiles_in_vain,
@@ -178,6 +178,12 @@ def check_references(
     dangling = (one for check in checks for one in check(referable))
     manifests = {**world.inputs, **world.feedback}
     return tuple(sorted(map(finding_of, located(dangling, manifests, texts))))
+
+
+def _unmakeable(manifest: Manifest) -> str:
+    """Return why an object, as it is written, cannot be made before it breaks, `""` if it may."""
+    asked = (dialect.view().written.unmakeable(manifest) for dialect in DIALECTS)
+    return next(filter(None, asked), "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -567,6 +567,8 @@ class ClusterAnswers:
 
 CHOSEN, LEAVING = "chosen", "leaving"
 """How the reason begins of a cluster that is chosen, and of one that keeps its copy for now."""
+STARTING = f"{CHOSEN} (it starts before another copy goes)"
+"""Of one whose copy is made before another one goes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -617,6 +619,8 @@ class WrittenAnswers:
     Attributes:
         references: Yields what its objects refer to and is not there.
         brought: Yields what its policies and placements put onto clusters, by what is written.
+        unmakeable: Returns why a placement of its, as it is written, cannot be made before it
+            breaks, `""` if it may be; it is asked of every placement and workload.
         instructed: Yields what its manifests ask not to happen on clusters, by what is written.
         overridden: Yields what its overrides make of objects, of each change the first few.
         warnings: Yields what to look at before a merge.
@@ -624,6 +628,7 @@ class WrittenAnswers:
 
     references: Callable[[Known], Iterable[Dangling]] = _nothing
     brought: Callable[[Known], Iterable[Brought]] = _nothing
+    unmakeable: Callable[[Manifest], str] = lambda _: ""
     instructed: Callable[[Known], Iterable[Instructed]] = _nothing
     overridden: Callable[[Known], Iterable[OverrideResult]] = _nothing
     warnings: Callable[[MergeEffects], Iterable[Warned]] = _nothing

@@ -20,6 +20,8 @@ from datetime import datetime
 from typing import NamedTuple
 
 from reconciler.manifests.admission import read_note, write_note
+from reconciler.model.body import Body
+from reconciler.model.fields import at
 from reconciler.model.identity import ClusterName
 from reconciler.model.moments import add, earliest, format_moment, is_moment, parse_moment, span
 from reconciler.model.records import dataclass, field
@@ -103,6 +105,11 @@ class Surge:
         """Return what a cluster has beside, and until when, `""` for nothing."""
         count = self.doubled.get(cluster, 0)
         return f"{count} to be ready by {format_moment(self.deadline)}" if count else ""
+
+    @property
+    def clusters(self) -> frozenset[ClusterName]:
+        """The clusters that have something beside."""
+        return frozenset(self.doubled)
 
     @property
     def size(self) -> int:
@@ -197,7 +204,7 @@ class StepResult(NamedTuple):
     def news(self) -> str:
         """What became of the surge, for people; `""` where it just goes on."""
         parts = [f"{_listed(self.taken)} ready"] if self.taken else []
-        parts += [f"{_listed(self.returned)} given back"] if self.returned else []
+        parts += [given_back(self.returned)] if self.returned else []
         return ", ".join(parts)
 
 
@@ -289,6 +296,11 @@ def _above(one: Placed, other: Placed) -> dict[ClusterName, int]:
     return {name: count for name, count in more if count > 0}
 
 
+def given_back(replicas: Placed) -> str:
+    """Return that replicas were given back, for people."""
+    return f"{_listed(replicas)} given back"
+
+
 def _listed(replicas: Placed) -> str:
     return ", ".join(f"{count} on {name}" for name, count in sorted(replicas.items()))
 
@@ -331,3 +343,9 @@ def decode_surge(text: str) -> Surge | None:
         ready_since={ClusterName(name): parse_moment(at) for name, at in sorted(ready.items())},
         by=by if isinstance(by, str) else "",
     )
+
+
+def surge_in(manifest: Body) -> Surge | None:
+    """Return what runs beside what an output places, `None` if nothing does."""
+    note = at(manifest, "metadata", "annotations").get(SURGE)
+    return decode_surge(note) if isinstance(note, str) else None

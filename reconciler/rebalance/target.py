@@ -118,7 +118,7 @@ def _nothing() -> None:
     return None
 
 
-NOT_BUILT = "makeBeforeBreak is available for workloads that Karmada divides"
+NOT_BUILT = "makeBeforeBreak is not available for placements of its API, which move at once"
 
 
 NOT_KEPT = "preserveAvailableReplicas is available for workloads that Karmada divides"
@@ -142,6 +142,7 @@ class Target:
         waits_for: Why it cannot be scheduled now, with file and line: it is faulty, held, suspended
             or has no placement; `""` if it can.
         divisible: Whether its replicas can move a few at a time.
+        stepped: Whether its clusters can, once it is made before it breaks; else they move at once.
         moves: Counts the replicas that a fresh schedule would move, or the clusters that it would
             exchange where there are no replicas; asked only where moves are limited, as is `left`.
         left: Counts the replicas that an earlier batch left to be moved, `None` if there is no
@@ -162,6 +163,7 @@ class Target:
     triggered_at: datetime | None = None
     waits_for: str = ""
     divisible: bool = False
+    stepped: bool = False
     moves: Callable[[], int] = field(default=_one, compare=False)
     left: Callable[[], int | None] = field(default=_nothing, compare=False)
     afresh: Callable[[], FreshPlace | None] = field(default=_nothing, compare=False)

@@ -3,7 +3,7 @@
 Events say what became of each target, in the words of their results.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 from reconciler.manifests.columns import FILE, NONE, ColumnTable, Row, age, ago, spec_of
 from reconciler.manifests.references import Dangling, Known, proposal
@@ -23,7 +23,7 @@ from reconciler.rebalance.rebalancer_files import (
     waits_in,
 )
 from reconciler.rebalance.schedule_trigger import TriggerStatus, decode_trigger_status
-from reconciler.rebalance.target import NOT_BUILT, REBALANCER, TRIGGER, Reference
+from reconciler.rebalance.target import REBALANCER, TRIGGER, Reference
 
 
 def _results_cell(row: Row) -> str:
@@ -152,18 +152,25 @@ def _named(reference: Reference) -> str:
     return f"{reference.kind} {'/'.join(filter(None, (reference.namespace, reference.name)))}"
 
 
-def dangling_in_rebalances(known: Known, idle: Collection[ObjectKey] = ()) -> Iterator[Dangling]:
+Unmakeable = Callable[[Manifest], str]
+"""Returns why an object, as it is written, cannot be made before it breaks, `""` if it may be."""
+
+
+def dangling_in_rebalances(
+    known: Known, unmakeable: Unmakeable, idle: Collection[ObjectKey] = ()
+) -> Iterator[Dangling]:
     """Yield the references of rebalancers and triggers that lead nowhere.
 
     Args:
         known: What may be referred to.
+        unmakeable: Says which targets cannot be made before anything breaks.
         idle: The workloads that nothing places, as far as that is known.
     """
     workloads = known.workloads()
     for manifest in known.of_kind(*REBALANCER):
-        yield from _rebalanced(manifest, known, workloads, idle)
+        yield from _rebalanced(manifest, known, workloads, idle, unmakeable)
     for manifest in known.of_kind(*TRIGGER):
-        yield from _triggered(manifest, known, workloads)
+        yield from _triggered(manifest, known, workloads, unmakeable)
 
 
 def _rebalanced(
@@ -171,6 +178,7 @@ def _rebalanced(
     known: Known,
     workloads: frozenset[tuple[str, str, str]],
     idle: Collection[ObjectKey],
+    unmakeable: Unmakeable,
 ) -> Iterator[Dangling]:
     """Yield targets that are missing or nowhere, but for those that were dealt with already."""
     spec, rule = mapping(manifest.body, "spec"), "rebalancer-target-unknown"
@@ -182,11 +190,8 @@ def _rebalanced(
             message = f"the {_described(target)} is not there, so this fails for good"
             expected = _proposed(target, workloads)
             yield Dangling(manifest.key, at, rule, message, expected)
-        elif _moves_at_once(target, spec, known) and target not in done:
-            at = "/spec/limits/makeBeforeBreak"
-            message = f"the {_described(target)} cannot be made before anything breaks: {NOT_BUILT}"
-            expected = "a rebalancer of its own without makeBeforeBreak"
-            yield Dangling(manifest.key, at, "rebalancer-make-before-break", message, expected)
+        elif target not in done and (why := _unmade(target, spec, known, unmakeable)):
+            yield _moving_at_once(manifest, target, why)
         elif _key_of(target) in idle and target not in done:
             at = f"/spec/workloads/{position}/name"
             message = f"nothing places the {_described(target)}, so there is nothing to rebalance"
@@ -198,18 +203,29 @@ def _rebalanced(
         yield from _policy(manifest, known, key, "/spec/selector/policy/name", rule)
 
 
-def _moves_at_once(target: Body, spec: Body, known: Known) -> bool:
-    """Return whether a target is a placement of which no part can run before it replaces another.
+def _unmade(target: Body, spec: Body, known: Known, unmakeable: Unmakeable) -> str:
+    """Return why a target cannot be made before it breaks, `""` if it may be, or if nobody asks.
 
-    A workload may be one, too, by its policy: then the pass says so.
+    What clusters report is known to the pass only, and so is what a policy makes of a workload.
     """
     if mapping_or_none(mapping(spec, "limits"), "makeBeforeBreak") is None:
-        return False
-    return (group_of(text(target, "apiVersion")), text(target, "kind")) in known.placements
+        return ""
+    manifest = known.world.inputs.get(_key_of(target))
+    return "" if manifest is None else unmakeable(manifest)
+
+
+def _moving_at_once(manifest: Manifest, target: Body, why: str) -> Dangling:
+    at, rule = "/spec/limits/makeBeforeBreak", "rebalancer-make-before-break"
+    message = f"the {_described(target)} cannot be made before anything breaks: {why}"
+    expected = "a rebalancer of its own without makeBeforeBreak"
+    return Dangling(manifest.key, at, rule, message, expected)
 
 
 def _triggered(
-    manifest: Manifest, known: Known, workloads: frozenset[tuple[str, str, str]]
+    manifest: Manifest,
+    known: Known,
+    workloads: frozenset[tuple[str, str, str]],
+    unmakeable: Unmakeable,
 ) -> Iterator[Dangling]:
     """Yield resources and policies that are missing, unless the trigger succeeded."""
     if decode_trigger_status(_record(manifest, known)).succeeded:
@@ -221,6 +237,8 @@ def _triggered(
             message = f"the {_described(target)} is not there"
             expected = "the name and namespace of a workload of this repository"
             yield Dangling(manifest.key, at, rule, message, expected)
+        elif why := _unmade(target, spec, known, unmakeable):
+            yield _moving_at_once(manifest, target, why)
     for position, target in enumerate(bodies(spec, "targetRefPolicy")):
         at = f"/spec/targetRefPolicy/{position}/name"
         yield from _policy(manifest, known, policy_key(target), at, rule)

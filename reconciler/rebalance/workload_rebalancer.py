@@ -12,10 +12,13 @@ in force, and has failed for good once a step gave something back for its deadli
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 
+from reconciler.errors import UserError
 from reconciler.model.body import Body
+from reconciler.model.fields import mapping
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.moments import add, earliest, span
 from reconciler.model.records import dataclass, field, replace
+from reconciler.model.world import World
 from reconciler.rebalance.rebalancer_files import (
     NOT_FOUND,
     UNDECIDED,
@@ -24,11 +27,28 @@ from reconciler.rebalance.rebalancer_files import (
     Rebalancer,
     TargetDemand,
     WorkloadResult,
+    decode_status,
     encode,
 )
-from reconciler.rebalance.schedule_trigger import REMOVED, Waiting, due_run, next_run, waiting
+from reconciler.rebalance.schedule_trigger import (
+    REMOVED,
+    Waiting,
+    decode_trigger_status,
+    due_run,
+    is_given_up,
+    next_run,
+    waiting,
+)
 from reconciler.rebalance.surge import MakeBeforeBreak
-from reconciler.rebalance.target import Reference, Rescheduled, Target, Targets, TargetSelection
+from reconciler.rebalance.target import (
+    REBALANCER,
+    TRIGGER,
+    Reference,
+    Rescheduled,
+    Target,
+    Targets,
+    TargetSelection,
+)
 
 NO_LIMIT = 2**31 - 1
 NO_INTERVAL = timedelta(0)
@@ -222,7 +242,8 @@ def _limited(
     for reference, target in ready.items():
         demand, moves = _asked(target, run_at, date)
         moves = max(moves, _on(leaving, target) if demand.fresh else 0)
-        share = _share(target, moves, room, limit)
+        in_parts = target.divisible or (steps is not None and target.stepped)
+        share = _share(moves, room, limit, in_parts=in_parts)
         if share is None:
             waiting[target.key] = moves
             continue
@@ -241,9 +262,12 @@ def _limited(
 
 
 def _on(clusters: frozenset[ClusterName], target: Target) -> int:
-    """Return how many replicas a target has on some clusters, 0 where nobody can tell."""
+    """Return how many replicas a target has on some clusters, 0 where nobody can tell.
+
+    What has no replicas counts once a cluster.
+    """
     place = target.present() if clusters else None
-    return 0 if place is None else sum(n for name, n in place.placed if name in clusters)
+    return 0 if place is None else sum(n or 1 for name, n in place.placed if name in clusters)
 
 
 def _asked(target: Target, run_at: datetime, date: datetime) -> tuple[TargetDemand, int]:
@@ -271,7 +295,7 @@ def _is_over(
     return now > known_at and all(target.arrived for target in ready.values())
 
 
-def _share(target: Target, moves: int, left: int, limit: int) -> int | None:
+def _share(moves: int, left: int, limit: int, *, in_parts: bool) -> int | None:
     """Return how many replicas of a target go now, `None` if it has to wait.
 
     What cannot be divided goes as a whole: if there is room for it, or if it is the first of a
@@ -281,7 +305,7 @@ def _share(target: Target, moves: int, left: int, limit: int) -> int | None:
         return 0
     if not left:
         return None
-    if target.divisible:
+    if in_parts:
         return min(left, moves)
     return moves if moves <= left or left == limit else None
 
@@ -432,6 +456,35 @@ class _Anything:
 def is_at_work(rebalancer: Rebalancer, now: datetime) -> bool:
     """Return whether a rebalancer may have targets to deal with at a moment, whatever they are."""
     return bool(advance(rebalancer, _Anything(), now).found)
+
+
+def pending_in_parts(world: World) -> frozenset[ObjectKey] | None:
+    """Return what limited rebalancers and triggers are still moving, as their records say.
+
+    `None` where such a record cannot be read, so that it may be anything.
+    """
+    found: set[ObjectKey] = set()
+    for one in world.outputs_of_kind(REBALANCER):
+        if one.key not in world.inputs:
+            continue  # it is withdrawn
+        try:
+            status = decode_status(mapping(one.body, "status"))
+        except UserError:
+            return None
+        if status.batch_at is not None:
+            pending = (item for item in status.observed if item.result is WorkloadResult.PENDING)
+            found.update(item.reference.key for item in pending)
+    return frozenset(found.union(_triggered_in_steps(world)))
+
+
+def _triggered_in_steps(world: World) -> Iterator[ObjectKey]:
+    """Yield what a ScheduleTrigger with limits is still moving."""
+    for one in world.outputs_of_kind(TRIGGER):
+        written = world.inputs.get(one.key)
+        if written is not None and mapping(mapping(written.body, "spec"), "limits"):
+            for reference, reason in decode_trigger_status(one.body).failed:
+                if not is_given_up(reason):
+                    yield reference.key
 
 
 def _found(rebalancer: Rebalancer, targets: Targets, reference: Reference) -> Target | None:

@@ -18,16 +18,16 @@ from reconciler.dialects.causes import (
 )
 from reconciler.dialects.contract import RescheduleTrigger
 from reconciler.dialects.inventory import CopyReports, Earlier
-from reconciler.dialects.kubefleet.api.binding import decode_placement_status
+from reconciler.dialects.kubefleet.api.binding import decode_binding, decode_placement_status
 from reconciler.dialects.kubefleet.api.member import Members
-from reconciler.dialects.kubefleet.api.names import PLACEMENT_GROUP
+from reconciler.dialects.kubefleet.api.names import BINDINGS, PLACEMENT_GROUP, POLICY_SNAPSHOTS
 from reconciler.dialects.kubefleet.api.placement import (
     Placement,
     decode_placement,
     decode_policy,
     scores_of,
 )
-from reconciler.dialects.kubefleet.api.snapshots import Owner
+from reconciler.dialects.kubefleet.api.snapshots import Owner, encode_policy_status, is_latest
 from reconciler.dialects.kubefleet.drift_repair import (
     RepairedFiles,
     WantedFiles,
@@ -36,6 +36,15 @@ from reconciler.dialects.kubefleet.drift_repair import (
     with_kept_fields,
 )
 from reconciler.dialects.kubefleet.eviction import NO_EVICTIONS, Evicted, Evictions, evict
+from reconciler.dialects.kubefleet.make_before_break import (
+    MoveRequest,
+    StepReports,
+    go_on_moving,
+    move_in,
+    restated,
+    waits_of,
+    with_notes,
+)
 from reconciler.dialects.kubefleet.placement_cycle import ConvergedPlacement, converge
 from reconciler.dialects.kubefleet.rollout.availability import (
     AvailabilityReports,
@@ -44,6 +53,7 @@ from reconciler.dialects.kubefleet.rollout.availability import (
     works_by_cluster,
 )
 from reconciler.dialects.kubefleet.scheduler.plugins import PlacementRoom
+from reconciler.dialects.kubefleet.snapshots.policy_snapshots import decode_snapshot
 from reconciler.dialects.kubefleet.snapshots.selection import SelectedResources as Selected
 from reconciler.dialects.kubefleet.updaterun.cycle import faults_of_approvals
 from reconciler.dialects.kubefleet.updaterun.runs import NO_RUNS, UpdateRuns
@@ -67,11 +77,15 @@ from reconciler.model.identity import ObjectKey, uid_of
 from reconciler.model.moments import earliest
 from reconciler.model.records import dataclass, replace
 from reconciler.model.world import Manifest, World
+from reconciler.rebalance.target import MetDemand
 
 
 @dataclass(frozen=True, slots=True)
 class DemandedPlacement:
-    """A placement with everything that differs, or with a part of that."""
+    """A placement with everything that differs, or with a part of that.
+
+    `withdrawn` says that nobody asks any more for the move that is under way, if one is.
+    """
 
     manifest: Manifest
     placement: Placement
@@ -80,6 +94,7 @@ class DemandedPlacement:
     evictions: Evictions
     runs: UpdateRuns = NO_RUNS
     suspended: bool = False
+    withdrawn: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +132,7 @@ def with_causes(
     if decision.cause.kind is CauseKind.CREATED:
         causes = [decision.cause, *beside_creation(trials, edited)]
         return part._replace(decision=with_cause(decision, causes))
-    asking = () if question.demand is None else (_asking(question.demand),)
+    asking = () if question.demand is None else (_asking(question.demand, decision),)
     unasked = trials.without(asking) if asking else decision
     own = (*asking, *_differences(question, unasked, world.earlier.get(key)))
     reported = tuple(_as_told(one, trials.without(own)) for one in edited)
@@ -186,10 +201,11 @@ def _edits(manifest: Manifest, earlier: Manifest) -> Iterator[PlacementDifferenc
         )
 
 
-def _asking(demand: RescheduleTrigger) -> PlacementDifference:
-    """Return that a rebalancer asks, who is told that it was done."""
+def _asking(demand: RescheduleTrigger, decision: Decision) -> PlacementDifference:
+    """Return that a rebalancer asks, who is told that it was done, and of steps how far it is."""
+    said = decision.cause if decision.begun is not None else None
     return Difference(
-        Cause(CauseKind.REBALANCED, demand.by, sources=demand.askers),
+        Cause(CauseKind.REBALANCED, demand.by, sources=demand.askers) if said is None else said,
         lambda asked: replace(asked, demand=None),
         told=True,
     )
@@ -233,7 +249,8 @@ def decide(asked: DemandedPlacement, files: PlacementFiles, now: datetime) -> Pa
     kept_metadata = with_kept_fields(metadata, asked.placement)
     if isinstance(selection, UserError):  # only its status says so
         error, generation = selection.message, admitted.generation
-        refused = refused_file(manifest, generation, kept_metadata, status, error, now)
+        metadata = with_notes(kept_metadata, move_in(own))
+        refused = refused_file(manifest, generation, metadata, status, error, now)
         beside = {**asked.evictions.statuses, **asked.runs.statuses}
         return Part(
             outputs={**files.left, **beside, key: refused},
@@ -280,7 +297,7 @@ def _settled(
         now,
         reports,
         runs=asked.runs,
-        rebalanced=asked.demand is not None,
+        moving=MoveRequest(move_in(files.own), asked.demand, withdrawn=asked.withdrawn),
         room=files.room,
     )
     return _part_of(asked, files, owner, repaired, kept_metadata, evicted, converged, now)
@@ -304,8 +321,15 @@ def _part_of(
         outputs |= step.outputs(now)
     scored = _scored(converged, members)
     version = str(manifest.body["apiVersion"])
+    moved = converged.moved
     outputs[key] = placement_file(
-        placement, version, kept_metadata, owner.generation, converged, status, now
+        placement,
+        version,
+        with_notes(kept_metadata, moved.move),
+        owner.generation,
+        converged,
+        status,
+        now,
     )
     return Part(
         outputs=outputs,
@@ -324,10 +348,16 @@ def _part_of(
             for name in repaired.edited
         ),
         faults=(*evicted.faults, *faults_of_approvals(converged.runs)),
-        rescheduled=asked.demand is not None,
+        rescheduled=moved.meets(asked.demand),
+        met=MetDemand(
+            moved.left(converged.bindings),
+            taken=0 if moved.step is None else len(moved.step.taken),
+            given_up=moved.given_up,
+        ),
         until=earliest(
             converged.until, evicted.until, expires_at(scored, members.scores or {}, now)
         ),
+        waits=waits_of(key, moved.move),
         explain=partial(
             explain, asked_of(key, converged, members, now, external=placement.is_external)
         ),
@@ -340,3 +370,58 @@ def _scored(converged: ConvergedPlacement, members: Members) -> frozenset[str]:
     if converged.result is None or members.scores is None:
         return frozenset()
     return frozenset(one.resource for one in scores_of(converged.snapshot.policy))
+
+
+def decide_suspended(
+    key: ObjectKey,
+    present: Mapping[ObjectKey, Body],
+    members: Members,
+    reports: AvailabilityReports,
+    now: datetime,
+) -> Part:
+    """Return what becomes of a suspended placement with a step under way: only its deadline acts.
+
+    Args:
+        key: The placement.
+        present: Its files, the status file among them.
+        members: Everyone, at `now`.
+        reports: What clusters report.
+        now: Moment of the pass.
+
+    Raises:
+        UserError: A file of it cannot be read.
+    """
+    move = move_in(present[key])
+    if move is None or move.surge is None or now < move.surge.deadline:
+        until = None if move is None or move.surge is None else move.surge.deadline
+        return Part(outputs=present, until=until, waits=waits_of(key, move))
+    found = [decode_binding(body) for one, body in present.items() if one.kind in BINDINGS]
+    state = StepReports(reports, suspended=True)
+    moved, bindings = go_on_moving(move, {one.name: one for one in found}, members, state, now)
+    policies = {one.name: b for one, b in present.items() if one.kind in POLICY_SNAPSHOTS}
+    name, latest = next(one for one in policies.items() if is_latest(one[1]))
+    snapshot = decode_snapshot(latest)
+    status = restated(snapshot, bindings, now)
+    if status is not None:
+        policies[name] = {**latest, "status": encode_policy_status(status)}
+    converged = ConvergedPlacement(
+        policies=policies,
+        resources={},
+        bindings=bindings,
+        snapshot=snapshot,
+        until=None,
+        result=None,
+        moved=moved,
+    )
+    metadata = with_notes(mapping(present[key], "metadata"), moved.move)
+    kept = {one: body for one, body in present.items() if one.kind not in BINDINGS}
+    outputs = {**kept, **files_of(converged, key.namespace, now)}
+    outputs[key] = {**present[key], "metadata": metadata}
+    return Part(
+        outputs=outputs,
+        decision=decision_on(
+            key, present, converged, members, None, known_problem="", edited=False
+        ),
+        rescheduled=moved.meets(None),
+        met=MetDemand(given_up=moved.given_up),
+    )

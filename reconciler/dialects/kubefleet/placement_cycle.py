@@ -20,6 +20,18 @@ from reconciler.dialects.kubefleet.api.snapshots import (
     SnapshotRevisions,
     encode_policy_status,
 )
+from reconciler.dialects.kubefleet.make_before_break import (
+    NO_MOVE,
+    UNMOVED,
+    BegunPlacement,
+    MovedPlacement,
+    MoveRequest,
+    StepReports,
+    begin_moving,
+    go_on_moving,
+    is_reachable,
+    restated,
+)
 from reconciler.dialects.kubefleet.rollout.availability import (
     AvailabilityReports,
     assumed_in,
@@ -48,6 +60,7 @@ from reconciler.dialects.kubefleet.updaterun.cycle import (
 )
 from reconciler.dialects.kubefleet.updaterun.runs import NO_RUNS, UpdateRuns, Waits
 from reconciler.model.body import Body
+from reconciler.model.identity import ClusterName
 from reconciler.model.moments import earliest
 from reconciler.model.records import dataclass, replace
 from reconciler.model.text import LONGEST_LABEL
@@ -82,6 +95,7 @@ class ConvergedPlacement:
         until: When time alone could change this, `None` if never.
         result: What the scheduler did, `None` if there was no reason to run it.
         runs: How far the runs are that roll it out.
+        moved: What became of a move that is made before it breaks.
     """
 
     policies: Mapping[str, Body]
@@ -91,6 +105,7 @@ class ConvergedPlacement:
     until: datetime | None
     result: Scheduled | None
     runs: tuple[RunStep, ...] = ()
+    moved: MovedPlacement = UNMOVED
 
 
 class RolledOut(NamedTuple):
@@ -121,13 +136,13 @@ def converge(
     reports: AvailabilityReports,
     *,
     runs: UpdateRuns = NO_RUNS,
-    rebalanced: bool = False,
+    moving: MoveRequest = NO_MOVE,
     room: PlacementRoom | None = None,
 ) -> ConvergedPlacement:
     """Bring one placement to where upstream's controllers would bring it by now.
 
-    With `rebalanced` the scheduler chooses as if nothing were placed. `room` is what is free for
-    it, `None` where no room is protected.
+    Where a rebalancer demands it, the scheduler chooses as if nothing were placed. `room` is what
+    is free for it, `None` where no room is protected.
 
     Raises:
         UnexpectedBehavior: One of them cannot go on; nothing of the placement is changed then.
@@ -135,14 +150,24 @@ def converge(
     _check_name(owner.name)
     revisions, selected = _snapshots(placement, owner, selection, present)
     body = revisions.snapshots[revisions.latest]
-    snapshot, bindings = decode_snapshot(body), present.bindings
-    result = None
-    if rebalanced:
-        result = reschedule(snapshot, bindings.values(), members, now, room)
-    elif present.renew or must_schedule(snapshot, bindings.values(), members):
-        result = schedule(snapshot, bindings.values(), members, now, room)
-    snapshot, bindings = _take(snapshot, bindings, result)
     reports = replace(reports, snapshots=tuple(selected.snapshots.values()))
+    snapshot, found = decode_snapshot(body), present.bindings
+    stepped = _step(snapshot, present, members, now, reports, moving)
+    result = None
+    if moving.is_at_once:
+        result = reschedule(snapshot, stepped.bindings.values(), members, now, room)
+    elif present.renew or must_schedule(snapshot, stepped.bindings.values(), members):
+        result = schedule(snapshot, stepped.bindings.values(), members, now, room)
+    snapshot, bindings = _take(snapshot, stepped.bindings, result)
+    moved = stepped.moved
+    demand = moving.stepped
+    if demand is not None:
+        moved, bindings = begin_moving(
+            snapshot, bindings, members, now, demand, moved, placement, room
+        )
+    if moved.begun is not None or (result is None and bindings is not found):
+        status = restated(snapshot, bindings, now)
+        snapshot = snapshot if status is None else replace(snapshot, status=status)
     policies = {
         **revisions.snapshots,
         revisions.latest: _with_status(body, encode_policy_status(snapshot.status)),
@@ -159,17 +184,44 @@ def converge(
     )
     latest = latest_master(selected.snapshots.values(), placement.name)
     full = NONE_FULL if room is None or latest is None else room.full(bindings, latest, members)
-    rolled = _roll(bindings, targets, begin_runs(runs, now), full)
+    kept = frozenset() if moved.move is None else moved.move.kept
+    rolled = _roll(bindings, targets, begin_runs(runs, now), full, kept)
     bindings, until = _written(rolled, present.bindings)
     return ConvergedPlacement(
         policies=policies,
         resources=selected.snapshots,
         bindings=bindings,
         snapshot=snapshot,
-        until=until,
+        until=earliest(until, None if moved.step is None else moved.step.until),
         result=result,
         runs=rolled.runs,
+        moved=moved,
     )
+
+
+def _step(
+    snapshot: Snapshot,
+    present: Present,
+    members: Members,
+    now: datetime,
+    reports: AvailabilityReports,
+    moving: MoveRequest,
+) -> BegunPlacement:
+    """Go on with a move, whose goal counts no more if anything else is to schedule it now."""
+    move, bindings = moving.move, present.bindings
+    if move is None:
+        return BegunPlacement(UNMOVED, bindings)
+    is_over = (
+        moving.is_ended
+        or present.renew
+        or must_schedule(snapshot, bindings.values(), members)
+        or not is_reachable(move, snapshot, bindings.values(), members, now)
+    )
+    state = StepReports(reports, interrupted=is_over)
+    moved, bindings = go_on_moving(move, bindings, members, state, now)
+    if is_over or not moved.left(bindings):
+        moved = moved._replace(move=None, reached=moved.move is not None and not is_over)
+    return BegunPlacement(moved, bindings)
 
 
 def _snapshots(
@@ -262,6 +314,7 @@ def _roll(
     targets: RunTargets,
     runs: tuple[RunStep, ...],
     full: Mapping[str, str],
+    kept: frozenset[ClusterName],
 ) -> RolledOut:
     """Run rounds of the rollout until one changes nothing; a deleted binding is gone at once.
 
@@ -273,7 +326,7 @@ def _roll(
     for _ in range(each * len(bindings) + SPARE_ROUNDS + rounds_of(runs)):
         observed = {n: observe(item, targets.now, targets.reports) for n, item in bindings.items()}
         before = {name: item for name, (item, _) in observed.items()}
-        result = _roll_once(before, targets, full)
+        result = _roll_once(before, targets, full, kept)
         until, waits = result.until, result.waits
         assumed_at = earliest(*(at for _, at in observed.values()))
         after = {name: item for name, item in result.bindings.items() if name not in result.deleted}
@@ -288,7 +341,10 @@ def _roll(
 
 
 def _roll_once(
-    bindings: Mapping[str, Binding], targets: RunTargets, full: Mapping[str, str]
+    bindings: Mapping[str, Binding],
+    targets: RunTargets,
+    full: Mapping[str, str],
+    kept: frozenset[ClusterName],
 ) -> Rollout:
     """Run one round of the rollout that the placement's own strategy does."""
     placement = targets.placement
@@ -296,7 +352,7 @@ def _roll_once(
         return Rollout(bindings=bindings)
     latest = latest_master(targets.resources.snapshots.values(), placement.name)
     result = roll_out(
-        placement.strategy, placement.wanted, bindings.values(), latest, targets.now, full
+        placement.strategy, placement.wanted, bindings.values(), latest, targets.now, full, kept
     )
     if result.error is not None:
         raise result.error

@@ -45,6 +45,7 @@ from reconciler.dialects.kubefleet.decide import (
     FleetBefore,
     PlacementFiles,
     decide,
+    decide_suspended,
     with_causes,
 )
 from reconciler.dialects.kubefleet.drift_repair import owner_of
@@ -55,8 +56,18 @@ from reconciler.dialects.kubefleet.eviction import (
     evictions_in,
     without_placement,
 )
+from reconciler.dialects.kubefleet.make_before_break import (
+    SteppedMove,
+    move_in,
+    steps_left,
+    why_not_beside,
+)
 from reconciler.dialects.kubefleet.overrides import Overrides, OverrideTable, changed_overrides
-from reconciler.dialects.kubefleet.rollout.availability import keys_of
+from reconciler.dialects.kubefleet.rollout.availability import (
+    AvailabilityReports,
+    keys_of,
+    works_by_cluster,
+)
 from reconciler.dialects.kubefleet.rollout.works import work_table
 from reconciler.dialects.kubefleet.scheduler.plugins import PlacementRoom
 from reconciler.dialects.kubefleet.snapshots.selection import (
@@ -105,6 +116,7 @@ from reconciler.model.remembered import AnswerCache, CacheKey, forget, same
 from reconciler.model.settings import Settings
 from reconciler.model.world import Fault, Manifest, World
 from reconciler.rebalance.target import Reference, Target, TargetSelection, exchanged_by, selects
+from reconciler.rebalance.workload_rebalancer import pending_in_parts
 from reconciler.schedule.capacity import (
     NO_DEMAND,
     ClusterDemand,
@@ -149,6 +161,7 @@ class KubeFleetMemory:
         parts: The parts that leave placements as they are, with what they were decided from.
         reserved: What the last round found reserved of clusters.
         short: The placements that found too little room in this round.
+        pending: What limited rebalances were still moving, as the last round had it.
     """
 
     clusters: InventoryCache[Member] = field(default_factory=InventoryCache)
@@ -167,6 +180,7 @@ class KubeFleetMemory:
     parts: ReadTable[Part] = field(default_factory=partial(ReadTable, tells=has_news))
     reserved: CacheKey = ()
     short: set[ObjectKey] = field(default_factory=set)
+    pending: frozenset[ObjectKey] | None = frozenset()
     _inventory: object = None
     _under: CacheKey = ()
 
@@ -259,7 +273,8 @@ class Fleets:
     `affected` are the placements to look at. `copies` are what clusters report. `evictions` are
     those by the placement that they name, and so are `runs`. `overrides` are all of them.
     `clusters_before` are those of the last pass, `None` if they are the same, and so are
-    `scores_before`. `protected` is `None` where no room is protected.
+    `scores_before`. `protected` is `None` where no room is protected. `pending` is what limited
+    rebalances are still moving, `None` where it may be anything.
     """
 
     world: World
@@ -278,6 +293,7 @@ class Fleets:
     clusters_before: Earlier[Members] | None
     scores_before: Earlier[Reports] | None
     protected: ProtectedPlacements | None = None
+    pending: frozenset[ObjectKey] | None = None
 
     def within(self, ledger: Ledger) -> "Fleets":
         """Return the same where room is protected; who waits for some looks at what is new."""
@@ -295,14 +311,26 @@ class Fleets:
         if (group_of(reference.api_version), reference.kind) != (key.group, key.kind):
             return None
         why = doubt_about(self.world, key) or with_place(self.world, key, self._idle(key))
-        if why:
+        if why and not self._is_in_step(key):
             return Target(key, waits_for=why)
         if key not in self.placements:
             return None
         outputs = self.left.get(key, {})
         afresh = partial(fresh_place, outputs, self.members, self.now)
         moves, present = partial(exchanged_by, afresh), partial(present_place, outputs)
-        return Target(key, moves=moves, afresh=afresh, present=present)
+        move = self._move(key)
+        return Target(
+            key,
+            waits_for=why,
+            triggered_at=None if move is None else move.asked_at,
+            stepped=True,
+            moves=moves,
+            afresh=afresh,
+            present=present,
+            left=partial(self._left, key, move),
+            surge=None if move is None else move.surge,
+            unmakeable=partial(self._unmakeable, key),
+        )
 
     def select(self, selection: TargetSelection, /) -> Iterable[Reference]:
         """Yield the placements that a description means; each is its own policy."""
@@ -367,7 +395,7 @@ class Fleets:
         lost = self.inventory.failed
         if lost and not targets_in(self.left.get(key, {})).isdisjoint(lost):
             return "one of its clusters cannot be read"
-        return self._idle(key)
+        return "" if self._is_in_step(key) else self._idle(key)
 
     def remember(self, key: ObjectKey, part: Part, /) -> None:
         """Let a placement rest, with what it was decided from."""
@@ -411,10 +439,19 @@ class Fleets:
 
     def decide(self, key: ObjectKey, demand: RescheduleTrigger | None, /) -> Part:
         """Decide a placement, and tell all that it took."""
+        if self._idle(key):
+            present, reports = self.present(key), self._reports(key)
+            return decide_suspended(key, present, self.members, reports, self.now)
         manifest, evictions = self.placements[key], self.evictions.get(key, NO_EVICTIONS)
         runs = self.runs.get(key, NO_RUNS)
         question = DemandedPlacement(
-            manifest, self._placement(key), demand, self.members, evictions, runs
+            manifest,
+            self._placement(key),
+            demand,
+            self.members,
+            evictions,
+            runs,
+            withdrawn=demand is None and self._is_withdrawn(key),
         )
         own = self.world.outputs.get(key)
         files = PlacementFiles(
@@ -445,6 +482,40 @@ class Fleets:
         except UserError as error:
             return error
 
+    def _move(self, key: ObjectKey) -> SteppedMove | None:
+        """Return the move of a placement that is not over, `None` without one."""
+        own = self.world.outputs.get(key)
+        return None if own is None else move_in(own.body)
+
+    def _is_in_step(self, key: ObjectKey) -> bool:
+        """Return whether a placement runs beside what it is to leave, and can be read."""
+        move = self._move(key)
+        return move is not None and move.surge is not None and not is_unreadable(self.world, key)
+
+    def _left(self, key: ObjectKey, move: SteppedMove | None) -> int | None:
+        """Return how many clusters of a goal are left, `None` without one that can be reached."""
+        if move is None or self._is_withdrawn(key):
+            return None
+        return steps_left(move, self.left.get(key, {}), self.members, self.now)
+
+    def _unmakeable(self, key: ObjectKey) -> str:
+        """Return why a placement cannot be made before it breaks, `""` if it can."""
+        selection = self._selected(key)
+        if isinstance(selection, UserError):
+            return selection.message
+        return why_not_beside(self._placement(key), self.left.get(key, {}), self._reports(key))
+
+    def _reports(self, key: ObjectKey) -> AvailabilityReports:
+        """Return what clusters say of a placement."""
+        selection = self._selected(key)
+        selected = () if isinstance(selection, UserError) else keys_of(selection.resources)
+        works = works_by_cluster(self.memory.works.found(key).values())
+        return AvailabilityReports(resources=selected, copies=self.copies, works=works)
+
+    def _is_withdrawn(self, key: ObjectKey) -> bool:
+        """Return whether nobody asks any more for the move of a placement."""
+        return self.pending is not None and key not in self.pending
+
     def _idle(self, key: ObjectKey) -> str:
         """Return why a placement stays as it is whatever happens, `""` if it does not."""
         if is_unreadable(self.world, key):
@@ -452,6 +523,17 @@ class Fleets:
         manifest = self.placements.get(key)
         suspended = manifest is not None and is_suspended(manifest.body)
         return f"{SUSPEND} is true" if suspended else ""
+
+
+def _moving_otherwise(
+    before: frozenset[ObjectKey] | None,
+    now: frozenset[ObjectKey] | None,
+    there: AbstractSet[ObjectKey],
+) -> AbstractSet[ObjectKey]:
+    """Return the placements that limited rebalances began to move, or move no more."""
+    if before is None or now is None:
+        return frozenset() if before is now else there
+    return (before ^ now) & there
 
 
 @dataclass(frozen=True, slots=True)
@@ -493,6 +575,9 @@ class KubeFleet:
         memory.overrides_before = overrides
         if memory.is_otherwise((settings, world.known, world.frozen, inventory.failed)):
             own |= there.keys()
+        pending = pending_in_parts(world)
+        own |= _moving_otherwise(memory.pending, pending, there.keys())
+        memory.pending = pending
         affected = memory.parts.affected(changed, own, now)
         memory.parts.drop_all(affected - there.keys())
 
@@ -515,6 +600,7 @@ class KubeFleet:
             runs=runs,
             overrides=overrides,
             memory=memory,
+            pending=pending,
         )
 
     def forget(self) -> None:

@@ -267,9 +267,11 @@ def test_topology_is_spread_anew() -> None:
 @pytest.mark.parametrize(
     ("reference", "expected"),
     [
-        pytest.param(REFERENCE, Target(WEB_KEY), id="placement"),
+        pytest.param(REFERENCE, Target(WEB_KEY, stepped=True), id="placement"),
         pytest.param(
-            Reference(f"{PLACEMENT_GROUP}/v1", PLACEMENT, "", "web"), Target(WEB_KEY), id="version"
+            Reference(f"{PLACEMENT_GROUP}/v1", PLACEMENT, "", "web"),
+            Target(WEB_KEY, stepped=True),
+            id="version",
         ),
         pytest.param(Reference("v1", PLACEMENT, "", "web"), None, id="group"),
         pytest.param(

@@ -567,7 +567,7 @@ def test_target(kind: str, namespace: str, expected: bool) -> None:  # noqa: FBT
     reference = Reference(f"{GROUP}/v1", kind, namespace, "web")
     found = KUBEFLEET.prepare(world, Settings(), NOW).target(reference)
 
-    assert (Target(placement_key("shop", "web")) if expected else None) == found
+    assert (Target(placement_key("shop", "web"), stepped=True) if expected else None) == found
 
 
 def test_a_rebalancer_has_its_clusters_chosen_anew() -> None:

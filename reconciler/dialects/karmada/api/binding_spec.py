@@ -20,7 +20,7 @@ from reconciler.model.fields import at, bodies, mapping, mapping_or_none, number
 from reconciler.model.identity import ClusterName, ObjectKey, group_of
 from reconciler.model.moments import format_moment, parse_moment
 from reconciler.model.records import dataclass, replace
-from reconciler.rebalance.surge import SURGE, Surge, decode_surge, with_surge
+from reconciler.rebalance.surge import Surge, surge_in, with_surge
 
 DIRECTLY = "Directly"
 KEPT_MESSAGE = "kept until another cluster has taken its place"
@@ -377,12 +377,6 @@ def decode_spec(manifest: Body) -> BindingSpec:
         surge=surge_in(manifest),
         reschedule=fields.mapping_or_none(spec, "reschedule"),
     )
-
-
-def surge_in(manifest: Body) -> Surge | None:
-    """Return what runs beside the clusters of a binding's manifest, `None` if nothing does."""
-    note = at(manifest, "metadata", "annotations").get(SURGE)
-    return decode_surge(note) if isinstance(note, str) else None
 
 
 def copies_of(clusters: Targets, surge: Surge | None) -> Targets:

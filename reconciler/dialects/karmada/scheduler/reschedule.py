@@ -9,7 +9,7 @@ looks from now on: clusters outside of it count as of it until the binding is sc
 its placement changes, so that scaling moves nothing that stays.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
@@ -37,17 +37,14 @@ from reconciler.dialects.karmada.scheduler.schedule import (
     schedule,
 )
 from reconciler.dialects.reads import Question
-from reconciler.errors import UserError
 from reconciler.manifests.admission import read_note, write_note
 from reconciler.model.body import Body
-from reconciler.model.fields import mapping, text
+from reconciler.model.fields import text
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.moments import add, format_moment, span
 from reconciler.model.world import World
-from reconciler.rebalance.rebalancer_files import WorkloadResult, decode_status
-from reconciler.rebalance.schedule_trigger import decode_trigger_status, is_given_up
 from reconciler.rebalance.surge import Ready, StepResult, Surge, begin, displace, go_on
-from reconciler.rebalance.target import REBALANCER, TRIGGER
+from reconciler.rebalance.workload_rebalancer import pending_in_parts
 from reconciler.schedule.framework import NO_CLUSTERS, Mask
 
 
@@ -264,32 +261,9 @@ def write_goal(goal: Clusters | None) -> str:
 
 
 def batched_bindings(world: World) -> frozenset[ObjectKey] | None:
-    """Return the bindings that a limited rebalance is still moving, as its record says.
-
-    `None` where such a record cannot be read, so that it may be any.
-    """
-    found: set[ObjectKey] = set()
-    for one in world.outputs_of_kind(REBALANCER):
-        if one.key not in world.inputs:
-            continue  # it is withdrawn
-        try:
-            status = decode_status(mapping(one.body, "status"))
-        except UserError:
-            return None
-        if status.batch_at is not None:
-            pending = (item for item in status.observed if item.result is WorkloadResult.PENDING)
-            found.update(binding_key(item.reference.key) for item in pending)
-    return frozenset(found.union(_triggered_in_steps(world)))
-
-
-def _triggered_in_steps(world: World) -> Iterator[ObjectKey]:
-    """Yield the bindings that a ScheduleTrigger with limits is still moving."""
-    for one in world.outputs_of_kind(TRIGGER):
-        written = world.inputs.get(one.key)
-        if written is not None and mapping(mapping(written.body, "spec"), "limits"):
-            for reference, reason in decode_trigger_status(one.body).failed:
-                if not is_given_up(reason):
-                    yield binding_key(reference.key)
+    """Return the bindings that a limited rebalance is still moving, `None` where it may be any."""
+    found = pending_in_parts(world)
+    return None if found is None else frozenset(map(binding_key, found))
 
 
 def clusters_between(

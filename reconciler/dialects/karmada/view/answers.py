@@ -58,6 +58,7 @@ from reconciler.dialects.view import (
     CHOSEN,
     DRAINED,
     LEAVING,
+    STARTING,
     ChangeAnswers,
     ClusterAnswers,
     ClusterPlace,
@@ -134,9 +135,6 @@ def held_in(binding: Body) -> Targets:
     there = {target.name for target in own}
     needing = decode_required_clusters(binding) - there
     return (*own, *(TargetCluster(ClusterName(name), 0) for name in sorted(needing)))
-
-
-STARTING = f"{CHOSEN} (it starts before another copy goes)"
 
 
 def chosen(world: World, key: ObjectKey) -> tuple[ChosenCluster, ...] | None:

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from reconciler.dialects.karmada.api.binding import decode_metadata
-from reconciler.dialects.karmada.api.binding_spec import decode_spec, surge_in
+from reconciler.dialects.karmada.api.binding_spec import decode_spec
 from reconciler.dialects.karmada.api.names import POLICY_GROUP
 from reconciler.dialects.karmada.api.policy import CLUSTER_WIDE, NAMESPACED, decode_policy
 from reconciler.dialects.karmada.api.workload import decode_custom_kinds, is_interpreted
@@ -22,6 +22,7 @@ from reconciler.model.settings import settings_in
 from reconciler.model.text import enumerated
 from reconciler.model.world import Manifest
 from reconciler.rebalance.rebalancer_files import NOT_FOUND, WorkloadResult, decode_record
+from reconciler.rebalance.surge import surge_in
 from reconciler.rebalance.target import REBALANCER
 
 CLAIM = "propagationpolicy.karmada.io/name:"  # of a cluster policy, too: it ends in this
@@ -192,7 +193,9 @@ def _first_batch(effects: MergeEffects) -> Iterator[Warned]:
         if MOVING_TO not in effects.written.get(path, ""):
             continue
         body = read(effects.written[path].encode(), path).documents[0].body
-        goal = read_goal(decode_metadata(body)) or ()
+        goal = read_goal(decode_metadata(body))
+        if goal is None:  # of another API
+            continue
         named = ", ".join(f"{target.name}({target.replicas})" for target in goal)
         surge = surge_in(body)
         message = f"this is only the first batch; the goal is {named}"

@@ -23,19 +23,21 @@ from reconciler.dialects.kubefleet.rollout.rollout import (
     STAGES,
     SYNCED,
     SYNCHRONIZED,
+    UNTRACKABLE,
     reported,
 )
-from reconciler.dialects.kubefleet.rollout.works import work_conditions, work_problems
+from reconciler.dialects.kubefleet.rollout.works import current, work_conditions, work_problems
 from reconciler.dialects.kubefleet.snapshots.resource_snapshots import Resource
 from reconciler.model.body import Body
 from reconciler.model.cluster import Condition, set_condition
-from reconciler.model.fields import mapping
+from reconciler.model.fields import at, mapping, text
 from reconciler.model.health import ASSUMED, Health, assume, is_judged
 from reconciler.model.identity import ObjectKey
 from reconciler.model.kinds import CopyReport
 from reconciler.model.moments import format_moment, is_moment, parse_moment, stamp
 from reconciler.model.records import dataclass, field
 from reconciler.model.world import Manifest
+from reconciler.rebalance.surge import STEP
 
 FAILED = "OverriddenFailed"
 SUCCEEDED = ("OverriddenSucceeded", "Successfully applied the override rules on the resources")
@@ -123,6 +125,41 @@ class AvailabilityReports:
         told = tuple(_told(copies, binding)) if copies else ()
         silent = any(one is None and is_judged(*key[:2]) for key, one in copies_by_key.items())
         return () if silent and all(one.status == "True" for one in told) else told
+
+    def tells_availability(self, binding: Binding) -> bool:
+        """Return whether the cluster of a binding says if what it was given is available.
+
+        That it was applied long ago is no answer.
+        """
+        available = {one.type: one for one in self.conditions(binding)}.get(AVAILABLE)
+        return available is not None and available.reason not in UNTRACKABLE
+
+    def has_made(self, binding: Binding, began_at: datetime) -> bool:
+        """Return whether a cluster reports all that a step gave it, by its copies, as available.
+
+        Args:
+            binding: Of the cluster.
+            began_at: Moment of the step. A copy bears it; a Work has become available since.
+        """
+        told = self.conditions(binding)
+        if not self.tells_availability(binding) or any(one.status != "True" for one in told):
+            return False
+        works = self.works.get(binding.target)
+        if works:
+            return all(_is_available_since(work, began_at) for work in works)
+        copies = (self.copies.of(key, binding.target) for key in self.resources)
+        step = format_moment(began_at)
+        return all(
+            at(one.body, "metadata", "annotations").get(STEP) == step
+            for one in copies
+            if one is not None
+        )
+
+
+def _is_available_since(work: Body, moment: datetime) -> bool:
+    """Return whether a Work has become available at a moment or later."""
+    since = text(current(work, AVAILABLE), "lastTransitionTime")
+    return is_moment(since) and parse_moment(since) >= moment
 
 
 def _told(copies: Iterable[CopyReport], binding: Binding) -> Iterator[Condition]:

@@ -85,6 +85,7 @@ def roll_out(
     latest: str | None,
     now: datetime,
     full: Mapping[str, str] = NONE_FULL,
+    kept: Container[str] = (),
 ) -> Rollout:
     """Run one round: bind, update and remove as many bindings as the strategy allows.
 
@@ -95,6 +96,7 @@ def roll_out(
         latest: Name of the latest master resource snapshot, `None` if there is none.
         now: Aware UTC.
         full: Cluster to why it cannot hold more than it has; its binding stays as it is.
+        kept: Clusters whose bindings are not removed yet, since what replaces them is not there.
 
     Source: kubefleet@e160c1c pkg/controllers/rollout/controller.go `Reconcile`.
     """
@@ -113,7 +115,7 @@ def roll_out(
         return replace(present, error=error)
     if latest is None:
         return present
-    survey = _survey(ordered, latest, now, span(seconds=strategy.period_seconds), full)
+    survey = _survey(ordered, latest, now, span(seconds=strategy.period_seconds), full, kept)
     if survey.full:
         present = _refused(present, survey.full, full, now)
     if not (survey.remove or survey.bind or survey.update or survey.failed):
@@ -153,12 +155,14 @@ def _survey(
     now: datetime,
     period: timedelta,
     full: Container[str],
+    kept: Container[str],
 ) -> _Survey:
     """Sort the bindings by what may be done with them.
 
     Source: kubefleet@e160c1c pkg/controllers/rollout/controller.go `pickBindingsToRoll`.
     """
     running = [binding for binding in ordered if binding.state in (BOUND, UNSCHEDULED)]
+    leaving = [binding for binding in running if binding.state == UNSCHEDULED]
     readiness = {binding.name: readiness_of(binding, now, period) for binding in running}
     ready = [binding for binding in running if readiness[binding.name].ready]
     bound = [b for b in running if b.state == BOUND and not b.deleting]
@@ -170,7 +174,7 @@ def _survey(
         ready=len(ready),
         can_be_ready=sum(map(can_be_ready, running)),
         can_be_unavailable=sum(binding.deleting for binding in ready),
-        remove=tuple(b for b in running if b.state == UNSCHEDULED and not b.deleting),
+        remove=tuple(b for b in leaving if not b.deleting and b.target not in kept),
         bind=bind,
         update=tuple(binding for binding in stale if not has_failed(binding)),
         failed=tuple(binding for binding in stale if has_failed(binding)),

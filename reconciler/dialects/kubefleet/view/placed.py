@@ -29,6 +29,7 @@ from reconciler.dialects.kubefleet.workgenerator.content import binding_outputs
 from reconciler.dialects.view import (
     CHOSEN,
     LEAVING,
+    STARTING,
     UNREACHED,
     ClusterReport,
     reported_status,
@@ -43,6 +44,7 @@ from reconciler.model.kinds import Kind
 from reconciler.model.quantity import readable_resources
 from reconciler.model.world import Manifest, World
 from reconciler.multicluster.placement_decision import ChosenCluster
+from reconciler.rebalance.surge import surge_in
 
 
 def is_placed(output: Manifest) -> bool:
@@ -87,11 +89,15 @@ def chosen(world: World, key: ObjectKey) -> tuple[ChosenCluster, ...] | None:
     """
     if key not in world.outputs or key.kind not in PLACEMENTS:
         return None
+    surge = surge_in(world.outputs[key].body)
+    begun = frozenset() if surge is None else surge.clusters
     names: dict[str, str] = {}
     for manifest in binding_outputs(world, key):
         state = state_of(manifest.body)
         if state in (BOUND, UNSCHEDULED):
-            names[target_of(manifest.body)] = CHOSEN if state == BOUND else LEAVING
+            name = target_of(manifest.body)
+            why = STARTING if name in begun else CHOSEN
+            names[name] = why if state == BOUND else LEAVING
     return tuple(ChosenCluster(name, None, reason) for name, reason in sorted(names.items()))
 
 

@@ -103,11 +103,14 @@ def decision_on(
         evicted_by: Name of the eviction that deleted a binding, `""` if none did.
     """
     before, after = placed(outputs), _as_placed(selected_targets(converged.bindings.values()))
+    moved = converged.moved
+    trigger = None if moved.given_up and moved.step is None else trigger
     problem = problem_of(scheduled_condition(converged))
     lacking = lacks_in(converged.bindings.values())
     if not problem and lacking:
         problem = waits_for_room(lacking).removeprefix("; ")
-    if before == after and (not problem or problem == known_problem) and trigger is None:
+    is_known = not problem or problem == known_problem
+    if before == after and is_known and trigger is None and not moved.news:
         return None
     return Decision(
         key=key,
@@ -121,6 +124,7 @@ def decision_on(
             for decision in converged.snapshot.status.decided
             if not decision.selected
         },
+        begun=moved.started,
     )
 
 
@@ -142,16 +146,20 @@ def _cause(
 
     The clusters are told where nothing else happened to it.
     """
+    moved = converged.moved
+    said = f"; {moved.news}" if moved.news else ""
     if not outputs:
         return Cause(CauseKind.CREATED, "" if trigger is None else trigger.by)
     if trigger is not None:
-        return Cause(CauseKind.REBALANCED, trigger.by, sources=trigger.askers)
+        return Cause(CauseKind.REBALANCED, f"{trigger.by}{said}", sources=trigger.askers)
     if evicted_by:
         return Cause(CauseKind.EVICTED, f"{EVICTION} {evicted_by}")
     if edited:
         return Cause(CauseKind.EDITED)
     if differs_in_policy(outputs, converged):
         return Cause(CauseKind.PLACEMENT_CHANGED)
+    if said:
+        return Cause(CauseKind.REBALANCED, f"{moved.by}{said}")
     gone = any(_is_gone(cluster, members) for cluster, _ in placed(outputs))
     return Cause(CauseKind.CLUSTER_GONE if gone else CauseKind.CLUSTERS_CHANGED)
 

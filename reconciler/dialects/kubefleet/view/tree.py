@@ -105,6 +105,7 @@ from reconciler.model.fields import bodies, mapping, number, text
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.moments import format_moment
 from reconciler.model.world import Manifest, World
+from reconciler.rebalance.surge import Surge, surge_in
 
 
 def tree_of(world: World, key: ObjectKey) -> TreeNode:
@@ -153,6 +154,8 @@ def _run(world: World, key: ObjectKey) -> TreeNode | None:
 def _snapshots(world: World, key: ObjectKey) -> Iterator[TreeNode]:
     """Yield the latest policy, then each snapshot of resources with the bindings that use it."""
     kinds = kinds_in(key.namespace)
+    own = world.outputs.get(key)
+    surge = None if own is None else surge_in(own.body)
     bindings = [
         manifest
         for found, manifest in sorted(world.outputs.items())
@@ -167,25 +170,29 @@ def _snapshots(world: World, key: ObjectKey) -> Iterator[TreeNode]:
         if child.kind == kinds.policy_snapshot and latest:
             yield node_of(child, {"latest": "true"})
         if child.kind == kinds.resource_snapshot:
-            users = tuple(_fleet_binding(b) for b in bindings if _snapshot_of(b) == child.name)
+            using = (b for b in bindings if _snapshot_of(b) == child.name)
+            users = tuple(_fleet_binding(b, surge) for b in using)
             if users or latest:
                 yield node_of(child, {"latest": str(latest).lower()}, users)
     for binding in bindings:
         name = _snapshot_of(binding)
         snapshot = ObjectKey(PLACEMENT_GROUP, kinds.resource_snapshot, key.namespace, name)
         if snapshot not in world.outputs:
-            yield _fleet_binding(binding)
+            yield _fleet_binding(binding, surge)
 
 
 def _snapshot_of(binding: Manifest) -> str:
     return resource_snapshot_of(binding.body)
 
 
-def _fleet_binding(manifest: Manifest) -> TreeNode:
-    """Return a binding of KubeFleet with its cluster."""
+def _fleet_binding(manifest: Manifest, surge: Surge | None) -> TreeNode:
+    """Return a binding of KubeFleet with its cluster, which may run beside one that it replaces."""
     body, status = manifest.body, mapping(manifest.body, "status")
+    cluster = ClusterName(target_of(body))
+    beside = "" if surge is None else surge.beside(cluster)
     facts = {"state": state_of(body), **condition_facts(status, good={})}
-    return node_of(manifest.key, facts, (TreeNode(None, target_of(body)),))
+    told = {"beside": beside} if beside else {}
+    return node_of(manifest.key, facts, (TreeNode(None, cluster, facts=told),))
 
 
 EARLIER = "an earlier version"
@@ -343,7 +350,11 @@ def _condition(world: World, eviction: ObjectKey, kind: str) -> Body:
 
 
 DRAINING = Draining(
-    taint=CORDON, stays=stays, requests=requests, request_kind=(PLACEMENT_GROUP, EVICTION)
+    taint=CORDON,
+    stays=stays,
+    requests=requests,
+    request_kind=(PLACEMENT_GROUP, EVICTION),
+    steps=True,
 )
 
 

@@ -78,11 +78,13 @@ from reconciler.dialects.renderer import (
 )
 from reconciler.errors import UserError
 from reconciler.model.body import Body
+from reconciler.model.fields import with_value
 from reconciler.model.identity import ClusterName, ObjectKey
-from reconciler.model.records import dataclass, field
+from reconciler.model.records import dataclass, field, replace
 from reconciler.model.remembered import AnswerCache, differing_keys
 from reconciler.model.settings import Settings
 from reconciler.model.world import Manifest, World
+from reconciler.rebalance.surge import STEP, Surge, surge_in
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -135,7 +137,12 @@ class KubeFleetRenderer:
         content = self._content(owner)
         bindings = [one for one in bindings_of(self.world, owner) if one.state in LEFT]
         rendered = [one for one in bindings if is_rendered(one)]
-        each = [work for one in rendered for work in self._works(one, owner, content)]
+        surge = surge_in(output.body)
+        each = [
+            work if surge is None else _of_step(work, surge)
+            for one in rendered
+            for work in self._works(one, owner, content)
+        ]
         shown = {one.target for one in rendered}
         written = self.world.inputs.get(owner)
         return Rendered(
@@ -244,6 +251,18 @@ class KubeFleetRenderer:
             if isinstance(error, PastContent):
                 self.lacking.add(owner)
             return [NotRendered(binding.target, error.message)]
+
+
+def _of_step(work: ClusterWork | NotRendered, surge: Surge) -> ClusterWork | NotRendered:
+    """Return what a cluster gets, with the moment of the step if that made it."""
+    step = surge.step_on(work.cluster)
+    if not step or isinstance(work, NotRendered):
+        return work
+    marked = {
+        key: with_value(body, ("metadata", "annotations", STEP), step)
+        for key, body in work.manifests.items()
+    }
+    return replace(work, manifests=marked)
 
 
 REMEMBERED = 3

@@ -88,6 +88,7 @@ from reconciler.model.fields import bodies, mapping, number, text
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.late import late
 from reconciler.model.world import Manifest, World
+from reconciler.rebalance.target import NOT_BUILT
 
 TAINT: Body = {"key": DRAINED, "effect": "NoSelect"}
 """Source: ours; upstream has no tool that drains, but the effect by which decisions end."""
@@ -309,5 +310,8 @@ VIEW = View(
         references=dangling_in_ocm,
         brought=brought_by_sets,
         instructed=instructed_by_sets,
+        unmakeable=lambda manifest: (
+            NOT_BUILT if manifest.key[:2] == (CLUSTER_GROUP, "Placement") else ""
+        ),
     ),
 )
