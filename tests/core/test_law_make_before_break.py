@@ -1,6 +1,6 @@
 """Law 22: where it is asked for, nothing that passes write takes a ready replica away too early."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from random import Random
@@ -14,7 +14,7 @@ from reconciler.core.reconcile import Memo, reconcile
 from reconciler.core.rounds import next_world
 from reconciler.imports.importers import report_of
 from reconciler.model.fields import mapping
-from reconciler.rebalance.surge import SURGE, decode_surge
+from reconciler.rebalance.surge import SURGE, Surge, decode_surge, surge_in
 from tests.bounded import examples
 from tests.builders import (
     DYNAMIC,
@@ -31,6 +31,8 @@ from tests.builders import (
 )
 from tests.core.test_laws import LAW
 from tests.core.test_make_before_break import OPTIONS, delivered
+from tests.dialects.kubefleet import fleet
+from tests.dialects.kubefleet import test_make_before_break as fleet_test
 from tests.stories import Story, applied, linked, story
 
 pytestmark = pytest.mark.cpu_seconds(120)  # many examples of whole passes
@@ -158,7 +160,12 @@ class Play:
             case _:
                 self.told.put(self.rebalance())
 
-    def rebalance(self) -> Body:
+    def fail(self, member: Member) -> None:
+        """Lose a replica."""
+        self.failed += 1
+        member.ready -= 1
+
+    def rebalance(self, *targets: Body) -> Body:
         """A rebalance of some pace."""
         steps = {
             "deadlineSeconds": self.chance.choice((60, 120)),
@@ -166,15 +173,14 @@ class Play:
             "settleSeconds": self.chance.choice((0, 0, 20)),
         }
         moves = {"maxMoves": 2} if self.chance.random() < 0.3 else {}
-        return rebalancer(limits={"makeBeforeBreak": steps, **moves})
+        return rebalancer("demo", *targets, limits={"makeBeforeBreak": steps, **moves})
 
     def go_on(self) -> None:
         """Let one thing happen."""
-        what, name = self.chance.choice(HAPPENS), self.chance.choice(CLUSTERS)
+        what, name = self.chance.choice(HAPPENS), self.chance.choice(sorted(self.members))
         member = self.members[name]
         if self.chance.random() < 0.02 and member.ready:
-            member.ready -= 1
-            self.failed += 1
+            self.fail(member)
         elif what == "apply":
             member.apply(delivered(self.told, name))
         elif what == "start":
@@ -204,22 +210,108 @@ def opened(chance: Random) -> Play:
     return play
 
 
+@dataclass
+class FleetPlay(Play):
+    """The same of a placement of KubeFleet: a cluster is up where all that it was given is."""
+
+    @property
+    def up(self) -> int:
+        """The clusters that are available."""
+        return sum(0 < one.wanted == one.ready for one in self.members.values())
+
+    @property
+    def surge(self) -> Surge | None:
+        """What runs beside what is to be left."""
+        return surge_in(self.told.output(f"{fleet.PLACEMENTS}/web.yaml"))
+
+    def calm(self) -> None:
+        """Let everything be as it should; where a step is under way, what counts was before it."""
+        before = self.floor
+        super().calm()
+        self.floor = self.floor if self.surge is None else min(self.floor, before)
+
+    def look(self) -> None:
+        """Run a pass, and hold what it placed."""
+        self.told.now += timedelta(seconds=self.chance.randint(1, 40))
+        outcome = reconcile(self.told.world(), self.told.now)
+        self.told.files = applied(self.told.files, outcome)
+        self.steps += sum(one.begun or 0 for one in outcome.decisions)
+        assert not outcome.traces
+        states = fleet.states(self.told)
+        bound = {name for name, state in states.items() if state != "Unscheduled"}
+        assert len(bound) <= self.asked
+        if self.scaled:
+            there = (one for name, one in self.members.items() if name in states)
+            stays = sum(0 < one.wanted == one.ready for one in there)
+            self.floor, self.scaled = min(self.floor, self.failed + stays), False
+        assert self.surge is None or self.told.now < self.surge.deadline
+
+    def people(self) -> None:
+        """Scale, rebalance, cancel, taint, or take a taint away."""
+        match self.chance.randrange(6):
+            case 0:
+                before, self.asked = self.asked, self.chance.randint(1, 3)
+                self.scaled = self.scaled or self.asked < before
+                self.told.put(placed_by_number(self.asked))
+                self.floor = min(self.floor, self.asked)
+            case 1:
+                self.told.files.pop("workloadrebalancer/demo.yaml", None)
+            case 2:
+                name = self.chance.choice(FLEET_CLUSTERS)
+                self.told.put(fleet.member(name, taints=FULL))
+            case 3:
+                self.told.put(fleet.member(self.chance.choice(FLEET_CLUSTERS)))
+            case _:
+                self.told.put(self.rebalance(fleet_test.WEB))
+
+    def fail(self, member: Member) -> None:
+        """Lose a replica; what was available is not any more."""
+        self.failed += member.ready == member.wanted
+        member.ready -= 1
+
+
+FLEET_CLUSTERS = ("a", "b", "c", "d")
+FULL = fleet_test.FULL
+
+
+def placed_by_number(number: int) -> Body:
+    """The placement, which may take away and add as many as it likes."""
+    return fleet_test.web(fleet.pick(number))
+
+
+def opened_fleet(chance: Random) -> FleetPlay:
+    """Web is on a and b, since c and d were full; now they are not, and it is to go there."""
+    told = story(*map(fleet.member, "ab"), *(fleet.member(n, taints=FULL) for n in "cd"))
+    told.put(placed_by_number(2), deployment(replicas=2), configuration(**OPTIONS))
+    told.run(0)
+    play = FleetPlay(chance, told, {name: Member() for name in FLEET_CLUSTERS}, asked=2)
+    play.calm()
+    told.put(*map(fleet.member, "cd"), play.rebalance(fleet_test.WEB))
+    return play
+
+
+Opened = Callable[[Random], Play]
+APIS = pytest.mark.parametrize("begin", [opened, opened_fleet], ids=["karmada", "kubefleet"])
+
+
+@APIS
 @settings(LAW, max_examples=examples(30))
-@given(st.randoms(use_true_random=False))
-def test_no_move_takes_a_service_down(chance: Random) -> None:
+@given(chance=st.randoms(use_true_random=False))
+def test_no_move_takes_a_service_down(begin: Opened, chance: Random) -> None:
     """However late clusters apply, start and report, and whatever people do beside."""
-    play = opened(chance)
+    play = begin(chance)
     for _ in range(80):
         play.go_on()
 
         assert play.up >= play.floor - play.failed
 
 
-def test_most_of_what_is_played_moves() -> None:
+@APIS
+def test_most_of_what_is_played_moves(begin: Opened) -> None:
     """Else the law would hold of nothing."""
     begun = 0
     for seed in range(5):
-        play = opened(Random(seed))  # noqa: S311  # a fixed sample
+        play = begin(Random(seed))  # noqa: S311  # a fixed sample
         for _ in range(100):
             play.go_on()
         begun += play.steps
@@ -227,13 +319,14 @@ def test_most_of_what_is_played_moves() -> None:
     assert begun > 5
 
 
-def test_steps_keep_the_laws_of_a_pass() -> None:
+@APIS
+def test_steps_keep_the_laws_of_a_pass(begin: Opened) -> None:
     """A warm pass equals a cold one, the next at the same moment changes nothing, nor any before.
 
     That is, before the moment at which it says that time alone may.
     """
     for seed in range(3):
-        play, memo, before = opened(Random(seed)), Memo(), None  # noqa: S311  # a fixed sample
+        play, memo, before = begin(Random(seed)), Memo(), None  # noqa: S311  # a fixed sample
         for _ in range(60):
             play.go_on()
             world, now = play.told.world(), play.told.now + timedelta(seconds=1)
