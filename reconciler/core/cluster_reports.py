@@ -24,7 +24,6 @@ Source: ours; a control plane keeps the last status in its own store.
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from functools import partial
 from operator import itemgetter
 
@@ -37,6 +36,7 @@ from reconciler.model.body import Body
 from reconciler.model.fields import at, mappings_of
 from reconciler.model.identity import ObjectKey, group_of
 from reconciler.model.kinds import KnownKinds
+from reconciler.model.records import dataclass, field, replace
 from reconciler.model.remembered import AnswerCache, branched
 from reconciler.model.settings import CONFIGURATION_PATH, settings_in
 from reconciler.model.text import enumerated

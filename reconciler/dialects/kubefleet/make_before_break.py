@@ -13,7 +13,6 @@ Source: ours; `rebalance/surge.py` is the machine of the steps.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import NamedTuple
 
@@ -78,6 +77,7 @@ from reconciler.model.decision import (
 from reconciler.model.fields import at
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.moments import format_moment, is_moment, parse_moment, stamp
+from reconciler.model.records import dataclass, replace
 from reconciler.model.world import Manifest
 from reconciler.rebalance.surge import (
     SURGE,
