@@ -1,7 +1,6 @@
 """What clusters report of themselves: it lies over files, and its loss is no health."""
 
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -10,6 +9,7 @@ from hypothesis import strategies as st
 from reconciler.core.cluster_reports import IGNORE_REPORTS, REPORT_GONE, UNREACHABLE_BRAKED
 from reconciler.model.fields import at, mappings_of
 from reconciler.model.identity import ObjectKey
+from reconciler.model.records import replace
 from tests.builders import (
     Body,
     cluster,

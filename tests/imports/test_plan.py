@@ -1,13 +1,13 @@
 """From live objects to files: what counts, where it goes, what is left alone or behind, and why."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
 
 from reconciler.imports.importers import Wanted
 from reconciler.model.body import Body
 from reconciler.model.fields import mapping
+from reconciler.model.records import replace
 from tests.builders import configmap
 from tests.imports.hubs import THEN, condition, karmada_hub, kubefleet_hub, live, ocm_hub, workload
 from tests.imports.imported import DEPLOYMENTS, adopt_into, fates, import_into, propagated, texts
