@@ -3,7 +3,6 @@
 A kind may be singular or plural, in any case, short, or with its group.
 """
 
-import difflib
 from collections.abc import Container, Iterable, Mapping
 
 from reconciler.audit.fleet.placed import (
@@ -84,8 +83,10 @@ def near(world: World, key: ObjectKey) -> str:
     unread = next((fault for fault in world.faults if not fault.subject), None)
     if unread is not None:
         return f"; it may be in {unread.path}, which cannot be read: {unread.message}"
+    from difflib import get_close_matches  # noqa: PLC0415  # only for what is missing
+
     names = sorted({one.name for one in present})
-    close = difflib.get_close_matches(key.name, names, n=3) or names[:3]
+    close = get_close_matches(key.name, names, n=3) or names[:3]
     return f"; near it: {', '.join(close)}" if close else ""
 
 

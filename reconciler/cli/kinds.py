@@ -5,7 +5,6 @@ Each kind has its names, its version, and who writes it. The words of `get` may 
 `--field-selector metadata.name=shop,metadata.namespace!=dev`.
 """
 
-import difflib
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import product
@@ -280,8 +279,10 @@ def _standing(kind: "Kind", present: "set[Kind]") -> tuple[bool, int]:
 
 def unknown_kind(word: str, present: "set[Kind]") -> UsageError:
     """Return the refusal of a word that names no kind: those near it, or those that there are."""
+    from difflib import get_close_matches
+
     names = sorted({kind.lower() for _, kind in present})
-    near = difflib.get_close_matches(word.lower(), names, n=3)
+    near = get_close_matches(word.lower(), names, n=3)
     known = ", ".join(near or names) or "nothing at all"
     said = f"did you mean {known}?" if near else f"the repository has {known}"
     return UsageError(f"there is no kind {shown(word)} here; {said}")

@@ -28,10 +28,10 @@ from reconciler.model.identity import RepositoryLayout
 from reconciler.model.records import dataclass, replace
 from reconciler.model.text import enumerated, printable
 from reconciler.model.world import Fault, Frozen, World
+from reconciler.shell.processes.limits import processors
 from reconciler.shell.reading.checked import STDIN, FolderSource, ManifestSource
 from reconciler.shell.reading.tables import INPUTS
 from reconciler.shell.resources import is_bare, load_kubernetes, load_schemas
-from reconciler.shell.work.executors import processors
 from reconciler.shell.work.validators import file_validators
 from reconciler.version import __version__
 

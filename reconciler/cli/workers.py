@@ -37,7 +37,8 @@ class AskedWorkers:
             total: How many things there are to do.
             enough: For how many of them a process is worth its start.
         """
-        from reconciler.shell.work.executors import Workers, processors, start_pool
+        from reconciler.shell.processes.limits import processors
+        from reconciler.shell.work.executors import Workers, start_pool
 
         if self.address is not None:
             from reconciler.shell.work.dask import open_cluster

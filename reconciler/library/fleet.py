@@ -14,6 +14,7 @@ from reconciler.model.records import dataclass, field
 from reconciler.model.world import World
 from reconciler.shell.git.history import resolve_revision
 from reconciler.shell.git.repository import CommitIdentity, Repository
+from reconciler.shell.processes.limits import processors
 from reconciler.shell.reading.kept import place_of
 from reconciler.shell.reading.load import Loader
 from reconciler.shell.reading.sources import ServedBranches, finding_sources
@@ -21,7 +22,6 @@ from reconciler.shell.reading.tables import DocumentCache
 from reconciler.shell.reading.tree_cache import Track, untracked
 from reconciler.shell.reading.trees import GitTrees
 from reconciler.shell.resources import SystemClock, build_stamp, load_schemas
-from reconciler.shell.work.executors import processors
 
 if TYPE_CHECKING:
     from reconciler.audit.history.revisions import Commit

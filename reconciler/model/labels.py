@@ -7,7 +7,6 @@ server.
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from difflib import get_close_matches
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -160,6 +159,8 @@ def _lacking(requirement: Requirement, value: str | None, noun: str) -> str:
             asked = f"have {noun} {key} {sign} {wanted[0]}"
     if value is None:
         return f"{asked} (it has none)"
+    from difflib import get_close_matches  # noqa: PLC0415  # only for what is wrong
+
     near = requirement.operator in ONE_OF and get_close_matches(value, wanted, n=1, cutoff=0.75)
     return f"{asked} (it has {key}={value}{'; did you mean that?' if near else ''})"
 

@@ -12,8 +12,6 @@ from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
 
-from cronsim import CronSim, CronSimError
-
 from reconciler.manifests.admission import Admitted, digest
 from reconciler.model.body import Body
 from reconciler.model.cluster import Condition, set_condition
@@ -93,8 +91,10 @@ def is_schedule(expression: str) -> bool:
     """
     if not _PLAIN.fullmatch(expression):
         return False
+    from cronsim import CronSimError  # noqa: PLC0415  # few repositories have a schedule
+
     try:
-        next(CronSim(expression, datetime.fromisoformat("2000-01-01T00:00:00Z")))
+        next(_moments(expression, datetime.fromisoformat("2000-01-01T00:00:00Z")))
     except (CronSimError, StopIteration):
         return False
     return True
@@ -105,13 +105,20 @@ def due_run(expression: str, after: datetime, now: datetime) -> datetime | None:
 
     Runs that were missed, since no pass looked, are made up for once.
     """
-    latest = _first(CronSim(expression, add(now), reverse=True))
+    latest = _first(_moments(expression, add(now), reverse=True))
     return latest if latest is not None and latest > after else None
 
 
 def next_run(expression: str, now: datetime) -> datetime | None:
     """Return the first moment of a schedule after `now`, `None` if there is none."""
-    return _first(CronSim(expression, now))
+    return _first(_moments(expression, now))
+
+
+def _moments(expression: str, at: datetime, *, reverse: bool = False) -> Iterator[datetime]:
+    """Return the moments of a schedule after one, or before it, the nearest first."""
+    from cronsim import CronSim  # noqa: PLC0415  # few repositories have a schedule
+
+    return CronSim(expression, at, reverse=reverse)
 
 
 def _first(moments: Iterator[datetime]) -> datetime | None:

@@ -14,9 +14,6 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
-from importlib.metadata import PackageNotFoundError, version
-from importlib.resources import as_file, files
-from importlib.resources.abc import Traversable
 from importlib.util import find_spec
 from operator import attrgetter
 from pathlib import Path
@@ -34,6 +31,8 @@ from reconciler.shell.processes.signals import held_signals
 if TYPE_CHECKING:
     from reconciler.manifests.schemas.kubernetes import KubernetesKinds
 
+PACKAGE = Path(__file__).resolve().parent.parent
+
 STAGING, FILES, WHOLE = ".reconciler-init", "files", "whole"
 """The folder in which new files are before they have their places, and what is in it."""
 
@@ -41,12 +40,12 @@ READERS = ("jsonschema_rs", "yaml", "yaml._yaml")
 """Modules of others that read manifests; each is rewritten where its version is another."""
 
 
-def _find(name: str) -> Traversable:
+def _find(name: str) -> Path:
     """Return a folder of the installed package, or of the checkout that the package is run from."""
-    installed = files("reconciler") / "data" / name
+    installed = PACKAGE / "data" / name
     if installed.is_dir():
         return installed
-    checkout = Path(__file__).resolve().parent.parent.parent / name
+    checkout = PACKAGE.parent / name
     if checkout.is_dir():
         return checkout
     raise ShellError(f'the folder "{name}" of this installation is missing; install it again')
@@ -91,6 +90,8 @@ def load_kubernetes(version: str = "") -> "KubernetesKinds | None":
 
 def build_id() -> str:
     """Return what stands for the code that reads manifests: its files, and what it is built on."""
+    from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415  # takes 10 ms
+
     digest = hashlib.sha256(f"{sys.version}\n{package_digest()}\n".encode())
     for name in ("jsonschema-rs", "PyYAML"):
         with contextlib.suppress(PackageNotFoundError):
@@ -105,10 +106,9 @@ def build_stamp() -> str:
     another inode, which nobody sets by hand.
     """
     digest = hashlib.sha256(f"{sys.version}\n".encode())
-    for place in (files("reconciler"), _find("schemas")):
-        with as_file(place) as folder:
-            for path, stat in _stats(folder):
-                digest.update(f"{path} {stat}\n".encode(errors="surrogateescape"))
+    for place in (PACKAGE, _find("schemas")):
+        for path, stat in _stats(place):
+            digest.update(f"{path} {stat}\n".encode(errors="surrogateescape"))
     for name in READERS:
         spec = find_spec(name)
         origin = None if spec is None else spec.origin
@@ -138,7 +138,7 @@ def _stat(found: os.stat_result) -> str:
 def package_digest() -> str:
     """Return a digest of the code and the schemas; where it is equal, answers are."""
     digest = hashlib.sha256()
-    for place in (files("reconciler"), _find("schemas")):
+    for place in (PACKAGE, _find("schemas")):
         for path, file in _files(place):
             if path.endswith((".py", ".json")):
                 content = file.read_bytes()
@@ -151,7 +151,7 @@ def example_files() -> dict[str, bytes]:
     return {path: file.read_bytes() for path, file in _files(_find("example-repo"))}
 
 
-def _files(folder: Traversable, path: str = "") -> Iterator[tuple[str, Traversable]]:
+def _files(folder: Path, path: str = "") -> Iterator[tuple[str, Path]]:
     """Yield every file of a folder, sorted, but for what ships with the code in it."""
     for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
         if not entry.is_dir():

@@ -134,8 +134,8 @@ TEXTS = frozenset(
 )
 """What parameters of a cached function may be: texts, moments, what is made of them and numbers."""
 
-NO_PARAMETER = frozenset(("environment", "languages", "load_schemas", "package_digest"))
-"""Cached since they read what is part of this build, once and late."""
+NO_PARAMETER = frozenset(("_trim", "environment", "languages", "load_schemas", "package_digest"))
+"""Cached since they read what is part of this build or machine, once and late."""
 
 
 def is_frozen(node: ast.ClassDef) -> bool:

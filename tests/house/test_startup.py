@@ -87,6 +87,20 @@ def test_looking_loads_no_scheduler(decided: Path, arguments: list[str]) -> None
     assert [] == sorted(name for name in modules if name.startswith(DECIDING))
 
 
+OWN_MODULES, MODULES = 250, 420
+
+
+@pytest.mark.parametrize("words", ["clusters member1", "rb shop-deployment"])
+def test_a_question_of_one_object_loads_few_modules(decided: Path, words: str) -> None:
+    """Python imports some four in a millisecond, as long as the question itself takes."""
+    loaded(decided, "get", *words.split())  # what is told of this build is kept from then on
+    modules = loaded(decided, "get", *words.split())
+
+    assert len([name for name in modules if name.startswith("reconciler")]) <= OWN_MODULES
+    assert len(modules) <= MODULES
+    assert set() == {"git", "cronsim", "concurrent.futures", "importlib.metadata"} & modules
+
+
 @pytest.mark.parametrize("arguments", [*LOOKING, *JUDGING], ids=" ".join)
 def test_a_valid_repository_is_read_by_the_quick_validator(
     decided: Path, arguments: list[str]

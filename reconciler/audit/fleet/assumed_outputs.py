@@ -61,7 +61,9 @@ def _assumed(
 ) -> Iterator[tuple[ObjectKey, Manifest]]:
     """Yield the outputs of which something may be assumed."""
     for dialect in DIALECTS:
-        if not any(map(world.outputs_of_kind, dialect.written)):
+        asked = dialect.written if only is None else {key[:2] for key in only}
+        kinds = frozenset(dialect.written).intersection(asked)
+        if not any(map(world.outputs_of_kind, kinds)):
             continue  # its answers need not be loaded
         for kind, assumed in dialect.view().world.assumed.items():
             of = assumed(world, now)

@@ -12,7 +12,6 @@ author.
 """
 
 import contextlib
-import difflib
 import os
 import re
 import subprocess
@@ -413,10 +412,12 @@ class Repository:
         revision = self.find(branch)
         if revision is not None:
             return revision
+        from difflib import get_close_matches  # noqa: PLC0415  # only for what is missing
+
         names = self.branches()
         if not names:
             raise UsageError(f'branch "{branch}" has no commit yet; commit something to it first')
-        near = difflib.get_close_matches(branch, names, n=3) or names[:3]
+        near = get_close_matches(branch, names, n=3) or names[:3]
         raise UsageError(
             f'there is no branch "{branch}"; near it: {", ".join(near)}',
         )

@@ -17,7 +17,6 @@ own rule has it.
 """
 
 import contextlib
-import ctypes
 import errno
 import gc
 import os
@@ -25,6 +24,7 @@ import pwd
 import signal
 import stat
 from collections.abc import Callable, Collection
+from functools import cache
 from pathlib import Path
 
 FULL = ("no space left on device", "out of diskspace", "disk quota exceeded")
@@ -92,6 +92,13 @@ def _read_only(place: str) -> str:
 def _denied(place: str) -> str:
     user = user_named(os.geteuid())
     return f'{user} may not use "{place}"; run this as its owner, or change its permissions'
+
+
+def processors() -> int:
+    """Return how many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def user_named(number: int) -> str:
@@ -231,14 +238,18 @@ def _sync(place: Path, flags: int) -> None:
         os.close(descriptor)
 
 
-_TRIM: Callable[[int], int] | None = getattr(ctypes.CDLL(None), "malloc_trim", None)
-"""Of the C library that runs; musl and macOS have none."""
+@cache
+def _trim() -> Callable[[int], int] | None:
+    import ctypes  # noqa: PLC0415  # a verb that ends soon gives nothing back
+
+    trim: Callable[[int], int] | None = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    return trim
 
 
 def give_back() -> None:
     """Return what is free; nothing happens with a C library that cannot."""
-    if _TRIM is not None:
-        _TRIM(0)
+    if (trim := _trim()) is not None:
+        trim(0)
 
 
 YOUNG = 10_000

@@ -16,6 +16,7 @@ from reconciler.model.world import World
 from reconciler.shell.git.history import cut_off, has_remotes, resolve_revision
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.git.scratch import merge_trees, scratch, take_files
+from reconciler.shell.processes.limits import processors
 from reconciler.shell.reading.load import Loader
 from reconciler.shell.reading.settled_commits import SettledCommits
 from reconciler.shell.reading.sources import finding_sources
@@ -23,7 +24,6 @@ from reconciler.shell.reading.tables import DocumentCache
 from reconciler.shell.reading.tree_cache import Track, untracked
 from reconciler.shell.reading.trees import GitTrees
 from reconciler.shell.resources import load_schemas
-from reconciler.shell.work.executors import processors
 
 FILES = "working tree"
 DEFAULT_BRANCH = "main"

@@ -10,10 +10,10 @@ from reconciler.core.reconcile import reconcile
 from reconciler.errors import ShellError
 from reconciler.model.records import dataclass
 from reconciler.model.world import World
+from reconciler.shell.processes.limits import processors
 from reconciler.shell.work.executors import (
     Workers,
     may_start_processes,
-    processors,
     results_of,
     start_pool,
 )

@@ -9,7 +9,6 @@ all of them gone, and our end of it closed, it sees that none comes.
 """
 
 import contextlib
-import os
 import signal
 import sys
 import threading
@@ -90,13 +89,6 @@ def _finish(call: Callable[[P], R], piece: P, future: Future[R] | None) -> tuple
         return piece, call(piece) if future is None else future.result()
     except BrokenExecutor:
         return piece, call(piece)
-
-
-def processors() -> int:
-    """Return how many processors this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def may_start_processes() -> bool:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from reconciler.core.inputs.validation import FileValidation, Rules, validate_file
 from reconciler.manifests.text.raw import Oversized
 from reconciler.model.records import dataclass, field
-from reconciler.shell.work.executors import start_helpers
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -118,6 +117,9 @@ def file_validators(
     with contextlib.ExitStack() as stack:
         connections: Sequence[Connection] = ()
         if count > 0:
+            # Late: pools of processes take as long to import as a question of one object.
+            from reconciler.shell.work.executors import start_helpers  # noqa: PLC0415
+
             connections = stack.enter_context(start_helpers(count, _help))
         yield FileValidators(rules, [Helper(connection) for connection in connections])
 
