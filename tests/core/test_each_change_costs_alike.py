@@ -48,13 +48,13 @@ GROWS: Mapping[tuple[str, str], tuple[float, float, str]] = {
     ("kubefleet", "override"): (MORE, 1.25, POLICIES),
     ("kubefleet", "label"): (3.2, 10.2, RECORDS),
     ("kubefleet", "taint"): (3.2, 10.2, RECORDS),
-    ("kubefleet", "rebalancer"): (1.16, 2.2, COUNTED),
+    ("kubefleet", "rebalancer"): (1.17, 2.2, COUNTED),
     ("ocm", "placement"): (MORE, 1.15, SCORE),
     ("ocm", "label"): (MORE, 1.39, INDEX),
     ("ocm", "taint"): (MORE, 1.45, INDEX),
     ("ocm", "resources"): (MORE, 1.38, INDEX),
     ("ocm", "score"): (MORE, 1.14, SCORE),
-    ("ocm", "rebalancer"): (1.09, 2.22, SCORE),
+    ("ocm", "rebalancer"): (1.1, 2.22, SCORE),
 }
 """How many times as much a change costs at most in the larger fleet of either pair, and why."""
 

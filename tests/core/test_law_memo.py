@@ -1,7 +1,7 @@
 """Law 10: memos, rounds of what moved and the world that a pass leaves change no answer."""
 
 import copy
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import pytest
@@ -14,7 +14,7 @@ from reconciler.core.reconcile import Memo, reconcile
 from reconciler.core.rounds import ROUNDS, next_world
 from reconciler.dialects.contract import Dialect, Prepared
 from reconciler.dialects.karmada.detector.policies import KnownPolicies
-from reconciler.model.records import replace
+from reconciler.model.records import field_names, replace
 from reconciler.model.remembered import AnswerCache, KeyedCache
 from reconciler.model.settings import Settings
 from reconciler.model.world import World
@@ -128,7 +128,7 @@ def entries(memo: Memo) -> int:
     """How many answers a memo holds."""
     memories = [one.memory for one in memo.dialects.values()]  # type: ignore[attr-defined]
     memories += [one.claims for one in memories if hasattr(one, "claims")]
-    found = [getattr(one, item.name) for one in memories for item in fields(one)]
+    found = [getattr(one, name) for one in memories for name in field_names(one)]
     tables = [
         table for table in found if isinstance(table, KeyedCache | AnswerCache | KnownPolicies)
     ]
