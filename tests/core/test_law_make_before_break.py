@@ -103,7 +103,15 @@ class Play:
     @property
     def up(self) -> int:
         """The replicas that are ready anywhere."""
-        return sum(member.ready for member in self.members.values())
+        return self.counted([member.ready for member in self.members.values()])
+
+    def counted(self, ready: list[int]) -> int:
+        """What counts, given the replicas that are ready on each cluster."""
+        return sum(ready)
+
+    def is_whole(self, placed: Mapping[str, int]) -> bool:
+        """Whether as much is placed as is asked for."""
+        return self.asked == sum(placed.values())
 
     def calm(self) -> None:
         """Let all clusters apply and start everything, and report it."""
@@ -133,10 +141,10 @@ class Play:
         self.steps += sum(one.begun or 0 for one in outcome.decisions)
         assert not outcome.traces
         placed = self.told.placed()
-        assert self.asked == sum(placed.values())
+        assert self.is_whole(placed)
         if self.scaled:
-            stays = (min(one.ready, placed.get(name, 0)) for name, one in self.members.items())
-            self.floor, self.scaled = min(self.floor, self.failed + sum(stays)), False
+            stays = [min(one.ready, placed.get(name, 0)) for name, one in self.members.items()]
+            self.floor, self.scaled = min(self.floor, self.failed + self.counted(stays)), False
         notes = mapping(mapping(self.told.binding(), "metadata"), "annotations")
         surge = decode_surge(str(notes.get(SURGE, "")))
         assert surge is None or self.told.now < surge.deadline
@@ -197,17 +205,32 @@ class Play:
             self.calm()
 
 
-def opened(chance: Random) -> Play:
+DIVIDED = groups(["a"], list(CLUSTERS), replicaScheduling=DYNAMIC)
+
+
+def opened(chance: Random, kind: type[Play] = Play, placement: Body = DIVIDED) -> Play:
     """Web runs on b and c, since a was tainted; now a is clean again, and web is to go there."""
-    placement = groups(["a"], list(CLUSTERS), replicaScheduling=DYNAMIC)
     told = story(cluster("a", status=STATUS, taints=[taint()]))
     told.put(*(cluster(name, status=STATUS) for name in "bc"), deployment(replicas=4, cpu="1"))
     told.put(policy(placement=placement), configuration(**OPTIONS))
     told.run(0)
-    play = Play(chance, told)
+    play = kind(chance, told)
     play.calm()
     told.put(cluster("a", status=STATUS), play.rebalance())
     return play
+
+
+@dataclass
+class WholePlay(Play):
+    """The same of a workload that each of its clusters has all of: the best copy counts."""
+
+    def counted(self, ready: list[int]) -> int:
+        """What counts, given the replicas that are ready on each cluster."""
+        return max(ready)
+
+    def is_whole(self, placed: Mapping[str, int]) -> bool:
+        """Whether as much is placed as is asked for."""
+        return {self.asked} == set(placed.values())
 
 
 @dataclass
@@ -274,6 +297,11 @@ FLEET_CLUSTERS = ("a", "b", "c", "d")
 FULL = fleet_test.FULL
 
 
+def opened_whole(chance: Random) -> Play:
+    """A copy of web runs on b, since a was tainted; now a is clean again, and it is to go there."""
+    return opened(chance, WholePlay, groups(["a"], ["b"]))
+
+
 def placed_by_number(number: int) -> Body:
     """The placement, which may take away and add as many as it likes."""
     return fleet_test.web(fleet.pick(number))
@@ -291,7 +319,9 @@ def opened_fleet(chance: Random) -> FleetPlay:
 
 
 Opened = Callable[[Random], Play]
-APIS = pytest.mark.parametrize("begin", [opened, opened_fleet], ids=["karmada", "kubefleet"])
+APIS = pytest.mark.parametrize(
+    "begin", [opened, opened_whole, opened_fleet], ids=["divided", "whole", "kubefleet"]
+)
 
 
 @APIS

@@ -17,6 +17,7 @@ from tests.builders import (
     after,
     cluster,
     cluster_status,
+    configmap,
     configuration,
     deployment,
     groups,
@@ -266,6 +267,98 @@ def test_a_trigger_that_is_ready_in_time_succeeds() -> None:
     assert ({"a": 4}, ("Success", [])) == (told.placed(), trigger_status(told))
 
 
+# What moves as a whole
+
+DUPLICATED = deployment(replicas=4, cpu="1")
+
+
+def whole(workload: Body) -> Story:
+    """A workload with a copy on b, which reports it, on its way to a since second 10."""
+    told = story(cluster("a", taints=[taint()], status=STATUS), cluster("b", status=STATUS))
+    kind = {name: workload[name] for name in ("apiVersion", "kind")}
+    groups_of = groups(["a"], ["b", "c"])
+    told.put(configuration(**OPTIONS), policy(selectors=[kind], placement=groups_of), workload)
+    told.run(0)
+    told.put(cluster("a", status=STATUS))
+    hear_whole(told, "b", workload)
+    told.run(1)
+    told.put(rebalancer("demo", {**target(), **kind}, limits=SAFE)).run(10)
+    return told
+
+
+def hear_whole(told: Story, where: str, workload: Body) -> Story:
+    """A cluster reports what it was given of a workload."""
+    if workload["kind"] == "Deployment":
+        return hear(told, where)
+    path = f"clusters/{where}/default/configmaps/web.yaml"
+    body = read(told.files[path].encode(), path).documents[0].body
+    told.files[f"feedback/{where}/web.yaml"] = text(report_of({**body, "status": {}}))
+    return told
+
+
+def test_a_duplicated_copy_stays_until_the_new_one_is_ready() -> None:
+    """Whatever part of it may be doubled, it is doubled as a whole; and nothing is evicted."""
+    told = whole(DUPLICATED)
+    assert ({"b": 4}, {"a": 4}, {"a": 4, "b": 4}) == (told.placed(), beside(told), given(told))
+    assert () == told.run(15).changes
+    hear(told, "a", 3).run(20)
+    assert ({"b": 4}, {"a": 4}) == (told.placed(), beside(told))
+    hear(told, "a").run(30)
+
+    assert ({"a": 4}, {}, {"a": 4}) == (told.placed(), beside(told), given(told))
+    assert [("Successful", "")] == results(told)
+    assert "gracefulEvictionTasks" not in str(told.binding())
+    assert () == told.run(31).changes
+
+
+def test_a_whole_copy_that_is_late_is_given_back() -> None:
+    """It is where the affinity group of before puts it."""
+    told = whole(DUPLICATED)
+    told.run(110)
+
+    assert ({"b": 4}, {}, {"b": 4}) == (told.placed(), beside(told), given(told))
+    assert [("Failed", "not ready on a by 2026-11-20T12:01:50Z")] == results(told)
+    assert () == told.run(111).changes
+
+
+def test_what_has_no_health_is_ready_once_it_is_reported() -> None:
+    """A copy that bears the step is there."""
+    settings = configmap("web")
+    told = whole(settings)
+    named = "web-configmap"
+    assert ({"a": 1}, {"b": 0}) == (beside(told, named), told.placed(named))
+    hear_whole(told, "a", settings).run(20)
+
+    assert ({}, {"a": 0}) == (beside(told, named), told.placed(named))
+    assert [("Successful", "")] == results(told)
+
+
+def test_a_whole_copy_that_nobody_asks_for_any_more_is_given_back() -> None:
+    """As replicas are."""
+    told = whole(DUPLICATED)
+    told.drop(rebalancer()).run(20)
+
+    assert ({"b": 4}, {}, {"b": 4}) == (told.placed(), beside(told), given(told))
+
+
+def test_a_whole_copy_whose_source_fails_counts_once_it_is_ready() -> None:
+    """The failover itself finds no other cluster in the group of before."""
+    told = whole(DUPLICATED)
+    told.put(cluster("b", status=STATUS, taints=[taint("down", "NoExecute")])).run(20)
+    assert ({}, {"a": 4}) == (told.placed(), beside(told))
+    hear(told, "a").run(30)
+
+    assert ({"a": 4}, {}) == (told.placed(), beside(told))
+
+
+def test_scaling_a_whole_copy_begins_its_step_anew() -> None:
+    """With as many as are wanted by now."""
+    told = whole(DUPLICATED)
+    told.put(deployment(replicas=6, cpu="1")).run(20)
+
+    assert ({"b": 6}, {"a": 6}) == (told.placed(), beside(told))
+
+
 # What happens in between
 
 
@@ -428,32 +521,16 @@ def test_an_hour_counts_what_is_started() -> None:
     assert {"a": 1} == beside(told)
 
 
-@pytest.mark.parametrize(
-    ("changed", "why"),
-    [
-        pytest.param(
-            deployment(
-                replicas=4, cpu="1", labels={"resourcetemplate.karmada.io/retain-replicas": "true"}
-            ),
-            "its clusters keep their own number of replicas",
-            id="retained",
-        ),
-        pytest.param(
-            policy(placement={"clusterAffinity": {"clusterNames": ["b"]}}),
-            "makeBeforeBreak is not available for a workload that moves as a whole",
-            id="duplicated",
-        ),
-    ],
-)
-def test_what_cannot_run_beside_itself_is_refused(changed: Body, why: str) -> None:
+def test_what_clusters_scale_by_themselves_is_refused() -> None:
     """The result says why, and nothing moves."""
-    told = away().put(changed)
+    retained = {"resourcetemplate.karmada.io/retain-replicas": "true"}
+    told = away().put(deployment(replicas=4, cpu="1", labels=retained))
     told.run(5)
     told.put(rebalancer(limits=SAFE)).run(10)
 
     ((result, reason),) = results(told)
     assert ({"b": 4}, "Failed") == (told.placed(), result)
-    assert reason.startswith(why)
+    assert reason.startswith("its clusters keep their own number of replicas")
 
 
 def test_without_any_report_nothing_begins() -> None:

@@ -505,6 +505,8 @@ def _choose(
         )
         if read_goal(draft.metadata) is None:  # it is withdrawn
             moved = moved._replace(goal=None)
+    if verdict is not None and moved.group is not None:
+        verdict = verdict._replace(observed_affinity=moved.group)
     if verdict is None or (moved.step is not None and not moved.begun and not verdict.triggered):
         return verdict, moved
     begun = moved.begun
@@ -566,9 +568,13 @@ def _step_state(draft: Draft, stood: Draft, surge: Surge, reports: Reports) -> S
     edited = is_edited(stood.metadata, had.placed, stood.resource)
     withdrawn = read_goal(draft.metadata) is None
     active = is_reschedulable(stood)
+    counts = reports.counts_replicas
 
     def ready(cluster: ClusterName, replicas: int) -> bool:
-        return active and reports.has_made(cluster, replicas, surge.step_on(cluster))
+        step = surge.step_on(cluster)
+        if not counts:
+            return active and reports.has_applied(cluster, step)
+        return active and reports.has_made(cluster, replicas, step)
 
     return SurgeState(ready, interrupted=changed or edited or withdrawn)
 

@@ -24,7 +24,7 @@ from reconciler.dialects.renderer import Instruction
 from reconciler.manifests.admission import read_note, write_note
 from reconciler.model.body import Body
 from reconciler.model.fields import at, bodies, flag_or_none, mapping, strings, text
-from reconciler.model.health import Health
+from reconciler.model.health import Health, is_judged
 from reconciler.model.identity import ClusterName, ObjectKey, uid_of
 from reconciler.model.kinds import CopyReport
 from reconciler.model.labels import is_label_value
@@ -87,6 +87,8 @@ WORK_IDS = "reconciler.dev/work-ids"
 """Annotation: cluster to the permanent id of the Work there."""
 TEMPLATE_GENERATION = "reconciler.dev/template-generation"
 """Annotation: the generation that a workload had on its hub, and the digest of it by then."""
+REPLICA_COUNTING = frozenset(("apps", kind) for kind in ("Deployment", "ReplicaSet", "StatefulSet"))
+"""The kinds that report how many of their replicas are available."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -372,6 +374,20 @@ class BindingReports(NamedTuple):
         told = at(report.body, "metadata", "annotations").get(STEP)
         wanted = at(report.body, "spec").get("replicas")
         return (told, wanted) == (step, replicas) and self.covers(cluster, replicas)
+
+    @property
+    def counts_replicas(self) -> bool:
+        """Whether clusters report how many replicas of a workload of its kind are available."""
+        return self.workload[:2] in REPLICA_COUNTING
+
+    def has_applied(self, cluster: str, step: str) -> bool:
+        """Return whether a cluster reports the copy of a step, and health if its kind has any."""
+        report = self.of(cluster)
+        if report is None or not step or not report.applied:
+            return False
+        told = at(report.body, "metadata", "annotations").get(STEP)
+        judged = is_judged(*self.workload[:2]) or report.judged is not None
+        return told == step and (report.health is Health.HEALTHY or not judged)
 
     def unschedulable(self, cluster: str, before: datetime) -> int | None:
         """Return how many replicas a cluster reports that could not be scheduled since a moment.

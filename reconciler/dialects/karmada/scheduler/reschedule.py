@@ -9,7 +9,7 @@ looks from now on: clusters outside of it count as of it until the binding is sc
 its placement changes, so that scaling moves nothing that stays.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
@@ -42,6 +42,7 @@ from reconciler.model.body import Body
 from reconciler.model.fields import text
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.moments import add, format_moment, span
+from reconciler.model.records import replace
 from reconciler.model.world import World
 from reconciler.rebalance.surge import Ready, StepResult, Surge, begin, displace, go_on
 from reconciler.rebalance.workload_rebalancer import pending_in_parts
@@ -197,7 +198,8 @@ Clusters = tuple[TargetCluster, ...]
 class SurgeState(NamedTuple):
     """How a step under way stands.
 
-    `ready` asks the reports whether a cluster has so many replicas that are ready. `interrupted`
+    `ready` asks the reports whether a cluster has so many replicas that are ready, or all that it
+    was given of what has none. `interrupted`
     says that nothing of the step may wait any longer.
     """
 
@@ -210,7 +212,8 @@ class BatchedMove(NamedTuple):
 
     `followed` says that it went on to the goal of an earlier batch. `surge` is what runs beside,
     `begun` whether this pass started that, `step` what became of the one before, and `given_up` why
-    its goal is none any more. `unmade` is why it cannot be begun as it was asked for.
+    its goal is none any more. `unmade` is why it cannot be begun as it was asked for. `group` is
+    the affinity group that places it from now on, `None` where the scheduler says.
     """
 
     clusters: Clusters
@@ -221,11 +224,15 @@ class BatchedMove(NamedTuple):
     step: StepResult | None = None
     given_up: str = ""
     unmade: str = ""
+    group: str | None = None
 
     @property
     def left(self) -> int:
-        """How many replicas are still to be moved."""
-        return 0 if self.goal is None else distance(self.clusters, self.goal)
+        """How many replicas are still to be moved; of what has none, the copies that start."""
+        if self.goal is None:
+            return 0
+        beside = 0 if self.surge is None else self.surge.size
+        return max(beside, distance(self.clusters, self.goal))
 
     @property
     def copies(self) -> Clusters:
@@ -309,11 +316,16 @@ def is_divisible(binding: Binding) -> bool:
 
 def is_reachable(binding: Binding, goal: Clusters, members: Members, now: datetime) -> bool:
     """Return whether every cluster of a goal would still pass the filters."""
-    if binding.placement is None or sum(count for _, count in goal) != binding.replicas:
+    placement = binding.placement
+    if placement is None:
         return False
     wanted = {name for name, _ in goal}
+    if not is_divisible(binding):
+        binding = binding._replace(observed_affinity=_group_of(binding, wanted, members))
+    elif sum(count for _, count in goal) != binding.replicas:
+        return False
     known = members.fleet.named(wanted)
-    feasible = feasible_now(binding, binding.placement, members, now)
+    feasible = feasible_now(binding, placement, members, now)
     return known.bit_count() == len(wanted) and not known & ~feasible
 
 
@@ -338,7 +350,9 @@ def move(
     budget = None if demand is None else demand.budget
     if verdict is not None and verdict.clusters is not None:
         fresh = verdict.trigger is ScheduleReason.RESCHEDULE_TRIGGERED
-        if demand is not None and is_made_first(binding, demand):
+        if demand is not None and is_made_first(demand) and not is_divisible(binding):
+            return _double_whole(binding, verdict, demand, now)
+        if demand is not None and is_made_first(demand):
             return _make_first(_towards(binding.clusters, verdict.clusters, 0), demand, now)
         if fresh and budget is not None and is_divisible(binding):
             return _towards(binding.clusters, verdict.clusters, budget)
@@ -353,12 +367,12 @@ def move(
     return moved._replace(followed=True)
 
 
-def is_made_first(binding: Binding, demand: Demand) -> bool:
+def is_made_first(demand: Demand) -> bool:
     """Return whether a schedule afresh is brought about step by step, each made before it breaks.
 
     Whatever else had the scheduler look: it has divided from scratch.
     """
-    return demand.fresh and demand.surge is not None and is_divisible(binding)
+    return demand.fresh and demand.surge is not None
 
 
 def why_not_made(binding: Binding, verdict: ScheduleVerdict | None, demand: Demand) -> str:
@@ -366,8 +380,10 @@ def why_not_made(binding: Binding, verdict: ScheduleVerdict | None, demand: Dema
 
     It must find a place for every replica: none is given up for one that is nowhere.
     """
-    if verdict is None or not is_made_first(binding, demand):
+    if verdict is None or not is_made_first(demand):
         return ""
+    if not is_divisible(binding):
+        return verdict.problem or ("" if verdict.clusters else "it finds no place")
     placed = sum(count for _, count in verdict.clusters or ())
     if verdict.error is None and placed == binding.replicas:
         return ""
@@ -417,6 +433,55 @@ def _make_first(moved: BatchedMove, demand: Demand, now: datetime) -> BatchedMov
     return moved._replace(surge=surge, begun=surge is not None)
 
 
+def _double_whole(
+    binding: Binding, verdict: ScheduleVerdict, demand: Demand, now: datetime
+) -> BatchedMove:
+    """Return a binding that moves as a whole, with all that comes beside all that goes.
+
+    Until all of it is ready the affinity group of before places the binding: what is scheduled in
+    each pass would go to the new one at once. Where nothing comes, what goes has no replacement.
+    """
+    goal, limits = verdict.clusters or (), demand.surge
+    had = dict.fromkeys((name for name, _ in binding.clusters), 1)
+    wants = dict.fromkeys((name for name, _ in goal), 1)
+    if limits is None or wants.keys() <= had.keys() or had.keys() <= wants.keys():
+        return BatchedMove(goal)
+    every = replace(limits, max_surge_percent=100)
+    surge = begin(had, wants, every, budget=None, by=demand.by, now=now)
+    if surge is None:
+        return BatchedMove(goal)
+    return BatchedMove(
+        tuple(TargetCluster(name, binding.replicas) for name, _ in binding.clusters),
+        _marked(goal, binding),
+        surge=_counted(surge, binding),
+        begun=True,
+        group=binding.observed_affinity,
+    )
+
+
+def _marked(clusters: Clusters, binding: Binding) -> Clusters:
+    """Return clusters as a goal names them, each with one copy where there are no replicas."""
+    return tuple(TargetCluster(name, binding.replicas or 1) for name, _ in clusters)
+
+
+def _counted(surge: Surge, binding: Binding) -> Surge:
+    """Return a surge of whole copies with what each of them has."""
+    return replace(surge, doubled=dict.fromkeys(sorted(surge.clusters), binding.replicas or 1))
+
+
+def _group_of(binding: Binding, names: Collection[ClusterName], members: Members) -> str:
+    """Return the first affinity group that means all of some clusters, else the present one."""
+    terms = () if binding.placement is None else binding.placement.cluster_affinities or ()
+    wanted = members.fleet.named(names)
+    for term in terms:
+        inside = NO_CLUSTERS
+        for affinity in term.tiers:
+            inside = Mask(inside | members.matching(affinity))
+        if not wanted & ~inside:
+            return term.affinity_name
+    return binding.observed_affinity
+
+
 def move_beside(
     binding: Binding,
     verdict: ScheduleVerdict | None,
@@ -443,40 +508,109 @@ def move_beside(
         surge: What runs beside.
         state: What may be taken, and whether it goes on at all.
     """
-    if verdict is None or verdict.clusters is None:
+    if verdict is None or verdict.clusters is None or _stays_so(binding, verdict, goal):
         if goal is None or not is_reachable(binding, goal, members, now):
             state = state._replace(interrupted=True)
-        return _go_on(binding, surge, goal, state, now)
-    if demand is None or not is_made_first(binding, demand):
-        step = displace(surge, dict(binding.clusters), dict(verdict.clusters))
+        return _go_on(binding, surge, goal, state, now, members)
+    if demand is None or not is_made_first(demand):
+        step = displace(surge, _parts(binding, binding.clusters), _parts(binding, verdict.clusters))
         return BatchedMove(verdict.clusters, step=step)
     state = state._replace(interrupted=True)
-    went = _go_on(binding, surge, verdict.clusters, state, now)
+    towards = verdict.clusters if is_divisible(binding) else goal
+    went = _go_on(binding, surge, towards, state, now, members)
     begun = move(binding._replace(clusters=went.clusters), verdict, goal, demand, members, now)
     return begun._replace(step=went.step)
 
 
+def _parts(binding: Binding, clusters: Clusters) -> dict[ClusterName, int]:
+    """Return what each cluster has, one copy where there are no replicas."""
+    return {name: count or int(not binding.replicas) for name, count in clusters}
+
+
+def _stays_so(binding: Binding, verdict: ScheduleVerdict, goal: Clusters | None) -> bool:
+    """Return whether a schedule that comes in each pass leaves what moves as a whole where it is.
+
+    If it does not, something else is wanted, and that ends a step.
+    """
+    is_always = verdict.trigger is ScheduleReason.DUPLICATED_OR_NON_WORKLOAD
+    return is_always and goal is not None and dict(verdict.clusters or ()) == dict(binding.clusters)
+
+
 def _go_on(
-    binding: Binding, surge: Surge, goal: Clusters | None, state: SurgeState, now: datetime
+    binding: Binding,
+    surge: Surge,
+    goal: Clusters | None,
+    state: SurgeState,
+    now: datetime,
+    members: Members,
 ) -> BatchedMove:
     """Take what is ready of a step; give back the rest where it must not wait any longer."""
+    if not is_divisible(binding):
+        return _go_on_whole(binding, surge, goal or (), state, now, members)
     placed, wanted = dict(binding.clusters), dict(goal or ())
     found = go_on(surge, placed, wanted, state.ready, now, interrupted=state.interrupted)
     clusters = binding.clusters
     if found.taken:
         clusters = tuple(TargetCluster(name, count) for name, count in found.placed.items())
     reached = goal is None or dict(clusters) == wanted
-    given_up = ""
-    if found.late:
-        late = ", ".join(sorted(found.returned))
-        given_up = f"not ready on {late} by {format_moment(surge.deadline)}"
     return BatchedMove(
         clusters,
         None if reached or found.late else goal,
         surge=found.surge,
         step=found,
-        given_up=given_up,
+        given_up=_given_up(found, surge),
     )
+
+
+def _given_up(found: StepResult, surge: Surge) -> str:
+    """Return why a goal is none any more, `""` if it may be reached."""
+    late = ", ".join(sorted(found.returned))
+    return f"not ready on {late} by {format_moment(surge.deadline)}" if found.late else ""
+
+
+def _go_on_whole(
+    binding: Binding,
+    surge: Surge,
+    goal: Clusters,
+    state: SurgeState,
+    now: datetime,
+    members: Members,
+) -> BatchedMove:
+    """Take all that a step doubled once all of it is ready, or give all of it back.
+
+    In between some of it would be where no affinity group of the policy puts it.
+    """
+    count, beside = binding.replicas or 1, sorted(surge.clusters)
+    every = all(state.ready(name, count) for name in beside)
+    units = dict.fromkeys(beside, 1)
+    found = go_on(
+        replace(surge, doubled=units),
+        {ALL_THAT_GOES: len(beside)},
+        units,
+        lambda *_: every,
+        now,
+        interrupted=state.interrupted,
+    )
+    step = found._replace(
+        taken=dict.fromkeys(found.taken, count), returned=dict.fromkeys(found.returned, count)
+    )
+    if found.taken:
+        names = sorted(name for name, _ in goal)
+        clusters = tuple(TargetCluster(name, binding.replicas) for name in names)
+        return BatchedMove(clusters, step=step, group=_group_of(binding, names, members))
+    goes_on = None if found.surge is None else _counted(found.surge, binding)
+    return BatchedMove(
+        binding.clusters,
+        None if goes_on is None else goal,
+        surge=goes_on,
+        step=step,
+        given_up=_given_up(found, surge),
+        group=binding.observed_affinity,
+    )
+
+
+ALL_THAT_GOES = ClusterName("")
+"""In place of the clusters that a whole workload leaves: they are left together."""
 
 
 def stay(
@@ -546,7 +680,8 @@ def moves_left(
     """
     if goal is None or not is_reachable(binding, goal, members, now):
         return None
-    return distance(binding.clusters, goal)
+    here = binding.clusters if is_divisible(binding) else _marked(binding.clusters, binding)
+    return distance(here, goal)
 
 
 def distance(present: Sequence[TargetCluster], goal: Sequence[TargetCluster]) -> int:

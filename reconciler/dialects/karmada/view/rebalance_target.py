@@ -179,20 +179,14 @@ def _why_not_known(draft: Draft, binding: Binding, around: Surroundings) -> str:
     return ""
 
 
-MADE_FIRST = frozenset(("apps", kind) for kind in ("Deployment", "ReplicaSet", "StatefulSet"))
-"""The kinds that report how many of their replicas are available."""
-
-
 def _why_not_beside(draft: Draft, binding: Binding, around: Surroundings) -> str:
     """Return why no replicas of a binding can run beside others before they replace them."""
-    resource = draft.resource.key
-    if not is_divisible(binding):
-        return "makeBeforeBreak is not available for a workload that moves as a whole"
-    if (resource.group, resource.kind) not in MADE_FIRST:
-        return f"makeBeforeBreak is not available for a {resource.kind}, which reports no readiness"
-    if draft.workload_labels.get(RETAIN) == "true":
-        return f"its clusters keep their own number of replicas ({RETAIN})"
+    resource, divided = draft.resource.key, is_divisible(binding)
     reports = BindingReports(resource, around.copies)
+    if divided and not reports.counts_replicas:
+        return f"makeBeforeBreak is not available for a {resource.kind}, which reports no readiness"
+    if reports.counts_replicas and draft.workload_labels.get(RETAIN) == "true":
+        return f"its clusters keep their own number of replicas ({RETAIN})"
     if binding.clusters and all(reports.of(name) is None for name, _ in binding.clusters):
         return "no cluster reports it, so nothing could be seen to be ready"
     return ""
