@@ -61,11 +61,6 @@ def _drain_in_steps(
         edits: list[Edit] = []
         for key in chosen(world):
             clusters = views[key.group, key.kind].clusters
-            if not clusters.draining.steps:
-                raise UsageError(
-                    f"{spelled(key)} cannot be drained with --make-before-break, since its API "
-                    "moves at once; omit it"
-                )
             found.append(key)
             edits.append(
                 ObjectEdit(
@@ -75,8 +70,9 @@ def _drain_in_steps(
                     is_already="is cordoned already",
                 )
             )
-            if not drained_by(world, key, clusters.draining):
-                name, body = rebalancer_off(ClusterName(key.name))
+            name, body = rebalancer_off(ClusterName(key.name))
+            is_made = any(edit.key == name for edit in edits)  # for its namesake of another API
+            if not is_made and not drained_by(world, key, clusters.draining):
                 edits.append(NewObject(key=name, path=path_of(name), body=body))
         return edits
 

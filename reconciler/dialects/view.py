@@ -272,14 +272,12 @@ class Draining:
         requests: Yields the objects that ask placements to leave a cluster, as far as nothing asks
             them yet.
         request_kind: Kind of these, `None` if there are none.
-        steps: Whether a rebalancer can move what is there step by step, each made before it breaks.
     """
 
     taint: Body
     stays: Callable[[World, ObjectKey, ClusterName], str]
     requests: Callable[[World, ClusterName], Iterable[tuple[ObjectKey, Body]]] = _no_requests
     request_kind: Kind | None = None
-    steps: bool = False
 
 
 def is_drained(cluster: Body, draining: Draining) -> bool:
@@ -293,8 +291,7 @@ def is_drained(cluster: Body, draining: Draining) -> bool:
 def drained_by(world: World, cluster: ObjectKey, draining: Draining) -> list[ObjectKey]:
     """Return what a drain of a cluster wrote beside its taint, sorted by kind."""
     kinds = [draining.request_kind] if draining.request_kind is not None else []
-    kinds += [REBALANCER] if draining.steps else []
-    written = (one for kind in kinds for one in world.of_kind(*kind))
+    written = (one for kind in (*kinds, REBALANCER) for one in world.of_kind(*kind))
     return [one.key for one in written if _drains(one.body) == cluster.name]
 
 

@@ -6,6 +6,9 @@ from pathlib import Path
 import pytest
 
 from reconciler.cli.main import run
+from reconciler.imports.importers import report_of
+from reconciler.manifests.text.reader import read
+from reconciler.model.fields import mapping
 from tests.builders import (
     DYNAMIC,
     Body,
@@ -21,7 +24,10 @@ from tests.builders import (
 )
 from tests.cli.history import answer
 from tests.core.test_make_before_break import ALL, OPTIONS, STATUS, given, hear
-from tests.shell.fleet import new_fleet, run_pass, subjects
+from tests.dialects.kubefleet.fleet import member, pick
+from tests.dialects.kubefleet.fleet import placement as member_placement
+from tests.dialects.ocm import worlds as hub
+from tests.shell.fleet import run_pass, subjects
 from tests.shell.repositories import Checkout, git, new_checkout
 from tests.stories import Story
 
@@ -220,9 +226,79 @@ def test_what_a_drain_in_steps_leaves_is_told(tmp_path: Path, capsys: Capsys) ->
     assert why in status
 
 
-def test_a_cluster_of_another_api_is_refused(tmp_path: Path, capsys: Capsys) -> None:
-    """It would be emptied at once."""
-    fleet = new_fleet(tmp_path / "fleet")
-    code, _, err = answer(fleet, capsys, "drain", "managedcluster/edge2", "--make-before-break")
+def in_all_apis(folder: Path) -> Checkout:
+    """Something of each API on the cluster b, which reports it, and could be on a."""
+    namespace = {"group": "", "version": "v1", "kind": "Namespace", "name": "green"}
+    placed = member_placement(pick(1))
+    spec = {**mapping(placed, "spec"), "resourceSelectors": [namespace]}
+    full = {"key": "full", "value": "", "effect": "NoSelect"}
+    first = (
+        cluster("a", status=STATUS, taints=[taint()]),
+        cluster("b", status=STATUS),
+        policy(placement=groups(["a"], ["b"], replicaScheduling=DYNAMIC)),
+        deployment(replicas=4),
+        member("a", taints=[{"key": "full", "effect": "NoSchedule"}]),
+        member("b"),
+        {**placed, "spec": spec},
+        deployment("web", namespace="green", replicas=2),
+        hub.cluster_set(),
+        hub.binding(),
+        hub.cluster("a", full),
+        hub.cluster("b"),
+        hub.placement(numberOfClusters=1),
+        hub.replica_set(deployment("web", namespace="shop", replicas=2)),
+        configuration(**OPTIONS),
+    )
+    fleet = new_checkout(folder, {path_of(one): text(one) for one in first})
+    run_pass(fleet.folder, 0)
+    put(fleet, cluster("a", status=STATUS), member("a"), hub.cluster("a"), message="Clean a")
+    report_all(fleet, "b")
+    return fleet
 
-    assert (2, True) == (code, "its API moves at once; omit it" in err)
+
+def report_all(fleet: Checkout, where: str) -> None:
+    """Commit what a cluster reports: all that it was given is ready."""
+    folder, reports = fleet.folder / "clusters" / where, {}
+    for file in sorted(folder.rglob("web.yaml")):
+        body = read(file.read_bytes(), file.name).documents[0].body
+        count = mapping(body, "spec")["replicas"]
+        own = {**mapping(body, "metadata"), "uid": "1", "generation": 7}
+        counts = dict.fromkeys(("replicas", "updatedReplicas", "availableReplicas"), count)
+        status = {"observedGeneration": 7, **counts}
+        told = report_of({**body, "metadata": own, "status": status})
+        reports[f"feedback/{where}/{own['namespace']}.yaml"] = text(told)
+    fleet.commit(reports, f"Report of {where}")
+
+
+def namespaces_on(fleet: Checkout, where: str) -> list[str]:
+    """The namespaces of which a cluster is given something."""
+    folder = fleet.folder / "clusters" / where
+    return sorted(file.parent.parent.name for file in folder.rglob("web.yaml"))
+
+
+def test_a_drain_in_steps_moves_what_any_api_has_there(tmp_path: Path, capsys: Capsys) -> None:
+    """Nothing leaves before what replaces it is ready, and each decision is proven."""
+    fleet = in_all_apis(tmp_path / "fleet")
+    every = ("cluster/b", "membercluster/b", "managedcluster/b")
+    code, _, _ = answer(fleet, capsys, "drain", *every, "--make-before-break")
+    fleet.git("add", "--all")
+    fleet.git("commit", "--quiet", "--message", "Drain b")
+    run_pass(fleet.folder, 10)
+    assert (0, ["default", "green", "shop"]) == (code, namespaces_on(fleet, "b"))
+    assert ["default", "green", "shop"] == namespaces_on(fleet, "a")
+    for seconds in (20, 30, 40, 50):
+        report_all(fleet, "a")
+        run_pass(fleet.folder, seconds)
+
+    assert ([], ["default", "green", "shop"]) == (
+        namespaces_on(fleet, "b"),
+        namespaces_on(fleet, "a"),
+    )
+    assert not fleet.git("ls-files", "*eviction*")
+    for one in every:
+        assert 0 == answer(fleet, capsys, "drain", one, "--status")[0]
+    git(tmp_path, "clone", "--quiet", str(fleet.folder), "clone")
+    capsys.readouterr()
+    code = run(["-C", str(tmp_path / "clone"), "verify", "-v"])
+    told = capsys.readouterr()
+    assert (0, 6) == (code, told.out.count("✔ proven"))

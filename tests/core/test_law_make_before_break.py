@@ -33,6 +33,8 @@ from tests.core.test_laws import LAW
 from tests.core.test_make_before_break import OPTIONS, delivered
 from tests.dialects.kubefleet import fleet
 from tests.dialects.kubefleet import test_make_before_break as fleet_test
+from tests.dialects.ocm import test_make_before_break as hub_test
+from tests.dialects.ocm import worlds as hub
 from tests.stories import Story, applied, linked, story
 
 pytestmark = pytest.mark.cpu_seconds(120)  # many examples of whole passes
@@ -113,10 +115,14 @@ class Play:
         """Whether as much is placed as is asked for."""
         return self.asked == sum(placed.values())
 
+    def delivered(self, name: str) -> Body:
+        """What a cluster is given."""
+        return delivered(self.told, name)
+
     def calm(self) -> None:
         """Let all clusters apply and start everything, and report it."""
         for name, member in self.members.items():
-            member.apply(delivered(self.told, name))
+            member.apply(self.delivered(name))
             member.ready = member.wanted
             member.sent.clear()
             member.report()
@@ -190,7 +196,7 @@ class Play:
         if self.chance.random() < 0.02 and member.ready:
             self.fail(member)
         elif what == "apply":
-            member.apply(delivered(self.told, name))
+            member.apply(self.delivered(name))
         elif what == "start":
             member.ready = min(member.ready + self.chance.randint(1, 4), member.wanted)
         elif what == "report":
@@ -247,6 +253,23 @@ class FleetPlay(Play):
         """What runs beside what is to be left."""
         return surge_in(self.told.output(f"{fleet.PLACEMENTS}/web.yaml"))
 
+    def states(self) -> dict[str, bool]:
+        """Each cluster that has something, and whether it is chosen."""
+        return {name: state != "Unscheduled" for name, state in fleet.states(self.told).items()}
+
+    def write(self) -> None:
+        """Ask for so many clusters as are asked for."""
+        self.told.put(placed_by_number(self.asked))
+
+    def member(self, name: str, *, full: bool) -> None:
+        """Have a cluster take nothing new, or take it again."""
+        self.told.put(fleet.member(name, taints=FULL if full else ()))
+
+    @property
+    def target(self) -> Body:
+        """What is rebalanced."""
+        return fleet_test.WEB
+
     def calm(self) -> None:
         """Let everything be as it should; where a step is under way, what counts was before it."""
         before = self.floor
@@ -260,9 +283,8 @@ class FleetPlay(Play):
         self.told.files = applied(self.told.files, outcome)
         self.steps += sum(one.begun or 0 for one in outcome.decisions)
         assert not outcome.traces
-        states = fleet.states(self.told)
-        bound = {name for name, state in states.items() if state != "Unscheduled"}
-        assert len(bound) <= self.asked
+        states = self.states()
+        assert sum(states.values()) <= self.asked
         if self.scaled:
             there = (one for name, one in self.members.items() if name in states)
             stays = sum(0 < one.wanted == one.ready for one in there)
@@ -275,22 +297,53 @@ class FleetPlay(Play):
             case 0:
                 before, self.asked = self.asked, self.chance.randint(1, 3)
                 self.scaled = self.scaled or self.asked < before
-                self.told.put(placed_by_number(self.asked))
+                self.write()
                 self.floor = min(self.floor, self.asked)
             case 1:
                 self.told.files.pop("workloadrebalancer/demo.yaml", None)
             case 2:
-                name = self.chance.choice(FLEET_CLUSTERS)
-                self.told.put(fleet.member(name, taints=FULL))
+                self.member(self.chance.choice(FLEET_CLUSTERS), full=True)
             case 3:
-                self.told.put(fleet.member(self.chance.choice(FLEET_CLUSTERS)))
+                self.member(self.chance.choice(FLEET_CLUSTERS), full=False)
             case _:
-                self.told.put(self.rebalance(fleet_test.WEB))
+                self.told.put(self.rebalance(self.target))
 
     def fail(self, member: Member) -> None:
         """Lose a replica; what was available is not any more."""
         self.failed += member.ready == member.wanted
         member.ready -= 1
+
+
+@dataclass
+class HubPlay(FleetPlay):
+    """The same of a placement of a hub, whose set brings what is placed."""
+
+    @property
+    def surge(self) -> Surge | None:
+        """What runs beside what is to be left."""
+        return surge_in(self.told.output(hub_test.STATUS))
+
+    def delivered(self, name: str) -> Body:
+        """What a cluster is given."""
+        return hub_test.delivered(self.told, name)
+
+    def states(self) -> dict[str, bool]:
+        """Each cluster that has something, and whether it is chosen."""
+        return {name: not why for name, why in hub_test.decided(self.told).items()}
+
+    def write(self) -> None:
+        """Ask for so many clusters as are asked for."""
+        self.told.put(hub.placement(numberOfClusters=self.asked))
+
+    def member(self, name: str, *, full: bool) -> None:
+        """Have a cluster take nothing new, or take it again."""
+        spared = {"key": "full", "value": "", "effect": "NoSelectIfNew"}
+        self.told.put(hub.cluster(name, *((spared,) if full else ())))
+
+    @property
+    def target(self) -> Body:
+        """What is rebalanced."""
+        return hub_test.P
 
 
 FLEET_CLUSTERS = ("a", "b", "c", "d")
@@ -318,10 +371,18 @@ def opened_fleet(chance: Random) -> FleetPlay:
     return play
 
 
+def opened_hub(chance: Random) -> HubPlay:
+    """P is on c and d, since a and b were full; now they are not, and it is to go there."""
+    told = hub_test.away(2, "abcd")
+    play = HubPlay(chance, told, {name: Member() for name in FLEET_CLUSTERS}, asked=2)
+    play.calm()
+    told.put(play.rebalance(hub_test.P))
+    return play
+
+
 Opened = Callable[[Random], Play]
-APIS = pytest.mark.parametrize(
-    "begin", [opened, opened_whole, opened_fleet], ids=["divided", "whole", "kubefleet"]
-)
+IDS = ["divided", "whole", "kubefleet", "hub"]
+APIS = pytest.mark.parametrize("begin", [opened, opened_whole, opened_fleet, opened_hub], ids=IDS)
 
 
 @APIS

@@ -141,7 +141,7 @@ def of_trigger(body: Body) -> Body:
 
 def of_decision(body: Body) -> Body:
     """The status of a PlacementDecision."""
-    return {**body, "status": encode_clusters(decode_decision(body).clusters)}
+    return {**body, "status": encode_clusters(decode_decision(body))}
 
 
 def of_hub_placement(body: Body) -> Body:

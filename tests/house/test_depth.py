@@ -22,8 +22,8 @@ from tests.house.sources import PACKAGE, ROOT, SOURCES, late_imports, text_of, t
 NOW = datetime(2026, 11, 26, 12, tzinfo=UTC)
 DEEP = 150  # lines of code from which on a file may have a single user in its room
 MOST_IMPORTS_PERCENT = 16
-MOST_FILES = 488
-MOST_TEST_FILES = 363  # those of tests/, what supports them included
+MOST_FILES = 489
+MOST_TEST_FILES = 364  # those of tests/, what supports them included
 
 SINGLE_USERS = frozenset(
     (

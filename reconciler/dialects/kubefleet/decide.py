@@ -16,11 +16,17 @@ from reconciler.dialects.causes import (
     of_touched,
     with_cause,
 )
+from reconciler.dialects.cluster_steps import MoveRequest, move_in, waits_of_step, with_notes
 from reconciler.dialects.contract import RescheduleTrigger
 from reconciler.dialects.inventory import CopyReports, Earlier
 from reconciler.dialects.kubefleet.api.binding import decode_binding, decode_placement_status
 from reconciler.dialects.kubefleet.api.member import Members
-from reconciler.dialects.kubefleet.api.names import BINDINGS, PLACEMENT_GROUP, POLICY_SNAPSHOTS
+from reconciler.dialects.kubefleet.api.names import (
+    BINDINGS,
+    PLACEMENT_GROUP,
+    POLICY_SNAPSHOTS,
+    subject_of,
+)
 from reconciler.dialects.kubefleet.api.placement import (
     Placement,
     decode_placement,
@@ -37,13 +43,10 @@ from reconciler.dialects.kubefleet.drift_repair import (
 )
 from reconciler.dialects.kubefleet.eviction import NO_EVICTIONS, Evicted, Evictions, evict
 from reconciler.dialects.kubefleet.make_before_break import (
-    MoveRequest,
     StepReports,
+    chosen_by,
     go_on_moving,
-    move_in,
     restated,
-    waits_of,
-    with_notes,
 )
 from reconciler.dialects.kubefleet.placement_cycle import ConvergedPlacement, converge
 from reconciler.dialects.kubefleet.rollout.availability import (
@@ -350,14 +353,14 @@ def _part_of(
         faults=(*evicted.faults, *faults_of_approvals(converged.runs)),
         rescheduled=moved.meets(asked.demand),
         met=MetDemand(
-            moved.left(converged.bindings),
+            moved.left(chosen_by(converged.bindings.values())),
             taken=0 if moved.step is None else len(moved.step.taken),
             given_up=moved.given_up,
         ),
         until=earliest(
             converged.until, evicted.until, expires_at(scored, members.scores or {}, now)
         ),
-        waits=waits_of(key, moved.move),
+        waits=waits_of_step(key, subject_of(key), moved.move),
         explain=partial(
             explain, asked_of(key, converged, members, now, external=placement.is_external)
         ),
@@ -394,7 +397,7 @@ def decide_suspended(
     move = move_in(present[key])
     if move is None or move.surge is None or now < move.surge.deadline:
         until = None if move is None or move.surge is None else move.surge.deadline
-        return Part(outputs=present, until=until, waits=waits_of(key, move))
+        return Part(outputs=present, until=until, waits=waits_of_step(key, subject_of(key), move))
     found = [decode_binding(body) for one, body in present.items() if one.kind in BINDINGS]
     state = StepReports(reports, suspended=True)
     moved, bindings = go_on_moving(move, {one.name: one for one in found}, members, state, now)

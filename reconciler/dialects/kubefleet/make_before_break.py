@@ -6,16 +6,22 @@ as it wants, and the rollout has to keep them. It may delete one as soon as a bi
 made is available, by a report of a copy that bears the moment of the step. What is not available by
 the deadline is given back: the new binding goes, the old one gets the state back that it had.
 
-What is under way stands in two annotations of the placement's status file: the goal with the
-bindings that are kept, and the surge as every API writes it.
-
-Source: ours; `rebalance/surge.py` is the machine of the steps.
+Source: ours; `dialects/cluster_steps.py` has what is under way, and the machine of the steps.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import NamedTuple
 
+from reconciler.dialects.cluster_steps import (
+    MovedPlacement,
+    SteppedMove,
+    begin_exchanging,
+    clusters_left,
+    go_on_exchanging,
+    step_events,
+    step_warnings,
+)
 from reconciler.dialects.contract import RescheduleTrigger
 from reconciler.dialects.kubefleet.api.binding import (
     Binding,
@@ -29,11 +35,12 @@ from reconciler.dialects.kubefleet.api.member import Members, members_of
 from reconciler.dialects.kubefleet.api.names import (
     BINDINGS,
     BOUND,
+    PLACEMENT_GROUP,
+    PLACEMENTS,
     POLICY_SNAPSHOTS,
     SCHEDULED,
     UNSCHEDULED,
     is_placement,
-    subject_of,
 )
 from reconciler.dialects.kubefleet.api.placement import (
     PICK_N,
@@ -62,182 +69,22 @@ from reconciler.dialects.kubefleet.snapshots.policy_snapshots import (
 )
 from reconciler.dialects.view import MergeEffects, Warned
 from reconciler.errors import UserError
-from reconciler.manifests.admission import read_note, write_note
-from reconciler.manifests.paths import output_path
-from reconciler.manifests.text.reader import read
 from reconciler.model.body import Body
-from reconciler.model.decision import (
-    NORMAL,
-    WARNING,
-    ObjectEvent,
-    OutputChange,
-    UpstreamEvent,
-    Wait,
-)
-from reconciler.model.fields import at
+from reconciler.model.decision import ObjectEvent, OutputChange
 from reconciler.model.identity import ClusterName, ObjectKey
-from reconciler.model.moments import format_moment, is_moment, parse_moment, stamp
+from reconciler.model.moments import stamp
 from reconciler.model.records import dataclass, replace
 from reconciler.model.world import Manifest
-from reconciler.rebalance.surge import (
-    SURGE,
-    StepResult,
-    Surge,
-    begin,
-    encode_surge,
-    given_back,
-    go_on,
-    surge_in,
-)
 
-MOVING_TO = "reconciler.dev/moving-to"
-"""Annotation of a placement's status file: where it goes, since when, and what is kept so far."""
 STAYING = (SCHEDULED, BOUND)
 
 Bindings = Mapping[str, Binding]
 """The bindings of a placement by name."""
 
 
-class SteppedMove(NamedTuple):
-    """A move that is not over.
-
-    Attributes:
-        goal: The clusters that it ends on.
-        asked_at: The moment of the demand.
-        kept: The clusters whose bindings are Unscheduled, and stay until as many are available.
-        surge: The clusters that are not available yet, `None` between two steps.
-    """
-
-    goal: frozenset[ClusterName]
-    asked_at: datetime
-    kept: frozenset[ClusterName] = frozenset()
-    surge: Surge | None = None
-
-
-def move_in(record: Body | None) -> SteppedMove | None:
-    """Return the move of a placement's status file, `None` if there is none or it was garbled."""
-    notes = at({} if record is None else record, "metadata", "annotations")
-    note = read_note(str(notes.get(MOVING_TO, "")))
-    goal, kept, asked_at = note.get("clusters"), note.get("kept", []), note.get("askedAt")
-    if not isinstance(goal, list) or not isinstance(kept, list) or not is_moment(asked_at):
-        return None
-    return SteppedMove(
-        goal=frozenset(map(ClusterName, map(str, goal))),
-        asked_at=parse_moment(str(asked_at)),
-        kept=frozenset(map(ClusterName, map(str, kept))),
-        surge=None if record is None else surge_in(record),
-    )
-
-
-def _notes_of(move: SteppedMove) -> dict[str, str]:
-    note: dict[str, object] = {
-        "askedAt": format_moment(move.asked_at),
-        "clusters": sorted(move.goal),
-    }
-    if move.kept:
-        note["kept"] = sorted(move.kept)
-    beside = encode_surge(move.surge)
-    return {MOVING_TO: write_note(note), **({SURGE: beside} if beside else {})}
-
-
-@dataclass(frozen=True, slots=True)
-class MoveRequest:
-    """What is asked of a placement in a pass, beside what is under way.
-
-    `move` is what earlier passes left to be done, `demand` a rebalancer's, `None` if there is none.
-    `withdrawn` says that nobody asks for the move any more.
-    """
-
-    move: SteppedMove | None = None
-    demand: RescheduleTrigger | None = None
-    withdrawn: bool = False
-
-    @property
-    def stepped(self) -> RescheduleTrigger | None:
-        """The demand if it is to be made before it breaks, else `None`."""
-        return self.demand if self.demand is not None and self.demand.surge is not None else None
-
-    @property
-    def is_at_once(self) -> bool:
-        """Whether a rebalancer demands something that moves at once."""
-        return self.demand is not None and self.demand.surge is None
-
-    @property
-    def is_ended(self) -> bool:
-        """Whether the goal of before counts no more: nobody asks for it, or for another one."""
-        fresh = self.demand is not None and self.demand.fresh
-        return self.withdrawn or self.is_at_once or fresh
-
-
-NO_MOVE = MoveRequest()
-
-
-def with_notes(metadata: Body, move: SteppedMove | None) -> Body:
-    """Return the metadata of a status file with what is under way, and nothing of before."""
-    notes = at(metadata, "annotations")
-    if move is None and MOVING_TO not in notes and SURGE not in notes:
-        return metadata
-    kept = {name: value for name, value in notes.items() if name not in (MOVING_TO, SURGE)}
-    return {**metadata, "annotations": {**kept, **({} if move is None else _notes_of(move))}}
-
-
-class MovedPlacement(NamedTuple):
-    """What a pass made of a placement that moves in steps.
-
-    Attributes:
-        move: What is still under way, `None` if nothing is.
-        step: What became of the step before, `None` if there was none.
-        begun: The step that began, `None` if none did.
-        given_up: Why the goal will not be reached, `""` if it may.
-        followed: Whether it went on to the goal of an earlier demand.
-        by: Who brought about the step before, `""` without one.
-        reached: Whether that step ended where the goal is.
-    """
-
-    move: SteppedMove | None = None
-    step: StepResult | None = None
-    begun: Surge | None = None
-    given_up: str = ""
-    followed: bool = False
-    by: str = ""
-    reached: bool = False
-
-    @property
-    def started(self) -> int | None:
-        """How many clusters this pass began with beside others, `None` where nothing is stepped."""
-        if self.begun is not None:
-            return self.begun.size
-        return None if self.step is None else 0
-
-    def meets(self, demand: RescheduleTrigger | None) -> bool:
-        """Return whether it brought about what was demanded in this pass, or earlier."""
-        if self.given_up or self.reached or (self.step is not None and self.step.is_taken):
-            return True
-        if demand is None or demand.surge is None or demand.fresh:
-            return demand is not None
-        return self.followed
-
-    @property
-    def news(self) -> str:
-        """What became of a step, and that one began, for people; `""` for nothing."""
-        parts = [] if self.step is None or not self.step.news else [self.step.news]
-        if self.begun is not None:
-            parts.append(f"starts {self.begun.waits_for}")
-        return "; ".join(parts)
-
-    def left(self, bindings: Bindings) -> int:
-        """Return how many clusters of the goal do not count yet, given the bindings afterwards."""
-        return 0 if self.move is None else len(clusters_left(self.move, bindings.values()))
-
-
-UNMOVED = MovedPlacement()
-
-
-def clusters_left(move: SteppedMove, bindings: Iterable[Binding]) -> frozenset[ClusterName]:
-    """Return the clusters of a goal that a placement is not on, or not available on yet."""
-    waiting = frozenset() if move.surge is None else move.surge.clusters
-    there = {one.target for one in bindings if one.state in STAYING}
-    return move.goal - (there - waiting)
+def chosen_by(bindings: Iterable[Binding]) -> frozenset[ClusterName]:
+    """Return the clusters of bindings that stay."""
+    return frozenset(one.target for one in bindings if one.state in STAYING)
 
 
 def is_reachable(
@@ -254,7 +101,7 @@ def is_reachable(
     policy = replace(snapshot.policy, constraints=())
     request = Request(policy=policy, topology=Topology(), namespace=snapshot.namespace)
     feasible, _ = filter_members(request, members, now)
-    left = clusters_left(move, bindings)
+    left = clusters_left(move, chosen_by(bindings))
     wanted = members.fleet.named(left)
     return wanted.bit_count() == len(left) and not wanted & ~feasible
 
@@ -280,7 +127,7 @@ def steps_left(
         reachable = is_reachable(move, decode_snapshot(latest), bindings, members, now)
     except UserError:
         return None
-    return len(clusters_left(move, bindings)) if reachable else None
+    return len(clusters_left(move, chosen_by(bindings))) if reachable else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,40 +152,24 @@ def go_on_moving(
     """
     if move.surge is None:
         return MovedPlacement(move), bindings
-    surge, began_at = move.surge, move.surge.began_at
+    began_at = move.surge.began_at
     staying = {one.target: one for one in bindings.values() if one.state in STAYING}
-    kept = {
-        one.target: one
+    kept = frozenset(
+        one.target
         for one in bindings.values()
         if one.state == UNSCHEDULED and one.target in move.kept and _is_there(one, members)
-    }
-
-    def ready(cluster: ClusterName, _: int) -> bool:
-        own = staying[cluster]
-        return not state.suspended and state.reports.has_made(own, began_at)
-
-    doubled = sorted(name for name in surge.clusters if name in staying)
-    doubled.sort(key=lambda name: ready(name, 1))
-    surge = replace(surge, doubled=dict.fromkeys(sorted(doubled[: len(kept)]), 1))
-    counting = staying.keys() - surge.clusters
-    found = go_on(
-        surge,
-        dict.fromkeys((*counting, *kept), 1),
-        dict.fromkeys(staying, 1),
-        ready,
-        now,
-        interrupted=state.interrupted,
     )
-    given_up = ""
-    if found.late:
-        late = ", ".join(sorted(found.returned))
-        given_up = f"not ready on {late} by {format_moment(surge.deadline)}"
-    still = frozenset(kept.keys() & found.placed.keys())
-    ended = found.surge is None
-    after = _returned(bindings, found.returned, still) if ended else bindings
-    goes_on = move._replace(kept=frozenset() if ended else still, surge=found.surge)
-    moved = None if given_up else goes_on
-    return MovedPlacement(moved, found, given_up=given_up, by=surge.by), after
+
+    def ready(cluster: ClusterName) -> bool:
+        return not state.suspended and state.reports.has_made(staying[cluster], began_at)
+
+    found = go_on_exchanging(move, staying.keys(), kept, ready, now, interrupted=state.interrupted)
+    goes_on, step = found.move, found.step
+    if goes_on is None or step is None or step.surge is not None:
+        return found, bindings
+    after = _returned(bindings, step.returned, goes_on.kept)
+    ended = None if found.given_up else goes_on._replace(kept=frozenset())
+    return found._replace(move=ended), after
 
 
 def _is_there(binding: Binding, members: Members) -> bool:
@@ -416,26 +247,24 @@ def begin_moving(
     staying = sorted(
         (one for one in bindings.values() if one.state in STAYING), key=lambda one: one.name
     )
-    placed, wanted = dict.fromkeys((one.target for one in staying), 1), snapshot.number_of_clusters
+    placed, wanted = chosen_by(staying), snapshot.number_of_clusters
     if min(len(goal), len(placed)) < wanted:
         few = len(goal) if len(goal) < wanted else len(placed)
         why = f"only {few} of {wanted} clusters can be chosen"
         return BegunPlacement(moved._replace(move=None, given_up=why), bindings)
-    most = share_of(placement.strategy.max_surge, wanted)
-    budget = most if demand.budget is None else min(most, demand.budget)
-    surge = begin(placed, dict.fromkeys(goal, 1), limits, budget=budget, by=demand.by, now=now)
+    begun = begin_exchanging(
+        goal, placed, demand, now, share_of(placement.strategy.max_surge, wanted)
+    )
     followed = not demand.fresh
-    if surge is None:
+    if begun is None or begun.surge is None:
         return BegunPlacement(moved._replace(move=None, followed=followed), bindings)
-    leaves = frozenset(sorted(placed.keys() - goal, reverse=True)[: surge.size])
-    stays = {one.target: one.decision for one in staying if one.target not in leaves}
-    comes = {name: decisions[name] for name in surge.clusters if name in decisions}
+    stays = {one.target: one.decision for one in staying if one.target not in begun.kept}
+    comes = {name: decisions[name] for name in begun.surge.clusters if name in decisions}
     leaving = (one for one in bindings.values() if one.state == UNSCHEDULED)
     pick = adopt(snapshot, staying, leaving, stays | comes, bindings)
     changed = {one.name: one for one in (*pick.created, *pick.patched, *pick.dropped)}
-    begun = SteppedMove(goal, demand.at, kept=leaves, surge=surge)
     return BegunPlacement(
-        moved._replace(move=begun, begun=surge, followed=followed), {**bindings, **changed}
+        moved._replace(move=begun, begun=begun.surge, followed=followed), {**bindings, **changed}
     )
 
 
@@ -524,45 +353,12 @@ def _why_not_stepped(placement: Placement) -> str:
     return ""
 
 
-def waits_of(key: ObjectKey, move: SteppedMove | None) -> tuple[Wait, ...]:
-    """Return what a placement waits for while a step is under way."""
-    if move is None or move.surge is None:
-        return ()
-    surge, then = move.surge, "what is not ready is given back"
-    return (
-        Wait(
-            until=surge.deadline,
-            key=key,
-            subject=subject_of(key),
-            reason=surge.goes_on,
-            then=then,
-        ),
-    )
-
-
-def step_events(change: OutputChange) -> Iterator[ObjectEvent]:
-    """Yield what was given back of a step, and that one began; these events are ours."""
-    was, now = move_in(change.before), move_in(change.after)
-    before, after = (None if one is None else one.surge for one in (was, now))
-    there = {
-        ClusterName(one.cluster) for one in decode_placement_status(change.after).clusters or ()
-    }
-    if before is not None and (after is None or after.began_at != before.began_at):
-        gone = dict.fromkeys(before.clusters - there, 1)
-        if gone:
-            yield change.key, UpstreamEvent(WARNING, "MoveGivenBack", given_back(gone))
-    if after is not None and (before is None or before.began_at != after.began_at):
-        yield change.key, UpstreamEvent(NORMAL, "MoveStepBegan", after.waits_for)
+def events_of_steps(change: OutputChange) -> Iterator[ObjectEvent]:
+    """Yield what became of the steps of a placement."""
+    listed = decode_placement_status(change.after).clusters or ()
+    return step_events(change, {ClusterName(one.cluster) for one in listed})
 
 
 def warnings_of(effects: MergeEffects) -> Iterator[Warned]:
-    """Yield the placements that a merge moves in steps, with the first one and where they end."""
-    for decision in effects.caused:
-        path = output_path(effects.merged.output_root, decision.key)
-        if not is_placement(decision.key) or MOVING_TO not in effects.written.get(path, ""):
-            continue
-        move = move_in(read(effects.written[path].encode(), path).documents[0].body)
-        if move is not None and move.surge is not None:
-            goal = ", ".join(sorted(move.goal))
-            message = f"it moves in steps, first {move.surge.waits_for}; the goal is {goal}"
-            yield Warned("first-batch", decision.subject, message)
+    """Yield the placements that a merge moves in steps."""
+    return step_warnings(effects, {(PLACEMENT_GROUP, kind) for kind in PLACEMENTS})

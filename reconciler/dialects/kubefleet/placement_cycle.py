@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
+from reconciler.dialects.cluster_steps import NO_MOVE, UNMOVED, MovedPlacement, MoveRequest
 from reconciler.dialects.kubefleet.api.binding import Binding
 from reconciler.dialects.kubefleet.api.member import Members
 from reconciler.dialects.kubefleet.api.names import (
@@ -21,13 +22,10 @@ from reconciler.dialects.kubefleet.api.snapshots import (
     encode_policy_status,
 )
 from reconciler.dialects.kubefleet.make_before_break import (
-    NO_MOVE,
-    UNMOVED,
     BegunPlacement,
-    MovedPlacement,
-    MoveRequest,
     StepReports,
     begin_moving,
+    chosen_by,
     go_on_moving,
     is_reachable,
     restated,
@@ -219,7 +217,7 @@ def _step(
     )
     state = StepReports(reports, interrupted=is_over)
     moved, bindings = go_on_moving(move, bindings, members, state, now)
-    if is_over or not moved.left(bindings):
+    if is_over or not moved.left(chosen_by(bindings.values())):
         moved = moved._replace(move=None, reached=moved.move is not None and not is_over)
     return BegunPlacement(moved, bindings)
 

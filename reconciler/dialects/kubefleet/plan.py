@@ -14,6 +14,7 @@ from collections.abc import Set as AbstractSet
 from datetime import datetime
 from functools import partial
 
+from reconciler.dialects.cluster_steps import SteppedMove, move_in
 from reconciler.dialects.contract import CapacityRules, Plan, RescheduleTrigger
 from reconciler.dialects.inventory import (
     ClusterInventory,
@@ -57,8 +58,6 @@ from reconciler.dialects.kubefleet.eviction import (
     without_placement,
 )
 from reconciler.dialects.kubefleet.make_before_break import (
-    SteppedMove,
-    move_in,
     steps_left,
     why_not_beside,
 )

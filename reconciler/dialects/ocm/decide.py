@@ -3,8 +3,9 @@
 Its causes are what of it, of the clusters and of the scores is not as it was.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from reconciler.dialects.causes import (
     Difference,
@@ -14,6 +15,17 @@ from reconciler.dialects.causes import (
     is_explained,
     of_touched,
     with_cause,
+)
+from reconciler.dialects.cluster_steps import (
+    UNMOVED,
+    MovedPlacement,
+    MoveRequest,
+    SteppedMove,
+    begin_exchanging,
+    clusters_left,
+    go_on_exchanging,
+    move_in,
+    waits_of_step,
 )
 from reconciler.dialects.contract import RescheduleTrigger
 from reconciler.dialects.object_pass import Part
@@ -37,34 +49,53 @@ from reconciler.dialects.ocm.scheduler.schedule import (
     DecisionsSoFar,
     Hub,
     SyncVerdict,
+    group,
     judge,
     parts_by_cluster,
 )
-from reconciler.dialects.ocm.view.record import decision_on, differs_in_spec, score_faults, waits_of
+from reconciler.dialects.ocm.view.record import (
+    decision_on,
+    differs_in_spec,
+    problem_of,
+    score_faults,
+    waits_of,
+)
 from reconciler.manifests.admission import digest
 from reconciler.model.body import Body
 from reconciler.model.decision import Cause, CauseKind, Decision
 from reconciler.model.fields import mapping
-from reconciler.model.identity import ObjectKey
+from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.moments import add, ceiling, earliest, second_after
 from reconciler.model.records import dataclass, replace
 from reconciler.model.world import Manifest
+from reconciler.rebalance.target import MetDemand
 from reconciler.schedule.columns import listed
 from reconciler.schedule.framework import Mask, positions_of
 
 ENDED_WELL = (Code.SUCCESS, Code.WARNING)  # the one becomes the other when a score runs out
 
 
+HasMade = Callable[[ObjectKey, ClusterName, datetime], bool]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
     """What all placements of a pass are decided from, but for the decisions.
 
-    `resync` is how long after a decision scores alone may cause the next one.
+    `resync` is how long after a decision scores alone may cause the next one. `has_made` returns
+    whether a cluster reports all that a step gave it of a placement, as available. `pending` is
+    what limited rebalances are still moving, `None` where it may be anything.
     """
 
     hub: Hub
     resync: timedelta
     now: datetime
+    has_made: HasMade = lambda *_: False
+    pending: frozenset[ObjectKey] | None = frozenset()
+
+    def is_withdrawn(self, key: ObjectKey) -> bool:
+        """Return whether nobody asks any more for the move of a placement."""
+        return self.pending is not None and key not in self.pending
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,6 +135,14 @@ def decide(
     """
     own = decided.own(draft.placement)
     hub, now = around.hub, around.now
+    key = draft.manifest.key
+    withdrawn = demand is None and around.is_withdrawn(key)
+    moving = MoveRequest(move_in(draft.status_file), demand, withdrawn)
+    if moving.move is not None or moving.stepped is not None:
+        stepped = decide_stepped(draft, moving, decided, around)
+        if stepped is not None:
+            return stepped
+        demand = None
     verdict = judge(draft.placement, hub, decided, now, afresh=demand is not None)
     if verdict is None:
         return keep(draft, own)
@@ -145,7 +184,188 @@ def keep(draft: Draft, own: tuple[DecisionObject, ...], problem: str = "") -> Pl
 
 def _sorted(objects: tuple[DecisionObject, ...]) -> list[tuple[object, ...]]:
     """Return decisions in a form in which only what they say counts."""
-    return sorted((item.name, tuple(sorted(item.labels)), item.clusters) for item in objects)
+    return sorted(
+        (item.name, tuple(sorted(item.labels)), item.clusters, item.leaving) for item in objects
+    )
+
+
+class ExchangedClusters(NamedTuple):
+    """A placement whose clusters are exchanged step by step: those chosen, and those kept."""
+
+    moved: MovedPlacement
+    chosen: frozenset[ClusterName]
+    kept: frozenset[ClusterName] = frozenset()
+
+
+def decide_stepped(
+    draft: Draft, moving: MoveRequest, decided: DecisionsSoFar, around: Surroundings
+) -> PlacementOutcome | None:
+    """Decide a placement that is made before it breaks: go on with its step, or begin one.
+
+    Scores alone move nothing meanwhile. Whatever else would run it ends the step, and the next
+    round of the pass decides it from there; `None` if it is to be run before a step may begin. A
+    placement that is switched off gives back at the deadline, and nothing else.
+
+    Raises:
+        UserError: A cluster set cannot be used; everything stays as it is.
+    """
+    own, hub, now = decided.own(draft.placement), around.hub, around.now
+    key = draft.manifest.key
+    placement = replace(draft.placement, disabled="")
+    verdict = judge(placement, hub, decided, now)
+    if verdict is None:
+        return keep(draft, own)
+    record = decode_record(draft.status_file)
+    changed = fingerprint_of(draft, verdict, own, hub) != record.digest
+    if changed and moving.move is None:
+        return None
+    off = bool(draft.placement.disabled)
+    found = _exchanged(draft, moving, verdict, own, around, changed=changed, off=off)
+    demand = None if off else moving.stepped
+    if demand is not None and not changed:
+        found = _next_exchange(draft, found, demand, decided, around)
+    if off and found.moved.step is None:
+        return keep(draft, own)
+    moved = found.moved
+    after = _listing(draft.placement, verdict, found, hub)
+    moves = _sorted(after.grouped.objects) != _sorted(own)
+    renewed = PlacementRecord(
+        "" if changed else _fingerprint_with(draft, after, decided, around),
+        now if moves else record.decided_at,
+    )
+    waits = waits_of_step(key, f"{key.namespace}/{key.name}", moved.move)
+    part = Part(
+        outputs=_render(draft, after, renewed, around, moves=moves, move=moved.move),
+        decision=decision_on(draft, after, own, hub, moving.stepped, run=changed, moved=moved),
+        edited=tuple(key for key, body in draft.decisions.items() if is_edited(body)),
+        rescheduled=moved.meets(moving.stepped),
+        met=MetDemand(
+            moved.left(found.chosen),
+            taken=0 if moved.step is None else len(moved.step.taken),
+            given_up=moved.given_up,
+        ),
+        until=earliest(
+            *(one.until for one in waits), None if moved.step is None else moved.step.until
+        ),
+        waits=waits,
+    )
+    return PlacementOutcome(part=part, objects=after.grouped.objects, verdict=after)
+
+
+def _exchanged(
+    draft: Draft,
+    moving: MoveRequest,
+    verdict: SyncVerdict,
+    own: tuple[DecisionObject, ...],
+    around: Surroundings,
+    *,
+    changed: bool,
+    off: bool,
+) -> ExchangedClusters:
+    """Go on with the step of a placement, whose goal counts no more if anything else runs it."""
+    key, names = draft.manifest.key, around.hub.members.fleet
+    chosen = frozenset(name for one in own for name in one.clusters)
+    move = moving.move
+    if move is None:
+        return ExchangedClusters(UNMOVED, chosen)
+    kept = frozenset(
+        name for one in own for name in one.leaving if name in move.kept and name in names.position
+    )
+    wanted = names.named(clusters_left(move, chosen))
+    reachable = not wanted & ~verdict.result.feasible
+    is_over = changed or moving.is_ended or not reachable
+    began_at = around.now if move.surge is None else move.surge.began_at
+
+    def ready(cluster: ClusterName) -> bool:
+        return not off and around.has_made(key, cluster, began_at)
+
+    moved = go_on_exchanging(move, chosen, kept, ready, around.now, interrupted=is_over and not off)
+    goes_on, step = moved.move, moved.step
+    if goes_on is not None and step is not None:
+        if step.surge is None:
+            chosen = (chosen - step.returned.keys()) | goes_on.kept
+            goes_on = goes_on._replace(kept=frozenset())
+        kept = goes_on.kept
+        moved = moved._replace(move=goes_on)
+    if moved.given_up or (is_over and not off) or not moved.left(chosen):
+        reached = not (moved.given_up or is_over)
+        moved = moved._replace(move=None, reached=reached)
+    return ExchangedClusters(moved, chosen, kept)
+
+
+def _next_exchange(
+    draft: Draft,
+    found: ExchangedClusters,
+    demand: RescheduleTrigger,
+    decided: DecisionsSoFar,
+    around: Surroundings,
+) -> ExchangedClusters:
+    """Begin the next step of what a rebalancer demands, if there is one left to make."""
+    moved, move, limits = found.moved, found.moved.move, demand.surge
+    if limits is None or (move is not None and move.surge is not None):
+        return found
+    if not demand.fresh and move is None:
+        return found
+    goal = frozenset() if move is None else move.goal
+    if demand.fresh or move is None:
+        fresh = judge(
+            draft.placement,
+            around.hub,
+            decided,
+            around.now,
+            afresh=True,
+            leaving=limits.leaving,
+        )
+        goal = frozenset() if fresh is None else frozenset(fresh.result.ranked)
+        if fresh is None or len(goal) != len(found.chosen) or problem_of(fresh):
+            why = "" if fresh is None else problem_of(fresh)
+            why = why or f"only {len(goal)} of {len(found.chosen)} clusters can be chosen"
+            return found._replace(moved=moved._replace(move=None, given_up=why))
+    begun = begin_exchanging(goal, found.chosen, demand, around.now)
+    moved = moved._replace(followed=not demand.fresh)
+    if begun is None or begun.surge is None:
+        return found._replace(moved=moved._replace(move=None))
+    chosen = (found.chosen - begun.kept) | begun.surge.clusters
+    return ExchangedClusters(moved._replace(move=begun, begun=begun.surge), chosen, begun.kept)
+
+
+def _listing(
+    placement: Placement, verdict: SyncVerdict, found: ExchangedClusters, hub: Hub
+) -> SyncVerdict:
+    """Return a verdict that lists some clusters as chosen and others as leaving, by group."""
+    grouped = group(placement, sorted(found.chosen | found.kept), hub.members)
+    objects = tuple(
+        replace(
+            one,
+            clusters=tuple(name for name in one.clusters if name in found.chosen),
+            leaving=tuple(name for name in one.clusters if name not in found.chosen),
+        )
+        for one in grouped.objects
+    )
+    groups = tuple(
+        replace(one, clusters=tuple(name for name in one.clusters if name in found.chosen))
+        for one in grouped.groups
+    )
+    position = hub.members.fleet.position
+    picked = tuple(sorted(position[name] for name in found.chosen if name in position))
+    names = tuple(sorted(found.chosen))
+    return replace(
+        verdict,
+        result=replace(verdict.result, ranked=names, picked=picked),
+        grouped=replace(grouped, groups=groups, objects=objects),
+    )
+
+
+def _fingerprint_with(
+    draft: Draft, after: SyncVerdict, decided: DecisionsSoFar, around: Surroundings
+) -> str:
+    """Return the digest of what a run would depend on that finds these decisions."""
+    owner = (draft.manifest.key.namespace, draft.manifest.key.name)
+    before, objects = decided.own(draft.placement), after.grouped.objects
+    decided.put(owner, objects)
+    verdict = judge(replace(draft.placement, disabled=""), around.hub, decided, around.now)
+    decided.put(owner, before)
+    return fingerprint_of(draft, after if verdict is None else verdict, objects, around.hub)
 
 
 def fingerprint_of(
@@ -215,10 +435,12 @@ def _render(
     around: Surroundings,
     *,
     moves: bool,
+    move: SteppedMove | None = None,
 ) -> dict[ObjectKey, Body]:
-    """Return the files of a placement."""
+    """Return the files of a placement; `move` is what is under way, `None` for nothing."""
     owner, now = draft.manifest.key, around.now
-    files = {owner: render_placement(draft.manifest, draft.status_file, verdict, record, now)}
+    present = draft.status_file
+    files = {owner: render_placement(draft.manifest, present, verdict, record, now, move)}
     parts = parts_by_cluster(verdict.result, around.hub.members)
     for decision_object in verdict.grouped.objects:
         key = decision_key(decision_object)
@@ -265,7 +487,7 @@ def with_causes(
     if question.draft.status_file is None:
         causes = [decision.cause, *beside_creation(trials, hub)]
         return part._replace(decision=with_cause(decision, causes))
-    own = tuple(_differences(question, earlier))
+    own = tuple(_differences(question, earlier, decision))
     unknown = earlier is None and differs_in_spec(question.draft)
     if unknown:  # what it was is lost with the history
         own = (*own, Difference(_changed(question.draft), lambda same: same, told=True))
@@ -291,13 +513,14 @@ def _as_told(
 
 
 def _differences(
-    question: PlacementInTurn, earlier: Manifest | None
+    question: PlacementInTurn, earlier: Manifest | None, decision: Decision
 ) -> Iterator[PlacementDifference]:
-    """Yield who asks, and that the placement is not as it was."""
+    """Yield who asks, and of steps how far they are, and that the placement is not as it was."""
     demand, draft = question.demand, question.draft
     if demand is not None:
+        plain = Cause(CauseKind.REBALANCED, demand.by, sources=demand.askers)
         yield Difference(
-            Cause(CauseKind.REBALANCED, demand.by, sources=demand.askers),
+            plain if decision.begun is None else decision.cause,
             lambda asked: replace(asked, demand=None),
             told=True,
         )

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from datetime import datetime
 
+from reconciler.dialects.cluster_steps import SteppedMove, with_notes
 from reconciler.dialects.ocm.api.placement import (
     CLUSTER_GROUP,
     DecidedStatus,
@@ -138,8 +139,9 @@ def render_placement(
     verdict: SyncVerdict,
     record: PlacementRecord,
     now: datetime,
+    move: SteppedMove | None = None,
 ) -> Body:
-    """Return the status file of a placement.
+    """Return the status file of a placement; `move` is what is under way, `None` for nothing.
 
     Source: ocm@00f84c3 pkg/placement/controllers/scheduling/scheduling_controller.go
     `updateStatus`; the record in its annotations is ours.
@@ -155,7 +157,9 @@ def render_placement(
     return {
         "apiVersion": manifest.body["apiVersion"],
         "kind": manifest.key.kind,
-        "metadata": {**metadata, "annotations": dict(sorted(annotations.items()))},
+        "metadata": with_notes(
+            {**metadata, "annotations": dict(sorted(annotations.items()))}, move
+        ),
         "status": encode_status(
             DecidedStatus(
                 selected=len(verdict.result.ranked),
@@ -209,7 +213,7 @@ def render_decision(
                 }
             ],
         },
-        "status": encode_clusters(decision.clusters),
+        "status": encode_clusters(decision),
     }
 
 
@@ -251,4 +255,5 @@ def is_edited(body: Body) -> bool:
 
 def _clusters_digest(decision: DecisionObject) -> str:
     """Return the digest by which a later pass sees that a person edited the clusters."""
-    return digest(list(decision.clusters))
+    leaving = [list(decision.leaving)] if decision.leaving else []
+    return digest([*decision.clusters, *leaving])

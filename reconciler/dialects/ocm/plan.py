@@ -6,12 +6,13 @@ ManagedCluster tells no limit: what it reports as allocatable is there whether i
 But a cluster of the same name in another API is the same cluster.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import datetime
 from functools import partial
 from operator import attrgetter
 
+from reconciler.dialects.cluster_steps import SteppedMove, clusters_left, move_in
 from reconciler.dialects.contract import CapacityRules, Plan, RescheduleTrigger
 from reconciler.dialects.inventory import ClusterInventory, take_inventory
 from reconciler.dialects.object_pass import (
@@ -56,7 +57,9 @@ from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
     SetRecord,
     clusters_of,
     decode_record,
+    template_id,
 )
+from reconciler.dialects.ocm.manifestworkreplicaset.reports import has_made, is_reported
 from reconciler.dialects.ocm.manifestworkreplicaset.sync import (
     DecidedPlacement,
     SetDecision,
@@ -72,6 +75,7 @@ from reconciler.dialects.ocm.manifestworkreplicaset.sync import (
 from reconciler.dialects.ocm.placement_files import DECISION, Draft, draft_of, is_left_alone
 from reconciler.dialects.ocm.reads import DECISIONS, placement_reads, set_reads
 from reconciler.dialects.ocm.scheduler.schedule import DecisionsSoFar, Hub, judge
+from reconciler.dialects.ocm.view.answers import EVERY_CLUSTER
 from reconciler.dialects.ocm.view.explanation import explain, explain_set, waits_of_set
 from reconciler.dialects.ocm.view.record import (
     known_problem,
@@ -86,7 +90,7 @@ from reconciler.manifests.admission import is_suspended
 from reconciler.manifests.paths import doubt_about, fault_place, is_frozen, with_place
 from reconciler.model.body import Body
 from reconciler.model.decision import Cause, CauseKind, Decision, Explain
-from reconciler.model.identity import ObjectKey, group_of
+from reconciler.model.identity import ClusterName, ObjectKey, group_of
 from reconciler.model.labels import labels_of
 from reconciler.model.records import dataclass, field, replace
 from reconciler.model.settings import Settings
@@ -101,6 +105,7 @@ from reconciler.rebalance.target import (
     exchanged_by,
     selects,
 )
+from reconciler.rebalance.workload_rebalancer import pending_in_parts
 from reconciler.schedule.capacity import (
     NOTHING_PLACED,
     Ledger,
@@ -159,6 +164,66 @@ class Drafts:
         return self.memory.drafts.recall(key, cache_key, draw)
 
 
+@dataclass(slots=True, eq=False)
+class SetsInUse:
+    """The sets of ManifestWorks of a world by the placements that they use, found when asked."""
+
+    world: World
+    _found: dict[ObjectKey, list[Manifest]] | None = None
+
+    def of(self, placement: ObjectKey) -> Sequence[Manifest]:
+        """Return the sets that use a placement, sorted."""
+        if self._found is None:
+            self._found = {}
+            for manifest in self.world.of_kind(WORK_GROUP, REPLICA_SET):
+                for one in standing_set(manifest).references:
+                    owner = placement_key((manifest.key.namespace, one.name))
+                    self._found.setdefault(owner, []).append(manifest)
+        return self._found.get(placement, ())
+
+
+def has_made_all(
+    world: World, sets: SetsInUse, placement: ObjectKey, cluster: ClusterName, began_at: datetime
+) -> bool:
+    """Return whether a cluster reports what a step gave it of every set of a placement."""
+    for manifest in sets.of(placement):
+        wanted = standing_set(manifest)
+        record = _record_of(world, manifest.key)
+        template = template_id(wanted.template)
+        there = (placement.name, cluster, template)
+        works = (w for w in record.works if (w.placement, w.cluster, w.template) == there)
+        work = next(works, None)
+        sources = record.sources(template)
+        if not has_made(manifest.key, wanted, work, sources, world.feedback, began_at):
+            return False
+    return True
+
+
+def why_not_stepped(world: World, draft: Draft, sets: SetsInUse) -> str:
+    """Return why a placement cannot be made before it breaks, `""` if it can."""
+    key, using = draft.manifest.key, sets.of(draft.manifest.key)
+    if draft.placement.number_of_clusters is None:
+        return EVERY_CLUSTER
+    if not using:
+        return "no ManifestWorkReplicaSet uses it, so nothing would report what is ready"
+    for manifest in using:
+        record = _record_of(world, manifest.key)
+        works = [one for one in record.works if one.placement == key.name]
+        told = (
+            is_reported(manifest.key, one, record.sources(one.template), world.feedback)
+            for one in works
+        )
+        if works and not any(told):
+            name = manifest.key.name
+            return f"no cluster reports {name}, so nothing could be seen to be ready"
+    return ""
+
+
+def _record_of(world: World, owner: ObjectKey) -> SetRecord:
+    output = world.outputs.get(owner)
+    return decode_record(None if output is None else output.body)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placements:
     """OCM before it decides: the hub, and every placement that may move with its files so far.
@@ -175,6 +240,8 @@ class Placements:
         affected_sets: The sets of ManifestWorks to look at, beside those of such placements.
         memory: Of earlier rounds.
         ledger: What is reserved of clusters, `None` where no room is protected.
+        sets: Which sets of ManifestWorks use a placement.
+        pending: What limited rebalances are still moving, `None` where it may be anything.
     """
 
     world: World
@@ -187,7 +254,9 @@ class Placements:
     drafts: Drafts
     affected_sets: AbstractSet[ObjectKey]
     memory: OcmMemory
+    sets: "SetsInUse"
     ledger: Ledger | None = None
+    pending: frozenset[ObjectKey] | None = None
 
     def within(self, ledger: Ledger) -> "Placements":
         """Return the same where room is protected: sets add to what is reserved."""
@@ -203,11 +272,17 @@ class Placements:
         key = ObjectKey(CLUSTER_GROUP, PLACEMENT, reference.namespace, reference.name)
         draft, why = self.drafts.find(key), doubt_about(self.world, key)
         if draft is not None:
+            move = move_in(draft.status_file)
             return Target(
                 key,
+                triggered_at=None if move is None else move.asked_at,
                 waits_for=why or with_place(self.world, key, draft.idle),
+                stepped=True,
                 moves=partial(exchanged_by, partial(self._afresh, draft)),
                 afresh=partial(self._afresh, draft),
+                left=partial(self._left, draft, move),
+                surge=None if move is None else move.surge,
+                unmakeable=partial(why_not_stepped, self.world, draft, self.sets),
             )
         failed = self.drafts.failed.get(key)
         if not why and failed is not None:
@@ -232,6 +307,22 @@ class Placements:
         status = self.world.outputs.get(key)
         outputs = self.memory.followed.left.get(key, {})
         return _standing_of(None if status is None else status.body, outputs)
+
+    def _left(self, draft: Draft, move: SteppedMove | None) -> int | None:
+        """Return how many clusters of a goal are left, `None` without one that can be reached."""
+        key, pending = draft.manifest.key, self.pending
+        if move is None or (pending is not None and key not in pending):
+            return None
+        standing, members = self.memory.standing, self.hub.members
+        try:
+            verdict = judge(draft.placement, self.hub, standing, self.now)
+        except UserError:
+            return None
+        own = standing.own(draft.placement)
+        left = clusters_left(move, {name for one in own for name in one.clusters})
+        if verdict is None or members.fleet.named(left) & ~verdict.result.feasible:
+            return None
+        return len(left)
 
     def _afresh(self, draft: Draft) -> FreshPlace | None:
         """Return where a schedule afresh would put a placement, as others stand before."""
@@ -261,7 +352,13 @@ class Placements:
         followed = self.memory.followed
         named = {followed.owner(key) for key in (*triggers, *asked)} & followed.there.keys()
         visits = Visits((self.affected | named) - self.drafts.failed.keys())
-        around = Surroundings(hub=self.hub, resync=decode_resync(self.settings), now=self.now)
+        around = Surroundings(
+            hub=self.hub,
+            resync=decode_resync(self.settings),
+            now=self.now,
+            has_made=partial(has_made_all, self.world, self.sets),
+            pending=self.pending,
+        )
         in_turn = PlacementsInTurn(
             drafts=self.drafts,
             around=around,
@@ -362,6 +459,8 @@ class Ocm:
             drafts=drafts,
             affected_sets=affected_sets,
             memory=memory,
+            sets=SetsInUse(world),
+            pending=pending_in_parts(world),
         )
 
     def forget(self) -> None:
@@ -452,7 +551,9 @@ class PlacementsInTurn:
         return caused
 
     def remember(self, key: ObjectKey, part: Part, /) -> None:
-        """Let a placement rest, with what it was decided from."""
+        """Let a placement rest, with what it was decided from; one with a step does not rest."""
+        if move_in(part.outputs.get(key)) is not None:
+            return
         read = placement_reads(self.drafts[key].placement, self.around.hub)
         self._memory.parts.settle(key, part, frozenset(read), part.until)
 

@@ -572,7 +572,7 @@ def stays(world: World, key: ObjectKey, _: ClusterName) -> str:
     return tolerated_for_ever(applied.cluster_tolerations or (), TAINT)
 
 
-DRAINING = Draining(taint=TAINT, stays=stays, steps=True)
+DRAINING = Draining(taint=TAINT, stays=stays)
 
 
 VIEW = View(

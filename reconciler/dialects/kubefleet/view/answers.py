@@ -26,7 +26,7 @@ from reconciler.dialects.kubefleet.api.names import (
 from reconciler.dialects.kubefleet.api.placement import PICK_ALL, asked_by_placement, waits_for_runs
 from reconciler.dialects.kubefleet.api.updates import RunStatus, StageStatus, readable_run_status
 from reconciler.dialects.kubefleet.eviction import EVICTION
-from reconciler.dialects.kubefleet.make_before_break import step_events
+from reconciler.dialects.kubefleet.make_before_break import events_of_steps
 from reconciler.dialects.kubefleet.rollout.rollout import ROLLOUT_STARTED
 from reconciler.dialects.kubefleet.scheduler.schedule import spread_wishes
 from reconciler.dialects.kubefleet.updaterun.runs import (
@@ -302,7 +302,7 @@ def events_of(change: OutputChange) -> Iterator[ObjectEvent]:
     if change.key.kind not in PLACEMENTS:
         return
     key, before, after = change.key, change.before, change.after
-    yield from step_events(change)
+    yield from events_of_steps(change)
     for stage, (reason, message) in STAGES.items():
         kind = f"{key.kind}{stage}"
         condition = condition_of(after, kind)

@@ -350,11 +350,7 @@ def _condition(world: World, eviction: ObjectKey, kind: str) -> Body:
 
 
 DRAINING = Draining(
-    taint=CORDON,
-    stays=stays,
-    requests=requests,
-    request_kind=(PLACEMENT_GROUP, EVICTION),
-    steps=True,
+    taint=CORDON, stays=stays, requests=requests, request_kind=(PLACEMENT_GROUP, EVICTION)
 )
 
 

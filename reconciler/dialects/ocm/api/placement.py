@@ -12,7 +12,7 @@ rules spells them.
 Source: open-cluster-management.io/api cluster/v1alpha1 types_addonplacementscore.go.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from datetime import timedelta
 
 from reconciler.dialects.scores import SCORES
@@ -369,12 +369,21 @@ GROUP_NAME_LABEL = f"{CLUSTER_GROUP}/decision-group-name"
 
 @dataclass(frozen=True, slots=True)
 class DecisionObject:
-    """One PlacementDecision: its labels, and its clusters in stored order."""
+    """One PlacementDecision: its labels, and its clusters in stored order.
+
+    `leaving` are clusters that are not chosen any more and stay until what replaces them is ready.
+    """
 
     namespace: str
     name: str
     labels: tuple[tuple[str, str], ...]
     clusters: tuple[ClusterName, ...]
+    leaving: tuple[ClusterName, ...] = ()
+
+    @property
+    def listed(self) -> tuple[ClusterName, ...]:
+        """All clusters that it lists."""
+        return tuple(sorted((*self.clusters, *self.leaving))) if self.leaving else self.clusters
 
     @property
     def owner(self) -> tuple[str, str] | None:
@@ -386,24 +395,35 @@ class DecisionObject:
 def decode_decision(body: Body) -> DecisionObject:
     """Return the decision that a manifest holds."""
     metadata, status = fields.mapping(body, "metadata"), fields.mapping(body, "status")
+    listed = [
+        (ClusterName(fields.text(item, "clusterName")), fields.text(item, "reason") == LEAVING)
+        for item in fields.bodies(status, "decisions")
+    ]
     return DecisionObject(
         namespace=fields.text(metadata, "namespace"),
         name=fields.text(metadata, "name"),
         labels=fields.pairs_or_none(metadata, "labels") or (),
-        clusters=tuple(
-            ClusterName(fields.text(item, "clusterName"))
-            for item in fields.bodies(status, "decisions")
-        ),
+        clusters=tuple(name for name, leaving in listed if not leaving),
+        leaving=tuple(name for name, leaving in listed if leaving),
     )
 
 
-def encode_clusters(clusters: Iterable[ClusterName]) -> Body:
+LEAVING = "Leaving"
+"""Reason of a cluster that is not chosen any more, and stays until what replaces it is ready."""
+
+
+def encode_clusters(decision: DecisionObject) -> Body:
     """Return the status of a decision.
 
     Source: ocm@00f84c3 pkg/placement/controllers/scheduling/scheduling_controller.go
-    `generateDecision`: `reason` is empty and `score` is never filled.
+    `generateDecision`: `reason` is empty and `score` is never filled. Leaving clusters are ours.
     """
-    return {"decisions": [{"clusterName": name, "reason": ""} for name in clusters]}
+    reasons = dict.fromkeys(decision.leaving, LEAVING)
+    return {
+        "decisions": [
+            {"clusterName": name, "reason": reasons.get(name, "")} for name in decision.listed
+        ]
+    }
 
 
 RESYNC_SECONDS = 300  # OCM enhancement 32: scores are looked at every five minutes

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
-from reconciler.dialects.ocm.api.placement import CLUSTER, WORK_GROUP
+from reconciler.dialects.ocm.api.placement import CLUSTER, CLUSTER_GROUP, WORK_GROUP
 from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
     REPLICA_SET,
     TEMPLATE,
@@ -42,15 +42,17 @@ from reconciler.dialects.renderer import (
 from reconciler.manifests.admission import digest
 from reconciler.manifests.paths import plural_of
 from reconciler.model.body import Body
-from reconciler.model.fields import at, bodies, flag_or_none, mapping, text
+from reconciler.model.fields import at, bodies, flag_or_none, mapping, text, with_value
 from reconciler.model.identity import ClusterName, ObjectKey, group_of
 from reconciler.model.records import dataclass, field, replace
 from reconciler.model.remembered import AnswerCache, differing_keys, forget
 from reconciler.model.settings import Settings
 from reconciler.model.text import enumerated
 from reconciler.model.world import Manifest, World
+from reconciler.rebalance.surge import STEP, surge_in
 
 API_VERSION = f"{WORK_GROUP}/v1"
+PLACEMENT = "Placement"
 NAMED = 3  # clusters and placements that are named in a sentence
 
 
@@ -86,13 +88,27 @@ class OcmRenderer:
         return Rendered(
             path=manifest.origin.path,
             works=tuple(
-                _work(owner, wanted, one, record) for one in record.works if one.template == present
+                self._of_step(owner, one, _work(owner, wanted, one, record))
+                for one in record.works
+                if one.template == present
             ),
             leaving=tuple(self._earlier(owner, wanted, record, present)),
             kept=frozenset(one.cluster for one in record.works if one.template != present),
             placed=placed,
             warnings=tuple(_in_several(owner, record)),
         )
+
+    def _of_step(self, owner: ObjectKey, work: WorkRecord, made: ClusterWork) -> ClusterWork:
+        """Return what a cluster gets, with the moment of the step if that made it."""
+        key = ObjectKey(CLUSTER_GROUP, PLACEMENT, owner.namespace, work.placement)
+        output = self.world.outputs.get(key)
+        surge = None if output is None else surge_in(output.body)
+        step = "" if surge is None else surge.step_on(work.cluster)
+        if not step:
+            return made
+        path = ("metadata", "annotations", STEP)
+        marked = {key: with_value(body, path, step) for key, body in made.manifests.items()}
+        return replace(made, manifests=marked)
 
     def _earlier(
         self, owner: ObjectKey, wanted: ReplicaSet, record: SetRecord, present: str
@@ -210,7 +226,26 @@ class OcmRenderers:
             differing_keys(now.inputs, before.inputs),
             differing_keys(now.outputs, before.outputs),
         )
-        return Affected({*_sets(inputs), *_sets(outputs)})
+        return Affected({*_sets(inputs), *_sets(outputs), *_stepped(before, now, outputs)})
+
+
+def _stepped(before: World, now: World, outputs: Iterable[ObjectKey]) -> Iterator[ObjectKey]:
+    """Yield the sets of placements of which a step began or ended."""
+    moved = {
+        key
+        for key in outputs
+        if key[:2] == (CLUSTER_GROUP, PLACEMENT)
+        for one in (before.outputs.get(key), now.outputs.get(key))
+        if one is not None and surge_in(one.body) is not None
+    }
+    for manifest in now.of_kind(WORK_GROUP, REPLICA_SET) if moved else ():
+        referred = bodies(mapping(manifest.body, "spec"), "placementRefs")
+        owners = (
+            ObjectKey(CLUSTER_GROUP, PLACEMENT, manifest.key.namespace, text(one, "name"))
+            for one in referred
+        )
+        if not moved.isdisjoint(owners):
+            yield manifest.key
 
 
 def _names(clusters: Iterable[Manifest]) -> tuple[ClusterName, ...]:

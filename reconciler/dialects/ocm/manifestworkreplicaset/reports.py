@@ -26,12 +26,13 @@ from reconciler.dialects.ocm.workstatus.work_status import FINALIZER, status_of_
 from reconciler.manifests.admission import digest
 from reconciler.manifests.paths import plural_of
 from reconciler.model.body import Body
-from reconciler.model.fields import bodies, mapping, mapping_or_none, text
-from reconciler.model.health import assume
+from reconciler.model.fields import at, bodies, mapping, mapping_or_none, text
+from reconciler.model.health import Health, assume, health_of, is_judged
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.moments import add, format_moment, span
 from reconciler.model.records import dataclass, replace
 from reconciler.model.world import Manifest
+from reconciler.rebalance.surge import STEP
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +123,62 @@ def _reported_conditions(report: Body) -> Mapping[str, WorkCondition]:
     if "generation" in mapping(report, "metadata"):
         return conditions
     return {name: replace(one, is_current=True) for name, one in conditions.items()}
+
+
+def has_made(
+    owner: ObjectKey,
+    wanted: ReplicaSet,
+    work: WorkRecord | None,
+    sources: Sequence[ObjectKey],
+    feedback: Mapping[ObjectKey, Manifest],
+    began_at: datetime,
+) -> bool:
+    """Return whether a cluster reports all that a step gave it of a set as available.
+
+    Args:
+        owner: The set.
+        wanted: The set, decoded.
+        work: What the cluster has of it by the present template, `None` if nothing.
+        sources: What is in that template.
+        feedback: What clusters report.
+        began_at: Moment of the step. A plain copy bears it; a ManifestWork has become available
+            since.
+    """
+    if work is None:
+        return False
+    key = ObjectKey(WORK_GROUP, WORK, work.cluster, work.name(owner), work.cluster)
+    report = feedback.get(key)
+    if report is not None:
+        known = _reported_conditions(report.body) if _is_about(report.body, work, wanted) else {}
+        found = known.get("Available")
+        since = None if found is None else found.changed_at
+        is_true = found is not None and found.is_current and found.status == "True"
+        return is_true and since is not None and since >= began_at
+    copies = plain_reports(work.cluster, sources, feedback).bodies
+    step = format_moment(began_at)
+    return (
+        bool(copies)
+        and all(at(one, "metadata", "annotations").get(STEP) == step for one in copies.values())
+        and all(_is_well(key, copies.get(key)) for key in sources)
+    )
+
+
+def is_reported(
+    owner: ObjectKey,
+    work: WorkRecord,
+    sources: Sequence[ObjectKey],
+    feedback: Mapping[ObjectKey, Manifest],
+) -> bool:
+    """Return whether a cluster reports anything of what it has of a set."""
+    key = ObjectKey(WORK_GROUP, WORK, work.cluster, work.name(owner), work.cluster)
+    return key in feedback or bool(plain_reports(work.cluster, sources, feedback).bodies)
+
+
+def _is_well(key: ObjectKey, body: Body | None) -> bool:
+    """Return whether an object is healthy, if its kind has health; else it need not be reported."""
+    if not is_judged(key.group, key.kind):
+        return True
+    return body is not None and health_of(body) is Health.HEALTHY
 
 
 PROGRESSING = "Progressing"

@@ -356,7 +356,8 @@ def _groups(decisions: Iterable[Body]) -> ClusterGroups | UserError:
         if not index.lstrip("+-").isdecimal() or len(index) - len(index.lstrip("+-")) > 1:
             why = f'strconv.Atoi: parsing "{index}": invalid syntax'
             return UserError(f"incorrect group index: {why}")
-        groups.append((GroupKey(labels.get(GROUP_NAME_LABEL, ""), int(index)), decision.clusters))
+        key = GroupKey(labels.get(GROUP_NAME_LABEL, ""), int(index))
+        groups.append((key, decision.listed))
     return ClusterGroups(groups)
 
 

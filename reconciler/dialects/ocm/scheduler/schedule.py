@@ -465,12 +465,18 @@ class SyncVerdict:
 
 
 def judge(
-    placement: Placement, hub: Hub, decided: DecisionsSoFar, now: datetime, *, afresh: bool = False
+    placement: Placement,
+    hub: Hub,
+    decided: DecisionsSoFar,
+    now: datetime,
+    *,
+    afresh: bool = False,
+    leaving: frozenset[ClusterName] = frozenset(),
 ) -> SyncVerdict | None:
     """Decide a placement, `None` if nothing is to be scheduled.
 
     If `afresh`, its own decisions so far do not count: every cluster is new to it, and none is
-    steadied.
+    steadied. The clusters in `leaving` are not offered.
 
     Raises:
         UserError: A cluster set cannot be used; everything stays as it is.
@@ -484,7 +490,7 @@ def judge(
     offer = offer_of(placement, hub.sets, bindings, hub.members)
     request = Request(
         placement=placement,
-        candidates=offer.clusters,
+        candidates=Mask(offer.clusters & ~hub.members.fleet.named(leaving)),
         decided=NO_CLUSTERS
         if afresh
         else hub.members.fleet.named(

@@ -9,6 +9,7 @@ NoSelect.
 
 from collections.abc import Iterator
 
+from reconciler.dialects.cluster_steps import step_events, step_warnings
 from reconciler.dialects.ocm.api.admission import TEMPLATE
 from reconciler.dialects.ocm.api.cluster import AVAILABLE, SET_LABEL, taints_of
 from reconciler.dialects.ocm.api.placement import (
@@ -88,7 +89,7 @@ from reconciler.model.fields import bodies, mapping, number, text
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.late import late
 from reconciler.model.world import Manifest, World
-from reconciler.rebalance.target import NOT_BUILT
+from reconciler.rebalance.surge import given_back
 
 TAINT: Body = {"key": DRAINED, "effect": "NoSelect"}
 """Source: ours; upstream has no tool that drains, but the effect by which decisions end."""
@@ -199,7 +200,7 @@ CONTROLLER = "placementController"
 def events_of(change: OutputChange) -> Iterator[ObjectEvent]:
     """Yield what a change of a placement or a decision was."""
     if change.key.kind == "Placement":
-        yield from _placement(change.key, change.before, change.after)
+        yield from _placement(change)
     elif change.key.kind == "PlacementDecision":
         yield from _decision_event(change.key, change.before, change.after)
 
@@ -216,13 +217,19 @@ def _decision_event(key: ObjectKey, before: Body, after: Body) -> Iterator[Objec
     if not before:
         message = f"Decision {key.name} is created {where}"
         yield placement, UpstreamEvent(NORMAL, "DecisionCreate", message, CONTROLLER)
-    if decode_decision(before).clusters != decode_decision(after).clusters:
+    was, now = decode_decision(before), decode_decision(after)
+    gone = dict.fromkeys(sorted(set(was.clusters) - set(now.listed)), 1)
+    if gone and not set(was.leaving).isdisjoint(now.clusters):
+        yield placement, UpstreamEvent(WARNING, "MoveGivenBack", given_back(gone))
+    if was.clusters != now.clusters:
         message = f"Decision {key.name} is updated {where}"
         yield placement, UpstreamEvent(NORMAL, "DecisionUpdate", message, CONTROLLER)
 
 
-def _placement(key: ObjectKey, before: Body, after: Body) -> Iterator[ObjectEvent]:
-    """Return what is not as a placement asks; upstream says it in conditions only."""
+def _placement(change: OutputChange) -> Iterator[ObjectEvent]:
+    """Return what is not as a placement asks, which upstream says in conditions only; and steps."""
+    key, before, after = change.key, change.before, change.after
+    yield from step_events(change)
     for kind, bad in (("PlacementMisconfigured", "True"), ("PlacementSatisfied", "False")):
         condition = condition_of(after, kind)
         if condition.get("status") == bad and said(before, kind) != said(after, kind):
@@ -263,8 +270,22 @@ def _decision_node(manifest: Manifest) -> TreeNode:
     labels = mapping(mapping(manifest.body, "metadata"), "labels")
     group = text(labels, GROUP_NAME_LABEL)
     facts = {"group": group} if group else {}
-    clusters = tuple(TreeNode(None, name) for name in decode_decision(manifest.body).clusters)
-    return node_of(manifest.key, facts, clusters)
+    decision = decode_decision(manifest.body)
+    clusters = [TreeNode(None, name) for name in decision.clusters]
+    facts_of = {"leaving": "until what replaces it is ready"}
+    clusters += [TreeNode(None, name, facts=facts_of) for name in decision.leaving]
+    return node_of(manifest.key, facts, tuple(clusters))
+
+
+EVERY_CLUSTER = "it has every cluster that fits, so none could replace another"
+
+
+def unmakeable(manifest: Manifest) -> str:
+    """Return why a placement, as it is written, cannot be made before it breaks, `""` if it may."""
+    if manifest.key[:2] != (CLUSTER_GROUP, "Placement"):
+        return ""
+    every = mapping(manifest.body, "spec").get("numberOfClusters") is None
+    return EVERY_CLUSTER if every else ""
 
 
 def instructed_by_sets(referable: Known) -> Iterator[Instructed]:
@@ -310,8 +331,7 @@ VIEW = View(
         references=dangling_in_ocm,
         brought=brought_by_sets,
         instructed=instructed_by_sets,
-        unmakeable=lambda manifest: (
-            NOT_BUILT if manifest.key[:2] == (CLUSTER_GROUP, "Placement") else ""
-        ),
+        unmakeable=unmakeable,
+        warnings=lambda effects: step_warnings(effects, {(CLUSTER_GROUP, "Placement")}),
     ),
 )

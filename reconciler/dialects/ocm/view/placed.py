@@ -24,6 +24,8 @@ from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
 )
 from reconciler.dialects.view import (
     CHOSEN,
+    LEAVING,
+    STARTING,
     ClusterReport,
     reported_status,
     reported_trouble,
@@ -32,11 +34,12 @@ from reconciler.dialects.view import (
 from reconciler.manifests.identity import Identity, identify, namespace_for
 from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, text
-from reconciler.model.identity import ObjectKey
+from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.kinds import KnownKinds
 from reconciler.model.quantity import readable_resources
 from reconciler.model.world import Manifest, World
 from reconciler.multicluster.placement_decision import ChosenCluster
+from reconciler.rebalance.surge import surge_in
 
 SET = (WORK_GROUP, REPLICA_SET)
 
@@ -73,13 +76,17 @@ def chosen(world: World, key: ObjectKey) -> tuple[ChosenCluster, ...] | None:
     written = world.outputs_of_kind((CLUSTER_GROUP, "PlacementDecision"))
     stem = f"{key.name}-decision-"
     start = ObjectKey(CLUSTER_GROUP, "PlacementDecision", key.namespace, stem)
-    names: dict[str, None] = {}
+    surge = surge_in(world.outputs[key].body)
+    begun = frozenset() if surge is None else surge.clusters
+    names: dict[ClusterName, str] = {}
     for manifest in islice(written, bisect_left(written, start, key=attrgetter("key")), None):
         if manifest.key.namespace != key.namespace or not manifest.key.name.startswith(stem):
             break
         if owner_of(manifest.key, manifest.body) == key:
-            names |= dict.fromkeys(decode_decision(manifest.body).clusters)
-    return tuple(ChosenCluster(name, None, CHOSEN) for name in names)
+            decision = decode_decision(manifest.body)
+            names |= {n: STARTING if n in begun else CHOSEN for n in decision.clusters}
+            names |= dict.fromkeys(decision.leaving, LEAVING)
+    return tuple(ChosenCluster(name, None, reason) for name, reason in names.items())
 
 
 def carriers(world: World, key: ObjectKey) -> tuple[ObjectKey, ...]:

@@ -7,6 +7,7 @@ and scores that end.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 
+from reconciler.dialects.cluster_steps import UNMOVED, MovedPlacement
 from reconciler.dialects.contract import RescheduleTrigger
 from reconciler.dialects.ocm.api.cluster import Members
 from reconciler.dialects.ocm.api.placement import DecisionObject
@@ -34,6 +35,7 @@ def decision_on(
     demand: RescheduleTrigger | None,
     *,
     run: bool,
+    moved: MovedPlacement = UNMOVED,
 ) -> Decision | None:
     """Return what moved, what was rebalanced, or what is newly wrong; `None` if nothing of these.
 
@@ -44,11 +46,13 @@ def decision_on(
         hub: What it was decided from.
         demand: The rebalancer's trigger, `None` without one.
         run: Whether more than scores differs from what its last run saw.
+        moved: What became of a move that is made before it breaks.
     """
+    demand = None if moved.given_up and moved.step is None else demand
     before, after = placed(own), placed(verdict.grouped.objects)
     problem = problem_of(verdict)
     news = problem and problem != known_problem(draft.status_file)
-    if before == after and not news and demand is None:
+    if before == after and not news and demand is None and not moved.news:
         return None
     names = hub.members.fleet.names
     rejected = {
@@ -62,12 +66,13 @@ def decision_on(
     return Decision(
         key=key,
         subject=f"{key.namespace}/{key.name}",
-        cause=_cause(draft, vacated, rejected, demand, run=run),
+        cause=_cause(draft, vacated, rejected, demand, run=run, moved=moved),
         before=before,
         after=after,
         problem=problem,
         rejected={name: rejected[name] for name in sorted(rejected)},
-        scores={name: parts[name] for name, _ in after},
+        scores={name: parts[name] for name, _ in after if name in parts or not moved.news},
+        begun=moved.started,
     )
 
 
@@ -111,6 +116,7 @@ def _cause(
     demand: RescheduleTrigger | None,
     *,
     run: bool,
+    moved: MovedPlacement,
 ) -> Cause:
     """Return why a placement moved; a rebalancer comes first, but for the first placement.
 
@@ -120,12 +126,15 @@ def _cause(
         return Cause(
             CauseKind.CREATED, "" if demand is None else demand.by, sources=(draft.manifest.key,)
         )
+    said = f"; {moved.news}" if moved.news else ""
     if demand is not None:
-        return Cause(CauseKind.REBALANCED, demand.by, sources=demand.askers)
+        return Cause(CauseKind.REBALANCED, f"{demand.by}{said}", sources=demand.askers)
     if any(map(is_edited, draft.decisions.values())):
         return Cause(CauseKind.EDITED)
     if differs_in_spec(draft):
         return Cause(CauseKind.PLACEMENT_CHANGED, sources=(draft.manifest.key,))
+    if said:
+        return Cause(CauseKind.REBALANCED, f"{moved.by}{said}")
     if vacated:
         return Cause(CauseKind.EVICTED, ", ".join(f"{name}: {rejected[name]}" for name in vacated))
     return Cause(CauseKind.CLUSTERS_CHANGED if run else CauseKind.SCORES_CHANGED)
