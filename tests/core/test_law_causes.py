@@ -294,6 +294,15 @@ SELDOM: tuple[tuple[str, list[Step]], ...] = (
             ([suspended(deployment())], [cluster("a", taints=[EVICTING], status=ROOMY)], 7),
         ],
     ),
+    ("roomy", [([Gone(deployment())], [], 7), ([deployment()], [], 7)]),  # it comes back
+    (
+        "roomy",  # a toleration goes that has kept it where a taint is
+        [
+            ([policy(placement={"replicaScheduling": DYNAMIC, **STAYS})], [], 7),
+            ([], [cluster("b", taints=[EVICTING], status=ROOMY)], 7),
+            ([policy(placement={"replicaScheduling": DYNAMIC})], [], 7),
+        ],
+    ),
     (
         "roomy",  # a score comes that lets replicas somewhere
         [

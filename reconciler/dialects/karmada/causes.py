@@ -57,7 +57,7 @@ def with_causes(part: Part, draft: Draft, demand: Demand | None, around: Surroun
     """
     decision = part.decision
     if decision is None or not is_explained(decision):
-        return part
+        return part._replace(decision=decision or _of_tolerations(draft))
     trials = Trials(decision, BindingQuestion(draft, demand, around), BindingQuestion.decision)
     if draft.present is None:
         edited = (*_of_clusters(around), *_of_scores(draft, around), *_of_quotas(draft, around))
@@ -66,6 +66,23 @@ def with_causes(part: Part, draft: Draft, demand: Demand | None, around: Surroun
     by_hand = is_edited(draft.metadata, decision.before, draft.resource)
     causes = list(_causes(trials, demand if part.rescheduled else None, by_hand=by_hand))
     return part._replace(decision=with_cause(decision, causes, by_hand=by_hand))
+
+
+def _of_tolerations(draft: Draft) -> Decision | None:
+    """Return that other tolerations apply from now on, `None` if they do not.
+
+    Evictions go by the placement that was applied last, so what they bring about comes in the next
+    round, to which nothing differs any more. Without that, nothing has happened.
+    """
+    if draft.present is None or _tolerations(draft.spec) == _tolerations(draft.stood):
+        return None
+    cause = Cause(CauseKind.PLACEMENT_CHANGED, sources=policy_of(draft))
+    placed = draft.stood.placed
+    return Decision(draft.key, draft.subject, cause, placed, placed)
+
+
+def _tolerations(spec: BindingSpec) -> object:
+    return None if spec.placement is None else spec.placement.get("clusterTolerations")
 
 
 def _causes(
