@@ -307,6 +307,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "reconcile": "Run one pass: decide and commit.",
         "run": "Run the daemon: a pass whenever the branch moves or a timer expires.",
         "serve": "Serve a read-only web page of a branch.",
+        "observe": "Watch clusters, and commit what they report: health, room, workloads.",
         "publish": "Bring published profiles and decisions onto a hub.",
     },
     "Other commands": {

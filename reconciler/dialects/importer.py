@@ -8,6 +8,7 @@ of steps, each judged as far as the API server of the hub shows it.
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
+from typing import NamedTuple
 
 from reconciler.model.body import Body
 from reconciler.model.fields import at, bodies, mapping, number, number_or_none
@@ -256,6 +257,39 @@ def _not_reserved(_namespace: str) -> bool:
     return False
 
 
+def _at_once(_cluster: Body) -> int:
+    return 0
+
+
+class ProbeVerdict(NamedTuple):
+    """What is said of a cluster, and for how many seconds probes have to say so before it counts.
+
+    `status` is `True`, `False` or `Unknown`. `seconds` is asked of the cluster's manifest.
+    """
+
+    status: str
+    reason: str
+    message: str
+    seconds: Callable[[Body], int] = _at_once
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProbeRules:
+    """What a cluster is whose API server is probed, in the words of its API.
+
+    Attributes:
+        well: It says that it is ready.
+        unhealthy: It answers with success, and not that.
+        failing: It answers with an error.
+        unreachable: It does not answer.
+    """
+
+    well: ProbeVerdict
+    unhealthy: ProbeVerdict
+    failing: ProbeVerdict
+    unreachable: ProbeVerdict
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Importer:
     """What is taken over of one API.
@@ -276,6 +310,7 @@ class Importer:
         switch: What is to be done on its hub before we take over.
         asks_for_scheduling: Returns whether reports are to say, by these settings, how many pods of
             a workload cannot be scheduled.
+        probed: What becomes of a cluster that is probed, `None` if it cannot be.
     """
 
     kinds: Mapping[Kind, ImportedKind]
@@ -289,6 +324,7 @@ class Importer:
     with_nodes: Callable[[Body, Sequence[Body], Sequence[Body]], Body | None] | None = None
     switch: HubSwitch = field(default_factory=HubSwitch)
     asks_for_scheduling: Callable[[Settings], bool] = _not_asked
+    probed: ProbeRules | None = None
 
 
 CONDITION = ("lastTransitionTime", "message", "observedGeneration", "reason", "status", "type")

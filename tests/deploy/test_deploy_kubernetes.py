@@ -17,7 +17,7 @@ from ruamel.yaml import YAML
 
 from reconciler.cli.settings import read_settings
 from reconciler.cli.verbs.begin import import_command
-from reconciler.cli.verbs.run import publish_command, run_command
+from reconciler.cli.verbs.run import observe_command, publish_command, run_command
 from reconciler.model.body import Body
 from reconciler.model.fields import at, bodies, mapping
 from release.base_images import digest_at, pinned
@@ -212,6 +212,47 @@ def test_the_publishing_cron_job_publishes_a_clone() -> None:
     assert "clusterprofiles/status" in rule["resources"]
 
 
+OBSERVE_FOLDER = ROOT / "deploy/observe"
+
+
+def observed_by(arguments: list[str]) -> dict[str, object]:
+    """Return how `observe` understands its arguments."""
+    context = click.Context(observe_command, obj=ROOT, resilient_parsing=True)
+    observe_command.parse_args(context, list(arguments))
+    return context.params
+
+
+def test_the_observer_sees_its_cluster_and_writes_nothing_there() -> None:
+    """Its arguments are options of the verb; its role lists, and its account is let in."""
+    account, deployment = YAML(typ="safe").load_all(OBSERVE_FOLDER / "deployment.yaml")
+    role, binding = YAML(typ="safe").load_all(OBSERVE_FOLDER / "role.yaml")
+    pod = at(deployment, "spec", "template", "spec")
+    containers = pod["containers"]
+    assert isinstance(containers, list)
+    arguments = containers[0]["args"]
+    (remote,) = [e for e in containers[0]["env"] if e["name"] == "RECONCILER_OBSERVE_REMOTE"]
+
+    assert ["reconciler", "observe"] == arguments[:2]
+    assert ("member1", "main") == tuple(
+        observed_by(arguments[2:])[name] for name in ("in_cluster", "branch")
+    )
+    assert "url" == remote["valueFrom"]["secretKeyRef"]["key"]
+    assert {("get", "list", "watch")} == {tuple(rule["verbs"]) for rule in role["rules"]}
+    assert {"nodes", "pods"} <= {one for rule in role["rules"] for one in rule["resources"]}
+    names = {account["metadata"]["name"], pod["serviceAccountName"], binding["subjects"][0]["name"]}
+    assert {"reconciler-observe"} == names
+
+
+def test_the_observing_service_observes_what_its_file_says() -> None:
+    """The example of arguments is one that the verb understands."""
+    text = (OBSERVE_FOLDER / "reconciler-observe.service").read_text(encoding="utf-8")
+    example = re.search(r"^# OBSERVE_ARGUMENTS=(.*)$", text, re.MULTILINE)
+    assert example is not None
+
+    assert "ExecStart=/usr/local/bin/reconciler observe $OBSERVE_ARGUMENTS\n" in text
+    assert ("member1", "member2") == observed_by(example[1].split())["contexts"]
+
+
 def test_the_service_imports_what_its_file_says() -> None:
     """The example of arguments is one that the verb understands."""
     text = (IMPORT_FOLDER / "reconciler-import.service").read_text(encoding="utf-8")
@@ -226,7 +267,8 @@ def test_the_service_imports_what_its_file_says() -> None:
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="this machine has no systemd")
 def test_systemd_takes_the_units(tmp_path: Path) -> None:
     """But for the command, which is not installed here."""
-    for unit in IMPORT_FOLDER.glob("reconciler-import.*"):
+    units_here = OBSERVE_FOLDER.glob("reconciler-observe.*")
+    for unit in (*IMPORT_FOLDER.glob("reconciler-import.*"), *units_here):
         text = unit.read_text(encoding="utf-8").replace("/usr/local/bin/reconciler", "/bin/true")
         (tmp_path / unit.name).write_text(text, encoding="utf-8")
     units = sorted(str(unit) for unit in tmp_path.iterdir())
@@ -235,6 +277,18 @@ def test_systemd_takes_the_units(tmp_path: Path) -> None:
     )
 
     assert "reconciler-import" not in finished.stderr
+    assert "reconciler-observe" not in finished.stderr
+
+
+def test_kustomize_builds_the_observer() -> None:
+    """In its namespace, with a real kubectl; roles are in none."""
+    built = subprocess.run(
+        [kubectl(), "kustomize", OBSERVE_FOLDER], check=True, capture_output=True, text=True
+    )
+    found = {one["kind"]: one["metadata"] for one in YAML(typ="safe").load_all(built.stdout)}
+
+    assert "reconciler" == found["Deployment"]["namespace"] == found["ServiceAccount"]["namespace"]
+    assert "namespace" not in found["ClusterRole"]
 
 
 def test_kustomize_builds_the_cron_job() -> None:

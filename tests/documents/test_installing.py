@@ -124,7 +124,7 @@ def test_the_units_start_what_the_page_installs() -> None:
     linked = block.splitlines()[-1].split()[-1]
     units = [path.read_text() for path in (ROOT / "deploy").rglob("*.service")]
 
-    assert 2 == len(units)
+    assert 3 == len(units)
     assert {linked} == {
         word for unit in units for word in re.findall(r"^ExecStart=(\S+)", unit, re.MULTILINE)
     }

@@ -96,6 +96,8 @@ KARMADA = Owned(
         ("schedule/capacity.py", "replicas"): "a workload",
         ("dialects/karmada/view/tree.py", "applied"): "what is shown",
         ("dialects/karmada/view/tree.py", "health"): "what is shown",
+        ("shell/observation/kube_access.py", "clusters"): "a kubeconfig",
+        ("shell/observation/kube_api.py", "resource"): "discovery",
     },
 )
 KUBEFLEET = Owned(

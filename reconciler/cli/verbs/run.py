@@ -1,4 +1,4 @@
-"""`reconciler reconcile`, `run`, `serve` and `publish`: passes, a page, what a hub is told."""
+"""`reconciler reconcile`, `run`, `serve`, `observe` and `publish`: what goes on by itself."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -8,6 +8,7 @@ import click
 from reconciler.cli.operation import operation_options, page_options, root_options
 from reconciler.cli.options import (
     Moment,
+    access_options,
     at_option,
     layout_options,
     read_branch_option,
@@ -15,7 +16,7 @@ from reconciler.cli.options import (
     service_options,
 )
 from reconciler.cli.settings import ReloadingCommand, pass_renewal, take_settings
-from reconciler.cli.trust import key_options
+from reconciler.cli.trust import key_options, signing_options
 
 if TYPE_CHECKING:
     pass
@@ -157,4 +158,102 @@ def publish_command() -> None:
       reconciler publish --context hub --at origin/main
     \b
     Exit codes: 0 success, 1 something could not be applied or deleted, 2 usage error.
+    """
+
+
+@click.command(name="observe")
+@click.option(
+    "--context",
+    "contexts",
+    metavar="NAME",
+    multiple=True,
+    help="Observe this cluster by the kubeconfig context of its name; CLUSTER=CONTEXT if they "
+    "differ (repeatable).",
+)
+@click.option(
+    "--kubeconfig",
+    metavar="FILE",
+    envvar="KUBECONFIG",
+    type=click.Path(path_type=Path),
+    default=lambda: Path.home() / ".kube" / "config",
+    help="The kubeconfig file  [default: ~/.kube/config]",
+)
+@click.option(
+    "--in-cluster",
+    metavar="NAME",
+    help="Observe the cluster that this runs in by its service account; it has this name.",
+)
+@click.option("--service-host", envvar="KUBERNETES_SERVICE_HOST", default="", hidden=True)
+@click.option("--service-port", envvar="KUBERNETES_SERVICE_PORT", default="443", hidden=True)
+@click.option(
+    "--remote",
+    metavar="URL",
+    envvar="RECONCILER_OBSERVE_REMOTE",
+    required=True,
+    help="The remote that has the repository.",
+)
+@click.option(
+    "--mirror",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="Folder for its mirror, one a process  [default: in ~/.cache/reconciler]",
+)
+@click.option(
+    "--branch",
+    metavar="NAME",
+    default="main",
+    show_default=True,
+    help="Branch that declares the clusters; reports go there, or to its feedback.branch.",
+)
+@click.option(
+    "--author",
+    metavar="'NAME <EMAIL>'",
+    envvar="RECONCILER_AUTHOR",
+    help="Author of commits  [default: as configured for git]",
+)
+@click.option(
+    "--probe-seconds",
+    type=click.FloatRange(min=1),
+    default=10.0,
+    show_default=True,
+    help="Time between two probes of a cluster.",
+)
+@click.option(
+    "--commit-seconds",
+    type=click.FloatRange(min=1),
+    default=60.0,
+    show_default=True,
+    help="Shortest time between two commits.",
+)
+@click.option(
+    "--timeout-seconds",
+    type=click.FloatRange(min=0.1),
+    default=10.0,
+    show_default=True,
+    help="Timeout of each request.",
+)
+@click.option(
+    "--tolerance",
+    metavar="PERCENT",
+    type=click.IntRange(0, 100),
+    default=5,
+    show_default=True,
+    help="Ignore changes of cluster capacity up to this percentage.",
+)
+@access_options
+@signing_options
+@layout_options
+@click.pass_obj
+@runs("reconciler.cli.observe")
+def observe_command() -> None:
+    r"""Watch clusters, and commit what they report below feedback/: health, room, workloads.
+
+    Each cluster is probed; what its API says of a cluster that answers, or does not for a while,
+    becomes its reported status. Its nodes and pods become its room, and the workloads of the
+    repository report their status. Nothing is written to a cluster. A quiet fleet makes no commit.
+
+    \b
+    Examples:
+      reconciler observe --context member1 --context member2=admin@second --remote $URL
+      reconciler observe --in-cluster member1 --remote $URL --signing-key /keys/observer
     """

@@ -21,6 +21,8 @@ from reconciler.dialects.importer import (
     ImportedKind,
     Importer,
     LiveHub,
+    ProbeRules,
+    ProbeVerdict,
     Propagated,
     StepState,
     SwitchStep,
@@ -465,7 +467,32 @@ def asks_for_scheduling(settings: Settings) -> bool:
     return unschedulable_after(settings) is not None
 
 
+THRESHOLD_SECONDS = 30  # cmd/controller-manager/app/options --cluster-failure-threshold, -success-
+NOT_REACHABLE = ProbeVerdict(
+    "False", "ClusterNotReachable", "cluster is not reachable", lambda _: THRESHOLD_SECONDS
+)
+PROBED = ProbeRules(
+    well=ProbeVerdict(
+        "True",
+        "ClusterReady",
+        "cluster is healthy and ready to accept workloads",
+        lambda _: THRESHOLD_SECONDS,
+    ),
+    unhealthy=ProbeVerdict(
+        "False",
+        "ClusterNotReady",
+        "cluster is reachable but health endpoint responded without ok",
+        lambda _: THRESHOLD_SECONDS,
+    ),
+    failing=NOT_REACHABLE,
+    unreachable=NOT_REACHABLE,
+)
+"""Source: karmada@f8fdd02 pkg/controllers/status/cluster_status_controller.go
+`getClusterHealthStatus`, `generateReadyCondition`; cluster_condition_cache.go.
+"""
+
 IMPORTER = Importer(
+    probed=PROBED,
     asks_for_scheduling=asks_for_scheduling,
     kinds={
         CLUSTER: ImportedKind(

@@ -24,6 +24,8 @@ from reconciler.dialects.importer import (
     ImportedKind,
     Importer,
     LiveHub,
+    ProbeRules,
+    ProbeVerdict,
     Propagated,
     StepState,
     SwitchStep,
@@ -458,7 +460,19 @@ WORK_REPORT = AgentReport(
 
 
 ONCE = (EVICTION, *(kind for scope in SCOPES for kind in (scope.run, scope.approval_request)))
+PROBED = ProbeRules(
+    well=ProbeVerdict("True", "Healthy", "the API server is ready"),
+    unhealthy=ProbeVerdict("False", "Unhealthy", "the API server is not ready"),
+    failing=ProbeVerdict("False", "Unhealthy", "the API server answers with an error"),
+    unreachable=ProbeVerdict("False", "Unreachable", "the API server does not answer"),
+)
+"""The scheduler itself waits for five minutes before such a cluster is not eligible any more.
+
+Source: ours; upstream the member's own agent says it, pkg/controllers/internalmembercluster.
+"""
+
 IMPORTER = Importer(
+    probed=PROBED,
     kinds={
         CLUSTER: ImportedKind(
             folder="clusters",

@@ -17,6 +17,8 @@ from reconciler.dialects.importer import (
     ImportedKind,
     Importer,
     LiveHub,
+    ProbeRules,
+    ProbeVerdict,
     SwitchStep,
     counted_conditions,
     counted_manifests,
@@ -71,7 +73,7 @@ from reconciler.manifests.paths import blob_id, output_path
 from reconciler.manifests.secrets import without_secrets
 from reconciler.manifests.text.emitter import encode
 from reconciler.model.body import Body
-from reconciler.model.fields import at, bodies, mapping, text
+from reconciler.model.fields import at, bodies, mapping, number_or_none, text
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.labels import labels_of
 from reconciler.model.moments import format_moment, is_moment, parse_moment
@@ -437,7 +439,38 @@ def is_reserved(namespace: str) -> bool:
     return namespace.startswith(OWN_NAMESPACES)
 
 
+LEASE_SECONDS = 60  # of a ManagedCluster that does not say
+LEASES = 5  # pkg/registration/hub/lease/controller.go leaseDurationTimes
+NOT_OK = ProbeVerdict(
+    "False", "ManagedClusterKubeAPIServerUnavailable", "The kube-apiserver is not ok"
+)
+
+
+def silence_seconds(cluster: Body) -> int:
+    """Return for how long a cluster may be silent."""
+    written = number_or_none(mapping(cluster, "spec"), "leaseDurationSeconds")
+    return LEASES * (written or LEASE_SECONDS)
+
+
+PROBED = ProbeRules(
+    well=ProbeVerdict("True", "ManagedClusterAvailable", "Managed cluster is available"),
+    unhealthy=NOT_OK,
+    failing=NOT_OK,
+    unreachable=ProbeVerdict(
+        "Unknown",
+        "ManagedClusterLeaseUpdateStopped",
+        "Registration agent stopped updating its lease.",
+        silence_seconds,
+    ),
+)
+"""Whoever cannot be reached from outside counts as one whose agent is silent.
+
+Source: ocm@00f84c3 pkg/registration/hub/lease/controller.go `sync`, and the reconciler of resources
+below pkg/registration/spoke/managedcluster.
+"""
+
 IMPORTER = Importer(
+    probed=PROBED,
     kinds={
         CLUSTER: ImportedKind(
             folder="clusters",

@@ -1,0 +1,342 @@
+"""What `reconciler observe` does: look at clusters, and commit what changed as their reports.
+
+Clusters are probed all at once, again and again. What is seen goes through the plan of an import,
+so a report says what an import would, with its tolerance for amounts; a quiet fleet makes no
+commit, and whatever changes within a while makes one together. A commit that others overtake is
+thrown away: the reports are planned anew from what is seen by then.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import click
+
+from reconciler.cli.delivery import commit_author
+from reconciler.cli.import_manifests import ATTEMPTS
+from reconciler.cli.import_source import NOT_REPORTED
+from reconciler.cli.options import RemoteAccess, parse_author
+from reconciler.cli.serving import default_mirror
+from reconciler.cli.trust import SigningOptions, signing_key
+from reconciler.cli.world import open_loader
+from reconciler.core.changes import WriteFile
+from reconciler.core.dialects import DIALECTS, KINDS
+from reconciler.core.inputs.admissions import ADMISSIONS
+from reconciler.core.inputs.validation import Rules
+from reconciler.core.message import LONGEST_SUBJECT, CommitPurpose, Purpose, plain
+from reconciler.errors import UsageError
+from reconciler.imports.importers import REPLICA_SET, Wanted, asks_for_scheduling, with_scheduling
+from reconciler.imports.plan import plan_import
+from reconciler.model.body import Body
+from reconciler.model.fields import at
+from reconciler.model.identity import ObjectKey, RepositoryLayout
+from reconciler.model.kinds import Kind
+from reconciler.model.records import dataclass, field
+from reconciler.model.settings import settings_in
+from reconciler.model.text import enumerated, short_id
+from reconciler.model.world import World
+from reconciler.shell.git.command import LostRace
+from reconciler.shell.git.commits import write_commit
+from reconciler.shell.git.objects import read_file
+from reconciler.shell.git.remotes.mirror import Mirror
+from reconciler.shell.git.signing import CommitSigning
+from reconciler.shell.observation.kube_access import KubeAccess, context_access, own_access
+from reconciler.shell.observation.kube_api import KubeApi
+from reconciler.shell.observation.observer import ClusterObserver
+from reconciler.shell.reading.load import Loader
+from reconciler.shell.resources import Clock, SystemClock, load_schemas
+
+NAMED = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportTarget:
+    """Where reports go, and from which branch is read what clusters and workloads there are."""
+
+    branch: str
+    author: str | None
+    signing: SigningOptions
+    layout: RepositoryLayout
+    tolerance_percent: int
+
+
+@dataclass(slots=True, eq=False)
+class Reporter:
+    """Reads what is declared, and commits what is seen.
+
+    Attributes:
+        mirror: Of the remote.
+        target: Where reports go.
+        clock: Says when a commit is made.
+    """
+
+    mirror: Mirror
+    target: ReportTarget
+    clock: Clock
+    _loader: Loader | None = None
+    _head: str = ""
+    _rules: Rules = field(default_factory=lambda: Rules(load_schemas(), ADMISSIONS, KINDS))
+
+    def read(self) -> World:
+        """Return the repository as it is at the remote.
+
+        Raises:
+            UsageError: The remote has no such branch.
+            GitError: It cannot be read now.
+        """
+        branch = self.target.branch
+        head = self.mirror.fetch(branch)
+        if head is None:
+            raise UsageError(f'the remote has no branch "{branch}"; push one first')
+        if self._loader is None:
+            self._loader = open_loader(self.mirror.repository, self.target.layout)
+        self._head = head
+        return self._loader.load(head, reports=self.mirror.fetch)
+
+    def report(self, observers: Iterable[ClusterObserver]) -> str:
+        """Commit and push what clusters have to report, and return a sentence, `""` for nothing.
+
+        Raises:
+            LostRace: Others pushed each time.
+            GitError: The remote cannot be reached, or refuses.
+        """
+        observers = tuple(observers)
+        for attempt in range(ATTEMPTS):
+            try:
+                return self._report(observers)
+            except LostRace:
+                if attempt + 1 == ATTEMPTS:
+                    raise
+        return ""
+
+    def _report(self, observers: Iterable[ClusterObserver]) -> str:
+        world = self.read()
+        branch = settings_in(world).feedback_branch or self.target.branch
+        head = self._head if branch == self.target.branch else world.reported_at or None
+        files: dict[str, bytes] = {}
+        changed: list[str] = []
+        for observer in observers:
+            found = self._files(world, observer, head)
+            if found:
+                changed.append(observer.name)
+                files |= found
+        if not files:
+            return ""
+        repository = self.mirror.repository
+        subject = plain(f"Report {enumerated(changed, NAMED)}")[:LONGEST_SUBJECT]
+        with repository.held:
+            commit = write_commit(
+                repository,
+                [WriteFile(path, data.decode()) for path, data in sorted(files.items())],
+                parent=head,
+                message=f"{subject}\n",
+                at=self.clock.now(),
+                author=parse_author(self.target.author or commit_author(repository)),
+                signing=CommitSigning.by(
+                    signing_key(self.target.signing),
+                    CommitPurpose(Purpose.REPORTS, branch, repository.prefix),
+                ),
+            )
+            self.mirror.push(branch, old=head, new=commit)
+        return f"{subject}: {len(files)} files are pushed to {branch} ({short_id(commit)})"
+
+    def _files(
+        self, world: World, observer: ClusterObserver, head: str | None
+    ) -> Mapping[str, bytes]:
+        """Return the files that say what a cluster reports, those that differ only."""
+        repository = self.mirror.repository
+        prefix = f"{repository.prefix}/" if repository.prefix else ""
+
+        def content(path: str) -> bytes:
+            return b"" if head is None else read_file(repository, head, f"{prefix}{path}") or b""
+
+        live = tuple(observer.live(clusters_named(world, observer.name)))
+        wanted = Wanted(
+            cluster=observer.name,
+            tolerance_percent=self.target.tolerance_percent,
+            listed=observer.listed,
+        )
+        told = with_scheduling(live, world, observer.name, observer.listed)
+        return plan_import(world, content, told, wanted, self._rules).files
+
+
+def clusters_named(world: World, name: str) -> Mapping[Kind, Body]:
+    """Return as what a cluster is declared, by kind, with the status that it reported last."""
+    found: dict[Kind, Body] = {}
+    for dialect in DIALECTS:
+        key = ObjectKey(*dialect.cluster, "", name)
+        declared = world.inputs.get(key)
+        report = world.feedback.get(key._replace(reporter=name))
+        if declared is not None:
+            said = {} if report is None else {"status": at(report.body, "status")}
+            found[dialect.cluster] = {**declared.body, **said}
+    return found
+
+
+def reported_kinds(world: World) -> frozenset[Kind]:
+    """Return the kinds of which clusters are to report."""
+    kinds = {key[:2] for key in world.inputs if key.group not in world.known.groups}
+    return (
+        frozenset(kinds | ({REPLICA_SET} if asks_for_scheduling(world) else set())) - NOT_REPORTED
+    )
+
+
+@dataclass(slots=True, eq=False)
+class Observation:
+    """Rounds over all clusters, which cost the remote a look in a while.
+
+    Attributes:
+        reporter: Commits what is seen.
+        observers: The clusters.
+        clock: Tells the time.
+        every: How long a commit follows another one at the earliest.
+        say: Tells people.
+    """
+
+    reporter: Reporter
+    observers: tuple[ClusterObserver, ...]
+    clock: Clock
+    every: timedelta
+    say: Callable[[str], None]
+    _world: World | None = None
+    _read_at: datetime | None = None
+    _reported: object = None
+    _problems: frozenset[str] = frozenset()
+
+    async def round(self) -> str:
+        """Look at every cluster once, and report what changed if it is time for that."""
+        now = self.clock.now()
+        due = self._read_at is None or now >= self._read_at + self.every
+        if self._world is None or due:
+            self._world = await asyncio.to_thread(self.reporter.read)
+        world, kinds = self._world, reported_kinds(self._world)
+        await asyncio.gather(
+            *(one.look(clusters_named(world, one.name), kinds, now) for one in self.observers)
+        )
+        self._tell()
+        seen = world, [_copied(one.token) for one in self.observers]
+        if not due or seen == self._reported:
+            return ""
+        said = await asyncio.to_thread(self.reporter.report, self.observers)
+        self._reported, self._read_at = seen, now
+        if said:
+            self.say(said)
+        return said
+
+    def _tell(self) -> None:
+        """Say what keeps us from seeing clusters, each once until it is over."""
+        problems = frozenset(line for one in self.observers for line in one.problems())
+        for line in sorted(problems - self._problems):
+            self.say(line)
+        self._problems = problems
+
+
+def _copied(token: object) -> object:
+    health, *rest = token if isinstance(token, tuple) else (token,)
+    return (dict(health), *rest) if isinstance(health, Mapping) else token
+
+
+@contextmanager
+def open_reporter(
+    remote: str, own: Path | None, access: RemoteAccess, target: ReportTarget
+) -> Iterator[Reporter]:
+    """Open a mirror of the remote of our own; a daemon may have the other one."""
+    own = own or default_mirror(remote).with_suffix(".observe.git")
+    seconds = access.remote_timeout_seconds
+    with Mirror.open(remote, own, access=access.read(), timeout_seconds=seconds) as mirror:
+        mirror.recover()
+        yield Reporter(mirror, target, SystemClock())
+
+
+def accesses(
+    contexts: Iterable[str], kubeconfig: Path, own: str | None, service: tuple[str, str]
+) -> dict[str, KubeAccess]:
+    """Return how each cluster is reached, by its name.
+
+    Args:
+        contexts: Each `NAME` or `CLUSTER=CONTEXT`.
+        kubeconfig: The file that has them.
+        own: The cluster that this runs in, `None` for none.
+        service: Host and port of its API server.
+
+    Raises:
+        UsageError: None is named, or one cannot be reached as it is written.
+    """
+    found: dict[str, KubeAccess] = {}
+    for word in contexts:
+        name, _, context = word.partition("=")
+        if name in found:
+            raise UsageError(f"--context names cluster {name} twice")
+        found[name] = context_access(kubeconfig, context or name)
+    if own is not None:
+        found[own] = own_access(*service)
+    if not found:
+        raise UsageError("name clusters with --context, or the one this runs in with --in-cluster")
+    return found
+
+
+def run(
+    directory: Path,
+    *,
+    contexts: tuple[str, ...],
+    kubeconfig: Path,
+    in_cluster: str | None,
+    service_host: str,
+    service_port: str,
+    remote: str,
+    mirror: Path | None,
+    branch: str,
+    author: str | None,
+    probe_seconds: float,
+    commit_seconds: float,
+    timeout_seconds: float,
+    tolerance: int,
+    access: RemoteAccess,
+    signing: SigningOptions,
+    layout: RepositoryLayout,
+) -> int:
+    """Observe clusters until that is to end."""
+    del directory
+    reached = accesses(contexts, kubeconfig, in_cluster, (service_host, service_port))
+    target = ReportTarget(
+        branch=branch, author=author, signing=signing, layout=layout, tolerance_percent=tolerance
+    )
+    with open_reporter(remote, mirror, access, target) as reporter:
+        world = reporter.read()
+        missing = sorted(name for name in reached if not clusters_named(world, name))
+        if missing:
+            raise UsageError(f"{branch} declares no cluster {enumerated(missing, NAMED)}")
+        observation = Observation(
+            reporter,
+            tuple(
+                ClusterObserver(name, KubeApi(one, timeout_seconds=timeout_seconds))
+                for name, one in sorted(reached.items())
+            ),
+            SystemClock(),
+            timedelta(seconds=commit_seconds),
+            lambda line: click.echo(line, err=True),
+        )
+        asyncio.run(_rounds(observation, probe_seconds))
+    return 0
+
+
+async def _rounds(
+    observation: Observation,
+    seconds: float,
+    wait: Callable[[float], Awaitable[None]] = asyncio.sleep,
+) -> None:
+    """Go round after round; a remote that cannot be reached is tried again in the next one."""
+    from reconciler.errors import ShellError
+
+    try:
+        while True:
+            try:
+                await observation.round()
+            except ShellError as error:
+                observation.say(str(error))
+            await wait(seconds)
+    finally:
+        for one in observation.observers:
+            await one.close()

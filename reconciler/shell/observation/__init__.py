@@ -1,0 +1,1 @@
+"""Clusters as their API servers show them."""

@@ -1,0 +1,203 @@
+"""One cluster, observed: it is probed, and looked into while it is ready.
+
+What is seen of it are live objects as an import takes them, so a report says the same whether it
+was exported or observed.
+"""
+
+import asyncio
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from datetime import datetime, timedelta
+
+from reconciler.imports.export import LiveObject
+from reconciler.imports.importers import NODE, POD, importer_of
+from reconciler.imports.observed import (
+    ObservedCluster,
+    Probe,
+    ProbedHealth,
+    judge,
+    reported_health,
+    with_observed,
+)
+from reconciler.model.body import Body
+from reconciler.model.fields import at, mappings_of, text
+from reconciler.model.identity import ObjectKey
+from reconciler.model.kinds import Kind
+from reconciler.model.records import dataclass, field
+from reconciler.shell.observation.kube_api import ApiError, Discovered, KubeApi, ObjectCache, Wait
+
+DISCOVERED_ANEW = timedelta(minutes=5)
+
+
+@dataclass(slots=True, eq=False)
+class ClusterObserver:
+    """What is known of one cluster.
+
+    Attributes:
+        name: Of the cluster.
+        api: Its API server.
+        wait: How its caches wait.
+        probe: What the last probe came to, `None` before the first.
+        health: How it is, by the kinds of clusters that it is declared as.
+    """
+
+    name: str
+    api: KubeApi
+    wait: Wait = asyncio.sleep
+    probe: Probe | None = None
+    health: dict[Kind, ProbedHealth] = field(default_factory=dict)
+    _discovered: Discovered | None = None
+    _discovered_at: datetime | None = None
+    _problem: str = ""
+    _caches: dict[Kind, tuple[ObjectCache, "asyncio.Task[None]"]] = field(default_factory=dict)
+
+    async def look(
+        self, clusters: Mapping[Kind, Body], workloads: Collection[Kind], now: datetime
+    ) -> None:
+        """Probe the cluster, and go on to follow what is in it.
+
+        Args:
+            clusters: As what it is declared, with the status that was reported last.
+            workloads: Kinds of which the cluster is to report.
+            now: The moment.
+        """
+        self.probe = await self.api.probe()
+        for kind, body in clusters.items():
+            importer = importer_of(ObjectKey(*kind, "", self.name))
+            rules = None if importer is None else importer.probed
+            if rules is not None:
+                before = self.health.get(kind) or reported_health(body, kind)
+                judged = judge(before, self.probe, rules, body, now)
+                if judged is not None:
+                    self.health[kind] = judged
+        if self.probe is Probe.WELL:
+            await self._discover(now)
+            self._follow((NODE, POD, *workloads))
+
+    async def _discover(self, now: datetime) -> None:
+        at_last = self._discovered_at
+        if at_last is not None and now < at_last + DISCOVERED_ANEW:
+            return
+        try:
+            self._discovered = await self.api.discover()
+            self._discovered_at, self._problem = now, ""
+        except ApiError as error:
+            self._problem = f"it cannot be asked what it serves: {error}"
+
+    def _follow(self, kinds: Iterable[Kind]) -> None:
+        """Have a cache for each of these kinds that is served, and no other one."""
+        served = {} if self._discovered is None else self._discovered.resources
+        wanted = {kind: served[kind] for kind in kinds if kind in served}
+        for kind in self._caches.keys() - wanted.keys():
+            self._caches.pop(kind)[1].cancel()
+        for kind, resource in wanted.items():
+            if kind not in self._caches:
+                kept = _of_pod if kind == POD else _of_object
+                cache = ObjectCache(self.api, resource.path, wait=self.wait, kept=kept)
+                self._caches[kind] = cache, asyncio.create_task(cache.follow())
+
+    async def synced(self) -> None:
+        """Wait until everything that is followed is there."""
+        for cache, _ in [*self._caches.values()]:
+            await cache.synced.wait()
+
+    @property
+    def token(self) -> object:
+        """What differs where something differs that a report may say."""
+        changes = {
+            kind: (one.changes, one.synced.is_set()) for kind, (one, _) in self._caches.items()
+        }
+        return self.health, changes, self._discovered
+
+    @property
+    def listed(self) -> frozenset[Kind]:
+        """The kinds of which every object is known."""
+        return frozenset(kind for kind, (cache, _) in self._caches.items() if cache.synced.is_set())
+
+    def problems(self) -> Iterator[str]:
+        """Yield what keeps us from seeing the cluster, which says nothing of the cluster."""
+        if self.probe is Probe.REFUSED:
+            yield f"{self.name}: {Probe.REFUSED}, so nothing is known of its health"
+        if self._problem:
+            yield f"{self.name}: {self._problem}"
+        for cache, _ in self._caches.values():
+            if cache.problem is not None and cache.problem.code:
+                yield f"{self.name}: {cache.path}: {cache.problem}"
+
+    def live(self, clusters: Mapping[Kind, Body]) -> Iterator[LiveObject]:
+        """Yield what is there, as an export has it: the cluster itself, and all that is followed.
+
+        Args:
+            clusters: As what it is declared, with the status that was reported last.
+        """
+        for kind, body in clusters.items():
+            health = self.health.get(kind)
+            if health is not None:
+                seen = self._seen() if health.is_well else None
+                observed = with_observed(body, kind, health.verdict, seen)
+                yield LiveObject(ObjectKey(*kind, "", self.name), observed)
+        for kind in sorted(self.listed - {NODE}):
+            for body in self._objects(kind):
+                metadata = at(body, "metadata")
+                named = text(metadata, "namespace"), text(metadata, "name")
+                yield LiveObject(ObjectKey(*kind, *named), body)
+
+    def _seen(self) -> ObservedCluster | None:
+        discovered = self._discovered
+        if discovered is None or not {NODE, POD} <= self.listed or self.probe is not Probe.WELL:
+            return None
+        return ObservedCluster(
+            version=discovered.version,
+            apis=discovered.apis,
+            nodes=self._objects(NODE),
+            pods=self._objects(POD),
+        )
+
+    def _objects(self, kind: Kind) -> list[Body]:
+        return self._caches[kind][0].objects
+
+    async def close(self) -> None:
+        """End what follows the cluster, and close its connections."""
+        tasks = [task for _, task in self._caches.values()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await self.api.close()
+
+
+def _of_object(body: Body) -> Body:
+    """Return an object without what changes with every write and says nothing."""
+    metadata = {
+        name: value
+        for name, value in at(body, "metadata").items()
+        if name not in ("managedFields", "resourceVersion")
+    }
+    return {**body, "metadata": metadata}
+
+
+POD_METADATA = ("name", "namespace", "uid", "labels", "ownerReferences", "deletionTimestamp")
+POD_SPEC = ("nodeName", "overhead", "resources")
+CONTAINER = ("name", "resources", "restartPolicy")
+
+
+def _of_pod(body: Body) -> Body:
+    """Return what of a pod says how much it takes, whose it is, and whether it was scheduled."""
+    spec, status = at(body, "spec"), at(body, "status")
+    containers = {
+        name: [_part(one, CONTAINER) for one in mappings_of(spec.get(name))]
+        for name in ("containers", "initContainers")
+        if name in spec
+    }
+    conditions = mappings_of(status.get("conditions"))
+    return {
+        **_part(body, ("apiVersion", "kind")),
+        "metadata": _part(at(body, "metadata"), POD_METADATA),
+        "spec": {**_part(spec, POD_SPEC), **containers},
+        "status": {
+            **_part(status, ("phase",)),
+            "conditions": [one for one in conditions if one.get("type") == "PodScheduled"],
+        },
+    }
+
+
+def _part(body: Body, names: Iterable[str]) -> dict[str, object]:
+    return {name: body[name] for name in names if name in body}

@@ -1,0 +1,332 @@
+"""Observed clusters, from their API servers to reports, decisions and back."""
+
+import asyncio
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from reconciler.cli.main import run
+from reconciler.cli.observe import Observation, Reporter, ReportTarget
+from reconciler.cli.trust import SigningOptions
+from reconciler.model.identity import RepositoryLayout
+from reconciler.model.records import dataclass
+from reconciler.shell.git.remotes.mirror import Mirror
+from reconciler.shell.observation.kube_access import context_access
+from reconciler.shell.observation.kube_api import KubeApi
+from reconciler.shell.observation.observer import ClusterObserver
+from tests.builders import (
+    Body,
+    cluster,
+    configuration,
+    deployment,
+    live,
+    path_of,
+    policy,
+    text,
+)
+from tests.dialects.kubefleet.fleet import member as member_cluster
+from tests.kube.members import Member, kubeconfig, node, pod, running
+from tests.shell.repositories import NOW, FixedClock, git, new_bare
+from tests.shell.servers import Certificate, new_certificate
+
+pytestmark = pytest.mark.cpu_seconds(60)
+
+NAMES = ("member1", "member2", "member3")
+AUTHOR = "Observer <observer@example.com>"
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
+    """That of every server."""
+    return new_certificate(tmp_path_factory.mktemp("certificate"))
+
+
+@pytest.fixture
+def members(certificate: Certificate) -> Iterator[Mapping[str, Member]]:
+    """Three members that run, each with a node."""
+    with ExitStack() as stack:
+        found = {name: stack.enter_context(running(name, certificate)) for name in NAMES}
+        for one in found.values():
+            one.put(node("n1"), pod("a"))
+        yield found
+
+
+def managed(name: str) -> Body:
+    """A ManagedCluster that nobody reported yet."""
+    return {
+        "apiVersion": "cluster.open-cluster-management.io/v1",
+        "kind": "ManagedCluster",
+        "metadata": {"name": name},
+        "spec": {"hubAcceptsClient": True},
+    }
+
+
+@dataclass
+class Fleet:
+    """A remote, the members that it declares, and who observes them."""
+
+    remote: Path
+    observation: Observation
+    clock: FixedClock
+    said: list[str]
+
+    async def round(self, seconds: int) -> str:
+        """Look so many seconds after the last time, at clusters in which all is known."""
+        self.clock.moment += timedelta(seconds=seconds)
+        said = await self.observation.round()
+        await asyncio.gather(*(one.synced() for one in self.observation.observers))
+        return said
+
+    async def rounds(self, seconds: int, *, every: int = 10) -> None:
+        """Look again and again for so long."""
+        for _ in range(seconds // every):
+            await self.round(every)
+
+    def report(self, name: str, file: str = "cluster", branch: str = "main") -> str:
+        """What a cluster reports, `""` for nothing."""
+        path = f"feedback/{name}/{file}.yaml"
+        listed = git(self.remote, "ls-tree", "-r", "--name-only", branch).splitlines()
+        return git(self.remote, "show", f"{branch}:{path}") if path in listed else ""
+
+    def commits(self, branch: str = "main") -> int:
+        """How many commits a branch has."""
+        return int(git(self.remote, "rev-list", "--count", branch))
+
+
+Open = Callable[..., Fleet]
+
+
+@pytest.fixture
+def opened(
+    members: Mapping[str, Member], certificate: Certificate, tmp_path: Path
+) -> Iterator[Open]:
+    """Opens the observation of a repository that declares some objects."""
+    with ExitStack() as stack:
+
+        def fleet(*bodies: Body, names: tuple[str, ...] = NAMES) -> Fleet:
+            remote = tmp_path / "remote"
+            if not remote.exists():
+                new_bare(remote, {path_of(body): text(body) for body in bodies})
+            config = kubeconfig(tmp_path, members, certificate)
+            own = tmp_path / f"mirror{len([*tmp_path.glob('mirror*')])}.git"
+            mirror = stack.enter_context(Mirror.open(f"file://{remote}", own))
+            clock = FixedClock(NOW)
+            target = ReportTarget(
+                branch="main",
+                author=AUTHOR,
+                signing=SigningOptions(None, "ssh"),
+                layout=RepositoryLayout(),
+                tolerance_percent=5,
+            )
+            said: list[str] = []
+            observers = tuple(
+                ClusterObserver(name, KubeApi(context_access(config, name), timeout_seconds=5))
+                for name in names
+            )
+            reporter = Reporter(mirror, target, clock)
+            every = timedelta(seconds=60)
+            observation = Observation(reporter, observers, clock, every, said.append)
+            return Fleet(remote, observation, clock, said)
+
+        yield fleet
+
+
+def observed(fleet: Fleet, story: Callable[[], object]) -> None:
+    """Run a story, and close what it opened."""
+
+    async def whole() -> None:
+        try:
+            await story()  # type: ignore[misc]  # it is a coroutine
+        finally:
+            for one in fleet.observation.observers:
+                await one.close()
+
+    asyncio.run(whole())
+
+
+def test_a_cluster_reports_its_health_its_room_and_its_workloads(
+    opened: Open, members: Mapping[str, Member]
+) -> None:
+    """What the pods of others ask for is taken; workloads are those of the repository."""
+    fleet = opened(*map(cluster, NAMES), policy(), deployment())
+    members["member1"].put(live(deployment(), replicas=2, readyReplicas=1), deployment("other"))
+
+    async def story() -> None:
+        await fleet.round(0)
+        await fleet.round(60)
+
+    observed(fleet, story)
+    told = fleet.report("member1")
+    assert "reason: ClusterReady" in told
+    assert 'allocatable:\n      cpu: "4"' in told
+    assert 'allocated:\n      cpu: "1"' in told
+    assert "groupVersion: apps/v1" in told
+    assert "readyReplicas: 1" in fleet.report("member1", "default/web-deployment")
+    assert "" == fleet.report("member1", "default/other-deployment")
+
+
+def test_a_quiet_fleet_makes_no_commit(opened: Open, members: Mapping[str, Member]) -> None:
+    """Nor does what no decision could see: pods that end, amounts within the tolerance."""
+    fleet = opened(*map(cluster, NAMES))
+
+    async def story() -> None:
+        await fleet.rounds(120)
+        before = fleet.commits()
+        members["member1"].put(pod("done", phase="Succeeded"), node("n1", cpu="4100m"))
+        await fleet.rounds(600)
+        assert before == fleet.commits()
+        members["member1"].put(node("n1", cpu="8"))
+        await fleet.rounds(120)
+        assert before + 1 == fleet.commits()
+
+    observed(fleet, story)
+
+
+@pytest.mark.parametrize(
+    ("body", "threshold", "expected"),
+    [
+        pytest.param(cluster("member1"), 30, "reason: ClusterNotReachable", id="karmada"),
+        pytest.param(managed("member1"), 300, "ManagedClusterLeaseUpdateStopped", id="ocm"),
+        pytest.param(member_cluster("member1"), 0, "reason: Unreachable", id="kubefleet"),
+    ],
+)
+def test_a_dead_cluster_is_reported_after_the_threshold_of_its_api(
+    opened: Open, members: Mapping[str, Member], body: Body, threshold: int, expected: str
+) -> None:
+    """Not before, and not where it answers again in between; its room stays as it was."""
+    fleet = opened(body, names=("member1",))
+    member = members["member1"]
+
+    async def story() -> None:
+        await fleet.rounds(120)
+        room = fleet.report("member1")
+        for _ in range(3 if threshold else 0):
+            member.dead = True
+            await fleet.rounds(threshold - 10)
+            member.dead = False
+            await fleet.rounds(70)
+        assert expected not in fleet.report("member1")
+        member.dead = True
+        await fleet.rounds(threshold + 70)
+        assert expected in fleet.report("member1")
+        kept = {line for line in room.splitlines() if "cpu" in line}
+        assert kept <= {*fleet.report("member1").splitlines()}
+        member.dead = False
+        await fleet.rounds(130)
+        assert expected not in fleet.report("member1")
+
+    observed(fleet, story)
+
+
+def test_who_is_refused_knows_nothing_and_says_so(
+    opened: Open, members: Mapping[str, Member]
+) -> None:
+    """A token that expired is no death."""
+    fleet = opened(*map(cluster, NAMES), names=("member1",))
+
+    async def story() -> None:
+        await fleet.rounds(120)
+        before = fleet.report("member1")
+        members["member1"].token = "another"  # noqa: S105  # of a server of this test
+        await fleet.rounds(600)
+        assert before == fleet.report("member1")
+
+    observed(fleet, story)
+    assert [line for line in fleet.said if "refuses us" in line]
+    assert len(fleet.said) == len(set(fleet.said))
+
+
+def test_reports_go_to_their_branch(opened: Open) -> None:
+    """Which the first of them makes; the branch of people stays as it is."""
+    fleet = opened(*map(cluster, NAMES), configuration(feedback={"branch": "reports"}))
+
+    async def story() -> None:
+        await fleet.rounds(130)
+
+    observed(fleet, story)
+    assert 1 == fleet.commits()
+    assert "ClusterReady" in fleet.report("member2", branch="reports")
+
+
+def test_another_process_goes_on_where_one_ended(
+    opened: Open, members: Mapping[str, Member]
+) -> None:
+    """It waits for the threshold, too, and writes nothing where nothing changed."""
+    first = opened(*map(cluster, NAMES))
+
+    async def begin() -> None:
+        await first.rounds(120)
+
+    observed(first, begin)
+    before = first.commits()
+    second = opened()
+    second.clock.moment = first.clock.moment
+    members["member2"].dead = True
+
+    async def go_on() -> None:
+        await second.rounds(20)
+        assert before == second.commits()
+        await second.rounds(120)
+
+    observed(second, go_on)
+    assert before + 1 == second.commits()
+    assert "ClusterNotReachable" in second.report("member2")
+
+
+def test_what_others_pushed_meanwhile_stays(opened: Open, tmp_path: Path) -> None:
+    """A race that is lost is planned anew from what is seen by then."""
+    fleet = opened(*map(cluster, NAMES))
+    reporter, mirror = fleet.observation.reporter, fleet.observation.reporter.mirror
+    push = mirror.push
+    raced: list[str] = []
+
+    def overtaken(branch: str, *, old: str | None, new: str) -> None:
+        if not raced:
+            raced.append(branch)
+            git(tmp_path, "clone", "-q", str(fleet.remote), "person")
+            person = tmp_path / "person"
+            (person / "note.txt").write_text("mine")
+            git(person, "add", ".")
+            git(person, "commit", "-q", "-m", "Mine")
+            git(person, "push", "-q", "origin", "main")
+        push(branch, old=old, new=new)
+
+    mirror.push = overtaken  # type: ignore[method-assign]
+
+    async def story() -> None:
+        await fleet.rounds(70)
+
+    observed(fleet, story)
+    assert ["main"] == raced
+    assert "mine" == git(fleet.remote, "show", "main:note.txt")
+    assert "ClusterReady" in fleet.report("member1")
+    assert reporter is fleet.observation.reporter
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        pytest.param([], "name clusters with --context", id="nothing"),
+        pytest.param(["--context", "a", "--context", "a=b"], "names cluster a twice", id="twice"),
+        pytest.param(["--context", "nobody"], 'no "nobody" among its contexts', id="unknown"),
+        pytest.param(["--in-cluster", "a"], "there is none here", id="no-pod"),
+    ],
+)
+def test_what_cannot_be_observed_is_refused(
+    members: Mapping[str, Member],
+    certificate: Certificate,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    expected: str,
+) -> None:
+    """Before anything is asked."""
+    named = {"a": members["member1"]}
+    config = kubeconfig(tmp_path, named, certificate)
+    options = ["--kubeconfig", str(config), "--remote", f"file://{tmp_path}/none"]
+
+    assert 2 == run(["observe", *options, *arguments])
+    assert expected in capsys.readouterr().err
