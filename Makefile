@@ -16,13 +16,17 @@ unexport PYTHONDONTWRITEBYTECODE
 # A fifth of the time tests wait for processes and disks, so half as many again as there are processors.
 WORKERS := $(shell $(PYTHON) -c 'import os; print(os.cpu_count() * 3 // 2)')
 
-.PHONY: demo test test-all test-rest quick kubectl editors browser axe yaml-suite pictures fuzz crash crash-all laws limits strangers costs soak flat check format docs schemas kubernetes bench bench-check bench-record bench-large bench-page wheel release lock image-steps pin clean
+.PHONY: demo demo-loop test test-all test-rest quick kubectl editors browser axe yaml-suite pictures fuzz crash crash-all laws limits strangers costs soak flat check format docs schemas kubernetes bench bench-check bench-record bench-large bench-page wheel release lock image-steps pin clean
 
 demo: $(RUNTIME)
 	$(BIN)/python -m reconciler demo
 	@echo
 	@echo 'The command is $(CURDIR)/$(BIN)/reconciler. To have it in this shell by its name:'
 	@echo '  export PATH="$(CURDIR)/$(BIN):$$PATH"'
+
+# A fleet without a hub: three API servers on the loopback, observed, decided, delivered, applied; one is killed and returns.
+demo-loop: $(INSTALLED)
+	$(BIN)/python -m tests.kube.loop
 
 # Most of it; it says what it leaves out. A file's tests stay on one worker, but for what others take over at the end: what they share is made once.
 test: $(INSTALLED)

@@ -1,41 +1,22 @@
 """Observed clusters, from their API servers to reports, decisions and back."""
 
-import asyncio
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
-from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from reconciler.cli.main import run
-from reconciler.cli.observe import Observation, Reporter, ReportTarget
-from reconciler.cli.trust import SigningOptions
-from reconciler.model.identity import RepositoryLayout
-from reconciler.model.records import dataclass
-from reconciler.shell.git.remotes.mirror import Mirror
-from reconciler.shell.observation.kube_access import context_access
-from reconciler.shell.observation.kube_api import KubeApi
-from reconciler.shell.observation.observer import ClusterObserver
-from tests.builders import (
-    Body,
-    cluster,
-    configuration,
-    deployment,
-    live,
-    path_of,
-    policy,
-    text,
-)
+from tests.builders import Body, cluster, configuration, deployment, live, policy
 from tests.dialects.kubefleet.fleet import member as member_cluster
+from tests.kube import loop
+from tests.kube.loop import NAMES, Fleet, observed
 from tests.kube.members import Member, kubeconfig, node, pod, running
-from tests.shell.repositories import NOW, FixedClock, git, new_bare
+from tests.shell.repositories import git
 from tests.shell.servers import Certificate, new_certificate
 
 pytestmark = pytest.mark.cpu_seconds(60)
-
-NAMES = ("member1", "member2", "member3")
-AUTHOR = "Observer <observer@example.com>"
 
 
 @pytest.fixture(scope="module")
@@ -64,38 +45,6 @@ def managed(name: str) -> Body:
     }
 
 
-@dataclass
-class Fleet:
-    """A remote, the members that it declares, and who observes them."""
-
-    remote: Path
-    observation: Observation
-    clock: FixedClock
-    said: list[str]
-
-    async def round(self, seconds: int) -> str:
-        """Look so many seconds after the last time, at clusters in which all is known."""
-        self.clock.moment += timedelta(seconds=seconds)
-        said = await self.observation.round()
-        await asyncio.gather(*(one.synced() for one in self.observation.observers))
-        return said
-
-    async def rounds(self, seconds: int, *, every: int = 10) -> None:
-        """Look again and again for so long."""
-        for _ in range(seconds // every):
-            await self.round(every)
-
-    def report(self, name: str, file: str = "cluster", branch: str = "main") -> str:
-        """What a cluster reports, `""` for nothing."""
-        path = f"feedback/{name}/{file}.yaml"
-        listed = git(self.remote, "ls-tree", "-r", "--name-only", branch).splitlines()
-        return git(self.remote, "show", f"{branch}:{path}") if path in listed else ""
-
-    def commits(self, branch: str = "main") -> int:
-        """How many commits a branch has."""
-        return int(git(self.remote, "rev-list", "--count", branch))
-
-
 Open = Callable[..., Fleet]
 
 
@@ -105,46 +54,13 @@ def opened(
 ) -> Iterator[Open]:
     """Opens the observation of a repository that declares some objects."""
     with ExitStack() as stack:
-
-        def fleet(*bodies: Body, names: tuple[str, ...] = NAMES) -> Fleet:
-            remote = tmp_path / "remote"
-            if not remote.exists():
-                new_bare(remote, {path_of(body): text(body) for body in bodies})
-            config = kubeconfig(tmp_path, members, certificate)
-            own = tmp_path / f"mirror{len([*tmp_path.glob('mirror*')])}.git"
-            mirror = stack.enter_context(Mirror.open(f"file://{remote}", own))
-            clock = FixedClock(NOW)
-            target = ReportTarget(
-                branch="main",
-                author=AUTHOR,
-                signing=SigningOptions(None, "ssh"),
-                layout=RepositoryLayout(),
-                tolerance_percent=5,
-            )
-            said: list[str] = []
-            observers = tuple(
-                ClusterObserver(name, KubeApi(context_access(config, name), timeout_seconds=5))
-                for name in names
-            )
-            reporter = Reporter(mirror, target, clock)
-            every = timedelta(seconds=60)
-            observation = Observation(reporter, observers, clock, every, said.append)
-            return Fleet(remote, observation, clock, said)
-
-        yield fleet
+        yield partial(loop.opened, stack, tmp_path, members, certificate)
 
 
-def observed(fleet: Fleet, story: Callable[[], object]) -> None:
-    """Run a story, and close what it opened."""
-
-    async def whole() -> None:
-        try:
-            await story()  # type: ignore[misc]  # it is a coroutine
-        finally:
-            for one in fleet.observation.observers:
-                await one.close()
-
-    asyncio.run(whole())
+def test_the_loop_is_closed_and_proven(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A cluster is killed, its work comes up elsewhere, it returns and gets it back."""
+    assert 0 == loop.play(tmp_path, lambda _: None)
+    assert "decision commits verified" in capsys.readouterr().out
 
 
 def test_a_cluster_reports_its_health_its_room_and_its_workloads(
