@@ -1,6 +1,6 @@
 """From probes to verdicts, after exactly the thresholds of each API; from nodes to every status."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 
 import pytest
@@ -21,10 +21,12 @@ from reconciler.model.fields import at, mappings_of
 from reconciler.model.kinds import Kind
 from reconciler.model.moments import format_moment
 from reconciler.projection.project import ClusterReadiness
-from tests.builders import NOW, cluster
+from tests.builders import NOW, cluster, configuration, deployment, policy
 from tests.core.test_laws import LAW
-from tests.dialects.kubefleet.fleet import member
+from tests.dialects.kubefleet.fleet import eviction, member, pick, placement, targets
+from tests.dialects.ocm import worlds
 from tests.kube.members import node, pod
+from tests.stories import Story, story
 
 KARMADA, OCM, KUBEFLEET = (dialect.cluster for dialect in DIALECTS)
 WELL = ClusterReadiness("True", "2026-01-01T00:00:00Z", "Told", "")
@@ -187,3 +189,100 @@ def test_a_cluster_that_is_not_looked_into_keeps_its_room() -> None:
     assert lost == health.verdict
     again = with_observed(after, KARMADA, lost._replace(since="2026-11-21T12:00:00Z"), None)
     assert after == again
+
+
+STEP = 10
+
+
+def outage(
+    told: Story, kind: Kind, at_seconds: int, placed: Callable[[Story], list[str]]
+) -> dict[int, list[str]]:
+    """Probe two clusters, of which "a" dies after ten steps, with a pass after each look.
+
+    Returns:
+        Seconds since the death to where the object is from then on.
+    """
+    rules = next(one.importer().probed for one in DIALECTS if one.cluster == kind)
+    assert rules is not None
+    declared = {one.key.name: one.body for one in told.world().of_kind(*kind)}
+    health: dict[str, ProbedHealth | None] = dict.fromkeys(declared)
+    found: dict[int, list[str]] = {}
+    for number in range(10 + at_seconds // STEP + 1):
+        now = NOW + timedelta(seconds=number * STEP)
+        since = (number - 10) * STEP
+        for name, body in declared.items():
+            probe = Probe.UNREACHABLE if name == "a" and since >= 0 else Probe.WELL
+            health[name] = judge(health[name], probe, rules, body, now)
+            judged_now = health[name]
+            assert judged_now is not None
+            seen = SEEN if judged_now.is_well else None
+            declared[name] = with_observed(body, kind, judged_now.verdict, seen)
+            report = {key: declared[name][key] for key in ("apiVersion", "kind", "status")}
+            path = f"feedback/{name}/cluster.yaml"
+            told.put({**report, "metadata": {"name": name}}, path=path)
+        told.run(number * STEP)
+        where = placed(told)
+        if since >= 0 and where != next(reversed(found.values()), None):
+            found[since] = where
+    return found
+
+
+def one_of() -> Body:
+    """A policy for a single cluster, "a" if that will do."""
+    groups = [{"affinityName": n, "clusterNames": [n]} for n in ("a", "b")]
+    return policy(placement={"clusterAffinities": groups})
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        pytest.param({}, {0: ["a"], 330: ["b"]}, id="failover"),
+        pytest.param({"failover": {"enabled": False}}, {0: ["a"]}, id="no-failover"),
+    ],
+)
+def test_karmada_moves_after_its_threshold_and_its_toleration(
+    settings: Body, expected: dict[int, list[str]]
+) -> None:
+    """30 s of failures, then the 300 s that its webhook writes into every policy; or never."""
+    told = story(
+        cluster("a"), cluster("b"), deployment(), one_of(), configuration(karmada=settings)
+    )
+
+    def holding(told: Story) -> list[str]:
+        return sorted(told.placed())
+
+    assert expected == outage(told, KARMADA, 700, holding)
+
+
+@pytest.mark.parametrize(
+    ("tolerations", "expected"),
+    [
+        pytest.param([], {0: ["a"], 300: ["b"]}, id="after-five-leases"),
+        pytest.param(
+            [{"key": f"{OCM[0]}/unreachable", "operator": "Exists", "tolerationSeconds": 100}],
+            {0: ["a"], 400: ["b"]},
+            id="and-a-toleration",
+        ),
+    ],
+)
+def test_ocm_moves_after_five_leases_and_its_toleration(
+    tolerations: list[Body], expected: dict[int, list[str]]
+) -> None:
+    """A lease of 60 s that nobody renews."""
+    asked = worlds.placement(numberOfClusters=1, tolerations=tolerations)
+    hub = (worlds.cluster("a"), worlds.cluster("b"), worlds.cluster_set(), worlds.binding())
+    told = story(*hub, asked)
+
+    assert expected == outage(told, OCM, 700, lambda told: worlds.chosen(told.files))
+
+
+def test_kubefleet_does_not_move_until_an_eviction_is_merged() -> None:
+    """A cluster that is not healthy gets nothing new; what it has stays."""
+    told = story(member("0"), member("a"), placement(pick(1)), deployment())
+    before = outage(told, KUBEFLEET, 700, targets)
+    (kept,) = before[0]
+    told.put(eviction(kept))
+    told.run(10_000)
+
+    assert {0: [kept]} == before
+    assert [kept] != targets(told)
