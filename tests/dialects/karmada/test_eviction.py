@@ -261,7 +261,7 @@ def test_never_keeps_the_old_copy_for_good() -> None:
         pytest.param("feedback/web.yaml", report(2), "feedback-path", id="no-cluster"),
         pytest.param("feedback/UPPER/web.yaml", report(2), "feedback-path", id="no-name"),
         pytest.param("feedback/a/p.yaml", policy("x"), "feedback-kind", id="policy"),
-        pytest.param("feedback/a/p.yaml", cluster("x"), "feedback-kind", id="cluster"),
+        pytest.param("feedback/a/p.yaml", cluster("x"), "feedback-namespace", id="cluster"),
     ],
 )
 def test_what_a_report_may_not_be(path: str, body: Body, rule: str) -> None:
