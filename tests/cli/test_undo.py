@@ -174,6 +174,20 @@ def test_undone_in_reverse_order_every_history_ends_where_it_began(
         assert before == fleet.placed()
 
 
+def test_the_undo_of_an_undo_says_what_moves(tmp_path: Path, capsys: Capsys) -> None:
+    """By the outputs that it brings back; a second time there is nothing left."""
+    fleet = Fleet(tmp_path / "fleet")
+    _, decision = fleet.edit("policy")
+    undone = fleet.undo(decision)
+    capsys.readouterr()
+
+    fleet.undo(undone)
+    out = capsys.readouterr().out
+    assert "  default/api: back to c(2)\n  default/web: back to c(4)\n" in out
+    assert 2 == run(["-C", str(fleet.checkout.folder), "undo", undone])
+    assert f"{undone[:12]} is undone already" in capsys.readouterr().err
+
+
 APART = ("--output-branch", "outputs")
 
 

@@ -8,10 +8,10 @@ failure, a score or time has caused cannot be undone by files, and says what to 
 changed again later is somebody's, and stays unless it is asked for.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from reconciler.audit.fleet.placed import named, placed_on
+from reconciler.audit.fleet.placed import named, owner_of, placed_on
 from reconciler.audit.history.revisions import (
     Commit,
     FileChange,
@@ -23,6 +23,7 @@ from reconciler.audit.history.revisions import (
 )
 from reconciler.audit.proof import edited_outputs
 from reconciler.audit.replay import Replay, Run
+from reconciler.core.dialects import PLACED
 from reconciler.core.message import files_behind
 from reconciler.core.record import last_pass
 from reconciler.core.rounds import next_world
@@ -125,8 +126,7 @@ def undo_of(commit: Commit, head: str, replay: Replay, *, passes: str, also: boo
     if edited_outputs(own.values(), revisions.layout):
         record = {output_path(revisions.layout.output_root, key) for key in ALONE}
         own = {path: change for path, change in own.items() if path not in record}
-        files, stays = _restored(own, commit.revision, head, revisions, also=also)
-        return Undo(commit=commit, files=files, stays=tuple(stays))
+        return _undo_of_files(own, commit, head, revisions, also=also)
     took = None
     for one in revisions.between(commit.revision, passes):  # the newest first
         if not is_by_hand(one):
@@ -134,10 +134,44 @@ def undo_of(commit: Commit, head: str, replay: Replay, *, passes: str, also: boo
                 break
             took = one
     if took is None:
-        files, stays = _restored(own, commit.revision, head, revisions, also=also)
-        return Undo(commit=commit, files=files, stays=tuple(stays))
+        return _undo_of_files(own, commit, head, revisions, also=also)
     computed = replace(_computed(took, replay), edits=own)
     return _undo_of_pass(computed, commit, head, replay, also=also)
+
+
+def _undo_of_files(
+    own: Mapping[str, FileChange], commit: Commit, head: str, revisions: Revisions, *, also: bool
+) -> Undo:
+    """Return what takes the files of a commit of a person back, outputs included."""
+    files, stays = _restored(own, commit.revision, head, revisions, also=also)
+    if not files:
+        why = "; ".join(map(str, stays)) or f"{short_id(commit.revision)} is undone already"
+        raise UsageError(why)
+    objects = tuple(_returned(files, commit, head, revisions))
+    return Undo(commit=commit, files=files, objects=objects, stays=tuple(stays))
+
+
+def _returned(
+    files: Container[str], commit: Commit, head: str, revisions: Revisions
+) -> Iterator[UndoneObject]:
+    """Yield the objects that are elsewhere once some files are as they were before a commit."""
+    if commit.parent is None:
+        return
+    before, now = (revisions.world_at(one) for one in (commit.parent, head))
+    if isinstance(before, UnreadableRevision) or isinstance(now, UnreadableRevision):
+        return
+    touched = (one for side in (before, now) for one in side.outputs.values())
+    owners = {
+        one.key if one.key[:2] in PLACED else owner_of(one.key, one.body)
+        for one in touched
+        if one.origin.path in files
+    }
+    for owner in sorted(one for one in owners if one is not None):
+        placed = placed_on(before, owner)
+        if placed != placed_on(now, owner):
+            about = named(before, owner)
+            subject = f"{about.namespace}/{about.name}" if about.namespace else about.name
+            yield UndoneObject(subject, placed)
 
 
 def _took(later: Commit, commit: Commit, revisions: Revisions) -> bool:
