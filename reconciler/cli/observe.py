@@ -221,8 +221,11 @@ class Observation:
             return ""
         said = await asyncio.to_thread(self.reporter.report, self.observers)
         self._reported, self._read_at = seen, now
+        for one in self.observers:
+            one.note_reported()
         if said:
             self.say(said)
+            self._world = None  # what is there by now is ours
         return said
 
     def _tell(self) -> None:

@@ -192,6 +192,41 @@ def test_another_process_goes_on_where_one_ended(
     assert "ClusterNotReachable" in second.report("member2")
 
 
+def test_who_is_answered_is_right(
+    opened: Open, certificate: Certificate, members: Mapping[str, Member], tmp_path: Path
+) -> None:
+    """A network of one observer that dies kills no cluster that another one reaches."""
+    inside = opened(cluster("member1"), names=("member1",))
+    with running("member1", certificate) as apart, ExitStack() as stack:
+        apart.put(node("n1"), pod("a"))
+        elsewhere = {"member1": apart}
+        outside = loop.opened(stack, tmp_path, elsewhere, certificate, names=("member1",))
+
+        async def story() -> None:
+            async def both(seconds: int) -> None:
+                for _ in range(seconds // 10):
+                    await outside.round(10)
+                    await inside.round(10)
+
+            await both(130)
+            apart.dead = True
+            await both(240)
+            assert "ClusterReady" in inside.report("member1")
+            settled = inside.commits()
+            await both(900)
+            assert settled == inside.commits()
+            apart.dead = False
+            await both(130)
+            apart.dead = members["member1"].dead = True
+            await both(130)
+            assert "ClusterNotReachable" in inside.report("member1")
+            for one in outside.observation.observers:
+                await one.close()
+
+        observed(inside, story)
+    assert [line for line in outside.said if "another observer" in line]
+
+
 def test_what_others_pushed_meanwhile_stays(opened: Open, tmp_path: Path) -> None:
     """A race that is lost is planned anew from what is seen by then."""
     fleet = opened(*map(cluster, NAMES))

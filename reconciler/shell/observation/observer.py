@@ -2,6 +2,9 @@
 
 What is seen of it are live objects as an import takes them, so a report says the same whether it
 was exported or observed.
+
+Of two observers of one cluster that see it differently, whoever is answered is right: one whose
+failure another contradicts says nothing more of it until it is answered itself.
 """
 
 import asyncio
@@ -38,6 +41,7 @@ class ClusterObserver:
         wait: How its caches wait.
         probe: What the last probe came to, `None` before the first.
         health: How it is, by the kinds of clusters that it is declared as.
+        contradicted: The kinds as which somebody else reported it well while we said otherwise.
     """
 
     name: str
@@ -45,6 +49,8 @@ class ClusterObserver:
     wait: Wait = asyncio.sleep
     probe: Probe | None = None
     health: dict[Kind, ProbedHealth] = field(default_factory=dict)
+    contradicted: set[Kind] = field(default_factory=set)
+    _said: dict[Kind, ProbedHealth] = field(default_factory=dict)
     _discovered: Discovered | None = None
     _discovered_at: datetime | None = None
     _problem: str = ""
@@ -65,13 +71,30 @@ class ClusterObserver:
             importer = importer_of(ObjectKey(*kind, "", self.name))
             rules = None if importer is None else importer.probed
             if rules is not None:
-                before = self.health.get(kind) or reported_health(body, kind)
-                judged = judge(before, self.probe, rules, body, now)
+                reported = reported_health(body, kind)
+                self._hear(kind, reported)
+                before = self.health.get(kind) or reported
+                heard = Probe.REFUSED if kind in self.contradicted else self.probe
+                judged = judge(before, heard, rules, body, now)
                 if judged is not None:
                     self.health[kind] = judged
         if self.probe is Probe.WELL:
             await self._discover(now)
             self._follow((NODE, POD, *workloads))
+
+    def _hear(self, kind: Kind, reported: ProbedHealth | None) -> None:
+        """Yield to whoever reported the cluster well after we had said that it is not."""
+        if self.probe is Probe.WELL:
+            self.contradicted.discard(kind)
+            return
+        said = self._said.get(kind)
+        if said is not None and not said.is_well and reported is not None and reported.is_well:
+            self.contradicted.add(kind)
+            self.health[kind] = self._said[kind] = reported
+
+    def note_reported(self) -> None:
+        """Note that everything that is seen was reported."""
+        self._said = dict(self.health)
 
     async def _discover(self, now: datetime) -> None:
         at_last = self._discovered_at
@@ -117,6 +140,8 @@ class ClusterObserver:
         """Yield what keeps us from seeing the cluster, which says nothing of the cluster."""
         if self.probe is Probe.REFUSED:
             yield f"{self.name}: {Probe.REFUSED}, so nothing is known of its health"
+        if self.contradicted:
+            yield f"{self.name}: it does not answer us, but another observer, which says it is well"
         if self._problem:
             yield f"{self.name}: {self._problem}"
         for cache, _ in self._caches.values():
