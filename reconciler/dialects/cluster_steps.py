@@ -70,7 +70,7 @@ def move_in(record: Body | None) -> SteppedMove | None:
     """Return the move of a placement's status file, `None` if there is none or it was garbled."""
     notes = at({} if record is None else record, "metadata", "annotations")
     note = read_note(str(notes.get(MOVING_TO, "")))
-    goal, kept, asked_at = note.get("clusters"), note.get("kept", []), note.get("askedAt")
+    goal, kept, asked_at = note.get("goal"), note.get("kept", []), note.get("askedAt")
     if not isinstance(goal, list) or not isinstance(kept, list) or not is_moment(asked_at):
         return None
     return SteppedMove(
@@ -84,7 +84,7 @@ def move_in(record: Body | None) -> SteppedMove | None:
 def _notes_of(move: SteppedMove) -> dict[str, str]:
     note: dict[str, object] = {
         "askedAt": format_moment(move.asked_at),
-        "clusters": sorted(move.goal),
+        "goal": sorted(move.goal),
     }
     if move.kept:
         note["kept"] = sorted(move.kept)

@@ -34,6 +34,7 @@ from reconciler.dialects.ocm.api.cluster import (
 from reconciler.dialects.ocm.api.placement import (
     CLUSTER,
     CLUSTER_GROUP,
+    PLACEMENT,
     WORK_GROUP,
     decode_decision,
 )
@@ -50,8 +51,6 @@ from reconciler.model.kinds import Kind
 from reconciler.model.records import dataclass, field
 from reconciler.model.remembered import AnswerCache, CacheKey, forget
 from reconciler.model.world import Manifest, World
-
-PLACEMENT = "Placement"
 
 
 def placement_key(owner: tuple[str, str]) -> ObjectKey:

@@ -29,6 +29,7 @@ from reconciler.dialects.ocm.api.cluster import ManagedCluster
 from reconciler.dialects.ocm.api.placement import (
     CLUSTER,
     CLUSTER_GROUP,
+    PLACEMENT,
     WORK_GROUP,
     DecisionObject,
     decode_decision,
@@ -43,7 +44,6 @@ from reconciler.dialects.ocm.decide import (
     with_causes,
 )
 from reconciler.dialects.ocm.hub import (
-    PLACEMENT,
     HubBefore,
     OcmMemory,
     admit_cluster,

@@ -146,6 +146,7 @@ SCORING = Scoring(key_of=score_key, manifest=encode_scores, steps=score_steps)
 
 
 CLUSTER_GROUP = "cluster.open-cluster-management.io"
+PLACEMENT = "Placement"
 WORK_GROUP = "work.open-cluster-management.io"
 
 CLUSTER: Kind = (CLUSTER_GROUP, "ManagedCluster")

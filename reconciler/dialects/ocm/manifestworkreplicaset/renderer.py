@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
-from reconciler.dialects.ocm.api.placement import CLUSTER, CLUSTER_GROUP, WORK_GROUP
+from reconciler.dialects.ocm.api.placement import CLUSTER, CLUSTER_GROUP, PLACEMENT, WORK_GROUP
 from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
     REPLICA_SET,
     TEMPLATE,
@@ -52,7 +52,6 @@ from reconciler.model.world import Manifest, World
 from reconciler.rebalance.surge import STEP, surge_in
 
 API_VERSION = f"{WORK_GROUP}/v1"
-PLACEMENT = "Placement"
 NAMED = 3  # clusters and placements that are named in a sentence
 
 
