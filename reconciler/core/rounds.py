@@ -214,6 +214,7 @@ def _by_object(decisions: Iterable[Decision]) -> list[Decision]:
                 before=first.before,
                 evicted=evicted,
                 begun=sum(started) if started else None,
+                given_back=first.given_back + decision.given_back,
             )
         found[decision.key] = decision
     return [found[key] for key in sorted(found) if _is_news(found[key])]

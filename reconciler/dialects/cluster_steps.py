@@ -34,6 +34,7 @@ from reconciler.model.kinds import Kind
 from reconciler.model.moments import format_moment, is_moment, parse_moment
 from reconciler.model.records import dataclass, replace
 from reconciler.rebalance.surge import (
+    GIVES_BACK,
     SURGE,
     StepResult,
     Surge,
@@ -161,6 +162,11 @@ class MovedPlacement(NamedTuple):
             return self.begun.size
         return None if self.step is None else 0
 
+    @property
+    def given_back(self) -> int:
+        """How many clusters this pass gave back."""
+        return 0 if self.step is None else self.step.lost
+
     def meets(self, demand: RescheduleTrigger | None) -> bool:
         """Return whether it brought about what was demanded in this pass, or earlier."""
         if self.given_up or self.reached or (self.step is not None and self.step.is_taken):
@@ -272,8 +278,8 @@ def waits_of_step(key: ObjectKey, subject: str, move: SteppedMove | None) -> tup
     """Return what a placement waits for while a step is under way."""
     if move is None or move.surge is None:
         return ()
-    surge, then = move.surge, "what is not ready is given back"
-    return (Wait(until=surge.deadline, key=key, subject=subject, reason=surge.goes_on, then=then),)
+    until, reason = move.surge.deadline, move.surge.goes_on
+    return (Wait(until=until, key=key, subject=subject, reason=reason, then=GIVES_BACK),)
 
 
 def step_events(change: OutputChange, chosen: Clusters | None = None) -> Iterator[ObjectEvent]:

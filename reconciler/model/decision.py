@@ -207,6 +207,8 @@ class Decision:
         evicted: Clusters that it was made to leave, by their taints or since it is unhealthy there.
         begun: Replicas that were started beside those that they are to replace, `None` where what
             moves is moved at once.
+        given_back: Replicas, or clusters of what has none, that were started and are not needed, or
+            were not ready in time.
     """
 
     key: ObjectKey
@@ -220,6 +222,7 @@ class Decision:
     scores: Mapping[ClusterName, tuple[ScorePart, ...]] = field(default_factory=dict)
     evicted: tuple[ClusterName, ...] = ()
     begun: int | None = None
+    given_back: int = 0
 
     @property
     def stays(self) -> bool:

@@ -31,6 +31,9 @@ SURGE = "reconciler.dev/surge"
 STEP = "reconciler.dev/step"
 """Annotation of a delivered copy, and of what a cluster reports of it: the moment of its step."""
 
+GIVES_BACK = "what is not ready is given back"
+"""What happens at the deadline of a step, a clause."""
+
 Placed = Mapping[ClusterName, int]
 """Cluster to replicas."""
 
@@ -199,6 +202,11 @@ class StepResult(NamedTuple):
     def is_taken(self) -> bool:
         """Whether anything was ready, and counts."""
         return bool(self.taken)
+
+    @property
+    def lost(self) -> int:
+        """How many replicas are given back."""
+        return sum(self.returned.values())
 
     @property
     def news(self) -> str:

@@ -35,6 +35,7 @@ from reconciler.model.settings import settings_in
 from reconciler.model.world import Fault, Trace, World
 from reconciler.rebalance.rebalancer_files import decode_record
 from reconciler.rebalance.schedule_trigger import decode_trigger_status
+from reconciler.rebalance.surge import GIVES_BACK
 from reconciler.rebalance.target import REBALANCE_KINDS
 from reconciler.shell.git.checkout.moves import KeptEdit
 from reconciler.shell.git.command import GitError
@@ -319,6 +320,7 @@ class PassSummary(BranchPass):
         allow: The digests that let go what is held back, sorted.
         recheck_at: The next moment at which time alone could change the answer.
         rebalancers: How many rebalancers and triggers are in each state after it.
+        moving: How many objects have something that is to be ready before something else goes.
         suspended: Whether the configuration suspends everything.
         feedback_branch: The branch that clusters report on, `""` for none of their own.
         worker: Who computed it, `""` for this process.
@@ -334,6 +336,7 @@ class PassSummary(BranchPass):
     allow: tuple[str, ...]
     recheck_at: datetime | None
     rebalancers: Mapping[str, int]
+    moving: int
     suspended: bool
     feedback_branch: str
     problems: Mapping[ProblemKind, int]
@@ -362,6 +365,7 @@ def summary_of(report: PassReport, counts: ProblemCounts) -> PassSummary:
         allow=outcome.allow,
         recheck_at=outcome.recheck_at,
         rebalancers=_rebalancer_states(_rebalancers_after(world, outcome)),
+        moving=sum(one.then == GIVES_BACK for one in outcome.waits),
         suspended=settings.suspend,
         feedback_branch=settings.feedback_branch,
         problems=counts.of(next_world(world, outcome), len(outcome.faults), report.now),

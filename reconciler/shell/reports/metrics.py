@@ -125,6 +125,12 @@ class Metrics:
         )
         for state in REBALANCER_STATES:
             self._rebalancers.labels(state)
+        self._moving = self._gauge(
+            "moves_waiting", "Objects of which something is to be ready before something else goes."
+        )
+        self._given_back = self._counter(
+            "given_back", "Replicas started first and given back; of an object without any, 1."
+        )
         self._suspended = self._gauge("suspended", "1 while reconciler.yaml suspends everything.")
         self._hooks = self._counter(
             "webhook_requests", "Requests to the webhook, by forge and answer.", "provider", "code"
@@ -191,6 +197,7 @@ class Metrics:
         for decision in filter(is_told, report.decisions):
             self.count_decision(decision.cause.kind.value)
             self._moves.inc(min(parts_between(decision.before, decision.after)))
+            self._given_back.inc(decision.given_back)
         if not event.first and report.heads.inputs != self._left:
             since = report.now - self._committed_at(report.heads.inputs)
             self._lag.observe(max(0.0, since.total_seconds() + event.seconds))
@@ -204,6 +211,7 @@ class Metrics:
         self._contested.set(len(report.contested.paths) if report.contested else 0)
         self._describe_refused(report)
         self._suspended.set(report.suspended)
+        self._moving.set(report.moving)
         for state in REBALANCER_STATES:
             self._rebalancers.labels(state).set(report.rebalancers.get(state, 0))
 

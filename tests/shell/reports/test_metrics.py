@@ -10,7 +10,10 @@ from reconciler.shell.daemon.serve_branch import Daemon
 from reconciler.shell.git.history import read_commit
 from reconciler.shell.passes.pass_report import REBALANCER_STATES
 from reconciler.shell.reports.metrics import Metrics
+from tests.builders import rebalancer, text
 from tests.cli.history import SCALED
+from tests.cli.test_moves_made_first import ready
+from tests.core.test_make_before_break import ALL
 from tests.shell.daemon.test_serve_branch import Steps
 from tests.shell.fleet import EXAMPLE, Clock, new_fleet, new_passes
 from tests.shell.repositories import NOW, Checkout
@@ -151,6 +154,25 @@ def test_moves_and_rebalancers_are_counted(tmp_path: Path) -> None:
     assert (0.0, 1.0, 1.0) == tuple(
         value(metrics, "rebalancers", state=state) for state in REBALANCER_STATES
     )
+
+
+def test_steps_are_counted(tmp_path: Path) -> None:
+    """One is under way while copies are to be ready; what is not ready in time is given back."""
+    fleet, clock = ready(tmp_path / "fleet"), Clock(NOW)
+
+    def move() -> None:
+        clock.moment += timedelta(seconds=10)
+        fleet.commit({"demo.yaml": text(rebalancer(limits=ALL))}, "Bring web home")
+
+    def late() -> None:
+        clock.moment += timedelta(seconds=200)
+        fleet.commit({"README.md": "late"}, "Write")
+
+    begun = measured(fleet, clock, lambda: None, move)
+    assert (1.0, 0.0) == (value(begun, "moves_waiting"), value(begun, "given_back_total"))
+    over = measured(fleet, clock, late, lambda: None)
+
+    assert (0.0, 4.0) == (value(over, "moves_waiting"), value(over, "given_back_total"))
 
 
 def test_the_lag_is_from_the_commit_to_its_decision(tmp_path: Path) -> None:

@@ -64,7 +64,7 @@ from reconciler.model.decision import (
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.late import LateMapping
 from reconciler.model.world import Manifest
-from reconciler.rebalance.surge import Surge
+from reconciler.rebalance.surge import GIVES_BACK, Surge
 from reconciler.schedule.framework import Mask, positions_of, remedy_of, run_every_filter, score_at
 
 LEFT_ALONE = frozenset({ScheduleReason.NONE, ScheduleReason.DELETING})
@@ -126,6 +126,7 @@ def decision_on(
         rejected=LateMapping(partial(_rejected, draft.spec.named, verdict, members, now)),
         evicted=(*(item.cluster for item in _left(happened)), *happened.failing.leaving),
         begun=moved.started if moved.begun or moved.step is not None else None,
+        given_back=0 if moved.step is None else moved.step.lost,
     )
 
 
@@ -498,7 +499,7 @@ def waits_of(
     found = [*_tolerated(after, eviction), *_unhealthy(after, failing)]
     found += [(until, *_evicting(task)) for task, until in evicting]
     if surge is not None:
-        found.append((surge.deadline, surge.goes_on, "what is not ready is given back"))
+        found.append((surge.deadline, surge.goes_on, GIVES_BACK))
     return tuple(
         Wait(until=until, key=draft.key, subject=draft.subject, reason=reason, then=then)
         for until, reason, then in found

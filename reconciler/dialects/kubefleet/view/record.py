@@ -125,6 +125,7 @@ def decision_on(
             if not decision.selected
         },
         begun=moved.started,
+        given_back=moved.given_back,
     )
 
 

@@ -73,6 +73,7 @@ def decision_on(
         rejected={name: rejected[name] for name in sorted(rejected)},
         scores={name: parts[name] for name, _ in after if name in parts or not moved.news},
         begun=moved.started,
+        given_back=moved.given_back,
     )
 
 
