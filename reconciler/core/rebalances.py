@@ -6,7 +6,7 @@ others.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 
@@ -285,16 +285,20 @@ def ask_rebalancers(
 
 @dataclass(frozen=True, slots=True)
 class _AllTargets:
-    """The targets of all dialects."""
+    """The targets of all dialects; `orders` remembers whom a group is asked of first."""
 
     world: World
     prepared: Mapping[Dialect, Prepared]
     held: Mapping[ObjectKey, str]
+    orders: dict[str, Sequence[Dialect]] = field(default_factory=dict)
 
     def find(self, reference: Reference, /) -> Target | None:
         """Ask the dialect whose API the reference is of first; one may take workloads of any."""
         group = group_of(reference.api_version)
-        asked = sorted(self.prepared, key=lambda dialect: group not in dialect.groups)
+        asked = self.orders.get(group)
+        if asked is None:
+            asked = sorted(self.prepared, key=lambda dialect: group not in dialect.groups)
+            self.orders[group] = asked
         found = (self.prepared[dialect].target(reference) for dialect in asked)
         target = next((target for target in found if target is not None), None)
         if target is None or target.key not in self.held:

@@ -120,6 +120,17 @@ def decode_status(body: Body) -> Progress:
     )
 
 
+def pending_in_batches(status: Body) -> Iterator[ObjectKey]:
+    """Yield what a rebalancer that goes on over several passes is still moving.
+
+    Read without the rest of a status: every API asks it in every round.
+    """
+    if text(mapping(status, "progress"), "lastBatchTime"):
+        for item in bodies(status, "observedWorkloads"):
+            if not text(item, "result"):
+                yield decode_reference(mapping(item, "workload")).key
+
+
 class RecordedWorkload(NamedTuple):
     """One workload of a record, as written: its result is whatever stands there."""
 

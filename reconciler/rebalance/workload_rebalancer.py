@@ -27,8 +27,8 @@ from reconciler.rebalance.rebalancer_files import (
     Rebalancer,
     TargetDemand,
     WorkloadResult,
-    decode_status,
     encode,
+    pending_in_batches,
 )
 from reconciler.rebalance.schedule_trigger import (
     REMOVED,
@@ -468,12 +468,9 @@ def pending_in_parts(world: World) -> frozenset[ObjectKey] | None:
         if one.key not in world.inputs:
             continue  # it is withdrawn
         try:
-            status = decode_status(mapping(one.body, "status"))
+            found.update(pending_in_batches(mapping(one.body, "status")))
         except UserError:
             return None
-        if status.batch_at is not None:
-            pending = (item for item in status.observed if item.result is WorkloadResult.PENDING)
-            found.update(item.reference.key for item in pending)
     return frozenset(found.union(_triggered_in_steps(world)))
 
 

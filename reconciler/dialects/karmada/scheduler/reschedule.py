@@ -672,13 +672,14 @@ def blocked_by_eviction(
 
 
 def moves_left(
-    binding: Binding, goal: Clusters | None, members: Members, now: datetime
+    binding: Binding, goal: Clusters | None, members: Members, now: datetime, *, in_step: bool
 ) -> int | None:
     """Return how many replicas are left to be moved, `None` without a goal that can be reached.
 
-    A cluster of the goal may have been tainted, or have gone, since the batch before.
+    A cluster of the goal may have been tainted, or have gone, since the batch before. A step that
+    is under way looks at that itself, and asking for each of many would cost more than the rest.
     """
-    if goal is None or not is_reachable(binding, goal, members, now):
+    if goal is None or not (in_step or is_reachable(binding, goal, members, now)):
         return None
     here = binding.clusters if is_divisible(binding) else _marked(binding.clusters, binding)
     return distance(here, goal)

@@ -125,7 +125,7 @@ def target_of(draft: Draft, around: Surroundings, world: World, workload: Object
         moves=partial(moves_afresh, binding, around.members, now),
         afresh=partial(_fresh_place, draft, binding, around),
         present=partial(_present_place, draft, binding, around),
-        left=partial(moves_left, binding, goal, around.members, now),
+        left=partial(moves_left, binding, goal, around.members, now, in_step=surge is not None),
         arrived=surge is None and _has_arrived(draft, binding, around),
         evicting=tuple(sorted({str(task.from_cluster) for task in binding.tasks})),
         surge=surge,
