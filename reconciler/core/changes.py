@@ -103,6 +103,15 @@ class WaitingTarget:
 
 
 @dataclass(frozen=True, slots=True, order=True)
+class FailedTarget:
+    """A target that a rebalancer could not rebalance, since this pass, and why."""
+
+    key: ObjectKey
+    reference: Reference
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, order=True)
 class LimitOverride:
     """A rebalancer's limit that does not hold for one target in this pass."""
 
@@ -124,6 +133,7 @@ class Outcome:
         faults: What a person must edit, sorted.
         allow: The digests that let go what is held back, sorted.
         waiting: The targets that rebalancers and triggers newly wait for, sorted.
+        failed: The targets that rebalancers have newly failed for, sorted.
         overrides: The limits of rebalancers that do not hold, since others demand more, sorted.
         warnings: What a person should know of what is delivered, one sentence each.
         traces: Of the unforeseen exceptions among the faults, sorted; for the log.
@@ -142,6 +152,7 @@ class Outcome:
     faults: tuple[Fault, ...] = ()
     allow: tuple[str, ...] = ()
     waiting: tuple[WaitingTarget, ...] = ()
+    failed: tuple[FailedTarget, ...] = ()
     overrides: tuple[LimitOverride, ...] = ()
     warnings: tuple[str, ...] = ()
     traces: tuple[Trace, ...] = field(default=(), compare=False)

@@ -20,6 +20,7 @@ from reconciler.core.changes import (
     CausingCommit,
     Change,
     DeleteFile,
+    FailedTarget,
     Outcome,
     Removal,
     RevertedOutputs,
@@ -208,6 +209,7 @@ def commit_message(
     lines += [f"- {plain(str(one))}" for one in progress]
     lines += [f"- {_place(fault)}: {plain(fault.message)}" for fault in outcome.faults]
     lines += [f"- {waiting_line(one)}" for one in outcome.waiting]
+    lines += [f"- {_failure_line(one)}" for one in outcome.failed]
     removed = _removed(outcome, world)
     lines += [f"- {plain(path)}: {_over(path, outcome)}" for path in removed]
     lines += [f"- {line}" for removal in outcome.removals for line in result_lines(removal)]
@@ -282,6 +284,10 @@ def _subject(
         return f"Remove {plain(removed[0])}" if count == 1 else f"Remove {count} finished manifests"
     if stuck:
         return f"Report {_name(stuck[0])} as unschedulable"
+    if outcome.failed:
+        count = len(outcome.failed)
+        one = target_name(outcome.failed[0].reference)
+        return f"Report {plain(one) if count == 1 else f'{count} targets'} as not rebalanced"
     if outcome.faults:
         plural = "s" if len(outcome.faults) > 1 else ""
         return f"Report {len(outcome.faults)} fault{plural}"
@@ -469,6 +475,12 @@ def waiting_line(waiting: WaitingTarget) -> str:
     """Return in one line for what a rebalancer or trigger waits, and why."""
     who = f"{waiting.key.kind} {waiting.key.name}"
     return plain(f"{who} waits for {target_name(waiting.reference)}: {waiting.reason}")
+
+
+def _failure_line(failed: FailedTarget) -> str:
+    """Return in one line what a rebalancer could not do, and why."""
+    who = f"{failed.key.kind} {failed.key.name}"
+    return plain(f"{who} could not rebalance {target_name(failed.reference)}: {failed.reason}")
 
 
 def target_name(reference: Reference) -> str:

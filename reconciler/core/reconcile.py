@@ -11,7 +11,14 @@ from collections.abc import Set as AbstractSet
 from datetime import datetime
 from functools import partial
 
-from reconciler.core.changes import Change, DeleteFile, Outcome, WaitingTarget, WriteFile
+from reconciler.core.changes import (
+    Change,
+    DeleteFile,
+    FailedTarget,
+    Outcome,
+    WaitingTarget,
+    WriteFile,
+)
 from reconciler.core.cluster_reports import Drawn, ReportRecords, report_records
 from reconciler.core.dialects import DIALECTS, wraps
 from reconciler.core.freeze import EndingSuspensions
@@ -58,7 +65,7 @@ from reconciler.model.records import dataclass, field, replace
 from reconciler.model.remembered import AnswerCache, UnchangedUntil
 from reconciler.model.settings import CONFIGURATION, Settings, decode_settings
 from reconciler.model.world import Manifest, World
-from reconciler.rebalance.rebalancer_files import waits_in
+from reconciler.rebalance.rebalancer_files import failures_in, waits_in
 from reconciler.rebalance.schedule_trigger import decode_trigger_status
 from reconciler.rebalance.target import REBALANCER, TRIGGER, Reference
 from reconciler.version import __version__
@@ -223,6 +230,7 @@ def _pass(
         faults=faults,
         allow=tuple(sorted({fault.allow for fault in faults if fault.allow})),
         waiting=waiting_since(result.written, world.outputs),
+        failed=failed_since(result.written, world.outputs),
         overrides=result.overrides,
         warnings=delivered.warnings,
         traces=tuple(sorted({*world.traces, *found.traces, *published.traces, *delivered.traces})),
@@ -425,6 +433,19 @@ def waiting_since(
             known = {} if key not in outputs else dict(_waits(key, outputs[key].body))
             waits = ((ref, why) for ref, why in _waits(key, body) if known.get(ref) != why)
             found += [WaitingTarget(key, ref, why) for ref, why in waits]
+    return tuple(sorted(found))
+
+
+def failed_since(
+    written: Mapping[ObjectKey, Body], outputs: Mapping[ObjectKey, Manifest]
+) -> tuple[FailedTarget, ...]:
+    """Return what rebalancers' records that a pass writes say of failures, and did not; sorted."""
+    found = []
+    for key, body in written.items():
+        if key[:2] == REBALANCER:
+            known = {} if key not in outputs else dict(failures_in(outputs[key].body))
+            failures = ((ref, why) for ref, why in failures_in(body) if known.get(ref) != why)
+            found += [FailedTarget(key, ref, why) for ref, why in failures]
     return tuple(sorted(found))
 
 

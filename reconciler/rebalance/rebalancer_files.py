@@ -174,6 +174,13 @@ def waits_in(body: Body) -> Iterator[tuple[Reference, str]]:
             yield workload.reference, workload.waits_for
 
 
+def failures_in(body: Body) -> Iterator[tuple[Reference, str]]:
+    """Yield what a rebalancer's record says that failed, with the reason."""
+    for workload in decode_record(body).workloads:
+        if workload.result == WorkloadResult.FAILED:
+            yield workload.reference, workload.reason
+
+
 def _moment(body: Body, field: str) -> datetime | None:
     written = text(body, field)
     return parse_moment(written) if written else None

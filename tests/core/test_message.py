@@ -16,6 +16,7 @@ from reconciler.core.message import (
     purposes_in,
     with_purpose,
 )
+from reconciler.core.reconcile import reconcile
 from reconciler.core.record import DUPLICATE, faults_body
 from reconciler.manifests.text.emitter import encode
 from reconciler.manifests.text.raw import MAX_BYTES
@@ -34,9 +35,11 @@ from tests.builders import (
     cluster_status,
     deployment,
     policy,
+    rebalancer,
     taint,
+    target,
 )
-from tests.stories import BINDINGS, Story, story
+from tests.stories import BINDINGS, Story, applied, story
 
 WORLD = replace(NOTHING, revision="ab" * 20)
 KEY = ObjectKey("work.karmada.io", "ResourceBinding", "default", "web-deployment")
@@ -371,3 +374,19 @@ def test_an_edit_of_another_object_is_not_named() -> None:
     }
 
     assert "replicas changed" == causes["default/api"]
+
+
+def test_what_a_rebalancer_could_not_do_is_told() -> None:
+    """In the title, too, where nothing else has happened; a reason that stays is told once."""
+    told = story(cluster("a"), deployment(), policy())
+    told.run()
+    told.put(rebalancer("demo", target(name="nope"), target(name="gone")))
+    world = told.world()
+    outcome = reconcile(world, told.now)
+    first = commit_message(outcome, world, now=told.now, version="1").splitlines()
+    told.files = applied(told.files, outcome)
+    again = told.put(deployment(replicas=5)).run(10)
+
+    assert "Report 2 targets as not rebalanced" == first[0]
+    assert "- WorkloadRebalancer demo could not rebalance Deployment default/nope: " in first[3]
+    assert () == again.failed
