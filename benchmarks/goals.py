@@ -137,6 +137,8 @@ ANSWERS: Mapping[str, Goal] = {
     "delivery to all, of its first pass, 1,000 workloads, 100 clusters": Goal(100, Unit.PERCENT),
     "first change after a start, delivered to all": Goal(0.5, Unit.SECONDS),
     "first taint after a start, delivered to all": Goal(0.5, Unit.SECONDS),
+    "observing a quiet fleet, processor time of a minute": Goal(6, Unit.SECONDS),
+    "observing a quiet fleet, memory": Goal(600, Unit.MEGABYTES),
 }
 
 VIEWS = (
