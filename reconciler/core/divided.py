@@ -78,6 +78,7 @@ def _part(world: World, keys: Collection[ObjectKey]) -> World:
         inputs=inputs,
         kinds=Kinds(),
         output_kinds=Kinds(),
+        feedback_kinds=Kinds(),
         projections=Projections(),
     )
 
