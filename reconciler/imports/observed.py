@@ -25,6 +25,7 @@ from reconciler.model.records import dataclass, replace
 from reconciler.projection.project import (
     APIS,
     READINESS,
+    ROOM,
     VERSION,
     ClusterReadiness,
     Fact,
@@ -175,6 +176,14 @@ class ObservedCluster:
     apis: tuple[Body, ...]
     nodes: Sequence[Body]
     pods: Sequence[Body]
+
+
+def tells_room(cluster: Body, kind: Kind) -> bool:
+    """Return whether a cluster says what there is in it.
+
+    One that says that it is well, and not what it has, would be taken for one that has nothing.
+    """
+    return _row(_language_of(kind), ROOM).read(cluster) is not None
 
 
 def with_observed(

@@ -1,19 +1,24 @@
 """Observed clusters, from their API servers to reports, decisions and back."""
 
+import signal
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 
 import pytest
 
 from reconciler.cli.main import run
-from tests.builders import Body, cluster, configuration, deployment, live, policy
+from tests.builders import Body, cluster, configuration, deployment, live, path_of, policy, text
 from tests.dialects.kubefleet.fleet import member as member_cluster
 from tests.kube import loop
 from tests.kube.loop import NAMES, Fleet, observed
 from tests.kube.members import Member, kubeconfig, node, pod, running
-from tests.shell.repositories import git
+from tests.shell.fleet import PATIENCE_SECONDS, eventually, process_environment
+from tests.shell.repositories import git, new_bare
 from tests.shell.servers import Certificate, new_certificate
 
 pytestmark = pytest.mark.cpu_seconds(60)
@@ -82,6 +87,27 @@ def test_a_cluster_reports_its_health_its_room_and_its_workloads(
     assert "groupVersion: apps/v1" in told
     assert "readyReplicas: 1" in fleet.report("member1", "default/web-deployment")
     assert "" == fleet.report("member1", "default/other-deployment")
+
+
+def test_a_cluster_is_reported_well_with_what_it_has(
+    opened: Open, members: Mapping[str, Member]
+) -> None:
+    """Without its room it would be one that has none; one that is not well is reported at once."""
+    fleet = opened(*map(cluster, NAMES))
+    members["member1"].refused.add("/api/v1/nodes")
+    members["member2"].dead = True
+
+    async def story() -> None:
+        for _ in range(20):
+            fleet.clock.moment += timedelta(seconds=10)
+            await fleet.observation.round()
+        members["member1"].refused.clear()
+
+    observed(fleet, story)
+    assert "" == fleet.report("member1")
+    assert "ClusterNotReachable" in fleet.report("member2")
+    assert "ClusterReady" in fleet.report("member3")
+    assert [line for line in fleet.said if "member1: /api/v1/nodes: it answers 403" in line]
 
 
 def test_a_quiet_fleet_makes_no_commit(opened: Open, members: Mapping[str, Member]) -> None:
@@ -281,3 +307,37 @@ def test_what_cannot_be_observed_is_refused(
 
     assert 2 == run(["observe", *options, *arguments])
     assert expected in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+def test_whoever_is_ended_leaves_nothing_behind(
+    number: signal.Signals, certificate: Certificate, tmp_path: Path
+) -> None:
+    """A real process, ended while it observes; the next one goes on, and writes what is new."""
+    remote = new_bare(tmp_path / "remote", {path_of(cluster("a")): text(cluster("a"))})
+    with running("a", certificate) as member:
+        member.put(node("n1"))
+        config = kubeconfig(tmp_path, {"a": member}, certificate)
+        options = ["--context", "a", "--kubeconfig", str(config), "--remote", f"file://{remote}"]
+        quick = ["--probe-seconds", "1", "--commit-seconds", "1", "--author", loop.AUTHOR]
+
+        def reported(cpu: str) -> bool:
+            told = git(remote, "ls-tree", "-r", "--name-only", "main")
+            path = "feedback/a/cluster.yaml"
+            return path in told and f'cpu: "{cpu}"' in git(remote, "show", f"main:{path}")
+
+        for cpu in ("4", "8"):
+            member.put(node("n1", cpu=cpu))
+            with subprocess.Popen(
+                [sys.executable, "-m", "reconciler", "observe", *options, *quick],
+                cwd=tmp_path,
+                env={**process_environment(), "XDG_CACHE_HOME": str(tmp_path / "cache")},
+                stderr=subprocess.PIPE,
+                text=True,
+            ) as process:
+                eventually(partial(reported, cpu), "a report")
+                process.send_signal(number)
+                _, said = process.communicate(timeout=PATIENCE_SECONDS)
+            assert "Traceback" not in said
+            assert process.returncode in (0, 130, 143, -number)
+    assert 3 == int(git(remote, "rev-list", "--count", "main"))

@@ -19,6 +19,7 @@ from reconciler.imports.observed import (
     ProbedHealth,
     judge,
     reported_health,
+    tells_room,
     with_observed,
 )
 from reconciler.model.body import Body
@@ -156,8 +157,10 @@ class ClusterObserver:
         """
         for kind, body in clusters.items():
             health = self.health.get(kind)
-            if health is not None:
-                seen = self._seen() if health.is_well else None
+            if health is None:
+                continue
+            seen = self._seen() if health.is_well else None
+            if seen is not None or not health.is_well or tells_room(body, kind):
                 observed = with_observed(body, kind, health.verdict, seen)
                 yield LiveObject(ObjectKey(*kind, "", self.name), observed)
         for kind in sorted(self.listed - {NODE}):
