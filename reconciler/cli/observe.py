@@ -21,14 +21,15 @@ from reconciler.cli.options import RemoteAccess, parse_author
 from reconciler.cli.serving import default_mirror
 from reconciler.cli.trust import SigningOptions, signing_key
 from reconciler.cli.world import open_loader
-from reconciler.core.changes import WriteFile
+from reconciler.core.changes import DeleteFile, WriteFile
 from reconciler.core.dialects import DIALECTS, KINDS
 from reconciler.core.inputs.admissions import ADMISSIONS
 from reconciler.core.inputs.validation import Rules
 from reconciler.core.message import LONGEST_SUBJECT, CommitPurpose, Purpose, plain
 from reconciler.errors import UsageError
 from reconciler.imports.importers import REPLICA_SET, Wanted, asks_for_scheduling, with_scheduling
-from reconciler.imports.plan import plan_import
+from reconciler.imports.observed import Probe
+from reconciler.imports.plan import Became, plan_import, report_path
 from reconciler.model.body import Body
 from reconciler.model.fields import at
 from reconciler.model.identity import ObjectKey, RepositoryLayout
@@ -115,7 +116,7 @@ class Reporter:
         world = self.read()
         branch = settings_in(world).feedback_branch or self.target.branch
         head = self._head if branch == self.target.branch else world.reported_at or None
-        files: dict[str, bytes] = {}
+        files: dict[str, bytes | None] = {}
         changed: list[str] = []
         for observer in observers:
             found = self._files(world, observer, head)
@@ -129,7 +130,10 @@ class Reporter:
         with repository.held:
             commit = write_commit(
                 repository,
-                [WriteFile(path, data.decode()) for path, data in sorted(files.items())],
+                [
+                    DeleteFile(path) if data is None else WriteFile(path, data.decode())
+                    for path, data in sorted(files.items())
+                ],
                 parent=head,
                 message=f"{subject}\n",
                 at=self.clock.now(),
@@ -144,8 +148,12 @@ class Reporter:
 
     def _files(
         self, world: World, observer: ClusterObserver, head: str | None
-    ) -> Mapping[str, bytes]:
-        """Return the files that say what a cluster reports, those that differ only."""
+    ) -> Mapping[str, bytes | None]:
+        """Return the files that say what a cluster reports, those that differ; `None` for no file.
+
+        Unlike an import, which leaves it to a person, what is no longer there is not reported any
+        more: as an old report it would count as soon as the object is placed there again.
+        """
         repository = self.mirror.repository
         prefix = f"{repository.prefix}/" if repository.prefix else ""
 
@@ -159,7 +167,10 @@ class Reporter:
             listed=observer.listed,
         )
         told = with_scheduling(live, world, observer.name, observer.listed)
-        return plan_import(world, content, told, wanted, self._rules).files
+        plan = plan_import(world, content, told, wanted, self._rules)
+        gone = (one for one in plan.objects if one.became is Became.GONE)
+        own = {one.path: None for one in gone if one.path == report_path(observer.name, one.key)}
+        return {**plan.files, **(own if observer.probe is Probe.WELL else {})}
 
 
 def clusters_named(world: World, name: str) -> Mapping[Kind, Body]:

@@ -110,6 +110,25 @@ def test_a_cluster_is_reported_well_with_what_it_has(
     assert [line for line in fleet.said if "member1: /api/v1/nodes: it answers 403" in line]
 
 
+def test_what_is_gone_is_not_reported_any_more(opened: Open, members: Mapping[str, Member]) -> None:
+    """Placed there again it would count as running. Of a cluster that is dead reports stay."""
+    fleet = opened(*map(cluster, NAMES), deployment())
+    for name in ("member1", "member2"):
+        members[name].put(live(deployment(), replicas=2))
+
+    async def story() -> None:
+        await fleet.rounds(120)
+        assert "replicas: 2" in fleet.report("member1", "default/web-deployment")
+        members["member2"].dead = True
+        for name in ("member1", "member2"):
+            members[name].delete("Deployment", "web", "default")
+        await fleet.rounds(120)
+
+    observed(fleet, story)
+    assert "" == fleet.report("member1", "default/web-deployment")
+    assert "replicas: 2" in fleet.report("member2", "default/web-deployment")
+
+
 def test_a_quiet_fleet_makes_no_commit(opened: Open, members: Mapping[str, Member]) -> None:
     """Nor does what no decision could see: pods that end, amounts within the tolerance."""
     fleet = opened(*map(cluster, NAMES))
