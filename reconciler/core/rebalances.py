@@ -283,7 +283,7 @@ def ask_rebalancers(
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class _AllTargets:
     """The targets of all dialects; `orders` remembers whom a group is asked of first."""
 
