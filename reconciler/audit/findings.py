@@ -288,6 +288,7 @@ WARNINGS: Mapping[str, str] = {
     "policy-weight-idle": "Weights should be for clusters that the affinity means",
     "quota-not-enforced": "A limit of a quota that is enforced should be of what workloads request",
     "rebalancer-make-before-break": "A placement that moves at once should not be asked otherwise",
+    "rebalancer-preserves": "What runs should be kept of what says what runs",
     "rebalancer-target-idle": "A rebalancer should name what something places",
     "rebalancer-target-unknown": "A rebalancer should name what is there",
     "replica-set-placement": "A ManifestWorkReplicaSet should name placements that are there",

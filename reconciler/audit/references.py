@@ -163,7 +163,13 @@ def check_references(
     idle = frozenset(not_selected_in(referable)) if rebalanced else frozenset[ObjectKey]()
     checks = (
         *(dialect.view().written.references for dialect in DIALECTS),
-        partial(dangling_in_rebalances, unmakeable=_unmakeable, idle=idle),
+        partial(
+            dangling_in_rebalances,
+            unmakeable=_unmakeable,
+            unkept=partial(_unkept, world),
+            clusters={key.name for kind in CLUSTERS for key in referable.by_kind.get(kind, ())},
+            idle=idle,
+        ),
         dangling_in_feedback,
         declared_twice,
         profiles_in_vain,
@@ -183,6 +189,12 @@ def check_references(
 def _unmakeable(manifest: Manifest) -> str:
     """Return why an object, as it is written, cannot be made before it breaks, `""` if it may."""
     asked = (dialect.view().written.unmakeable(manifest) for dialect in DIALECTS)
+    return next(filter(None, asked), "")
+
+
+def _unkept(world: World, manifest: Manifest) -> str:
+    """Return why a rebalance cannot keep what runs of an object, `""` if it may."""
+    asked = (dialect.view().written.unkept(world, manifest) for dialect in DIALECTS)
     return next(filter(None, asked), "")
 
 

@@ -618,6 +618,8 @@ class WrittenAnswers:
         brought: Yields what its policies and placements put onto clusters, by what is written.
         unmakeable: Returns why a placement of its, as it is written, cannot be made before it
             breaks, `""` if it may be; it is asked of every placement and workload.
+        unkept: Returns why a rebalance cannot keep what runs of an object, as it is written in a
+            world, `""` if it may.
         instructed: Yields what its manifests ask not to happen on clusters, by what is written.
         overridden: Yields what its overrides make of objects, of each change the first few.
         warnings: Yields what to look at before a merge.
@@ -626,6 +628,7 @@ class WrittenAnswers:
     references: Callable[[Known], Iterable[Dangling]] = _nothing
     brought: Callable[[Known], Iterable[Brought]] = _nothing
     unmakeable: Callable[[Manifest], str] = lambda _: ""
+    unkept: Callable[[World, Manifest], str] = lambda *_: ""
     instructed: Callable[[Known], Iterable[Instructed]] = _nothing
     overridden: Callable[[Known], Iterable[OverrideResult]] = _nothing
     warnings: Callable[[MergeEffects], Iterable[Warned]] = _nothing

@@ -51,7 +51,7 @@ def refuse_trigger(scopes: Mapping[Kind, bool], body: Body) -> tuple[Violation, 
             expected = "0 or more"
             message = f"`{field}` is {value}, it must not be negative"
             violations.append(Violation(f"/spec/{field}", "trigger-duration", message, expected))
-    return (*violations, *_steps(mapping(spec, "limits")))
+    return (*violations, *_limits_of_nothing(spec), *_steps(mapping(spec, "limits")))
 
 
 def _nothing_wanted(spec: Body) -> Iterator[Violation]:
@@ -156,6 +156,7 @@ def _schedule(spec: Body) -> Iterator[Violation]:
 
 def _limits(spec: Body) -> Iterator[Violation]:
     """Check that an interval has batches to be between, and that a step has time to settle."""
+    yield from _limits_of_nothing(spec)
     limits = mapping(spec, "limits")
     if mapping(spec, "reschedule").get("preserveAvailableReplicas") is True:
         named = next((one for one in ("maxMoves", "makeBeforeBreak") if one in limits), "")
@@ -192,6 +193,19 @@ def _limits(spec: Body) -> Iterator[Violation]:
             "rebalancer-limits",
             "`maxMoves` must stand beside `intervalSeconds`, which is the time between two batches",
             "maxMoves: 2, or no intervalSeconds",
+        )
+
+
+def _limits_of_nothing(spec: Body) -> Iterator[Violation]:
+    """Check that limits say something: a null is none, as on an API server."""
+    limits = mapping_or_none(spec, "limits")
+    if limits is not None and all(value is None for value in limits.values()):
+        yield Violation(
+            "/spec/limits",
+            "rebalancer-limits",
+            "`limits` must say what is limited; a null says nothing, and the defaults of "
+            "`makeBeforeBreak` are `{}`",
+            "limits: {makeBeforeBreak: {}}, or no limits",
         )
 
 

@@ -9,7 +9,7 @@ from reconciler.manifests.columns import FILE, NONE, ColumnTable, Row, age, ago,
 from reconciler.manifests.references import Dangling, Known, proposal
 from reconciler.model.body import Body
 from reconciler.model.decision import NORMAL, WARNING, ObjectEvent, OutputChange, UpstreamEvent
-from reconciler.model.fields import bodies, mapping, mapping_or_none, text
+from reconciler.model.fields import bodies, mapping, mapping_or_none, strings, text
 from reconciler.model.identity import ObjectKey, group_of
 from reconciler.model.text import shown
 from reconciler.model.world import Manifest
@@ -153,22 +153,29 @@ def _named(reference: Reference) -> str:
 
 
 Unmakeable = Callable[[Manifest], str]
-"""Returns why an object, as it is written, cannot be made before it breaks, `""` if it may be."""
+"""Returns why something cannot be done with an object, as it is written, `""` if it may be."""
 
 
 def dangling_in_rebalances(
-    known: Known, unmakeable: Unmakeable, idle: Collection[ObjectKey] = ()
+    known: Known,
+    unmakeable: Unmakeable,
+    unkept: Unmakeable,
+    clusters: Collection[str],
+    idle: Collection[ObjectKey] = (),
 ) -> Iterator[Dangling]:
     """Yield the references of rebalancers and triggers that lead nowhere.
 
     Args:
         known: What may be referred to.
+        clusters: The names of all clusters.
         unmakeable: Says which targets cannot be made before anything breaks.
+        unkept: Says of which targets what runs cannot be kept.
         idle: The workloads that nothing places, as far as that is known.
     """
     workloads = known.workloads()
     for manifest in known.of_kind(*REBALANCER):
-        yield from _rebalanced(manifest, known, workloads, idle, unmakeable)
+        yield from _rebalanced(manifest, known, workloads, idle, unmakeable, unkept)
+        yield from _left(manifest, clusters)
     for manifest in known.of_kind(*TRIGGER):
         yield from _triggered(manifest, known, workloads, unmakeable)
 
@@ -179,6 +186,7 @@ def _rebalanced(
     workloads: frozenset[tuple[str, str, str]],
     idle: Collection[ObjectKey],
     unmakeable: Unmakeable,
+    unkept: Unmakeable,
 ) -> Iterator[Dangling]:
     """Yield targets that are missing or nowhere, but for those that were dealt with already."""
     spec, rule = mapping(manifest.body, "spec"), "rebalancer-target-unknown"
@@ -192,6 +200,11 @@ def _rebalanced(
             yield Dangling(manifest.key, at, rule, message, expected)
         elif target not in done and (why := _unmade(target, spec, known, unmakeable)):
             yield _moving_at_once(manifest, target, why)
+        elif target not in done and (why := _unkept(target, spec, known, unkept)):
+            at, kept_rule = "/spec/reschedule/preserveAvailableReplicas", "rebalancer-preserves"
+            message = f"what runs of the {_described(target)} cannot be kept: {why}"
+            expected = "a rebalancer of its own without preserveAvailableReplicas"
+            yield Dangling(manifest.key, at, kept_rule, message, expected)
         elif _key_of(target) in idle and target not in done:
             at = f"/spec/workloads/{position}/name"
             message = f"nothing places the {_described(target)}, so there is nothing to rebalance"
@@ -203,6 +216,15 @@ def _rebalanced(
         yield from _policy(manifest, known, key, "/spec/selector/policy/name", rule)
 
 
+def _left(manifest: Manifest, clusters: Collection[str]) -> Iterator[Dangling]:
+    """Yield the clusters that are to be left and are not there."""
+    for position, name in enumerate(strings(mapping(manifest.body, "spec"), "leaving")):
+        if name not in clusters:
+            at, rule = f"/spec/leaving/{position}", "rebalancer-target-unknown"
+            message = f"the cluster {shown(name)} is not there, so nothing leaves it"
+            yield Dangling(manifest.key, at, rule, message, proposal(name, clusters, "cluster"))
+
+
 def _unmade(target: Body, spec: Body, known: Known, unmakeable: Unmakeable) -> str:
     """Return why a target cannot be made before it breaks, `""` if it may be, or if nobody asks.
 
@@ -212,6 +234,14 @@ def _unmade(target: Body, spec: Body, known: Known, unmakeable: Unmakeable) -> s
         return ""
     manifest = known.world.inputs.get(_key_of(target))
     return "" if manifest is None else unmakeable(manifest)
+
+
+def _unkept(target: Body, spec: Body, known: Known, unkept: Unmakeable) -> str:
+    """Return why what runs of a target cannot be kept, `""` if it may be, or if nobody asks."""
+    if mapping(spec, "reschedule").get("preserveAvailableReplicas") is not True:
+        return ""
+    manifest = known.world.inputs.get(_key_of(target))
+    return "" if manifest is None else unkept(manifest)
 
 
 def _moving_at_once(manifest: Manifest, target: Body, why: str) -> Dangling:

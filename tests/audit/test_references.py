@@ -56,6 +56,7 @@ spec:
     name: gone
     namespace: default
 """
+FOUND = REBALANCER.replace("name: gone\n    n", "name: shop\n    n")
 DONE = """\
 apiVersion: apps.karmada.io/v1alpha1
 kind: WorkloadRebalancer
@@ -226,6 +227,26 @@ def edited(path: str, *pairs: tuple[str, str]) -> dict[str, str]:
             {"rebalancers/gone.yaml": REBALANCER},
             ["rebalancers/gone.yaml:9 rebalancer-target-unknown"],
             id="rebalancer",
+        ),
+        pytest.param(
+            {
+                "rebalancers/gone.yaml": REBALANCER.replace(
+                    "name: gone\n    n", "name: shop\n    n"
+                )
+                + "  leaving: [member9]\n  limits: {makeBeforeBreak: {}}\n"
+            },
+            ["rebalancers/gone.yaml:11 rebalancer-target-unknown"],
+            id="cluster-that-is-left",
+        ),
+        pytest.param(
+            {
+                "rebalancers/gone.yaml": REBALANCER.replace(
+                    "name: gone\n    n", "name: shop\n    n"
+                )
+                + "  reschedule: {preserveAvailableReplicas: true}\n"
+            },
+            ["rebalancers/gone.yaml:11 rebalancer-preserves"],
+            id="what-runs-while-that-is-off",
         ),
         pytest.param(
             {

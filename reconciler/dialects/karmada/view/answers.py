@@ -39,6 +39,7 @@ from reconciler.dialects.karmada.api.names import (
     POLICY_GROUP,
     WORK_GROUP,
     decode_failover,
+    unschedulable_after,
 )
 from reconciler.dialects.karmada.api.placement import (
     APPLIED_PLACEMENT,
@@ -108,7 +109,7 @@ from reconciler.model.settings import settings_in
 from reconciler.model.world import Manifest, World
 from reconciler.multicluster.placement_decision import ChosenCluster
 from reconciler.rebalance.surge import displace
-from reconciler.rebalance.target import TRIGGER, AffinityPlace, Reference
+from reconciler.rebalance.target import NOT_KEPT, TRIGGER, AffinityPlace, Reference
 
 
 def is_placed(output: Manifest) -> bool:
@@ -575,6 +576,19 @@ def stays(world: World, key: ObjectKey, _: ClusterName) -> str:
 DRAINING = Draining(taint=TAINT, stays=stays)
 
 
+PRESERVES_OFF = (
+    "preserveAvailableReplicas is off; `karmada.preserveAvailableReplicas: true` in "
+    "reconciler.yaml turns it on"
+)
+
+
+def unkept(world: World, manifest: Manifest) -> str:
+    """Return why a rebalance cannot keep what runs of an object, `""` if it may."""
+    if unschedulable_after(settings_in(world)) is None:
+        return PRESERVES_OFF
+    return NOT_KEPT if manifest.key.group in world.known.groups else ""
+
+
 VIEW = View(
     outputs=OutputAnswers(
         is_placed=is_placed,
@@ -621,6 +635,7 @@ VIEW = View(
         brought=late("reconciler.dialects.karmada.view.references", "brought_by_policies"),
         instructed=late("reconciler.dialects.karmada.view.references", "instructed_by_karmada"),
         overridden=late("reconciler.dialects.karmada.view.references", "results_of_overrides"),
+        unkept=unkept,
         # Late as the others, and it asks the scheduler, too.
         warnings=late("reconciler.dialects.karmada.view.warnings", "warnings_of"),
     ),

@@ -26,7 +26,7 @@ from reconciler.dialects.karmada.scheduler.reschedule import (
     scheduler_of,
 )
 from reconciler.dialects.karmada.scheduler.schedule import schedule
-from reconciler.dialects.karmada.view.answers import affinity_place
+from reconciler.dialects.karmada.view.answers import PRESERVES_OFF, affinity_place
 from reconciler.errors import UserError
 from reconciler.manifests.admission import SUSPEND, is_suspended
 from reconciler.manifests.paths import doubt_about, fault_place, is_frozen, output_path, with_place
@@ -134,10 +134,6 @@ def target_of(draft: Draft, around: Surroundings, world: World, workload: Object
     )
 
 
-PRESERVES_OFF = (
-    "preserveAvailableReplicas is off; `karmada.preserveAvailableReplicas: true` in "
-    "reconciler.yaml turns it on"
-)
 DYNAMIC = (DivisionStrategy.AGGREGATED, DivisionStrategy.DYNAMIC_WEIGHT)
 
 
