@@ -24,6 +24,8 @@ from tests.builders import (
 )
 from tests.cli.history import answer
 from tests.core.test_make_before_break import ALL, OPTIONS, STATUS, given, hear
+from tests.core.test_preserve import KEEPS, stuck
+from tests.core.test_preserve import placed as placed_evenly
 from tests.dialects.kubefleet.fleet import member, pick
 from tests.dialects.kubefleet.fleet import placement as member_placement
 from tests.dialects.ocm import worlds as hub
@@ -118,12 +120,7 @@ def test_each_step_is_a_commit_that_is_proven(
 
     assert becomes == given(standing(fleet))
     assert said in fleet.git("log", "-1", "--format=%b")
-    git(tmp_path, "clone", "--quiet", str(fleet.folder), "clone")
-    capsys.readouterr()
-    code = run(["-C", str(tmp_path / "clone"), "verify", "-v"])
-    told = capsys.readouterr()
-    assert (0, "") == (code, told.err)
-    assert 3 == told.out.count("✔ proven")
+    assert 3 == proven(fleet, tmp_path, capsys)
 
 
 def test_a_plan_says_what_runs_beside_until_when(tmp_path: Path, capsys: Capsys) -> None:
@@ -297,8 +294,68 @@ def test_a_drain_in_steps_moves_what_any_api_has_there(tmp_path: Path, capsys: C
     assert not fleet.git("ls-files", "*eviction*")
     for one in every:
         assert 0 == answer(fleet, capsys, "drain", one, "--status")[0]
-    git(tmp_path, "clone", "--quiet", str(fleet.folder), "clone")
+    assert 6 == proven(fleet, tmp_path, capsys)
+
+
+def test_a_drain_in_steps_that_nothing_answers_is_given_back(
+    tmp_path: Path, capsys: Capsys
+) -> None:
+    """Of each API, at the deadline; what was there stays, and the status says why."""
+    fleet = in_all_apis(tmp_path / "fleet")
+    answer(fleet, capsys, "drain", "cluster/b", "--make-before-break")
+    fleet.git("add", "--all")
+    fleet.git("commit", "--quiet", "--message", "Drain b")
+    run_pass(fleet.folder, 10)
+    run_pass(fleet.folder, 610)
+
+    assert (["default", "green", "shop"], []) == (
+        namespaces_on(fleet, "b"),
+        namespaces_on(fleet, "a"),
+    )
+    _, told, _ = answer(fleet, capsys, "drain", "cluster/b", "--status")
+    assert "not ready on a by 2026-11-20T12:10:10Z" in told
+    assert proven(fleet, tmp_path, capsys) == 3
+
+
+def test_an_uncordon_gives_back_what_any_api_has_begun(tmp_path: Path, capsys: Capsys) -> None:
+    """What is ready by then is kept, the rest stays where it was."""
+    fleet = in_all_apis(tmp_path / "fleet")
+    answer(fleet, capsys, "drain", "cluster/b", "--make-before-break")
+    fleet.git("add", "--all")
+    fleet.git("commit", "--quiet", "--message", "Drain b")
+    run_pass(fleet.folder, 10)
+    answer(fleet, capsys, "uncordon", "cluster/b")
+    fleet.git("add", "--all")
+    fleet.git("commit", "--quiet", "--message", "Keep b")
+    run_pass(fleet.folder, 20)
+
+    assert (["default", "green", "shop"], []) == (
+        namespaces_on(fleet, "b"),
+        namespaces_on(fleet, "a"),
+    )
+    assert proven(fleet, tmp_path, capsys) == 3
+
+
+def test_a_rebalance_that_keeps_what_runs_is_proven(tmp_path: Path, capsys: Capsys) -> None:
+    """What moves is what the cluster reported as unschedulable."""
+    told = stuck(placed_evenly(), "a", 3).put(rebalancer(reschedule=KEEPS))
+    later = {path_of(one): told.files[path_of(one)] for one in (cluster("c"), rebalancer())}
+    first = {path: data for path, data in told.inputs.items() if path not in later}
+    fleet = new_checkout(tmp_path / "fleet", first)
+    run_pass(fleet.folder, 0)
+    fleet.commit(later, "Move what waits")
+    run_pass(fleet.folder, 1000)
+
+    moved = standing(fleet).placed()
+    assert (8, 1, True) == (sum(moved.values()), moved["a"], moved["b"] >= 4)
+    assert 2 == proven(fleet, tmp_path, capsys)
+
+
+def proven(fleet: Checkout, folder: Path, capsys: Capsys) -> int:
+    """How many decisions a fresh clone proves; all of them."""
+    git(folder, "clone", "--quiet", str(fleet.folder), "clone")
     capsys.readouterr()
-    code = run(["-C", str(tmp_path / "clone"), "verify", "-v"])
+    code = run(["-C", str(folder / "clone"), "verify", "-v"])
     told = capsys.readouterr()
-    assert (0, 6) == (code, told.out.count("✔ proven"))
+    assert (0, "") == (code, told.err)
+    return told.out.count("✔ proven")
