@@ -1,6 +1,6 @@
 """Law 14: one object asked alone is told what the whole pass says, or that it takes that."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import cast
 
@@ -26,9 +26,12 @@ from tests.builders import (
     target,
     text,
 )
+from tests.core import test_make_before_break as divided
 from tests.core.asked.held_alone import decided_in, hold_alone
 from tests.core.cell_fleets import KARMADA, KUBEFLEET, OPEN_CLUSTER_MANAGEMENT, CellFleet
 from tests.core.test_laws import LAW
+from tests.dialects.kubefleet import test_make_before_break as fleet
+from tests.dialects.ocm import test_make_before_break as hub
 from tests.dialects.ocm.test_decide import HUB_OF_TWO as HUB
 from tests.dialects.ocm.test_laws import hubs
 from tests.dialects.ocm.worlds import BY_SCORE, placement, progressive, replica_set
@@ -48,6 +51,32 @@ SETS: Sequence[Sequence[Body]] = (
     [replica_set()],
     [replica_set(strategy=progressive(), placements=["p", "q", "nowhere"])],
 )
+
+
+def begun_on_a_hub() -> Story:
+    """A step of a placement that does not count the decisions of others."""
+    steady = {"scoreCoordinate": {"type": "BuiltIn", "builtIn": "Steady"}}
+    told = hub.away()
+    policy = {"mode": "Exact", "configurations": [steady]}
+    told.put(placement(numberOfClusters=1, prioritizerPolicy=policy)).run(5)
+    told.put(rebalancer("demo", hub.P, limits=hub.ALL, ttl=None)).run(10)
+    assert ["a"] == hub.beside(told)
+    return told
+
+
+@pytest.mark.parametrize("withdrawn", [False, True], ids=["asked-for", "withdrawn"])
+@pytest.mark.parametrize(
+    "begun", [divided.begun, fleet.begun, begun_on_a_hub], ids=["karmada", "kubefleet", "hub"]
+)
+def test_a_step_is_told_alone_as_together(begun: Callable[[], Story], *, withdrawn: bool) -> None:
+    """Or others have a say: who asks for it, and what is to be ready."""
+    told = begun()
+    if withdrawn:
+        (path,) = [path for path in told.files if path.startswith("workloadrebalancer/")]
+        del told.files[path]
+    told.now += timedelta(seconds=10)
+
+    hold_alone(told.world(), told.now, AskedAlone())
 
 
 @LAW

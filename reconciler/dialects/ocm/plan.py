@@ -185,8 +185,12 @@ class SetsInUse:
 def has_made_all(
     world: World, sets: SetsInUse, placement: ObjectKey, cluster: ClusterName, began_at: datetime
 ) -> bool:
-    """Return whether a cluster reports what a step gave it of every set of a placement."""
-    for manifest in sets.of(placement):
+    """Return whether a cluster reports what a step gave it of every set of a placement.
+
+    Where no set uses it any more, nothing says that it is ready.
+    """
+    using = sets.of(placement)
+    for manifest in using:
         wanted = standing_set(manifest)
         record = _record_of(world, manifest.key)
         template = template_id(wanted.template)
@@ -196,7 +200,7 @@ def has_made_all(
         sources = record.sources(template)
         if not has_made(manifest.key, wanted, work, sources, world.feedback, began_at):
             return False
-    return True
+    return bool(using)
 
 
 def why_not_stepped(world: World, draft: Draft, sets: SetsInUse) -> str:

@@ -50,6 +50,7 @@ from reconciler.model.fields import at, mappings_of
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.kinds import Kind
 from reconciler.model.world import Manifest
+from reconciler.rebalance.surge import surge_in
 
 DECISIONS: Question = ("all that is decided",)
 
@@ -201,7 +202,9 @@ def _others(key: ObjectKey, documents: Documents) -> str:
         manifest = inputs.get(key)
         placements = [] if manifest is None else [*placements_of(manifest)]
     for placement in placements:
-        manifest = inputs.get(placement)
+        manifest, output = inputs.get(placement), documents.world.outputs.get(placement)
+        if output is not None and surge_in(output.body) is not None:
+            return "its sets say whether what a step started is ready"
         if manifest is not None and _counts_others(manifest):
             return "its prioritizer Balance counts the decisions of all placements"
         for decision in sorted(documents.outputs(placement)):
