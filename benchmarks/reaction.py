@@ -7,7 +7,6 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from queue import SimpleQueue
@@ -15,6 +14,7 @@ from queue import SimpleQueue
 from benchmarks.figure import Figure, Unit
 from benchmarks.repositories import AUTHOR, make_bare, manifests_of, passes_of, workload
 from reconciler.core.changes import WriteFile
+from reconciler.model.records import dataclass, field
 from reconciler.shell.daemon.serve_branch import Daemon
 from reconciler.shell.daemon.watch import POLL_SECONDS, Wakeups
 from reconciler.shell.git.commits import write_commit

@@ -4,7 +4,6 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from benchmarks.figure import Figure, Unit
 from benchmarks.repositories import WORKLOAD, Given, make_repository
 from reconciler.core.changes import WriteFile
 from reconciler.model.identity import RepositoryLayout
+from reconciler.model.records import dataclass
 from reconciler.shell.git.checkout.moves import KeptEdit
 from reconciler.shell.git.commits import write_commit
 from reconciler.shell.git.publish import publish

@@ -38,6 +38,11 @@ def refused_in(recorded: Iterable[Fault]) -> Refused:
     return frozenset((one.path, one.subject) for one in recorded if one.rule == _RULE)
 
 
+def asks(file: FileValidation | None) -> bool:
+    """Return whether any object of a file names a commit."""
+    return any(True for _ in _asked_in(file, {}))
+
+
 def asked_since(
     file: FileValidation | None,
     then: FileValidation | None,

@@ -6,17 +6,18 @@ a class, and a verb that reads declares three hundred. `dataclass` of this file 
 
 It means what the standard library's means: equality, order, `repr`, pickle, `match`, and that equal
 values have equal hashes (the numbers differ). Type checkers are shown the standard library's own,
-so that they refuse a wrong name and a wrong type in every `replace`. What a struct cannot be is
-refused where it is declared: a class with bases, and a field that `__init__` does not take
-(`field(init=False)`, `InitVar`). Such a class, its family, and one whose `__post_init__` sets a
-frozen field, use `dataclasses` itself; `replace` and `field_names` are for them, too.
+so that they refuse a wrong name and a wrong type in every `replace`. A class may extend a record.
+What a struct cannot be is refused where it is declared: a class with other bases, and a field that
+`__init__` does not take (`field(init=False)`, `InitVar`). Such a class, its family, and one whose
+`__post_init__` sets a frozen field, use `dataclasses` itself; `replace` and `field_names` are for
+them, too.
 """
 
 from collections.abc import Callable, Mapping
 from functools import partialmethod
 from operator import attrgetter, ge, gt, le, lt
 from operator import eq as equals
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 import msgspec
 
@@ -69,6 +70,8 @@ def _struct_of(
     declared: type, *, eq: bool = True, order: bool = False, slots: bool = False, **options: bool
 ) -> type:
     """Return a struct of the name, the fields and the methods that a class declares."""
+    if isinstance(declared, _STRUCT_META):  # its base is a record, so it is one
+        return _extended(declared)
     if declared.__bases__ not in ((object,), (Generic,)):
         raise TypeError(f"{declared.__qualname__} has bases, so it must use `dataclasses`")
 
@@ -92,6 +95,13 @@ def _struct_of(
     for name in _METHODS & methods.keys():
         setattr(struct, name, methods[name])
     return struct
+
+
+def _extended(struct: Any) -> type:
+    """Return a record that extends another one, with fields that all count."""
+    if any(isinstance(value, _Hidden) for value in struct.__struct_defaults__):
+        raise TypeError(f"{struct.__qualname__} extends a record, so it can hide no field")
+    return cast(type, struct)
 
 
 def _own_methods(

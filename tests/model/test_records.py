@@ -173,7 +173,7 @@ def test_what_a_struct_cannot_be_is_refused() -> None:
     with pytest.raises(TypeError, match="must use `dataclasses`"):
 
         @dataclass(frozen=True, slots=True)
-        class Longer(Named[int]):
+        class Longer(Exception):
             length: int
 
     with pytest.raises(TypeError, match="init"):
@@ -219,6 +219,23 @@ def test_the_standard_library_makes_what_a_struct_cannot_be() -> None:
         for source in SOURCES
         if source != "model/records.py" and "\nfrom dataclasses import" in text_of(source)
     ]
+
+
+def test_a_class_may_extend_a_record() -> None:
+    """With fields that all count."""
+
+    @dataclass(frozen=True, slots=True)
+    class Counted(Pair):
+        count: int = 0
+
+    value = Counted("a", 2)
+    assert Counted("a", 2, 3) == replace(value, count=3)
+    assert value != Counted("a", 2, 3)
+    with pytest.raises(TypeError, match="extends a record, so it can hide no field"):
+
+        @dataclass(frozen=True, slots=True)
+        class Hiding(Pair):
+            count: int = field(default=0, compare=False)
 
 
 MISTAKES = """\

@@ -21,6 +21,7 @@ from reconciler.core.own_outputs import own_outputs
 from reconciler.core.record import LastPass
 from reconciler.core.restored import (
     asked_since,
+    asks,
     outputs_about,
     refused_in,
     unknown_commit,
@@ -228,6 +229,8 @@ class Restorations:
         refused = refused_in(recorded)
         for path in sorted({*edited, *(path for path, _ in refused)}):
             file, entry = files.at(path), edited.get(path)
+            if not asks(file):
+                continue  # the version of before may not even be in this repository
             then = file if path not in edited else None
             then = self.version(path, entry.blob) if entry and entry.is_file else then
             for about, owner, commit in asked_since(file, then, scopes, refused):

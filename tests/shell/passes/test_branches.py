@@ -1,12 +1,12 @@
 """Branches that move: together, under a pass that is late, and back."""
 
 import contextlib
+import dataclasses
 import json
 import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from reconciler.cli.main import run
 from reconciler.core.changes import Outcome
 from reconciler.model.fields import bodies, mapping
 from reconciler.model.moments import format_moment
-from reconciler.model.records import replace
+from reconciler.model.records import dataclass, field, replace
 from reconciler.model.world import World
 from reconciler.shell.daemon.events import DaemonEvent, PassFinished
 from reconciler.shell.daemon.serve_branch import Daemon
@@ -55,7 +55,7 @@ SHOP = "delivery/member1/default/deployments.apps/shop.yaml"
 class Overtaken(LocalBranch):
     """A branch beside which something happens, once, right before branches move together."""
 
-    before: list[Callable[[], object]] = field(default_factory=list, compare=False)
+    before: list[Callable[[], object]] = field(default_factory=list)
 
     def publish_together(self, moves: Sequence[BranchMove]) -> bool:
         """Let it happen, and move them."""
@@ -355,7 +355,7 @@ NO_INPUT = (
 class OvertakenRemote(RemoteBranch):
     """A branch of a remote to which somebody pushes right before each of our pushes."""
 
-    before_push: Callable[[], None] = field(default=lambda: None, compare=False)
+    before_push: Callable[[], None] = lambda: None
 
     def publish(self, *, old: str, new: str) -> tuple[KeptEdit, ...]:
         """Lose the race, if somebody has pushed."""
@@ -363,15 +363,15 @@ class OvertakenRemote(RemoteBranch):
         return RemoteBranch.publish(self, old=old, new=new)
 
 
-@dataclass
+@dataclasses.dataclass
 class Race:
     """Passes of a root, and a person who pushes in between, file by file."""
 
     person: Checkout
     remote: Path
-    passes: Passes = field(init=False)
-    pushes: list[Mapping[str, str]] = field(default_factory=list)
-    decided: list[datetime] = field(default_factory=list)
+    passes: Passes = dataclasses.field(init=False)
+    pushes: list[Mapping[str, str]] = dataclasses.field(default_factory=list)
+    decided: list[datetime] = dataclasses.field(default_factory=list)
 
     def overtake(self) -> None:
         """Push what is next."""

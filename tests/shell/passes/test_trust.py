@@ -1,7 +1,6 @@
 """Which commits are decided from, on branches that strangers set, rewrite or share by roots."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from structlog.testing import capture_logs
 
 from reconciler.cli.main import run
 from reconciler.core.record import last_pass
-from reconciler.model.records import replace
+from reconciler.model.records import dataclass, field, replace
 from reconciler.model.world import World
 from reconciler.shell.daemon.serve_branch import Daemon
 from reconciler.shell.git.command import GitError

@@ -3,14 +3,13 @@
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from threading import Event
 
 import pytest
 
-from reconciler.model.records import replace
+from reconciler.model.records import dataclass, field, replace
 from reconciler.shell.daemon.events import DaemonEvent, PassFailed, PassFinished
 from reconciler.shell.daemon.serve_branch import Daemon
 from reconciler.shell.daemon.watch import Wakeups, run_beside
@@ -137,7 +136,7 @@ def test_one_fetch_answers_all_who_asked_before_it(fails: bool) -> None:  # noqa
 class Forge(RemoteBranch):
     """A branch of a remote whose forge does something of its own when it is pushed to."""
 
-    on_push: Callable[[str], None] = field(default=lambda _: None, compare=False)
+    on_push: Callable[[str], None] = lambda _: None
 
     def publish(self, *, old: str, new: str) -> tuple[KeptEdit, ...]:
         """Push, after what the forge does for the root."""
