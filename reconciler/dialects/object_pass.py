@@ -160,6 +160,8 @@ class Part(NamedTuple):
         explain: What explains it, `None` if nothing does.
         local: Whether no other cluster than those that it names could change this part.
         scored: The resources of which another score could change this part.
+        again: The part once its files are there and all else is as it was, `None` if only another
+            look tells.
     """
 
     outputs: Mapping[ObjectKey, Body]
@@ -173,6 +175,7 @@ class Part(NamedTuple):
     explain: Explain | None = None
     local: bool = False
     scored: frozenset[str] = frozenset()
+    again: "Part | None" = None
 
 
 def has_news(part: Part) -> bool:

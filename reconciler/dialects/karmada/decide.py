@@ -7,7 +7,7 @@ A binding leaves clusters for taints first, then for reports of ill health. The 
 the file of the binding, a decision, faults, and what the binding waits for.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import partial
 from typing import NamedTuple
@@ -186,7 +186,7 @@ def _evict(
     binding: Binding, spec: BindingSpec, status_of: StatusOf, around: Surroundings
 ) -> tuple[Binding, Eviction | None]:
     """Leave clusters whose NoExecute taints are not tolerated; clusters in order of name."""
-    views = _tainted(binding, around.members) if around.failover.enabled else []
+    views = _tainted(binding.clusters, around.members) if around.failover.enabled else []
     if not views:
         return binding, None
     eviction = evict(
@@ -220,11 +220,11 @@ def _fail_over(
     return binding._replace(clusters=clusters, tasks=(*binding.tasks, *tasks)), failing
 
 
-def _tainted(binding: Binding, members: Members) -> list[MemberCluster]:
+def _tainted(clusters: tuple[TargetCluster, ...], members: Members) -> list[MemberCluster]:
     """Return the clusters that a binding is on and that have a NoExecute taint."""
     if not members.no_execute:
         return []
-    mask = members.no_execute & members.fleet.named(name for name, _ in binding.clusters)
+    mask = members.no_execute & members.fleet.named(name for name, _ in clusters)
     return [members.views[position] for position in positions_of(Mask(mask))]
 
 
@@ -295,8 +295,9 @@ def part_of(found: DecidedBinding, around: Surroundings) -> Part:
     before, after = draft.stood.placed, found.spec.placed
     happened = _happened(found, before, around)
     scored = scored_resources(found.spec.placement) if found.was_scheduled else frozenset()
+    outputs = {draft.key: _file(found, after, around)}
     return Part(
-        outputs={draft.key: _file(found, after, around)},
+        outputs=outputs,
         decision=decision_on(draft, before, after, happened, around.members, around.now),
         edited=(draft.key,) if happened.edited or found.asked.by_hand else (),
         faults=tuple(unpreserved_faults(draft, around.path_of, eviction, failing)),
@@ -323,7 +324,48 @@ def part_of(found: DecidedBinding, around: Surroundings) -> Part:
         ),
         local=found.moved.goal is None and not found.was_scheduled,
         scored=scored,
+        again=_once_written(found, outputs, scored, around) if draft.present is None else None,
     )
+
+
+def _once_written(
+    found: DecidedBinding,
+    outputs: Mapping[ObjectKey, Body],
+    scored: frozenset[str],
+    around: Surroundings,
+) -> Part | None:
+    """Return the part of a new binding once its file is there, `None` if only a look tells.
+
+    A binding reads its own file, so what it was decided may lead on to something else. Nothing does
+    where no rebalancer, quota, protected room, batch, taint or report has a say, and all that was
+    asked for has room: then the scheduler leaves a divided workload alone. One that is not
+    divided it looks at in each round; without spread constraints and groups of clusters in turn it
+    takes all that are feasible, as before.
+    """
+    verdict, binding, placement = found.verdict, found.left.binding, found.left.binding.placement
+    alone = (
+        found.demand is None
+        and around.refusal is nothing_refused
+        and found.room is None
+        and found.moved == BatchedMove(found.moved.clusters)
+        and not _tainted(found.moved.clusters, around.members)
+        and found.left.failing == Failing()
+        and not found.spec.tasks
+        and not found.feedback.reported
+        and not found.asked.recorded
+    )
+    if not alone or verdict is None or placement is None or verdict.error is not None:
+        return None
+    if not verdict.scheduled or verdict.problem or placement.cluster_affinities:
+        return None
+    if binding.is_workload and not placement.duplicated:
+        if sum(replicas for _, replicas in found.moved.clusters) != binding.replicas:
+            return None
+        return Part(outputs, local=True)
+    if placement.spread_constraints:
+        return None
+    until = expires_at(scored, around.members.scores, around.now)
+    return Part(outputs, until=until, scored=scored)
 
 
 def _file(found: DecidedBinding, after: Placed, around: Surroundings) -> Body:

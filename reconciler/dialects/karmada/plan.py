@@ -54,6 +54,7 @@ from reconciler.dialects.karmada.api.names import (
     propagates_empty,
     unschedulable_after,
 )
+from reconciler.dialects.karmada.api.policy import Policy
 from reconciler.dialects.karmada.causes import with_causes
 from reconciler.dialects.karmada.decide import Surroundings, decide
 from reconciler.dialects.karmada.detector.binding_draft import Draft, binding_key
@@ -187,6 +188,37 @@ class BindingChanges:
             yield ANY_CLUSTER
 
 
+@dataclass(slots=True, eq=False)
+class CreatedBindings:
+    """Bindings that a round created, for the next one; what others need is always looked at.
+
+    Attributes:
+        under: All else that they were decided from.
+        before: What the last round created, if it was decided from the same.
+        parts: Policy and part of those that this round creates.
+    """
+
+    under: CacheKey = ()
+    before: "Mapping[ObjectKey, tuple[Policy | None, Part]]" = field(default_factory=dict)
+    parts: "dict[ObjectKey, tuple[Policy | None, Part]]" = field(default_factory=dict)
+
+    def next(self, under: CacheKey) -> "CreatedBindings":
+        """Return those of another round."""
+        return CreatedBindings(under, self.parts if same(self.under, under) else {})
+
+    def find(self, draft: Draft) -> Part | None:
+        """Return the part of a binding that is as it was created, `None` if it is not known."""
+        policy, part = self.before.get(draft.key, (None, None))
+        if part is None or policy is not draft.policy:
+            return None
+        return part if part.outputs[draft.key] is draft.present else None
+
+    def note(self, draft: Draft, part: Part) -> None:
+        """Note what a binding is once its file is there, if that is known."""
+        if part.again is not None:
+            self.parts[draft.key] = (draft.policy, part.again)
+
+
 @dataclass(slots=True, kw_only=True)
 class DraftedBindings:
     """Bindings, as the loop over objects asks for them.
@@ -199,6 +231,7 @@ class DraftedBindings:
         quotas: What is used of each, by those decided so far.
         ledger: What is reserved in clusters, `None` where room is not protected.
         lost: Clusters that cannot be read.
+        created: Those that the round before created, as they are unless something else differs.
     """
 
     drafts: Mapping[ObjectKey, Draft]
@@ -208,6 +241,7 @@ class DraftedBindings:
     quotas: QuotaRound
     ledger: Ledger | None
     lost: Mapping[str, object]
+    created: "CreatedBindings"
 
     def present(self, key: ObjectKey, /) -> Mapping[ObjectKey, Body]:
         """Return the file of a binding, if it has one."""
@@ -223,8 +257,11 @@ class DraftedBindings:
     def decide(self, key: ObjectKey, demand: RescheduleTrigger | None, /) -> Part:
         """Decide a binding."""
         draft = self.drafts[key]
-        part = decide(draft, demand, self.around)
-        part = with_causes(part, draft, demand, self.around)
+        part = None if demand is not None else self.created.find(draft)
+        if part is None:
+            part = decide(draft, demand, self.around)
+            part = with_causes(part, draft, demand, self.around)
+            self.created.note(draft, part)
         self.quotas.take(draft, part.outputs)
         if self.ledger is not None:
             take(self.ledger, draft, part.outputs)
@@ -284,6 +321,7 @@ class KarmadaMemory:
         weighed: The clusters with these scores, under one name.
         reserved: What the last round found reserved of clusters.
         batched: The bindings that the last round found moved in batches.
+        created: The bindings that the last round created.
     """
 
     clusters: InventoryCache[MemberCluster] = field(default_factory=InventoryCache)
@@ -300,6 +338,7 @@ class KarmadaMemory:
     weighed: AnswerCache[None, Members] = field(default_factory=AnswerCache)
     reserved: CacheKey = ()
     batched: frozenset[ObjectKey] | None = None
+    created: CreatedBindings = field(default_factory=CreatedBindings)
 
     def forget(self) -> None:
         """Drop what the last two passes did not ask for."""
@@ -379,14 +418,18 @@ class Bindings:
         looked |= {key for question in contended for key in parts.asking(question)}
         parts.unsettle({*looked, *needed} - affected)  # nothing that was remembered of them holds
         own = sorted(looked - needed.keys())  # the order in which quotas are filled
+        around, world = self.around, self.world
+        under = (world.inputs, world.feedback, self.settings, around.members, around.now)
+        self.memory.created = self.memory.created.next(under)
         bindings = DraftedBindings(
             drafts=claims.drafts,
             parts=parts,
             claims=claims,
-            around=self.around,
+            around=around,
             quotas=self.quotas,
             ledger=ledger,
             lost=self.inventory.failed,
+            created=self.memory.created,
         )
         decided.run(own if ledger is None else in_turn(own, claims.drafts, ledger), bindings)
         looked_at = set(own)
@@ -394,7 +437,8 @@ class Bindings:
             standing = partial(_standing, decided.outputs, parts)
             present = partial(_present, self.world)
             attached = attach(claims, needed, standing, present, self.memory.claims)
-            decided.run(attached, replace(bindings, drafts=attached))
+            always = replace(bindings, drafts=attached, created=CreatedBindings())
+            decided.run(attached, always)
             gone |= needed.keys() - attached.keys()
             looked_at |= needed.keys()
             parts.unsettle(needed)  # others need them, so they are always looked at

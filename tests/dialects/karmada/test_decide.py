@@ -31,6 +31,7 @@ from tests.builders import (
     divided,
     live,
     policy,
+    quota,
     selector,
     taint,
     text,
@@ -404,6 +405,60 @@ def test_only_what_a_change_concerns_is_decided(name: str, monkeypatch: pytest.M
     assert replace(cold, explanations={}) == replace(warm, explanations={})
     names = {key.name.removesuffix("-deployment") for key in decided}
     assert concerned == names - {"settings-configmap"}
+
+
+ONCE, TWICE = 1, 2
+PROTECTED = configuration(capacity={"protect": True})
+QUOTAS = configuration(karmada={"federatedQuotaEnforcement": True})
+OTHER: Body = {**REPORT, "metadata": {"name": "other", "namespace": "default"}}
+
+
+TERMS: Body = {
+    "clusterAffinities": [{"affinityName": name, "clusterNames": [name]} for name in ("a", "b")],
+}
+SPREAD: Body = {"spreadConstraints": [{"spreadByField": "cluster", "maxGroups": 1}]}
+TOLERATING: Body = {"clusterTolerations": [{**SPOT_30, "effect": "NoExecute"}]}
+TAINTED = cluster("b", taints=[taint(effect="NoExecute")])
+CREATED = [
+    pytest.param({"placement": DIVIDED}, [], ONCE, id="divided"),
+    pytest.param({"placement": {}}, [], ONCE, id="duplicated"),
+    pytest.param({"placement": {}, "propagateDeps": True}, [], ONCE, id="needs-others"),
+    pytest.param({"placement": {}}, [TAINTED], ONCE, id="beside-a-taint"),
+    pytest.param(
+        {"placement": {}},
+        [OTHER],
+        ONCE,
+        id="another-is-reported",
+    ),
+    pytest.param({"placement": TOLERATING}, [TAINTED], TWICE, id="on-a-tainted-cluster"),
+    pytest.param({"placement": SPREAD}, [], TWICE, id="spread"),
+    pytest.param({"placement": TERMS}, [], TWICE, id="groups-in-turn"),
+    pytest.param({"placement": {"clusterAffinity": {"clusterNames": ["z"]}}}, [], TWICE, id="none"),
+    pytest.param({"placement": DIVIDED}, [REPORT], TWICE, id="reported"),
+    pytest.param({"placement": DIVIDED}, [PROTECTED], TWICE, id="protected-room"),
+    pytest.param({"placement": DIVIDED}, [QUOTAS, quota(overall={"cpu": "9"})], TWICE, id="quotas"),
+]
+
+
+@pytest.mark.parametrize(("placing", "beside", "times"), CREATED)
+def test_a_binding_is_decided_once_where_its_own_file_changes_nothing(
+    placing: Body, beside: Sequence[Body], times: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In all other first passes twice; tests decide each again, and compare."""
+    told = story(cluster("a"), cluster("b"), policy(**placing), deployment())  # type: ignore[arg-type]
+    for body in beside:
+        path = "feedback/a/report.yaml" if body["kind"] == "Deployment" else ""
+        told.put(body, path=path)
+    decided: list[ObjectKey] = []
+
+    def noted(draft: Draft, demand: RescheduleTrigger | None, around: Surroundings) -> Part:
+        decided.append(draft.key)
+        return decide(draft, demand, around)
+
+    monkeypatch.setattr(plan, "decide", noted)
+    reconcile(told.world(), told.now)
+
+    assert times == len(decided)
 
 
 def test_a_pass_that_was_broken_off_leaves_nothing_half_done(
