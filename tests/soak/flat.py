@@ -6,6 +6,7 @@ hold what was committed or fetched, packed, and nothing else.
 """
 
 import argparse
+import asyncio
 import contextlib
 import gc
 import os
@@ -39,11 +40,14 @@ from reconciler.shell.processes.limits import give_back
 from reconciler.shell.reports.metrics import Metrics
 from reconciler.shell.work.dask import open_cluster
 from reconciler.shell.work.executors import Workers, results_of, start_pool
+from tests.builders import cluster
+from tests.kube.loop import opened
+from tests.kube.members import node, running
 from tests.page.served import served_page
 from tests.shell.dask_processes import cluster_in
 from tests.shell.fleet import DAEMON, EXAMPLE, PATIENCE_SECONDS, Clock, eventually, passes_of
 from tests.shell.repositories import NOW, git, new_bare, new_checkout
-from tests.shell.servers import served, signed
+from tests.shell.servers import new_certificate, served, signed
 
 MOST_BYTES = 2_000_000
 MOST_OBJECTS = 200  # of libraries, at odd moments
@@ -406,6 +410,26 @@ def look(folder: Path) -> Iterator[Opened]:
 
 
 @contextmanager
+def observed(folder: Path) -> Iterator[Opened]:
+    """Look at a cluster that is well, and at the branch that it is declared on."""
+    certificate = new_certificate(folder)
+    with asyncio.Runner() as runner, ExitStack() as stack:
+        member = stack.enter_context(running("member1", certificate))
+        member.put(node("n1"))
+        found = {"member1": member}
+        declared = cluster("member1")
+        fleet = opened(stack, folder, found, certificate, declared, names=("member1",))
+
+        def once() -> None:
+            runner.run(fleet.round(10))
+            member.asked.clear()
+
+        yield Opened(once, [fleet.observation.reporter.mirror.repository.git_dir])
+        for one in fleet.observation.observers:
+            runner.run(one.close())
+
+
+@contextmanager
 def by_pool(folder: Path) -> Iterator[Opened]:
     """Call a worker of this machine."""
     del folder
@@ -416,7 +440,7 @@ def by_pool(folder: Path) -> Iterator[Opened]:
 @contextmanager
 def by_dask(folder: Path) -> Iterator[Opened]:
     """Call a worker of a Dask cluster."""
-    with cluster_in(folder, workers=1) as cluster, open_cluster(cluster.dask) as workers:
+    with cluster_in(folder, workers=1) as found, open_cluster(found.dask) as workers:
         yield Opened(partial(_call, workers))
 
 
@@ -435,6 +459,7 @@ KINDS: Mapping[str, Kind] = {
     "pass": Kind(partial(decided, place=here), divisor=10, objects=10),
     "pass in a checkout": Kind(partial(decided, place=checked_out), divisor=10, objects=10),
     "pass of a remote": Kind(partial(decided, place=mirrored), divisor=10, objects=10),
+    "observed round": Kind(observed, divisor=10),
     "worker call": Kind(by_pool, divisor=2),
     # Dask keeps the last 1,000 messages here, and of 100,000 changes in its own processes.
     "call of a cluster": Kind(by_dask, objects=20, connections=4, alone=True),
