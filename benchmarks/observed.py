@@ -126,7 +126,7 @@ def _quiet(folder: Path, port: int, authority: Path) -> Iterator[Figure]:
     )
     with Mirror.open(f"file://{remote}", folder / "mirror.git") as mirror:
         observers = tuple(
-            ClusterObserver(name, KubeApi(context_access(config, "all"), timeout_seconds=60))
+            ClusterObserver(name, KubeApi(context_access(str(config), "all"), timeout_seconds=60))
             for name in names
         )
         every = timedelta(seconds=COMMIT_SECONDS)

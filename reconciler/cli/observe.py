@@ -265,13 +265,13 @@ def open_reporter(
 
 
 def accesses(
-    contexts: Iterable[str], kubeconfig: Path, own: str | None, service: tuple[str, str]
+    contexts: Iterable[str], kubeconfigs: str, own: str | None, service: tuple[str, str]
 ) -> dict[str, KubeAccess]:
     """Return how each cluster is reached, by its name.
 
     Args:
         contexts: Each `NAME` or `CLUSTER=CONTEXT`.
-        kubeconfig: The file that has them.
+        kubeconfigs: The file that has them, or several, as `$KUBECONFIG` names them.
         own: The cluster that this runs in, `None` for none.
         service: Host and port of its API server.
 
@@ -283,7 +283,7 @@ def accesses(
         name, _, context = word.partition("=")
         if name in found:
             raise UsageError(f"--context names cluster {name} twice")
-        found[name] = context_access(kubeconfig, context or name)
+        found[name] = context_access(kubeconfigs, context or name)
     if own is not None:
         found[own] = own_access(*service)
     if not found:
@@ -295,7 +295,7 @@ def run(
     directory: Path,
     *,
     contexts: tuple[str, ...],
-    kubeconfig: Path,
+    kubeconfig: str,
     in_cluster: str | None,
     service_host: str,
     service_port: str,

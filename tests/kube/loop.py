@@ -114,7 +114,7 @@ def opened(
         tolerance_percent=5,
     )
     observers = tuple(
-        ClusterObserver(name, KubeApi(context_access(config, name), timeout_seconds=5))
+        ClusterObserver(name, KubeApi(context_access(str(config), name), timeout_seconds=5))
         for name in names
     )
     said: list[str] = []

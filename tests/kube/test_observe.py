@@ -37,7 +37,7 @@ def member(certificate: Certificate) -> Iterator[Member]:
 @pytest.fixture
 def api(member: Member, certificate: Certificate, tmp_path: Path) -> KubeApi:
     """Its API, by its context."""
-    access = context_access(kubeconfig(tmp_path, {"member1": member}, certificate), "member1")
+    access = context_access(str(kubeconfig(tmp_path, {"member1": member}, certificate)), "member1")
     return KubeApi(access, timeout_seconds=5)
 
 
@@ -88,7 +88,7 @@ def test_a_stranger_is_not_talked_to(
     other = tmp_path / "other"
     other.mkdir()
     stranger = new_certificate(other)
-    access = context_access(kubeconfig(tmp_path, {"member1": member}, stranger), "member1")
+    access = context_access(str(kubeconfig(tmp_path, {"member1": member}, stranger)), "member1")
 
     api = KubeApi(access, timeout_seconds=5)
 
@@ -278,4 +278,20 @@ def test_a_login_that_is_not_known_is_refused(
     path.write_text(json.dumps(config))
 
     with pytest.raises(UsageError, match=expected):
-        context_access(path, "member1")
+        context_access(str(path), "member1")
+
+
+def test_several_kubeconfigs_are_one(
+    member: Member, certificate: Certificate, tmp_path: Path
+) -> None:
+    """As kubectl joins them: what is not there has nothing, and of one name the first counts."""
+    folders = [tmp_path / name for name in ("none", "first", "second")]
+    for folder, names in zip(folders[1:], (["other"], ["member1", "other"]), strict=True):
+        folder.mkdir()
+        kubeconfig(folder, dict.fromkeys(names, member), certificate)
+    paths = ":".join(str(folder / "kubeconfig") for folder in folders)
+
+    api = KubeApi(context_access(paths, "member1"), timeout_seconds=5)
+    assert Probe.WELL == asked(api, api.probe())
+    with pytest.raises(UsageError, match='no "nobody" among its contexts'):
+        context_access(paths, "nobody")

@@ -174,8 +174,7 @@ def publish_command() -> None:
     "--kubeconfig",
     metavar="FILE",
     envvar="KUBECONFIG",
-    type=click.Path(path_type=Path),
-    default=lambda: Path.home() / ".kube" / "config",
+    default=lambda: str(Path.home() / ".kube" / "config"),
     help="The kubeconfig file  [default: ~/.kube/config]",
 )
 @click.option(

@@ -7,10 +7,12 @@ Plugins that log in (`exec`) are programs of others and are not run.
 
 import base64
 import binascii
+import os
 import ssl
 import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import NamedTuple
 
 from reconciler.errors import ShellError, UsageError
 from reconciler.manifests.text.reader import read
@@ -45,33 +47,50 @@ class KubeAccess:
     proxy: str = ""
 
 
-def context_access(kubeconfig: Path, context: str) -> KubeAccess:
+class _Entry(NamedTuple):
+    """What a kubeconfig says under a name, and the folder that its files are named from."""
+
+    body: Body
+    here: Path
+
+
+def context_access(kubeconfigs: str, context: str) -> KubeAccess:
     """Return how the API server of a context is reached.
+
+    Args:
+        kubeconfigs: A file, or several as `$KUBECONFIG` has them: of two entries of one name the
+            first counts, and a file that is not there has none.
+        context: Its name.
 
     Raises:
         UsageError: There is no such file or context, or it logs in in a way that is not known here.
     """
-    config = _read(kubeconfig)
-    chosen = at(_named(config, "contexts", context, kubeconfig), "context")
-    cluster = at(_named(config, "clusters", str(chosen.get("cluster")), kubeconfig), "cluster")
+    paths = [Path(one) for one in kubeconfigs.split(os.pathsep) if one]
+    there = [path for path in paths if path.is_file()] or paths
+    configs = [_Entry(_read(path), path.parent) for path in there]
+    chosen = at(_named(configs, "contexts", context, kubeconfigs).body, "context")
+    found = _named(configs, "clusters", str(chosen.get("cluster")), kubeconfigs)
+    cluster = _Entry(at(found.body, "cluster"), found.here)
     named = chosen.get("user")
-    user: Body = at(_named(config, "users", str(named), kubeconfig), "user") if named else {}
+    user = _Entry({}, Path())
+    if named:
+        found = _named(configs, "users", str(named), kubeconfigs)
+        user = _Entry(at(found.body, "user"), found.here)
     for plugin in ("exec", "auth-provider"):
-        if user.get(plugin):
+        if user.body.get(plugin):
             raise UsageError(
                 f"context {context} logs in by a plugin ({plugin}), which is not run here; give it "
                 "a token, or a certificate"
             )
-    server = cluster.get("server")
+    server = cluster.body.get("server")
     if not isinstance(server, str):
-        raise UsageError(f"context {context} of {kubeconfig} names no server")
-    here = kubeconfig.parent
+        raise UsageError(f"context {context} of {kubeconfigs} names no server")
     return KubeAccess(
         server=server,
-        tls=_tls(cluster, user, here) if server.startswith("https://") else None,
-        token=_token(user, here),
-        server_name=str(cluster.get("tls-server-name") or ""),
-        proxy=str(cluster.get("proxy-url") or ""),
+        tls=_tls(cluster, user) if server.startswith("https://") else None,
+        token=_token(user),
+        server_name=str(cluster.body.get("tls-server-name") or ""),
+        proxy=str(cluster.body.get("proxy-url") or ""),
     )
 
 
@@ -103,20 +122,20 @@ def _read(path: Path) -> Body:
     return documents[0].body
 
 
-def _named(config: Body, section: str, name: str, path: Path) -> Body:
-    listed: Iterable[Body] = mappings_of(config.get(section))
-    for one in listed:
-        if one.get("name") == name:
-            return one
-    raise UsageError(f'{path} has no "{name}" among its {section}')
+def _named(configs: Iterable[_Entry], section: str, name: str, where: str) -> _Entry:
+    for config in configs:
+        for one in mappings_of(config.body.get(section)):
+            if one.get("name") == name:
+                return _Entry(one, config.here)
+    raise UsageError(f'{where} has no "{name}" among its {section}')
 
 
-def _tls(cluster: Body, user: Body, here: Path) -> ssl.SSLContext:
-    authority = _data(cluster, "certificate-authority", here)
-    certificate, key = (_data(user, name, here) for name in ("client-certificate", "client-key"))
+def _tls(cluster: _Entry, user: _Entry) -> ssl.SSLContext:
+    authority = _data(cluster, "certificate-authority")
+    certificate, key = (_data(user, name) for name in ("client-certificate", "client-key"))
     try:
         context = ssl.create_default_context(cadata=authority.decode() if authority else None)
-        if cluster.get("insecure-skip-tls-verify") is True:
+        if cluster.body.get("insecure-skip-tls-verify") is True:
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE
         if certificate and key:
@@ -130,9 +149,9 @@ def _tls(cluster: Body, user: Body, here: Path) -> ssl.SSLContext:
     return context
 
 
-def _data(part: Body, name: str, here: Path) -> bytes:
+def _data(part: _Entry, name: str) -> bytes:
     """Return what stands in a field, or in the file that it names; nothing if it is not there."""
-    written, named = part.get(f"{name}-data"), part.get(name)
+    written, named, here = part.body.get(f"{name}-data"), part.body.get(name), part.here
     if isinstance(written, str) and written:
         try:
             return base64.b64decode("".join(written.split()), validate=True)
@@ -146,8 +165,8 @@ def _data(part: Body, name: str, here: Path) -> bytes:
     return b""
 
 
-def _token(user: Body, here: Path) -> Callable[[], str]:
-    written, named = user.get("token"), user.get("tokenFile")
+def _token(user: _Entry) -> Callable[[], str]:
+    written, named, here = user.body.get("token"), user.body.get("tokenFile"), user.here
     if isinstance(named, str) and named:
         return lambda: _content(here / named)
     return (lambda: written) if isinstance(written, str) else _no_token
