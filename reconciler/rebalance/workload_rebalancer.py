@@ -533,8 +533,16 @@ def _merged(rebalancer: Rebalancer, targets: Targets, *, expand: bool) -> tuple[
         for item in rebalancer.status.observed
         if item.reference in wanted or item.result is WorkloadResult.SUCCESSFUL
     }
+    if expand and rebalancer.make_before_break is not None:
+        # Ours: what was not ready in time has a limit that an edit may widen.
+        observed = {ref: item for ref, item in observed.items() if not _may_yet(item)}
     merged = observed | {ref: Observed(ref) for ref in wanted if ref not in observed}
     return tuple(sorted(merged.values(), key=lambda item: item.reference.order))
+
+
+def _may_yet(item: Observed) -> bool:
+    """Return whether a workload failed for a reason that another limit may do away with."""
+    return item.result is WorkloadResult.FAILED and item.reason != NOT_FOUND
 
 
 def _after(

@@ -197,6 +197,19 @@ def test_what_is_not_ready_in_time_is_given_back_for_good() -> None:
     assert {"a": 1} == beside(told, "api-deployment")
 
 
+def test_an_edit_tries_again_what_was_given_back() -> None:
+    """With the limits of the edit."""
+    told = begun()
+    told.run(110)
+    assert "Failed" == results(told)[0][0]
+    longer = {"makeBeforeBreak": {"deadlineSeconds": 500}}
+    told.put(rebalancer(limits=longer)).run(120)
+
+    assert ({"a": 1}, "") == (beside(told), results(told)[0][0])
+    hear(told, "a").run(620)
+    assert {"a": 1, "b": 3} == told.placed()
+
+
 def test_replicas_settle_first() -> None:
     """A pass comes when they have been ready for long enough."""
     told = begun({"makeBeforeBreak": {"deadlineSeconds": 100, "settleSeconds": 30}})
