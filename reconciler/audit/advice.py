@@ -223,7 +223,7 @@ class LimitsJson(TypedDict):
 class GainJson(TypedDict):
     """What a move gains or loses."""
 
-    goal: Annotated[str, "`affinity`, `spread`, `room`, `score` or `cost`."]
+    goal: Annotated[str, "`affinity`, `spread`, `room`, `score`, `cost` or `run`."]
     points: Annotated[int, "Less than 0 for a loss."]
     words: Annotated[str, "What it is, a clause."]
 
@@ -257,7 +257,7 @@ class DeclinedJson(TypedDict):
         str,
         "`is well placed already`, `stays where it is`, `gains nothing`, `gains too little a "
         "move`, `is beyond the moves that are allowed`, `has to wait`, `moves anyway`, `gains "
-        "nothing beside the others` or `cannot be decided`.",
+        "nothing beside the others`, `cannot be decided` or `does not say what runs`.",
     ]
     detail: Annotated[str, 'What keeps it, or what is lost; `""` for nothing more.']
     moves: Annotated[int, "How many of its replicas or clusters would move."]
@@ -347,6 +347,7 @@ class FreshSchedule(NamedTuple):
         key: What decisions about it bear.
         waits_for: Why it cannot be scheduled now, `""` if it can.
         content: Whether it was not asked, since no other place could be better.
+        unknown: Why it is not known what of it runs, `""` if it is, or if that does not matter.
         place: Where it would be, `None` where it was not asked, or cannot be scheduled at all.
     """
 
@@ -354,11 +355,17 @@ class FreshSchedule(NamedTuple):
     key: ObjectKey
     waits_for: str = ""
     content: bool = False
+    unknown: str = ""
     place: FreshPlace | None = None
 
 
 def schedule_all_afresh(
-    world: World, now: datetime, memo: Memo, may_gain: MayGain = lambda *_: True
+    world: World,
+    now: datetime,
+    memo: Memo,
+    may_gain: MayGain = lambda *_: True,
+    *,
+    preserves: bool = False,
 ) -> tuple[FreshSchedule, ...]:
     """Return where a schedule afresh would put each object that can be rebalanced, sorted.
 
@@ -370,12 +377,15 @@ def schedule_all_afresh(
         now: Moment of the pass.
         memo: What a pass over this world at this moment remembered.
         may_gain: What it does not hold of is not asked where it would be.
+        preserves: Whether only what cannot be scheduled may move.
     """
     settings = settings_in(world)
     if settings.suspend:
         return ()
     schedules = [
-        _schedule_afresh(reference, target, may_gain)
+        _schedule_kept(reference, target)
+        if preserves
+        else _schedule_afresh(reference, target, may_gain)
         for memory in memo.dialects.values()
         for reference, target in _targets(memory.prepare(world, settings, now))
     ]
@@ -390,6 +400,17 @@ def _schedule_afresh(reference: Reference, target: Target, may_gain: MayGain) ->
     if present is not None and not may_gain(target.key, present):
         return FreshSchedule(reference, target.key, content=True)
     return FreshSchedule(reference, target.key, place=target.afresh())
+
+
+def _schedule_kept(reference: Reference, target: Target) -> FreshSchedule:
+    """Return where one object would be if only what cannot be scheduled moved."""
+    if target.waits_for:
+        return FreshSchedule(reference, target.key, waits_for=target.waits_for)
+    unknown = target.unkept()
+    if unknown:
+        return FreshSchedule(reference, target.key, unknown=unknown)
+    place = target.kept()
+    return FreshSchedule(reference, target.key, content=place is None, place=place)
 
 
 def _targets(prepared: Prepared) -> Iterator[tuple[Reference, Target]]:
@@ -417,7 +438,9 @@ def advise(world: World, now: datetime, request: AdviceRequest) -> Advice:
     memo = Memo()
     baseline = reconcile(world, now, memo=memo)
     weighing = weighing_in(world, now, request)
-    schedules = schedule_all_afresh(world, now, memo, weighing.may_gain)
+    schedules = schedule_all_afresh(
+        world, now, memo, weighing.may_gain, preserves=request.preserves
+    )
     question = _Question(
         world=world, now=now, request=request, memo=memo, baseline=baseline, weighing=weighing
     )
@@ -457,6 +480,8 @@ class _Question:
         """Return the rebalancer that names what is chosen, with the limits that are asked for."""
         listed = sorted((one.reference for one in chosen), key=lambda one: one.order)
         spec: dict[str, object] = {"workloads": [encode_reference(one) for one in listed]}
+        if self.request.preserves:
+            spec["reschedule"] = {"preserveAvailableReplicas": True}
         if limited and self.request.batch_moves is not None:
             spec["limits"] = {"maxMoves": self.request.batch_moves}
         return {
@@ -528,6 +553,8 @@ def _sorted_out(
             why = WhyNot.ANYWAY
         elif schedule.waits_for:
             why, detail = WhyNot.WAITS, schedule.waits_for
+        elif schedule.unknown:
+            why, detail = WhyNot.UNKNOWN, schedule.unknown
         elif schedule.content:
             why = WhyNot.CONTENT
         elif place is not None and place.before != place.after:

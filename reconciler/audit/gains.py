@@ -39,6 +39,7 @@ class Goal(StrEnum):
     ROOM = "room"
     SCORE = "score"
     COST = "cost"
+    RUN = "run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +118,7 @@ def may_gain(
     names = [str(name) for name, _ in present.placed]
     away = present.group is not None and present.group.place > 0
     return (
-        not goals.isdisjoint({Goal.SCORE, Goal.COST})
+        not goals.isdisjoint({Goal.SCORE, Goal.COST, Goal.RUN})
         or (Goal.AFFINITY in goals and away)
         or (Goal.SPREAD in goals and any(wish.gap(names) for wish in spread))
         or (Goal.ROOM in goals and (not present.whole or any(name in crowded for name in names)))
@@ -182,6 +183,13 @@ def _placed(change: Change) -> Iterator[Gain]:
         yield Gain(Goal.ROOM, -PART * (went - came), words)
 
 
+def _run(change: Change) -> Iterator[Gain]:
+    """Count what moves: where only what cannot be scheduled does, each of it is better off."""
+    if change.moves:
+        words = f"{_counted(change.moves, change.noun)} that cannot be scheduled now"
+        yield Gain(Goal.RUN, PART * change.moves, words)
+
+
 def _scored(change: Change, goal: Goal) -> Iterator[Gain]:
     """Compare the scores of a part on the average, where there is any on either side."""
     before, after = _average(change.before, change.scores), _average(change.after, change.scores)
@@ -199,6 +207,7 @@ _RULES: Mapping[Goal, Callable[[Change], Iterator[Gain]]] = {
     Goal.ROOM: _room,
     Goal.SCORE: partial(_scored, goal=Goal.SCORE),
     Goal.COST: partial(_scored, goal=Goal.COST),
+    Goal.RUN: _run,
 }
 
 
@@ -240,6 +249,7 @@ class WhyNot(StrEnum):
     ANYWAY = "moves anyway"
     TOGETHER = "gains nothing beside the others"
     UNDECIDED = "cannot be decided"
+    UNKNOWN = "does not say what runs"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -352,6 +362,7 @@ class AdviceRequest:
         family: The scores that count, `None` where none do.
         batch_moves: How many parts a batch of the rebalancer may move, `None` for all at once.
         name: Of the rebalancer.
+        preserves: Whether only what cannot be scheduled may move.
     """
 
     goals: frozenset[Goal]
@@ -360,6 +371,7 @@ class AdviceRequest:
     family: ScoreFamily | None = None
     batch_moves: int | None = None
     name: str
+    preserves: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

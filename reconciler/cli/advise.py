@@ -40,21 +40,28 @@ def run(
     score: str | None,
     lower_is_better: bool,
     batch: int | None,
+    preserve_available: bool,
     name: str | None,
     to: ManifestOptions,
 ) -> int:
     """Advise, and write the rebalancer onto a branch if one is named; return the exit code."""
     family = _family(score, lower_is_better=lower_is_better)
+    if preserve_available and (goals or family is not None or batch is not None):
+        raise UsageError(
+            "--preserve-available moves only what cannot be scheduled; omit --goal, --score and "
+            "--batch"
+        )
     delivery, world = open_base(directory, to)
     key = ObjectKey(*REBALANCER, "", name or free_name(world, STEM))
     check_name(world, key)
     request = AdviceRequest(
-        goals=_goals(goals, family),
+        goals=frozenset({Goal.RUN}) if preserve_available else _goals(goals, family),
         max_moves=max_moves,
         min_points=min_gain,
         family=family,
         batch_moves=batch,
         name=key.name,
+        preserves=preserve_available,
     )
     path = path_of(key)
     check_read(world, path)
@@ -148,6 +155,7 @@ SAID = {
     WhyNot.ANYWAY: "moving in the next pass anyway",
     WhyNot.TOGETHER: "without a gain beside the others",
     WhyNot.UNDECIDED: "that cannot be decided",
+    WhyNot.UNKNOWN: "of which it is not known what runs",
 }
 AT_REST = (WhyNot.CONTENT, WhyNot.STAYS)
 """Of these nobody needs the names."""

@@ -155,6 +155,8 @@ class Target:
         surge: What runs beside its placement while it moves, `None` if nothing does.
         unmakeable: Returns why nothing can run beside it before it moves, `""` if it can; asked
             only by who wants that.
+        kept: Returns where it would be if only what cannot be scheduled moved, `None` where all
+            of it can be; asked only where `unkept` has nothing against it.
         unkept: Returns why what runs of it cannot be told from what does not, `""` if it can; asked
             likewise.
     """
@@ -173,6 +175,7 @@ class Target:
     surge: Surge | None = None
     unmakeable: Callable[[], str] = field(default=_not_built, compare=False)
     unkept: Callable[[], str] = field(default=_not_kept, compare=False)
+    kept: Callable[[], FreshPlace | None] = field(default=_nothing, compare=False)
 
 
 class TargetState(StrEnum):

@@ -30,9 +30,12 @@ from reconciler.core.rounds import next_world
 from reconciler.dialects.scores import ScoreName
 from reconciler.dialects.view import SpreadWish
 from reconciler.model.decision import Placed
+from reconciler.model.fields import mapping
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.rebalance.target import AffinityPlace, PresentPlace, Reference
 from tests.builders import DYNAMIC, after, configuration, deployment, groups, policy, selector
+from tests.core.test_preserve import KEEPS, stuck
+from tests.core.test_preserve import placed as placed_evenly
 from tests.dialects.ocm import worlds as ocm
 from tests.stories import Story, story
 from tests.three_apis import all_away, scores
@@ -173,6 +176,35 @@ def test_what_the_next_pass_moves_is_not_advised() -> None:
 
 
 A, B = ClusterName("a"), ClusterName("b")
+
+
+def kept_advice(told: Story) -> Advice:
+    """Advice to move only what cannot be scheduled, much later."""
+    goals = frozenset({Goal.RUN})
+    request = AdviceRequest(goals=goals, name="advice", preserves=True)
+    return advise(told.world(), after(1000), request)
+
+
+def test_what_cannot_be_scheduled_is_advised_to_move_and_nothing_else() -> None:
+    """As many as clusters report, by a rebalancer that keeps what runs."""
+    told = stuck(placed_evenly(), "a", 3)
+    advice = kept_advice(told)
+    (move,) = advice.moves
+
+    assert {"reschedule": KEEPS}.items() <= mapping(advice.body or {}, "spec").items()
+    assert (3, 300) == (move.moves, move.points)
+    assert ["3 replicas that cannot be scheduled now"] == [gain.words for gain in move.gains]
+    told.put(advice.body or {}).run(1000)
+    assert dict(move.after) == told.placed()
+
+
+def test_where_all_runs_nothing_is_advised_to_move() -> None:
+    """Nor where it is not known what runs, which is said with the reason."""
+    assert {"web": WhyNot.CONTENT} == why(kept_advice(placed_evenly()))
+    off = placed_evenly(on=configuration(feedback={"assumeAfterSeconds": None}))
+    (unknown,) = kept_advice(off).others
+
+    assert (WhyNot.UNKNOWN, True) == (unknown.why, "is off" in unknown.detail)
 
 
 def candidate(name: str, points: int, moves: int) -> Candidate:

@@ -214,6 +214,9 @@ def test_yaml_is_the_rebalancer_alone(fleet: Checkout, capsys: Capsys) -> None:
         pytest.param(["--score", "r/x"], 'no cluster has the score "r/x"', id="no-such-score"),
         pytest.param(["--goal", "room", "--score", "r/s"], "--goal score or cost", id="unused"),
         pytest.param(["--lower-is-better"], "requires --score", id="lower-than-what"),
+        pytest.param(
+            ["--preserve-available", "--goal", "room"], "omit --goal, --score", id="keeps-and-moves"
+        ),
         pytest.param(["--name", "A/b"], "must be lower-case letters", id="name"),
         pytest.param(["--base", "v9"], "no revision", id="revision"),
     ],

@@ -236,6 +236,11 @@ COUNT = click.IntRange(1, 2**31 - 1)
 @click.option(
     "--batch", metavar="N", type=COUNT, help="Replicas that the rebalancer moves per batch."
 )
+@click.option(
+    "--preserve-available",
+    is_flag=True,
+    help="Move only replicas that clusters report as unschedulable.",
+)
 @click.option("--name", metavar="NAME", help="Name of the rebalancer  [default: advice]")
 @base_option
 @output_option("text", "yaml", "json", says="Output format; yaml prints only the rebalancer.")
@@ -261,6 +266,7 @@ def advise_command() -> None:
       reconciler advise --goal affinity --max-moves 20 --branch back-home
       reconciler advise --goal cost --score prices/eur --min-gain 20
       reconciler advise --goal room --batch 5 -o yaml
+      reconciler advise --preserve-available --branch unstick
     \b
     Exit codes: 0 success, or nothing to recommend; 1 cannot write; 2 no such revision or score.
     """

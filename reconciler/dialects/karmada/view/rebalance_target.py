@@ -19,6 +19,7 @@ from reconciler.dialects.karmada.scheduler.reschedule import (
     asked_afresh,
     is_divisible,
     is_reschedulable,
+    keep_what_runs,
     known_problem,
     moves_afresh,
     moves_left,
@@ -131,6 +132,7 @@ def target_of(draft: Draft, around: Surroundings, world: World, workload: Object
         surge=surge,
         unmakeable=partial(_why_not_beside, draft, binding, around),
         unkept=partial(_why_not_kept, draft, binding, around),
+        kept=partial(_kept_place, draft, binding, around),
     )
 
 
@@ -158,6 +160,18 @@ def _why_not_kept(draft: Draft, binding: Binding, around: Surroundings) -> str:
     if placement_changed(placement, binding.applied, observed_affinity=binding.observed_affinity):
         return "its placement changed since it was scheduled"
     return _why_not_known(draft, binding, around)
+
+
+def _kept_place(draft: Draft, binding: Binding, around: Surroundings) -> FreshPlace | None:
+    """Return where a binding would be if only what cannot be scheduled moved, `None` if all can."""
+    reports = BindingReports(draft.spec.resource.key, around.copies)
+    stuck = stuck_replicas(binding, reports, around)
+    if not any(stuck.values()):
+        return None
+    before = draft.stood.placed
+    verdict, why = keep_what_runs(binding, stuck, around.members, around.now)
+    clusters = binding.clusters if verdict.clusters is None else verdict.clusters
+    return FreshPlace(before=before, after=placed_on(clusters), problem=why)
 
 
 def _why_not_known(draft: Draft, binding: Binding, around: Surroundings) -> str:
