@@ -24,6 +24,7 @@ from tests.dialects.kubefleet.fleet import (
     placement,
     states,
 )
+from tests.dialects.kubefleet.rollout.test_works import says, snapshot_of, work
 from tests.stories import Story, story
 
 SAFE: Body = {"makeBeforeBreak": {"deadlineSeconds": 100}}
@@ -166,6 +167,33 @@ def test_a_report_of_another_step_is_none() -> None:
     told.run(130)
 
     assert ({"a": "Unscheduled", "b": "Bound"}, ["b"]) == (states(told), beside(told))
+
+
+def test_a_work_counts_if_it_has_become_available_since() -> None:
+    """Of the snapshot that its cluster has; one of before may be of another step."""
+    told = begun()
+    before = work(snapshot_of(told, "b"), "b", Applied="True", Available="True")
+    says(told, before, "b").run(20)
+    assert ["b"] == beside(told)
+    since = text(before).replace("12:00:00Z", "12:00:25Z")
+    told.files["feedback/b/work.yaml"] = since.replace(snapshot_of(told, "b"), "web-7-snapshot")
+    told.run(30)
+    assert ["b"] == beside(told)
+    told.files["feedback/b/work.yaml"] = since
+    told.run(40)
+
+    assert {"b": "Bound"} == states(told)
+
+
+def test_what_was_applied_long_ago_is_not_available() -> None:
+    """The period for what cannot be tracked is no report."""
+    told = begun()
+    body = work(snapshot_of(told, "b"), "b", Applied="True", Available="True")
+    untracked = text(body).replace("12:00:00Z", "12:00:25Z").replace("Reported", "WorkNotTrackable")
+    told.files["feedback/b/work.yaml"] = untracked
+    told.run(100)
+
+    assert (["b"], {"a": "Unscheduled", "b": "Bound"}) == (beside(told), states(told))
 
 
 SIX = "abcdef"

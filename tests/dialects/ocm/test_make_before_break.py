@@ -19,7 +19,9 @@ from tests.dialects.ocm.worlds import (
     cluster_set,
     placement,
     replica_set,
+    report,
     score,
+    succeed,
 )
 from tests.stories import Story, story
 
@@ -180,6 +182,19 @@ def test_a_report_of_another_step_is_none() -> None:
     told.run(130)
 
     assert ({"a": "", "b": "Leaving"}, ["a"]) == (decided(told), beside(told))
+
+
+def test_a_manifest_work_counts_if_it_has_become_available_since() -> None:
+    """Of the template that its cluster has; one of before may be of another step."""
+    told = begun()
+    told.now = after(5)
+    succeed(told, "a").run(20)
+    assert ["a"] == beside(told)
+    report(told, "a", Applied="True", Available="False").run(30)
+    assert ["a"] == beside(told)
+    succeed(told, "a").run(40)
+
+    assert {"a": ""} == decided(told)
 
 
 def test_a_cluster_that_is_to_be_left_is_not_chosen() -> None:
