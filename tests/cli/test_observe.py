@@ -129,6 +129,22 @@ def test_what_is_gone_is_not_reported_any_more(opened: Open, members: Mapping[st
     assert "replicas: 2" in fleet.report("member2", "default/web-deployment")
 
 
+def test_nodes_that_cannot_be_read_stop_one_cluster(
+    opened: Open, members: Mapping[str, Member]
+) -> None:
+    """It is told, and the others report."""
+    fleet = opened(*map(cluster, NAMES))
+    members["member1"].put({**node("n1"), "status": {"allocatable": ["all of it"]}})
+
+    async def story() -> None:
+        await fleet.rounds(200)
+
+    observed(fleet, story)
+    assert "" == fleet.report("member1")
+    assert "ClusterReady" in fleet.report("member2")
+    assert [line for line in fleet.said if "member1: what it says of its nodes" in line]
+
+
 def test_a_quiet_fleet_makes_no_commit(opened: Open, members: Mapping[str, Member]) -> None:
     """Nor does what no decision could see: pods that end, amounts within the tolerance."""
     fleet = opened(*map(cluster, NAMES))

@@ -38,6 +38,7 @@ class Member:
         page: How many objects a page has at most.
         oldest: The oldest version that can still be watched from.
         watched: The paths that are watched now, and from which version.
+        lie: What it answers to everything but probes, with success; `None` for the truth.
         lists: Whether it lists instead of watching, as an etcd without progress has it.
     """
 
@@ -51,6 +52,7 @@ class Member:
     page: int = 1000
     oldest: int = 0
     lists: bool = False
+    lie: bytes | None = None
     asked: list[str] = field(default_factory=list)
     moved: threading.Condition = field(default_factory=threading.Condition)
     _known: dict[str, Body] = field(default_factory=dict)
@@ -161,6 +163,8 @@ class MemberHandler(Handler):
             self._say(403, _status(Refused(403, "Forbidden", "it is forbidden")))
         elif path in ("/readyz", "/healthz"):
             self._say(member.ready, {})
+        elif member.lie is not None:
+            self._send(200, member.lie)
         elif self._query().get("watch"):
             self._watch()
         elif "limit" in self._query():
@@ -213,7 +217,9 @@ class MemberHandler(Handler):
         self.wfile.flush()
 
     def _say(self, code: int, body: Body, headers: Mapping[str, str] | None = None) -> None:
-        data = json.dumps(body).encode()
+        self._send(code, json.dumps(body).encode(), headers)
+
+    def _send(self, code: int, data: bytes, headers: Mapping[str, str] | None = None) -> None:
         self.send_response(code)
         for name, value in (headers or {}).items():
             self.send_header(name, value)

@@ -11,6 +11,7 @@ import pytest
 from reconciler.errors import UsageError
 from reconciler.imports.observed import Probe
 from reconciler.model.body import Body
+from reconciler.model.fields import at
 from reconciler.shell.observation.kube_access import context_access, own_access
 from reconciler.shell.observation.kube_api import ApiError, KubeApi, ObjectCache
 from tests.kube.members import Member, kubeconfig, node, pod, running
@@ -128,7 +129,7 @@ class Waits:
 
 async def until(cache: ObjectCache, names: set[str]) -> None:
     """Wait until a cache holds these objects; the test's limit of time ends it otherwise."""
-    while {str(one["metadata"]["name"]) for one in cache.objects} != names:  # type: ignore[index]
+    while {at(one, "metadata").get("name") for one in cache.objects} != names:
         cache.changed.clear()
         await cache.changed.wait()
 
@@ -295,3 +296,38 @@ def test_several_kubeconfigs_are_one(
     assert Probe.WELL == asked(api, api.probe())
     with pytest.raises(UsageError, match='no "nobody" among its contexts'):
         context_access(paths, "nobody")
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        pytest.param(b"<html>", id="no-json"),
+        pytest.param(b"[]", id="no-object"),
+        pytest.param(b"\xff\xfe", id="no-text"),
+        pytest.param(b'{"items": [1, {}], "groups": 3, "metadata": []}', id="nonsense"),
+    ],
+)
+def test_a_server_that_lies_is_asked_again(member: Member, api: KubeApi, lie: bytes) -> None:
+    """Whatever it says, the cache goes on, and has the truth once it is told."""
+
+    async def story(cache: ObjectCache, waits: Waits) -> None:
+        await until(cache, {"a", "b"})
+        member.lie = lie
+        member.forget()
+        for _ in range(3):
+            await waits.asked.get()
+        member.lie = None
+        member.put(pod("c"))
+        await until(cache, {"a", "b", "c"})
+
+    followed(api, PODS, story)
+
+
+def test_a_token_that_cannot_be_read_is_a_refusal(
+    member: Member, certificate: Certificate, tmp_path: Path
+) -> None:
+    """Of this cluster; it is read again at the next question."""
+    (tmp_path / "ca.crt").write_bytes(certificate.file.read_bytes())
+    api = KubeApi(own_access("127.0.0.1", str(member.port), tmp_path), timeout_seconds=5)
+
+    assert Probe.REFUSED == asked(api, api.probe())

@@ -15,9 +15,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 
 import httpx
 
+from reconciler.errors import ShellError
 from reconciler.imports.observed import NOT_FOUND, Probe, probe_of
 from reconciler.model.body import Body
-from reconciler.model.fields import at, mappings_of, text
+from reconciler.model.fields import at, mappings_of
 from reconciler.model.kinds import Kind
 from reconciler.model.records import dataclass, field
 from reconciler.shell.observation.kube_access import KubeAccess
@@ -26,7 +27,7 @@ from reconciler.version import __version__
 PAGE = 500  # client-go tools/pager defaultPageSize
 WATCH_SECONDS = 300  # client-go reflectors ask for five to ten minutes
 SHORTEST_WAIT, LONGEST_WAIT = 1.0, 60.0
-GONE = 410
+GONE, UNAUTHORIZED = 410, 401
 ENDPOINTS = ("/readyz", "/healthz")
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"
 
@@ -92,6 +93,8 @@ class KubeApi:
                 code = (await self._client.send(self._request(path))).status_code
             except httpx.HTTPError:
                 code = None
+            except ApiError as error:
+                code = error.code
             if code != NOT_FOUND:
                 break
         return probe_of(code)
@@ -102,7 +105,7 @@ class KubeApi:
         Raises:
             ApiError: It does not say.
         """
-        version = text(await self._get("/version"), "gitVersion")
+        version = str((await self._get("/version")).get("gitVersion") or "")
         listed: dict[str, list[Body]] = {}
         for root in ("/api", "/apis"):
             answer = await self._get(root, accept=AGGREGATED)
@@ -119,8 +122,9 @@ class KubeApi:
             root = f"/apis/{group_version}" if group else f"/api/{group_version}"
             for one in listed[group_version]:
                 kind = (group, str(one.get("kind")))
-                if "list" in _texts(one.get("verbs")) and "/" not in str(one.get("name")):
-                    resources.setdefault(kind, ServedResource(kind, f"{root}/{one['name']}"))
+                name = str(one.get("name"))
+                if "list" in _texts(one.get("verbs")) and "/" not in name:
+                    resources.setdefault(kind, ServedResource(kind, f"{root}/{name}"))
         return Discovered(version, tuple(_enabled(listed)), resources)
 
     async def pages(self, path: str) -> tuple[list[Body], str]:
@@ -164,10 +168,10 @@ class KubeApi:
                     raise _error_of(answer)
                 async for line in answer.aiter_lines():
                     if line:
-                        yield json.loads(line)
+                        yield _object(json.loads(line))
             finally:
                 await answer.aclose()
-        except (httpx.HTTPError, json.JSONDecodeError) as error:
+        except (httpx.HTTPError, ValueError) as error:
             raise ApiError(0, "the connection broke") from error
 
     async def _get(self, path: str, *, accept: str = "application/json", **wanted: str) -> Body:
@@ -177,21 +181,32 @@ class KubeApi:
             answer = await self._client.send(request)
             if answer.is_error:
                 raise _error_of(answer)
-            body = answer.json()
-        except (httpx.HTTPError, json.JSONDecodeError) as error:
+            return _object(answer.json())
+        except (httpx.HTTPError, ValueError) as error:
             raise ApiError(0, "it does not answer") from error
-        if not isinstance(body, dict):
-            raise ApiError(answer.status_code, "the answer is no object")
-        return body
 
     def _request(self, path: str, **wanted: str) -> httpx.Request:
         request = self._client.build_request("GET", path, params=wanted or None)
-        token = self._access.token()
+        try:
+            token = self._access.token()
+        except ShellError as error:  # it is renewed just now, or was taken from us
+            raise ApiError(UNAUTHORIZED, str(error)) from error
         if token:
             request.headers["Authorization"] = f"Bearer {token}"
         if self._access.server_name:
             request.extensions["sni_hostname"] = self._access.server_name
         return request
+
+
+def _object(body: object) -> Body:
+    """Return an answer that is an object.
+
+    Raises:
+        ValueError: It is none.
+    """
+    if not isinstance(body, dict):
+        raise ValueError("the answer is no object")  # noqa: TRY004  # of a server, not of a caller
+    return body
 
 
 def _error_of(answer: httpx.Response) -> ApiError:
@@ -284,6 +299,7 @@ class ObjectCache:
     _objects: dict[str, Body] = field(default_factory=dict)
     _version: str = ""
     _pause: float = SHORTEST_WAIT
+    _listed_anew: bool = False
 
     @property
     def objects(self) -> list[Body]:
@@ -319,7 +335,7 @@ class ObjectCache:
                 code = body.get("code")
                 raise ApiError(code if isinstance(code, int) else GONE, "the watch was ended")
             self._version = str(at(body, "metadata").get("resourceVersion") or self._version)
-            self.problem, self._pause = None, SHORTEST_WAIT
+            self.problem, self._pause, self._listed_anew = None, SHORTEST_WAIT, False
             if kind == "BOOKMARK":
                 continue
             uid = _uid(body)
@@ -342,8 +358,8 @@ class ObjectCache:
         """Forget the version that is gone, and wait before the next try."""
         if error.code == GONE or (error.code and self.problem is not None):
             self._version = ""
-        if error.code == GONE and self.problem is None:
-            self.problem = error
+        if error.code == GONE and not self._listed_anew:
+            self._listed_anew = True
             return  # at once: nothing is wrong but our version
         self.problem = error
         if error.code in (401, 403, NOT_FOUND):

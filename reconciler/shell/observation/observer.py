@@ -11,6 +11,7 @@ import asyncio
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 
+from reconciler.errors import UserError
 from reconciler.imports.export import LiveObject
 from reconciler.imports.importers import NODE, POD, importer_of
 from reconciler.imports.observed import (
@@ -23,7 +24,7 @@ from reconciler.imports.observed import (
     with_observed,
 )
 from reconciler.model.body import Body
-from reconciler.model.fields import at, mappings_of, text
+from reconciler.model.fields import at, mappings_of
 from reconciler.model.identity import ObjectKey
 from reconciler.model.kinds import Kind
 from reconciler.model.records import dataclass, field
@@ -161,12 +162,16 @@ class ClusterObserver:
                 continue
             seen = self._seen() if health.is_well else None
             if seen is not None or not health.is_well or tells_room(body, kind):
-                observed = with_observed(body, kind, health.verdict, seen)
+                try:
+                    observed = with_observed(body, kind, health.verdict, seen)
+                except (UserError, ValueError):  # a server may say anything of its nodes
+                    self._problem = "what it says of its nodes and pods cannot be read"
+                    continue
                 yield LiveObject(ObjectKey(*kind, "", self.name), observed)
         for kind in sorted(self.listed - {NODE}):
             for body in self._objects(kind):
                 metadata = at(body, "metadata")
-                named = text(metadata, "namespace"), text(metadata, "name")
+                named = str(metadata.get("namespace") or ""), str(metadata.get("name"))
                 yield LiveObject(ObjectKey(*kind, *named), body)
 
     def _seen(self) -> ObservedCluster | None:
