@@ -257,7 +257,8 @@ class DeclinedJson(TypedDict):
         str,
         "`is well placed already`, `stays where it is`, `gains nothing`, `gains too little a "
         "move`, `is beyond the moves that are allowed`, `has to wait`, `moves anyway`, `gains "
-        "nothing beside the others`, `cannot be decided` or `does not say what runs`.",
+        "nothing beside the others`, `cannot be decided`, `does not say what runs` or `rests "
+        "after a move`.",
     ]
     detail: Annotated[str, 'What keeps it, or what is lost; `""` for nothing more.']
     moves: Annotated[int, "How many of its replicas or clusters would move."]
@@ -348,6 +349,7 @@ class FreshSchedule(NamedTuple):
         waits_for: Why it cannot be scheduled now, `""` if it can.
         content: Whether it was not asked, since no other place could be better.
         unknown: Why it is not known what of it runs, `""` if it is, or if that does not matter.
+        rests: Why it is left alone for a while, `""` if it is not.
         place: Where it would be, `None` where it was not asked, or cannot be scheduled at all.
     """
 
@@ -356,6 +358,7 @@ class FreshSchedule(NamedTuple):
     waits_for: str = ""
     content: bool = False
     unknown: str = ""
+    rests: str = ""
     place: FreshPlace | None = None
 
 
@@ -385,21 +388,27 @@ def schedule_all_afresh(
     schedules = [
         _schedule_kept(reference, target)
         if preserves
-        else _schedule_afresh(reference, target, may_gain)
+        else _schedule_afresh(reference, target, may_gain, now)
         for memory in memo.dialects.values()
         for reference, target in _targets(memory.prepare(world, settings, now))
     ]
     return tuple(sorted(schedules, key=lambda one: one.reference.order))
 
 
-def _schedule_afresh(reference: Reference, target: Target, may_gain: MayGain) -> FreshSchedule:
-    """Return where one object would be, unless it waits or nothing can come of it."""
+def _schedule_afresh(
+    reference: Reference, target: Target, may_gain: MayGain, now: datetime
+) -> FreshSchedule:
+    """Return where one object would be, unless it waits, rests, or nothing can come of it."""
     if target.waits_for:
         return FreshSchedule(reference, target.key, waits_for=target.waits_for)
     present = target.present()
     if present is not None and not may_gain(target.key, present):
         return FreshSchedule(reference, target.key, content=True)
-    return FreshSchedule(reference, target.key, place=target.afresh())
+    place, last = target.afresh(), target.last_move
+    if place is not None and last is not None and last.rests(place, now):
+        why = last.undone if last.is_undone(place) else last.told
+        return FreshSchedule(reference, target.key, rests=why)
+    return FreshSchedule(reference, target.key, place=place)
 
 
 def _schedule_kept(reference: Reference, target: Target) -> FreshSchedule:
@@ -482,8 +491,13 @@ class _Question:
         spec: dict[str, object] = {"workloads": [encode_reference(one) for one in listed]}
         if self.request.preserves:
             spec["reschedule"] = {"preserveAvailableReplicas": True}
+        limits: dict[str, object] = {}
         if limited and self.request.batch_moves is not None:
-            spec["limits"] = {"maxMoves": self.request.batch_moves}
+            limits["maxMoves"] = self.request.batch_moves
+        if self.request.rest_seconds is not None:
+            limits["restSeconds"] = self.request.rest_seconds
+        if limits:
+            spec["limits"] = limits
         return {
             "apiVersion": f"{self.key.group}/v1alpha1",
             "kind": self.key.kind,
@@ -555,6 +569,8 @@ def _sorted_out(
             why, detail = WhyNot.WAITS, schedule.waits_for
         elif schedule.unknown:
             why, detail = WhyNot.UNKNOWN, schedule.unknown
+        elif schedule.rests:
+            why, detail = WhyNot.RESTS, schedule.rests
         elif schedule.content:
             why = WhyNot.CONTENT
         elif place is not None and place.before != place.after:

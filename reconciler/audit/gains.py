@@ -250,6 +250,7 @@ class WhyNot(StrEnum):
     TOGETHER = "gains nothing beside the others"
     UNDECIDED = "cannot be decided"
     UNKNOWN = "does not say what runs"
+    RESTS = "rests after a move"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -363,6 +364,7 @@ class AdviceRequest:
         batch_moves: How many parts a batch of the rebalancer may move, `None` for all at once.
         name: Of the rebalancer.
         preserves: Whether only what cannot be scheduled may move.
+        rest_seconds: How long what it moves is left alone, `None` for not at all.
     """
 
     goals: frozenset[Goal]
@@ -372,6 +374,7 @@ class AdviceRequest:
     batch_moves: int | None = None
     name: str
     preserves: bool = False
+    rest_seconds: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

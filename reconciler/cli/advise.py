@@ -41,6 +41,7 @@ def run(
     lower_is_better: bool,
     batch: int | None,
     preserve_available: bool,
+    rest: int | None,
     name: str | None,
     to: ManifestOptions,
 ) -> int:
@@ -62,6 +63,7 @@ def run(
         batch_moves=batch,
         name=key.name,
         preserves=preserve_available,
+        rest_seconds=rest,
     )
     path = path_of(key)
     check_read(world, path)
@@ -156,6 +158,7 @@ SAID = {
     WhyNot.TOGETHER: "without a gain beside the others",
     WhyNot.UNDECIDED: "that cannot be decided",
     WhyNot.UNKNOWN: "of which it is not known what runs",
+    WhyNot.RESTS: "resting after a move",
 }
 AT_REST = (WhyNot.CONTENT, WhyNot.STAYS)
 """Of these nobody needs the names."""

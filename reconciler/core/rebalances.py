@@ -126,6 +126,7 @@ def _trigger(joined: JoinedDemand, names: Mapping[str, ObjectKey]) -> Reschedule
         askers=askers,
         surge=joined.surge,
         preserves=demand.preserves,
+        rest_seconds=demand.rest_seconds,
     )
 
 

@@ -25,10 +25,11 @@ from reconciler.model.decision import (
     WARNING,
     ObjectEvent,
     OutputChange,
+    Placed,
     UpstreamEvent,
     Wait,
 )
-from reconciler.model.fields import at
+from reconciler.model.fields import at, text
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.kinds import Kind
 from reconciler.model.moments import format_moment, is_moment, parse_moment
@@ -44,6 +45,7 @@ from reconciler.rebalance.surge import (
     go_on,
     surge_in,
 )
+from reconciler.rebalance.target import LAST_MOVE, write_last_move
 
 MOVING_TO = "reconciler.dev/moving-to"
 """Annotation of a placement's status file: where it goes, since when, and what is kept so far."""
@@ -132,6 +134,42 @@ def with_notes(metadata: Body, move: SteppedMove | None) -> Body:
         return metadata
     kept = {name: value for name, value in notes.items() if name not in (MOVING_TO, SURGE)}
     return {**metadata, "annotations": {**kept, **({} if move is None else _notes_of(move))}}
+
+
+def with_last_move(metadata: Body, record: Body | None, made: str) -> Body:
+    """Return the metadata of a status file with the last move that was made with a rest.
+
+    Args:
+        metadata: As it is written.
+        record: The status file so far, `None` without one.
+        made: The annotation of a move of this pass, `""` for none: then the one of before stays.
+    """
+    noted = made or text(at({} if record is None else record, "metadata", "annotations"), LAST_MOVE)
+    if not noted:
+        return metadata
+    return {**metadata, "annotations": {**at(metadata, "annotations"), LAST_MOVE: noted}}
+
+
+def last_move_of(
+    demand: RescheduleTrigger | None,
+    before: Placed,
+    after: Placed,
+    move: "SteppedMove | None",
+    now: datetime,
+) -> str:
+    """Return the annotation of the move that a demand brings about, `""` where it makes none.
+
+    Args:
+        demand: A rebalancer's, `None` if there is none.
+        before: Where the placement was.
+        after: Where it is now.
+        move: What is under way, whose goal counts instead.
+        now: Moment of the pass.
+    """
+    if demand is None or not demand.fresh:
+        return ""
+    goal = after if move is None else tuple((name, 0) for name in sorted(move.goal))
+    return write_last_move(demand.rest_seconds, demand.by, before, goal, now)
 
 
 class MovedPlacement(NamedTuple):

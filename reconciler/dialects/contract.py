@@ -169,7 +169,8 @@ class RescheduleTrigger:
     `budget` is how many replicas may move in this pass, `None` for all. It is `fresh` unless it
     goes on to the goal of an earlier batch. `askers` are the same as `by` names. `surge` is how it
     is made before anything breaks, `None` where it moves at once. `preserves` says that only what
-    cannot be scheduled where it is may move.
+    cannot be scheduled where it is may move. `rest_seconds` is how long it is then left alone,
+    `None` for not at all.
     """
 
     at: datetime
@@ -179,6 +180,7 @@ class RescheduleTrigger:
     askers: tuple[ObjectKey, ...] = ()
     surge: MakeBeforeBreak | None = None
     preserves: bool = False
+    rest_seconds: int | None = None
 
 
 class Prepared(Protocol):

@@ -258,6 +258,7 @@ class Rebalancer:
         wait_for_eviction: Whether a target waits while it is still being evicted from a cluster.
         make_before_break: How replicas may run beside those that they replace, `None` for not.
         preserves: Whether what runs stays where it is.
+        rest_seconds: How long what it moved is left alone, `None` for not at all.
         ttl_seconds: How long it stays after it finished, `None` means for ever.
         admitted: When it was first seen, and its generation.
         status: Its status at the last pass.
@@ -272,6 +273,7 @@ class Rebalancer:
     wait_for_eviction: bool = False
     make_before_break: MakeBeforeBreak | None = None
     preserves: bool = False
+    rest_seconds: int | None = None
     ttl_seconds: int | None = None
     admitted: Admitted
     status: Progress = field(default_factory=Progress)
@@ -297,6 +299,7 @@ def decode_rebalancer(spec: Body, status: Body, admitted: Admitted) -> Rebalance
         wait_for_eviction=limits.get("waitForEviction") is True,
         make_before_break=decode_make_before_break(limits, leaving=strings(spec, "leaving")),
         preserves=mapping(spec, "reschedule").get("preserveAvailableReplicas") is True,
+        rest_seconds=number_or_none(limits, "restSeconds"),
         ttl_seconds=number_or_none(spec, "ttlSecondsAfterFinished"),
         admitted=admitted,
         status=decode_status(status),
@@ -364,12 +367,14 @@ class TargetDemand:
         budget: How many replicas may move in this pass, `None` for all.
         fresh: Whether it is scheduled afresh; if not, it goes on to the goal of an earlier batch.
         preserves: Whether only replicas that cannot be scheduled where they are may move.
+        rest_seconds: How long it is left alone once it has moved, `None` for not at all.
     """
 
     at: datetime
     budget: int | None = None
     fresh: bool = True
     preserves: bool = False
+    rest_seconds: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -407,7 +412,7 @@ def join_demands(
 
     The latest moment counts; it is scheduled afresh if anybody wants that; without a budget if
     anybody has none, else with the largest. Of several moments the latest says whether what runs
-    stays; of several demands of that moment one that divides everything.
+    stays; of several demands of that moment one that divides everything. The longest rest counts.
 
     Args:
         demands: By the name of who demands.
@@ -418,7 +423,9 @@ def join_demands(
     surge = join_limits(surges.values())
     budgets = [demand.budget for demand in demands.values() if demand.budget is not None]
     latest = max(demand.at for demand in demands.values())
+    rests = [one.rest_seconds for one in demands.values() if one.rest_seconds is not None]
     joined = TargetDemand(
+        rest_seconds=max(rests, default=None),
         at=latest,
         budget=None if len(budgets) < len(demands) else max(budgets),
         fresh=any(demand.fresh for demand in demands.values()),

@@ -9,10 +9,12 @@ from enum import StrEnum
 from typing import NamedTuple, Protocol
 
 from reconciler.errors import UserError
+from reconciler.manifests.admission import read_note, write_note
 from reconciler.model.decision import Placed
-from reconciler.model.identity import ObjectKey, group_of
+from reconciler.model.identity import ClusterName, ObjectKey, group_of
 from reconciler.model.kinds import ApiKind, Writer
 from reconciler.model.labels import LabelSelector, matches
+from reconciler.model.moments import add, format_moment, is_moment, parse_moment, span
 from reconciler.model.records import dataclass, field
 from reconciler.rebalance.surge import Surge
 
@@ -104,6 +106,83 @@ class FreshPlace(NamedTuple):
         return min(len(becomes - was), len(was - becomes))
 
 
+LAST_MOVE = "reconciler.dev/last-move"
+"""Annotation of an output: the last move that was made with a rest."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LastMove:
+    """A move after which an object is left alone for a while.
+
+    Attributes:
+        at: When it was made, or begun.
+        until: When the rest is over.
+        by: Who made it, for people.
+        left: Where the object was.
+        went: Where it went.
+    """
+
+    at: datetime
+    until: datetime
+    by: str
+    left: frozenset[ClusterName]
+    went: frozenset[ClusterName]
+
+    @property
+    def told(self) -> str:
+        """That the object rests, a clause."""
+        return f"it rests until {format_moment(self.until)}: {self.by} moved it"
+
+    @property
+    def undone(self) -> str:
+        """That another move would undo this one, a clause."""
+        return f"it would oscillate back to {', '.join(sorted(self.left))}: {self.told}"
+
+    def rests(self, place: FreshPlace, now: datetime) -> bool:
+        """Return whether an object is still where it went, and its rest is not over."""
+        return now < self.until and {name for name, _ in place.before} == self.went
+
+    def is_undone(self, place: FreshPlace) -> bool:
+        """Return whether a schedule afresh brings an object back to where it was."""
+        return self.left != self.went and {name for name, _ in place.after} == self.left
+
+
+def read_last_move(text: str) -> LastMove | None:
+    """Return the move of an annotation, `None` if there is none or a person garbled it."""
+    note = read_note(text)
+    moments, places = (note.get("at"), note.get("until")), (note.get("from"), note.get("to"))
+    if not all(map(is_moment, moments)) or not all(isinstance(one, dict) for one in places):
+        return None
+    at, until = (parse_moment(str(one)) for one in moments)
+    left, went = (frozenset(map(ClusterName, one)) for one in places if isinstance(one, dict))
+    return LastMove(at=at, until=until, by=str(note.get("by", "")), left=left, went=went)
+
+
+def write_last_move(
+    rest_seconds: int | None, by: str, before: Placed, after: Placed, now: datetime
+) -> str:
+    """Return the annotation of a move, `""` where none is made or nobody asks for a rest.
+
+    Args:
+        rest_seconds: How long the object is to be left alone, `None` for no rest.
+        by: Who moves it.
+        before: Where it was.
+        after: Where it goes.
+        now: Moment of the pass.
+    """
+    if rest_seconds is None or dict(before) == dict(after):
+        return ""
+    return write_note(
+        {
+            "at": format_moment(now),
+            "by": by,
+            "from": dict(before),
+            "to": dict(after),
+            "until": format_moment(add(now, span(seconds=rest_seconds))),
+        }
+    )
+
+
 def exchanged_by(afresh: Callable[[], FreshPlace | None]) -> int:
     """Return how many clusters a schedule afresh would exchange, 0 where there is none."""
     place = afresh()
@@ -157,6 +236,7 @@ class Target:
             only by who wants that.
         kept: Returns where it would be if only what cannot be scheduled moved, `None` where all
             of it can be; asked only where `unkept` has nothing against it.
+        last_move: The last move that was made with a rest, `None` without one.
         unkept: Returns why what runs of it cannot be told from what does not, `""` if it can; asked
             likewise.
     """
@@ -176,6 +256,7 @@ class Target:
     unmakeable: Callable[[], str] = field(default=_not_built, compare=False)
     unkept: Callable[[], str] = field(default=_not_kept, compare=False)
     kept: Callable[[], FreshPlace | None] = field(default=_nothing, compare=False)
+    last_move: LastMove | None = None
 
 
 class TargetState(StrEnum):

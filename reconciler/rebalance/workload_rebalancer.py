@@ -43,6 +43,7 @@ from reconciler.rebalance.surge import MakeBeforeBreak
 from reconciler.rebalance.target import (
     REBALANCER,
     TRIGGER,
+    LastMove,
     Reference,
     Rescheduled,
     Target,
@@ -350,7 +351,8 @@ class _Run:
 class RebalancerStep:
     """What a rebalancer wants of one pass; only the pass knows what comes of it.
 
-    `refused` has the targets that cannot be made before anything breaks, and why.
+    `refused` has the targets that cannot be made before anything breaks, and why; `rested` those
+    that are left alone for a while.
     """
 
     rebalancer: Rebalancer
@@ -358,12 +360,14 @@ class RebalancerStep:
     found: Mapping[Reference, Target | None]
     batch: Batch
     refused: Mapping[Reference, str]
+    rested: Mapping[Reference, str]
     now: datetime
 
     @property
     def triggers(self) -> Mapping[ObjectKey, TargetDemand]:
         """Target to what is demanded of it, for the targets that need a trigger."""
-        return self.batch.triggers
+        rest = self.rebalancer.rest_seconds
+        return {key: replace(one, rest_seconds=rest) for key, one in self.batch.triggers.items()}
 
     @property
     def allowed(self) -> Mapping[ObjectKey, int]:
@@ -389,6 +393,8 @@ class RebalancerStep:
         observed = tuple(
             replace(item, result=WorkloadResult.FAILED, reason=why, waits_for="")
             if (why := self.refused.get(item.reference)) is not None
+            else replace(item, result=WorkloadResult.SUCCESSFUL, note=note, waits_for="")
+            if (note := self.rested.get(item.reference)) is not None
             else _after(item, self.found, self.batch, closed, rescheduled)
             for item in self.run.items
         )
@@ -411,15 +417,48 @@ def advance(rebalancer: Rebalancer, targets: Targets, now: datetime) -> Rebalanc
         if item.result is WorkloadResult.PENDING
     }
     refused = dict(_refused(rebalancer, looked_up))
-    wanted = {ref: target for ref, target in looked_up.items() if ref not in refused}
+    rested: dict[Reference, str] = {}
+    for reference, target in looked_up.items():
+        if target is not None and target.last_move is not None and reference not in refused:
+            _leave_alone(rebalancer, run, reference, target, target.last_move, refused, rested, now)
+    left_out = refused.keys() | rested.keys()
+    wanted = {ref: target for ref, target in looked_up.items() if ref not in left_out}
     return RebalancerStep(
         rebalancer=rebalancer,
         run=run,
         found=looked_up,
         batch=open_batch(rebalancer, wanted, run.moment, run.date, now),
         refused=refused,
+        rested=rested,
         now=now,
     )
+
+
+def _leave_alone(
+    rebalancer: Rebalancer,
+    run: _Run,
+    reference: Reference,
+    target: Target,
+    last: LastMove,
+    refused: dict[Reference, str],
+    rested: dict[Reference, str],
+    now: datetime,
+) -> None:
+    """Add a target to those that are not moved, since it was moved not long ago.
+
+    A recurring rebalancer leaves it alone; none brings it back to where it was. What the run itself
+    has begun goes on, and a target that something else has moved since, as a failing cluster does,
+    has no rest.
+    """
+    if target.waits_for or now >= last.until or last.at >= run.moment or target.surge is not None:
+        return
+    place = target.afresh()
+    if place is None or not last.rests(place, now):
+        return
+    if last.is_undone(place):
+        refused[reference] = last.undone
+    elif rebalancer.schedule is not None:
+        rested[reference] = last.told
 
 
 def _refused(

@@ -241,6 +241,12 @@ COUNT = click.IntRange(1, 2**31 - 1)
     is_flag=True,
     help="Move only replicas that clusters report as unschedulable.",
 )
+@click.option(
+    "--rest",
+    metavar="SECONDS",
+    type=COUNT,
+    help="Seconds for which what moves is then left alone, and not moved back.",
+)
 @click.option("--name", metavar="NAME", help="Name of the rebalancer  [default: advice]")
 @base_option
 @output_option("text", "yaml", "json", says="Output format; yaml prints only the rebalancer.")

@@ -21,6 +21,7 @@ from reconciler.dialects.karmada.api.binding_spec import (
     cluster_state_rules,
     decode_behavior,
     new_task,
+    placed_on,
     plain_task,
     requests_of,
 )
@@ -102,7 +103,7 @@ from reconciler.model.moments import add, earliest, span
 from reconciler.model.quantity import decode_resources
 from reconciler.model.records import dataclass
 from reconciler.rebalance.surge import SURGE, Surge, encode_surge
-from reconciler.rebalance.target import MetDemand
+from reconciler.rebalance.target import LAST_MOVE, MetDemand, write_last_move
 from reconciler.schedule.framework import Mask, positions_of
 
 
@@ -384,10 +385,22 @@ def _file(found: DecidedBinding, after: Placed, around: Surroundings) -> Body:
             MOVING_TO: write_goal(found.moved.goal),
             BETWEEN: write_between(found.between, found.moved.clusters),
             SURGE: encode_surge(found.moved.surge),
+            LAST_MOVE: _last_move(found, after, around),
             DECISION_DIGEST: digest_of(after, draft.resource),
             **kept_marks(draft.metadata, partial(kept_clusters, spec)),
         },
     )
+
+
+def _last_move(found: DecidedBinding, after: Placed, around: Surroundings) -> str:
+    """Return the annotation of the last move with a rest: the one of this pass, or one before."""
+    demand, goal = found.demand, found.moved.goal
+    made = ""
+    if demand is not None and demand.fresh and _is_met(demand, found.verdict, found.moved):
+        going = after if goal is None else placed_on(goal)
+        before = found.draft.stood.placed
+        made = write_last_move(demand.rest_seconds, demand.by, before, going, around.now)
+    return made or found.draft.metadata.note(LAST_MOVE)
 
 
 def _happened(found: DecidedBinding, before: Placed, around: Surroundings) -> Happened:

@@ -16,7 +16,14 @@ from reconciler.dialects.causes import (
     of_touched,
     with_cause,
 )
-from reconciler.dialects.cluster_steps import MoveRequest, move_in, waits_of_step, with_notes
+from reconciler.dialects.cluster_steps import (
+    MoveRequest,
+    last_move_of,
+    move_in,
+    waits_of_step,
+    with_last_move,
+    with_notes,
+)
 from reconciler.dialects.contract import RescheduleTrigger
 from reconciler.dialects.inventory import CopyReports, Earlier
 from reconciler.dialects.kubefleet.api.binding import decode_binding, decode_placement_status
@@ -66,6 +73,8 @@ from reconciler.dialects.kubefleet.view.record import (
     decision_on,
     explain,
     known_problem,
+    placed,
+    placed_bindings,
     unsettled,
 )
 from reconciler.dialects.kubefleet.view.status import placement_file, refused_file
@@ -252,7 +261,7 @@ def decide(asked: DemandedPlacement, files: PlacementFiles, now: datetime) -> Pa
     kept_metadata = with_kept_fields(metadata, asked.placement)
     if isinstance(selection, UserError):  # only its status says so
         error, generation = selection.message, admitted.generation
-        metadata = with_notes(kept_metadata, move_in(own))
+        metadata = with_last_move(with_notes(kept_metadata, move_in(own)), own, "")
         refused = refused_file(manifest, generation, metadata, status, error, now)
         beside = {**asked.evictions.statuses, **asked.runs.statuses}
         return Part(
@@ -325,10 +334,12 @@ def _part_of(
     scored = _scored(converged, members)
     version = str(manifest.body["apiVersion"])
     moved = converged.moved
+    after = placed_bindings(converged.bindings.values())
+    made = last_move_of(asked.demand, placed(files.left), after, moved.move, now)
     outputs[key] = placement_file(
         placement,
         version,
-        with_notes(kept_metadata, moved.move),
+        with_last_move(with_notes(kept_metadata, moved.move), files.own, made),
         owner.generation,
         converged,
         status,

@@ -106,7 +106,7 @@ from reconciler.manifests.admission import SUSPEND, digest, is_suspended
 from reconciler.manifests.paths import doubt_about, with_place
 from reconciler.model.body import Body
 from reconciler.model.decision import Explain
-from reconciler.model.fields import mapping
+from reconciler.model.fields import at, mapping, text
 from reconciler.model.identity import ObjectKey, group_of
 from reconciler.model.labels import labels_of
 from reconciler.model.quantity import Quantity, readable_resources
@@ -114,7 +114,16 @@ from reconciler.model.records import dataclass, field, replace
 from reconciler.model.remembered import AnswerCache, CacheKey, forget, same
 from reconciler.model.settings import Settings
 from reconciler.model.world import Fault, Manifest, World
-from reconciler.rebalance.target import Reference, Target, TargetSelection, exchanged_by, selects
+from reconciler.rebalance.target import (
+    LAST_MOVE,
+    LastMove,
+    Reference,
+    Target,
+    TargetSelection,
+    exchanged_by,
+    read_last_move,
+    selects,
+)
 from reconciler.rebalance.workload_rebalancer import pending_in_parts
 from reconciler.schedule.capacity import (
     NO_DEMAND,
@@ -328,6 +337,7 @@ class Fleets:
             present=present,
             left=partial(self._left, key, move),
             surge=None if move is None else move.surge,
+            last_move=self._last_move(key),
             unmakeable=partial(self._unmakeable, key),
         )
 
@@ -485,6 +495,12 @@ class Fleets:
         """Return the move of a placement that is not over, `None` without one."""
         own = self.world.outputs.get(key)
         return None if own is None else move_in(own.body)
+
+    def _last_move(self, key: ObjectKey) -> LastMove | None:
+        """Return the last move of a placement that was made with a rest, `None` without one."""
+        own = self.world.outputs.get(key)
+        notes = {} if own is None else at(own.body, "metadata", "annotations")
+        return read_last_move(text(notes, LAST_MOVE))
 
     def _is_in_step(self, key: ObjectKey) -> bool:
         """Return whether a placement runs beside what it is to leave, and can be read."""

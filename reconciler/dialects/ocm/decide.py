@@ -24,13 +24,14 @@ from reconciler.dialects.cluster_steps import (
     begin_exchanging,
     clusters_left,
     go_on_exchanging,
+    last_move_of,
     move_in,
     waits_of_step,
 )
 from reconciler.dialects.contract import RescheduleTrigger
 from reconciler.dialects.object_pass import Part
 from reconciler.dialects.ocm.api.cluster import Scores
-from reconciler.dialects.ocm.api.placement import DecisionObject, Placement
+from reconciler.dialects.ocm.api.placement import DecisionObject, Placement, decode_decision
 from reconciler.dialects.ocm.hub import HubBefore
 from reconciler.dialects.ocm.placement_files import (
     Draft,
@@ -56,6 +57,7 @@ from reconciler.dialects.ocm.scheduler.schedule import (
 from reconciler.dialects.ocm.view.record import (
     decision_on,
     differs_in_spec,
+    placed,
     problem_of,
     score_faults,
     waits_of,
@@ -166,7 +168,7 @@ def decide(
         return PlacementOutcome(part=part, objects=own, verdict=verdict, held_until=due)
     renewed = PlacementRecord(fingerprint, now if moves else record.decided_at)
     part = Part(
-        outputs=_render(draft, verdict, renewed, around, moves=moves),
+        outputs=_render(draft, verdict, renewed, around, moves=moves, demand=demand),
         decision=decision_on(draft, verdict, own, hub, demand, run=run),
         edited=tuple(key for key, body in draft.decisions.items() if is_edited(body)),
         faults=faults,
@@ -235,7 +237,9 @@ def decide_stepped(
     )
     waits = waits_of_step(key, f"{key.namespace}/{key.name}", moved.move)
     part = Part(
-        outputs=_render(draft, after, renewed, around, moves=moves, move=moved.move),
+        outputs=_render(
+            draft, after, renewed, around, moves=moves, move=moved.move, demand=moving.stepped
+        ),
         decision=decision_on(draft, after, own, hub, moving.stepped, run=changed, moved=moved),
         edited=tuple(key for key, body in draft.decisions.items() if is_edited(body)),
         rescheduled=moved.meets(moving.stepped),
@@ -436,11 +440,14 @@ def _render(
     *,
     moves: bool,
     move: SteppedMove | None = None,
+    demand: RescheduleTrigger | None = None,
 ) -> dict[ObjectKey, Body]:
     """Return the files of a placement; `move` is what is under way, `None` for nothing."""
     owner, now = draft.manifest.key, around.now
     present = draft.status_file
-    files = {owner: render_placement(draft.manifest, present, verdict, record, now, move)}
+    before = placed(tuple(map(decode_decision, draft.decisions.values())))
+    made = last_move_of(demand, before, placed(verdict.grouped.objects), move, now)
+    files = {owner: render_placement(draft.manifest, present, verdict, record, now, move, made)}
     parts = parts_by_cluster(verdict.result, around.hub.members)
     for decision_object in verdict.grouped.objects:
         key = decision_key(decision_object)

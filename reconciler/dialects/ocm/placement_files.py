@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from datetime import datetime
 
-from reconciler.dialects.cluster_steps import SteppedMove, with_notes
+from reconciler.dialects.cluster_steps import SteppedMove, with_last_move, with_notes
 from reconciler.dialects.ocm.api.placement import (
     CLUSTER_GROUP,
     DecidedStatus,
@@ -140,8 +140,11 @@ def render_placement(
     record: PlacementRecord,
     now: datetime,
     move: SteppedMove | None = None,
+    made: str = "",
 ) -> Body:
-    """Return the status file of a placement; `move` is what is under way, `None` for nothing.
+    """Return the status file of a placement.
+
+    `move` is what is under way, `None` for nothing, `made` the annotation of a move with a rest.
 
     Source: ocm@00f84c3 pkg/placement/controllers/scheduling/scheduling_controller.go
     `updateStatus`; the record in its annotations is ours.
@@ -157,8 +160,10 @@ def render_placement(
     return {
         "apiVersion": manifest.body["apiVersion"],
         "kind": manifest.key.kind,
-        "metadata": with_notes(
-            {**metadata, "annotations": dict(sorted(annotations.items()))}, move
+        "metadata": with_last_move(
+            with_notes({**metadata, "annotations": dict(sorted(annotations.items()))}, move),
+            present,
+            made,
         ),
         "status": encode_status(
             DecidedStatus(

@@ -90,19 +90,23 @@ from reconciler.manifests.admission import is_suspended
 from reconciler.manifests.paths import doubt_about, fault_place, is_frozen, with_place
 from reconciler.model.body import Body
 from reconciler.model.decision import Cause, CauseKind, Decision, Explain
+from reconciler.model.fields import at, text
 from reconciler.model.identity import ClusterName, ObjectKey, group_of
 from reconciler.model.labels import labels_of
 from reconciler.model.records import dataclass, field, replace
 from reconciler.model.settings import Settings
 from reconciler.model.world import Fault, Manifest, World
 from reconciler.rebalance.target import (
+    LAST_MOVE,
     FreshPlace,
+    LastMove,
     Reference,
     Standing,
     Target,
     TargetSelection,
     TargetState,
     exchanged_by,
+    read_last_move,
     selects,
 )
 from reconciler.rebalance.workload_rebalancer import pending_in_parts
@@ -223,6 +227,11 @@ def why_not_stepped(world: World, draft: Draft, sets: SetsInUse) -> str:
     return ""
 
 
+def _last_move(draft: Draft) -> LastMove | None:
+    """Return the last move of a placement that was made with a rest, `None` without one."""
+    return read_last_move(text(at(draft.status_file or {}, "metadata", "annotations"), LAST_MOVE))
+
+
 def _record_of(world: World, owner: ObjectKey) -> SetRecord:
     output = world.outputs.get(owner)
     return decode_record(None if output is None else output.body)
@@ -286,6 +295,7 @@ class Placements:
                 afresh=partial(self._afresh, draft),
                 left=partial(self._left, draft, move),
                 surge=None if move is None else move.surge,
+                last_move=_last_move(draft),
                 unmakeable=partial(why_not_stepped, self.world, draft, self.sets),
             )
         failed = self.drafts.failed.get(key)

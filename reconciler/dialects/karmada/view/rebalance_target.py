@@ -34,12 +34,14 @@ from reconciler.manifests.paths import doubt_about, fault_place, is_frozen, outp
 from reconciler.model.identity import ObjectKey
 from reconciler.model.world import World
 from reconciler.rebalance.target import (
+    LAST_MOVE,
     NOT_KEPT,
     FreshPlace,
     PresentPlace,
     Standing,
     Target,
     TargetState,
+    read_last_move,
 )
 
 
@@ -130,6 +132,7 @@ def target_of(draft: Draft, around: Surroundings, world: World, workload: Object
         arrived=surge is None and _has_arrived(draft, binding, around),
         evicting=tuple(sorted({str(task.from_cluster) for task in binding.tasks})),
         surge=surge,
+        last_move=read_last_move(draft.metadata.note(LAST_MOVE)),
         unmakeable=partial(_why_not_beside, draft, binding, around),
         unkept=partial(_why_not_kept, draft, binding, around),
         kept=partial(_kept_place, draft, binding, around),
