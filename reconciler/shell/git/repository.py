@@ -328,13 +328,7 @@ class Repository:
         Raises:
             UsageError: HEAD is detached, so a branch must be named.
         """
-        name = self.head_reference() or ""
-        if not name.startswith("refs/heads/"):
-            raise UsageError(
-                "no branch is checked out (HEAD is detached); name one with --branch, or check "
-                "one out with git switch"
-            )
-        return check_branch(name.removeprefix("refs/heads/"))
+        return _branch_of(self.head_reference() or "")
 
     def head_reference(self) -> str | None:
         """Return the full name of the reference that HEAD names, `None` if it names a commit."""
@@ -348,8 +342,9 @@ class Repository:
         Raises:
             UsageError: The branch is not there, or has no commit yet.
         """
-        if self.head_reference() is not None:
-            return self.resolve(self.head_branch())
+        reference = self.head_reference()
+        if reference is not None:
+            return self.resolve(_branch_of(reference))
         return self.git.line("rev-parse", "--verify", "HEAD^{commit}")
 
     def find(self, branch: str) -> str | None:
@@ -426,6 +421,20 @@ class Repository:
         """Return the names of all branches, sorted."""
         listed = self.git.line("for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads/")
         return sorted(listed.split("\n")) if listed else []
+
+
+def _branch_of(reference: str) -> str:
+    """Return the branch that HEAD names by a reference.
+
+    Raises:
+        UsageError: It is none, so a branch must be named.
+    """
+    if not reference.startswith("refs/heads/"):
+        raise UsageError(
+            "no branch is checked out (HEAD is detached); name one with --branch, or check "
+            "one out with git switch"
+        )
+    return check_branch(reference.removeprefix("refs/heads/"))
 
 
 def check_branch(name: str) -> str:
