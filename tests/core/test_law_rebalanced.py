@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from reconciler.audit.fleet.placed import decided_on
 from reconciler.core.changes import Outcome
 from reconciler.core.reconcile import reconcile
+from reconciler.dialects.cluster_steps import MoveRequest
 from reconciler.dialects.karmada import decide as karmada
 from reconciler.dialects.karmada import plan as bindings
 from reconciler.dialects.karmada.api.names import WORK_GROUP
@@ -91,10 +92,10 @@ class Heard:
             self.moments[key].append(now)
         return verdict
 
-    def converge(self, real: Any, *args: Any, rebalanced: bool, **options: Any) -> Any:
+    def converge(self, real: Any, *args: Any, moving: MoveRequest, **options: Any) -> Any:
         """Listen to KubeFleet's."""
-        settled = real(*args, rebalanced=rebalanced, **options)
-        if rebalanced:
+        settled = real(*args, moving=moving, **options)
+        if moving.demand is not None:
             self.moments[placement_key(args[0].namespace, args[0].name)].append(args[5])
         return settled
 
