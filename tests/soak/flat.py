@@ -76,8 +76,9 @@ class Kind(NamedTuple):
 
     `open` makes what it needs in an empty folder. `divisor` is how many cheap events take as long
     as one of these. `objects` are the tracked objects that each may leave until what is remembered
-    is full, `connections` the descriptors of a library that opens and closes some by itself.
-    `alone` says that processes which were started for it do not count: they are not ours.
+    is full, `connections` how many descriptors a library opens and closes by itself, each of which
+    may have a thread of a server in this process. `alone` says that processes which were started
+    for it do not count: they are not ours.
     """
 
     open: Callable[[Path], AbstractContextManager[Opened]]
@@ -160,7 +161,8 @@ class Growth:
     def faults(self, most_bytes: int = MOST_BYTES) -> list[str]:
         """Return what is not as it was, a sentence each."""
         objects = MOST_OBJECTS + min(round(self.kind.objects * self.events), MOST_REMEMBERED)
-        limits = Held(most_bytes, objects, self.kind.connections, 0, 0)
+        connections = self.kind.connections
+        limits = Held(most_bytes, objects, connections, connections, 0)
         pairs = zip(Held._fields, self.before, self.after, limits, strict=True)
         found = [
             f"{name.rstrip('_')}: {then} became {now}"
@@ -459,7 +461,7 @@ KINDS: Mapping[str, Kind] = {
     "pass": Kind(partial(decided, place=here), divisor=10, objects=10),
     "pass in a checkout": Kind(partial(decided, place=checked_out), divisor=10, objects=10),
     "pass of a remote": Kind(partial(decided, place=mirrored), divisor=10, objects=10),
-    "observed round": Kind(observed, divisor=10),
+    "observed round": Kind(observed, divisor=10, connections=8),  # of both ends
     "worker call": Kind(by_pool, divisor=2),
     # Dask keeps the last 1,000 messages here, and of 100,000 changes in its own processes.
     "call of a cluster": Kind(by_dask, objects=20, connections=4, alone=True),
