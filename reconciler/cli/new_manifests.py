@@ -46,6 +46,7 @@ class RebalanceWords:
     max_moves: int | None
     make_before_break: bool
     preserve_available: bool
+    rest: int | None
     ttl: int | None
     name: str | None
 
@@ -87,6 +88,8 @@ def rebalancer_of(world: "World", demand: RebalanceWords) -> "tuple[ObjectKey, B
         )
     if demand.preserve_available:
         spec["reschedule"] = {"preserveAvailableReplicas": True}
+    if demand.rest is not None:
+        limits["restSeconds"] = demand.rest
     if limits:
         spec["limits"] = limits
     if demand.ttl is not None:

@@ -34,6 +34,7 @@ from reconciler.rebalance.target import (
     Target,
     Targets,
     TargetSelection,
+    rest_of,
 )
 
 
@@ -213,6 +214,7 @@ class ScheduleTrigger:
         triggered: Digest of the targets of the last run, `""` before the first.
         failed: What the last run could not trigger, with the reason.
         make_before_break: How replicas may run beside those that they replace, `None` for not.
+        rest_seconds: How long what it moved is left alone, `None` for not at all.
     """
 
     policies: tuple[ObjectKey, ...]
@@ -223,6 +225,7 @@ class ScheduleTrigger:
     triggered: str = ""
     failed: Mapping[Reference, str]
     make_before_break: MakeBeforeBreak | None = None
+    rest_seconds: int | None = None
 
     @property
     def digest(self) -> str:
@@ -276,7 +279,8 @@ class Firing:
     @property
     def triggers(self) -> dict[ObjectKey, TargetDemand]:
         """Target to what is demanded of it, without a limit."""
-        return dict(self.asked.values())
+        rest = self.trigger.rest_seconds
+        return {key: replace(one, rest_seconds=rest) for key, one in self.asked.values()}
 
     @property
     def surging(self) -> dict[ObjectKey, MakeBeforeBreak]:
@@ -319,7 +323,8 @@ def fire(trigger: ScheduleTrigger, targets: Targets, now: datetime) -> Firing:
 
     The first pass triggers the union of all targets; later ones only what failed until then. An
     edit of the targets is a new run. The trigger's moment is the present one, as the proposal says.
-    What cannot be made before it breaks, or was not ready in time, is not tried again.
+    What cannot be made before it breaks, was not ready in time, or would go back while it rests, is
+    not tried again.
 
     Source: Karmada's proposal of `ScheduleTrigger`, implementation logic.
     """
@@ -342,6 +347,8 @@ def fire(trigger: ScheduleTrigger, targets: Targets, now: datetime) -> Firing:
             waits[reference] = target.waits_for
         elif trigger.make_before_break is not None and (why := target.unmakeable()):
             failed[reference] = f"{FINAL}{why}"
+        elif (rest := rest_of(target, since, now)) is not None and rest.undoes:
+            failed[reference] = f"{FINAL}{rest.why}"
         else:
             asked[reference] = target.key, _demand_of(target, since, now)
     return Firing(trigger=trigger, asked=asked, going=going, failed=failed, waits=waits, now=now)
@@ -442,6 +449,7 @@ def decode_trigger(
     spec: Body, status: TriggerStatus, admitted: Admitted, *, triggered: str
 ) -> ScheduleTrigger:
     """Decode a validated trigger, given its status at the last pass, and what it triggered."""
+    limits = mapping(spec, "limits")
     retry = number_or_none(spec, "retryAfterSeconds")
     clean = number_or_none(spec, "autoCleanAfterMinutes")
     return ScheduleTrigger(
@@ -452,7 +460,8 @@ def decode_trigger(
         admitted=admitted,
         triggered=triggered,
         failed=dict(status.failed),
-        make_before_break=decode_make_before_break(mapping(spec, "limits")),
+        make_before_break=decode_make_before_break(limits),
+        rest_seconds=number_or_none(limits, "restSeconds"),
     )
 
 

@@ -259,6 +259,42 @@ class Target:
     last_move: LastMove | None = None
 
 
+class Rest(NamedTuple):
+    """Why an object is left alone.
+
+    Attributes:
+        why: That it was moved not long ago, a clause.
+        undoes: Whether a schedule afresh would bring it back to where it was.
+    """
+
+    why: str
+    undoes: bool
+
+
+def rest_of(target: Target, since: datetime, now: datetime) -> Rest | None:
+    """Return why a target is not moved, since it was moved not long ago; `None` if it may be.
+
+    What recurs leaves it alone; nobody brings it back to where it was. What was begun since the
+    run began goes on, and a target that something else has moved since, as a failing cluster does,
+    has no rest.
+
+    Args:
+        target: What is to be scheduled afresh.
+        since: When the run began that asks for it.
+        now: Moment of the pass.
+    """
+    last = target.last_move
+    if last is None or now >= last.until or last.at >= since:
+        return None
+    if target.waits_for or target.surge is not None:
+        return None
+    place = target.afresh()
+    if place is None or not last.rests(place, now):
+        return None
+    undoes = last.is_undone(place)
+    return Rest(last.undone if undoes else last.told, undoes)
+
+
 class TargetState(StrEnum):
     """What may be wrong with where an object is."""
 

@@ -43,12 +43,12 @@ from reconciler.rebalance.surge import MakeBeforeBreak
 from reconciler.rebalance.target import (
     REBALANCER,
     TRIGGER,
-    LastMove,
     Reference,
     Rescheduled,
     Target,
     Targets,
     TargetSelection,
+    rest_of,
 )
 
 NO_LIMIT = 2**31 - 1
@@ -419,8 +419,13 @@ def advance(rebalancer: Rebalancer, targets: Targets, now: datetime) -> Rebalanc
     refused = dict(_refused(rebalancer, looked_up))
     rested: dict[Reference, str] = {}
     for reference, target in looked_up.items():
-        if target is not None and target.last_move is not None and reference not in refused:
-            _leave_alone(rebalancer, run, reference, target, target.last_move, refused, rested, now)
+        rest = None if target is None else rest_of(target, run.moment, now)
+        if rest is None or reference in refused:
+            continue
+        if rest.undoes:
+            refused[reference] = rest.why
+        elif rebalancer.schedule is not None:
+            rested[reference] = rest.why
     left_out = refused.keys() | rested.keys()
     wanted = {ref: target for ref, target in looked_up.items() if ref not in left_out}
     return RebalancerStep(
@@ -432,33 +437,6 @@ def advance(rebalancer: Rebalancer, targets: Targets, now: datetime) -> Rebalanc
         rested=rested,
         now=now,
     )
-
-
-def _leave_alone(
-    rebalancer: Rebalancer,
-    run: _Run,
-    reference: Reference,
-    target: Target,
-    last: LastMove,
-    refused: dict[Reference, str],
-    rested: dict[Reference, str],
-    now: datetime,
-) -> None:
-    """Add a target to those that are not moved, since it was moved not long ago.
-
-    A recurring rebalancer leaves it alone; none brings it back to where it was. What the run itself
-    has begun goes on, and a target that something else has moved since, as a failing cluster does,
-    has no rest.
-    """
-    if target.waits_for or now >= last.until or last.at >= run.moment or target.surge is not None:
-        return
-    place = target.afresh()
-    if place is None or not last.rests(place, now):
-        return
-    if last.is_undone(place):
-        refused[reference] = last.undone
-    elif rebalancer.schedule is not None:
-        rested[reference] = last.told
 
 
 def _refused(

@@ -128,6 +128,15 @@ def test_a_branch_gets_it_and_the_checkout_nothing(tmp_path: Path, capsys: Capsy
             id="what-runs-is-kept",
         ),
         pytest.param(
+            ["deploy/shop", "--preserve-available", "--rest", "3600"],
+            {
+                "workloads": [TARGET],
+                "reschedule": {"preserveAvailableReplicas": True},
+                "limits": {"restSeconds": 3600},
+            },
+            id="what-moved-rests",
+        ),
+        pytest.param(
             ["-l", "app=shop,tier=web", "-n", "prod"],
             {
                 "selector": {

@@ -248,9 +248,9 @@ def test_whoever_asks_for_it_has_it_for_all() -> None:
     assert "Success" == mapping(trigger, "status")["phase"]
 
 
-def trigger_status(told: Story) -> tuple[object, list[object]]:
-    """Phase of the trigger, and why something of it is not done."""
-    found = mapping(told.output("status/scheduletriggers.policy.karmada.io/also.yaml"), "status")
+def trigger_status(told: Story, name: str = "also") -> tuple[object, list[object]]:
+    """Phase of a trigger, and why something of it is not done."""
+    found = mapping(told.output(f"status/scheduletriggers.policy.karmada.io/{name}.yaml"), "status")
     failed = cast(Sequence[Body], found.get("failedResourceList", ()))
     return found["phase"], [one["failReason"] for one in failed]
 

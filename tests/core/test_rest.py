@@ -10,12 +10,13 @@ from reconciler.audit.gains import AdviceRequest, Goal, WhyNot
 from reconciler.manifests.admission import read_note
 from reconciler.model.fields import mapping
 from reconciler.rebalance.target import LAST_MOVE
-from tests.builders import Body, after, cluster, rebalancer, taint
-from tests.core.test_make_before_break import ALL, begun, hear
+from tests.builders import Body, after, cluster, rebalancer, schedule_trigger, taint, target
+from tests.core.test_make_before_break import ALL, SAFE, away, begun, hear, trigger_status
 from tests.dialects.kubefleet.fleet import GROUP as FLEET
 from tests.dialects.kubefleet.fleet import member
 from tests.dialects.ocm import worlds as ocm
 from tests.stories import Story
+from tests.three_apis import ALL as ALL_THREE
 from tests.three_apis import LABELS, STATUS, all_away, by_team
 
 RESTS: Body = {"restSeconds": 1000}
@@ -45,8 +46,9 @@ def rested() -> Story:
 
 
 def notes(told: Story) -> list[Mapping[str, object]]:
-    """The last move of each object."""
-    metadata = (mapping(told.output(path), "metadata") for path in NOTED)
+    """The last move of each object that is there."""
+    there = (told.output(path) for path in NOTED if path in told.files)
+    metadata = (mapping(one, "metadata") for one in there)
     return [read_note(str(mapping(one, "annotations").get(LAST_MOVE, ""))) for one in metadata]
 
 
@@ -92,6 +94,44 @@ def test_nothing_is_moved_back_while_it_rests(limits: Body | None) -> None:
     oscillates = [("Failed", f"it would oscillate back to {name}: {SAID}") for name in RETURNS]
     assert [("Successful", ""), *oscillates] == results(told, "back")
     assert [["alpha"], ["alpha"], ["gamma"]] == places(told, "to")
+
+
+def test_a_trigger_moves_nothing_back_while_it_rests() -> None:
+    """It gives that up, and what is left of its targets is triggered; afterwards it may."""
+    told = rested().put(schedule_trigger("back", *ALL_THREE))
+    told.run(30)
+
+    oscillates = [f"given up: it would oscillate back to {name}: {SAID}" for name in RETURNS]
+    assert ("Failed", oscillates) == trigger_status(told, "back")
+    told.run(40)
+    assert ("Failed", oscillates) == trigger_status(told, "back")
+    told.drop(schedule_trigger("back", *ALL_THREE)).run(1010)
+    told.put(schedule_trigger("back", *ALL_THREE)).run(1020)
+    assert ("Success", []) == trigger_status(told, "back")
+
+
+def test_what_a_trigger_has_moved_rests() -> None:
+    """It is noted as its move, and a rebalancer leaves it alone."""
+    told = all_away().put(schedule_trigger("first", *ALL_THREE, limits=RESTS))
+    told.run(10)
+    said = "it rests until 2026-11-20T12:16:50Z: ScheduleTrigger first moved it"
+    assert [["alpha"], ["alpha"], ["gamma"]] == places(told, "to")
+    told.put(RECURS).run(20)
+    told.run(301)
+
+    assert [("Successful", said)] * 3 == results(told, "nightly")
+
+
+def test_what_a_trigger_makes_before_it_breaks_rests() -> None:
+    """Its next step goes on all the same."""
+    told = away().put(schedule_trigger("first", target(), limits={**SAFE, **RESTS}))
+    told.run(10)
+    for second in (20, 30, 40, 50):
+        hear(told, "a").run(second)
+    assert ({"a": 4}, ("Success", [])) == (told.placed(), trigger_status(told, "first"))
+
+    note = notes(told)[0]
+    assert ({"b": 4}, {"a": 4}) == (note["from"], note["to"])
 
 
 def test_advice_leaves_alone_what_rests() -> None:

@@ -203,6 +203,7 @@ def _words(targets: "Sequence[str]", namespace: str) -> "RebalanceWords":
         max_moves=None,
         make_before_break=False,
         preserve_available=False,
+        rest=None,
         ttl=None,
         name=None,
     )

@@ -68,6 +68,12 @@ if TYPE_CHECKING:
     help="Move only replicas that clusters report as unschedulable; keep all others.",
 )
 @click.option(
+    "--rest",
+    metavar="SECONDS",
+    type=click.IntRange(1, 2**31 - 1),
+    help="Seconds for which what moves is then left alone, and not moved back.",
+)
+@click.option(
     "--ttl",
     metavar="SECONDS",
     type=click.IntRange(0, 2**31 - 1),
