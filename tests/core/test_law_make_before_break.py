@@ -429,6 +429,15 @@ class FleetPlay(Play):
             self.floor, self.scaled = min(self.floor, self.failed + stays), False
         assert self.surge is None or self.told.now < self.surge.deadline
 
+    def people(self) -> None:
+        """Do the same, or write what is refused until somebody asks for another number."""
+        if self.chance.random() < 0.1:
+            body = placed_by_number(self.asked)
+            spec = {**mapping(body, "spec"), "resourceSelectors": fleet_test.TWICE}
+            self.told.put({**body, "spec": spec})
+        else:
+            super().people()
+
     def fail(self, member: Member) -> None:
         """Lose a replica; what was available is not any more."""
         self.failed += member.ready == member.wanted
@@ -438,6 +447,8 @@ class FleetPlay(Play):
 @dataclass
 class HubPlay(FleetPlay):
     """The same of a placement of a hub, whose set brings what is placed."""
+
+    people = Play.people
 
     @property
     def surge(self) -> Surge | None:

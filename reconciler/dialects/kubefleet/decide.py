@@ -44,7 +44,7 @@ from reconciler.dialects.kubefleet.api.snapshots import Owner, encode_policy_sta
 from reconciler.dialects.kubefleet.drift_repair import (
     RepairedFiles,
     WantedFiles,
-    refuse_edit,
+    refused_edit,
     repair_drift,
     with_kept_fields,
 )
@@ -259,15 +259,13 @@ def decide(asked: DemandedPlacement, files: PlacementFiles, now: datetime) -> Pa
     record = None if own is None else mapping(own, "metadata")
     admitted, metadata = admit(key, mapping(manifest.body, "spec"), record, now)
     kept_metadata = with_kept_fields(metadata, asked.placement)
-    if isinstance(selection, UserError):  # only its status says so
+    if isinstance(selection, UserError):  # its status says so
         error, generation = selection.message, admitted.generation
-        metadata = with_last_move(with_notes(kept_metadata, move_in(own)), own, "")
+        stopped = _stopped(asked, files, selection, now)
+        move = move_in(stopped.outputs.get(key))
+        metadata = with_last_move(with_notes(kept_metadata, move), own, "")
         refused = refused_file(manifest, generation, metadata, status, error, now)
-        beside = {**asked.evictions.statuses, **asked.runs.statuses}
-        return Part(
-            outputs={**files.left, **beside, key: refused},
-            faults=(unsettled(manifest, selection),),
-        )
+        return stopped._replace(outputs={**stopped.outputs, key: refused})
     owner = Owner(key.name, uid_of(key), admitted.generation, key.namespace)
     wanted = WantedFiles(
         policy=asked.placement.policy,
@@ -275,8 +273,27 @@ def decide(asked: DemandedPlacement, files: PlacementFiles, now: datetime) -> Pa
         selection=selection,
     )
     repaired = repair_drift(owner, files.left, wanted)
-    refuse_edit(record or {}, repaired.present.policies, asked.placement)
+    refusal = refused_edit(record or {}, repaired.present.policies, asked.placement)
+    if refusal is not None:
+        move = move_in(own)
+        if move is None or move.surge is None:
+            raise refusal
+        return _stopped(asked, files, refusal, now)
     return _settled(asked, files, selection, owner, repaired, kept_metadata, now)
+
+
+def _stopped(
+    asked: DemandedPlacement, files: PlacementFiles, error: UserError, now: datetime
+) -> Part:
+    """Return what becomes of a placement that cannot be decided: a step ends at its deadline."""
+    key = asked.manifest.key
+    present = {**files.left, **({} if files.own is None else {key: files.own})}
+    stopped = decide_stopped(key, present, asked.members, now)
+    beside = {**asked.evictions.statuses, **asked.runs.statuses}
+    return stopped._replace(
+        outputs={**stopped.outputs, **beside},
+        faults=(unsettled(asked.manifest, error),),
+    )
 
 
 def _settled(
@@ -386,31 +403,28 @@ def _scored(converged: ConvergedPlacement, members: Members) -> frozenset[str]:
     return frozenset(one.resource for one in scores_of(converged.snapshot.policy))
 
 
-def decide_suspended(
-    key: ObjectKey,
-    present: Mapping[ObjectKey, Body],
-    members: Members,
-    reports: AvailabilityReports,
-    now: datetime,
+def decide_stopped(
+    key: ObjectKey, present: Mapping[ObjectKey, Body], members: Members, now: datetime
 ) -> Part:
-    """Return what becomes of a suspended placement with a step under way: only its deadline acts.
+    """Return what becomes of a placement that is suspended, or that a person must mend.
+
+    It stays as it is; of a step under way only the deadline acts.
 
     Args:
         key: The placement.
         present: Its files, the status file among them.
         members: Everyone, at `now`.
-        reports: What clusters report.
         now: Moment of the pass.
 
     Raises:
         UserError: A file of it cannot be read.
     """
-    move = move_in(present[key])
+    move = move_in(present.get(key))
     if move is None or move.surge is None or now < move.surge.deadline:
         until = None if move is None or move.surge is None else move.surge.deadline
         return Part(outputs=present, until=until, waits=waits_of_step(key, subject_of(key), move))
     found = [decode_binding(body) for one, body in present.items() if one.kind in BINDINGS]
-    state = StepReports(reports, suspended=True)
+    state = StepReports(reports=None)
     moved, bindings = go_on_moving(move, {one.name: one for one in found}, members, state, now)
     policies = {one.name: b for one, b in present.items() if one.kind in POLICY_SNAPSHOTS}
     name, latest = next(one for one in policies.items() if is_latest(one[1]))

@@ -300,20 +300,23 @@ REPORTING_SCOPE = "reconciler.dev/reporting-scope"
 POLICY = "reconciler.dev/policy"
 
 
-def refuse_edit(record: Body, policies: Collection[Body], placement: Placement) -> None:
-    """Compare a placement with the one in force.
+def refused_edit(
+    record: Body, policies: Collection[Body], placement: Placement
+) -> Misconfigured | None:
+    """Compare a placement with the one in force; return what changed that must not, if anything.
 
     Args:
         record: `metadata` of the status file of the last pass, empty if there is none.
         policies: Its policy snapshots.
         placement: The one that is wanted.
-
-    Raises:
-        Misconfigured: Something changed that must not.
     """
-    refuse_departure(record, placement)
-    if policies:
-        refuse_change(record, policy_in_force(policies), placement)
+    try:
+        refuse_departure(record, placement)
+        if policies:
+            refuse_change(record, policy_in_force(policies), placement)
+    except Misconfigured as error:
+        return error
+    return None
 
 
 def policy_in_force(policies: Iterable[Body]) -> Body | None:

@@ -134,12 +134,11 @@ def steps_left(
 class StepReports:
     """What a step is judged by: the reports, and whether nothing of it may wait any longer.
 
-    `suspended` is that nothing may be taken of it.
+    `reports` is `None` where nothing may be taken of it.
     """
 
-    reports: AvailabilityReports
+    reports: AvailabilityReports | None
     interrupted: bool = False
-    suspended: bool = False
 
 
 def go_on_moving(
@@ -161,7 +160,8 @@ def go_on_moving(
     )
 
     def ready(cluster: ClusterName) -> bool:
-        return not state.suspended and state.reports.has_made(staying[cluster], began_at)
+        reports = state.reports
+        return reports is not None and reports.has_made(staying[cluster], began_at)
 
     found = go_on_exchanging(move, staying.keys(), kept, ready, now, interrupted=state.interrupted)
     goes_on, step = found.move, found.step

@@ -46,7 +46,7 @@ from reconciler.dialects.kubefleet.decide import (
     FleetBefore,
     PlacementFiles,
     decide,
-    decide_suspended,
+    decide_stopped,
     with_causes,
 )
 from reconciler.dialects.kubefleet.drift_repair import owner_of
@@ -449,8 +449,7 @@ class Fleets:
     def decide(self, key: ObjectKey, demand: RescheduleTrigger | None, /) -> Part:
         """Decide a placement, and tell all that it took."""
         if self._idle(key):
-            present, reports = self.present(key), self._reports(key)
-            return decide_suspended(key, present, self.members, reports, self.now)
+            return decide_stopped(key, self.present(key), self.members, self.now)
         manifest, evictions = self.placements[key], self.evictions.get(key, NO_EVICTIONS)
         runs = self.runs.get(key, NO_RUNS)
         question = DemandedPlacement(

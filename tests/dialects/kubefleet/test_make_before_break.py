@@ -375,6 +375,31 @@ def test_of_what_is_suspended_only_the_deadline_acts() -> None:
     assert ("Failed", "not ready on b by 2026-11-20T12:01:50Z") == result(told)
 
 
+TWICE = [{"group": "", "version": "v1", "kind": "Namespace", "name": "default"}] * 2
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [{"resourceSelectors": TWICE}, {"policy": {"placementType": "PickAll"}}],
+    ids=["selectors", "immutable"],
+)
+def test_of_what_a_person_must_mend_only_the_deadline_acts(edit: Body) -> None:
+    """Bindings stay as they are until then, and a mended placement is moved by who asks next."""
+    body = web()
+    told = begun().put({**body, "spec": {**mapping(body, "spec"), **edit}})
+    outcome = hear(told, "b").run(20)
+    assert (after(110), 1) == (outcome.recheck_at, len(outcome.faults))
+    assert ({"a": "Unscheduled", "b": "Bound"}, ["b"]) == (states(told), beside(told))
+    outcome = told.run(110)
+    assert ({"a": "Bound"}, "a", []) == (states(told), given(told), beside(told))
+    late = "not ready on b by 2026-11-20T12:01:50Z"
+    assert (("Failed", late), 1) == (result(told), len(outcome.faults))
+    assert () == told.run(111).changes
+    told.put(body).run(120)
+
+    assert {"a": "Bound"} == states(told)
+
+
 def test_an_edited_rebalancer_begins_anew() -> None:
     """With its own limits, and its own deadline."""
     told = begun()
