@@ -1,7 +1,7 @@
 """A rebalance that makes before it breaks, through whole passes, with what clusters report."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import cast
 
@@ -32,6 +32,8 @@ from tests.builders import (
     target,
     text,
 )
+from tests.dialects.kubefleet import test_make_before_break as fleet
+from tests.dialects.ocm import test_make_before_break as hub
 from tests.dialects.ocm.test_decide import HUB_OF_TWO
 from tests.dialects.ocm.worlds import placement as hub_placement
 from tests.stories import Story, story
@@ -499,6 +501,33 @@ def test_in_a_freeze_a_step_ends_and_none_begins() -> None:
     told.run(3600)
 
     assert {"a": 1} == beside(told)
+
+
+@pytest.mark.parametrize(
+    ("begin", "folder"),
+    [
+        pytest.param(begun, "resourcebindings", id="karmada"),
+        pytest.param(fleet.begun, "clusterresourcebindings", id="kubefleet"),
+        pytest.param(hub.begun, "placementdecisions", id="hub"),
+    ],
+)
+def test_a_step_waits_for_an_output_that_cannot_be_read(
+    begin: Callable[[], Story], folder: str
+) -> None:
+    """The fault and the rebalance say so; once it is restored, what is late is given back."""
+    told = begin()
+    path = next(path for path in sorted(told.outputs) if f"/{folder}." in path)
+    written, told.files[path] = told.files[path], "spec: ["
+    told.run(20)
+    outcome = told.run(120)
+    assert [(path, "output-unreadable")] == [(one.path, one.rule) for one in outcome.faults]
+    ((result, waits_for),) = results(told)
+    assert ("", True) == (result, "cannot be read" in waits_for)
+    told.files[path] = written
+    told.run(130)
+
+    ((result, reason),) = results(told)
+    assert ("Failed", True) == (result, reason.startswith("not ready on "))
 
 
 def test_what_is_suspended_is_given_back_at_the_deadline_only() -> None:
