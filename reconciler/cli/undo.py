@@ -1,6 +1,6 @@
 """Undoing a commit: the files that take it back, written or committed on a new branch."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, TypedDict
 
@@ -16,9 +16,11 @@ from reconciler.cli.world import open_fleet
 from reconciler.core.dialects import KINDS
 from reconciler.errors import UsageError
 from reconciler.manifests.admission import RESTORE
+from reconciler.manifests.edits.documents import update_document
 from reconciler.manifests.edits.fields import set_field
 from reconciler.manifests.identity import Identity, identify
-from reconciler.manifests.text.reader import read
+from reconciler.manifests.text.positions import BrokenItem, Item, unfold
+from reconciler.manifests.text.reader import Document, read
 from reconciler.model.identity import ObjectKey, RepositoryLayout
 from reconciler.model.text import printable, short_id
 from reconciler.shell.git.history import check_whole, resolve_revision
@@ -90,20 +92,37 @@ def _contents(repository: Repository, undo: Undo, head: str) -> dict[str, bytes 
 def _ask(contents: dict[str, bytes | None], request: RestoreRequest) -> None:
     """Have an object ask to be restored, in the file that has it; one that goes has none."""
     for path, content in contents.items():
-        for document in read(content, path).documents if content else ():
+        for document in _objects_in(content, path) if content else ():
+            if isinstance(document, BrokenItem):
+                continue
             identity = identify(document.body, KINDS)
             if not isinstance(identity, Identity) or not _is_about(identity, request.about):
                 continue
             try:
-                contents[path] = set_field(
-                    content or b"", path, document.index, REQUEST, request.commit
-                )
+                contents[path] = _with_request(content or b"", path, document, request.commit)
             except ValueError as error:
                 raise UsageError(
                     f"{path} cannot be edited automatically: {error}; add the annotation "
                     f"{RESTORE}: {request.commit} by hand"
                 ) from None
             return
+
+
+def _objects_in(content: bytes, path: str) -> Iterator[Item]:
+    """Yield the objects of a file, items of Lists among them."""
+    return unfold(read(content, path).documents, content, KINDS)
+
+
+def _with_request(content: bytes, path: str, document: Document, commit: str) -> bytes:
+    """Return a file in which one of its objects asks to be restored.
+
+    Raises:
+        ValueError: It cannot be edited without touching the rest.
+    """
+    if not document.pointer:
+        return set_field(content, path, document.index, REQUEST, commit)
+    asking = {"metadata": {"annotations": {RESTORE: commit}}}
+    return update_document(content, path, (document.index, document.pointer), {}, asking)
 
 
 def _is_about(identity: Identity, about: ObjectKey) -> bool:

@@ -337,3 +337,38 @@ def test_a_commit_at_the_end_of_a_shallow_clone_is_refused(tmp_path: Path, capsy
 
     assert (1, "") == (code, out)
     assert err.startswith("reconciler: this clone is shallow, its history ends at ")
+
+
+@pytest.mark.parametrize("apart", [None, "outputs"], ids=["one branch", "two"])
+def test_a_file_that_was_renamed_and_edited_comes_back_under_its_name(
+    tmp_path: Path, apart: str | None
+) -> None:
+    """Or its workloads would be in no file, and go from their clusters."""
+    fleet = Fleet(tmp_path / "fleet", apart)
+    before = fleet.placed()
+    renamed = {"web.yaml": None, "moved.yaml": text(deployment("web", replicas=1))}
+    commit(fleet.checkout, renamed, "Rename and scale")
+    decision = fleet.decide()
+
+    fleet.undo(decision)
+
+    assert before == fleet.placed()
+    assert not (fleet.checkout.folder / "moved.yaml").exists()
+    assert (fleet.checkout.folder / "web.yaml").exists()
+
+
+def test_what_stands_in_a_list_asks_to_be_restored_as_well(tmp_path: Path) -> None:
+    """Each item by an annotation of its own, and the next pass restores it."""
+    fleet = Fleet(tmp_path / "fleet", "outputs")
+    items = [deployment("api"), deployment("web", replicas=4)]
+    listed = {"apiVersion": "v1", "kind": "List", "items": items}
+    commit(fleet.checkout, {"api.yaml": None, "web.yaml": text(listed)}, "Make it a list")
+    fleet.decide()
+    _, decision = fleet.edit("policy")
+
+    fleet.undo(decision)
+
+    assert 2 == (fleet.checkout.folder / "web.yaml").read_text().count("reconciler.dev/restore")
+    log = fleet.checkout.git("log", "-1", "--format=%B", "outputs")
+    assert "default/api: c(2) -> a(2): restored" in log
+    assert "default/web: c(4) -> a(4): restored" in log

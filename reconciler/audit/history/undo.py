@@ -226,6 +226,7 @@ def _undo_of_pass(
     if commit is not computed.commit:  # all that the person edited, but for what failed
         others = computed.edits.keys() - refused
         causes |= {path: computed.edits[path] for path in others}
+    causes = _with_homes(causes, computed, revisions)
     files, later = _restored(causes, computed.inputs, head, revisions, also=also)
     apart = revisions.layout.apart
     requests = tuple(_requests(computed, undone, now)) if apart else ()
@@ -244,6 +245,34 @@ def _undo_of_pass(
         objects=objects,
         stays=(*stays, *later),
     )
+
+
+def _with_homes(
+    causes: Mapping[str, FileChange], computed: _Pass, revisions: Revisions
+) -> Mapping[str, FileChange]:
+    """Return edits with those of the files that their objects came from, or went to.
+
+    Where a file was renamed, or a document moved, one without the other would leave an object in
+    no file, or in two.
+    """
+    last, read = last_pass(computed.run.world.outputs), pass_of(computed.commit)
+    if last is None or read is None or causes.keys() >= computed.edits.keys():
+        return causes
+    former = revisions.world(last.revision, read.outputs)
+    if isinstance(former, UnreadableRevision):
+        raise UsageError(f"{short_id(last.revision)} cannot be read: {former.reason}")
+    present = computed.run.world.inputs
+    moved = {
+        frozenset((manifest.origin.path, present[key].origin.path))
+        for key, manifest in former.inputs.items()
+        if key in present and manifest.origin.path != present[key].origin.path
+    }
+    homes = dict(causes)
+    while True:
+        near = {path for pair in moved if pair & homes.keys() for path in pair - homes.keys()}
+        if not (more := near & computed.edits.keys()):
+            return homes
+        homes |= {path: computed.edits[path] for path in more}
 
 
 def _restored(
