@@ -140,6 +140,8 @@ def edited_files(
     Raises:
         UsageError: One cannot be edited, or a new one is there already.
     """
+    from reconciler.core.cluster_reports import written_of
+
     before: dict[str, bytes] = {}
     after: Contents = {}
     for edit in _last_documents_first(world, edits):
@@ -149,7 +151,8 @@ def edited_files(
                 raise UsageError(f'"{path}" already exists; move it away')
             before[path], after[path] = b"", encode(edit.body).encode()
             continue
-        known = text_around(world.inputs[edit.key], spelled(edit.key), files)
+        manifest = written_of(world, edit.key) or world.inputs[edit.key]
+        known = text_around(manifest, spelled(edit.key), files)
         data = after.get(path, known)
         before[path] = known
         if data is not None:
@@ -450,7 +453,7 @@ def text_around(manifest: "Manifest", name: str, files: Files) -> bytes:
     """Return the file that an object stands in, if a verb may edit it there.
 
     Args:
-        manifest: The object.
+        manifest: The object, as people wrote it.
         name: What people call it.
         files: What files hold.
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+import yaml
 
 from reconciler.core.dialects import DIALECTS
 from reconciler.dialects.contract import Dialect
@@ -59,6 +60,25 @@ def test_cordon_and_uncordon_are_no_change(
     assert ("", True) == (again[1], "is cordoned already" in again[2])
     assert (before, "") == ((fleet.folder / path).read_text(), fleet.status())
     assert answer(fleet, capsys, "uncordon", name)[2].endswith(" is not cordoned\n")
+
+
+@pytest.mark.parametrize(("name", "path", "taint"), APIS)
+def test_a_cluster_that_reports_itself_is_cordoned_in_its_file(
+    fleet: Checkout, capsys: Capsys, name: str, path: str, taint: str
+) -> None:
+    """The status of its report lies over the file, which is edited as it is written."""
+    documents = yaml.safe_load_all(EXAMPLE[path])
+    own = next(one for one in documents if one["metadata"]["name"] == name)
+    report = {**own, "metadata": {"name": name}, "status": {"conditions": []}}
+    report.pop("spec", None)
+    fleet.commit({f"feedback/{name}/cluster.yaml": text(report)}, "Report")
+    assert load_world(fleet.folder).reported
+    before = (fleet.folder / path).read_text()
+
+    assert 0 == answer(fleet, capsys, "cordon", name)[0]
+    assert before == (fleet.folder / path).read_text().replace(f"  taints:\n{taint}", "")
+    assert 0 == answer(fleet, capsys, "uncordon", name)[0]
+    assert before == (fleet.folder / path).read_text()
 
 
 def test_a_cordoned_cluster_keeps_what_it_has_and_takes_nothing_new(

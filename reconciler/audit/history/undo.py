@@ -248,8 +248,8 @@ def _undo_of_pass(
 
 
 def _with_homes(
-    causes: Mapping[str, FileChange], computed: _Pass, revisions: Revisions
-) -> Mapping[str, FileChange]:
+    causes: dict[str, FileChange], computed: _Pass, revisions: Revisions
+) -> dict[str, FileChange]:
     """Return edits with those of the files that their objects came from, or went to.
 
     Where a file was renamed, or a document moved, one without the other would leave an object in
