@@ -167,7 +167,7 @@ def go_on_moving(
     goes_on, step = found.move, found.step
     if goes_on is None or step is None or step.surge is not None:
         return found, bindings
-    after = _returned(bindings, step.returned, goes_on.kept)
+    after = _returned(bindings, step.returned, goes_on.kept, rolled_out=state.reports is not None)
     ended = None if found.given_up else goes_on._replace(kept=frozenset())
     return found._replace(move=ended), after
 
@@ -178,16 +178,21 @@ def _is_there(binding: Binding, members: Members) -> bool:
 
 
 def _returned(
-    bindings: Bindings, returned: Mapping[ClusterName, int], kept: frozenset[ClusterName]
+    bindings: Bindings,
+    returned: Mapping[ClusterName, int],
+    kept: frozenset[ClusterName],
+    *,
+    rolled_out: bool,
 ) -> Bindings:
     """Return bindings without those that are given back, and with those that were kept for them.
 
-    One that is available goes as fast as the rollout lets it.
+    One that is available goes as fast as the rollout lets it; where nothing is `rolled_out`, it
+    would stay beside the others for as long as that lasts, so it goes as well.
     """
     found: dict[str, Binding] = {}
     for name, binding in bindings.items():
         if binding.state in STAYING and binding.target in returned:
-            if is_available(binding):
+            if rolled_out and is_available(binding):
                 found[name] = unscheduled(binding)
         elif binding.state == UNSCHEDULED and binding.target in kept:
             state = previous_state(binding)

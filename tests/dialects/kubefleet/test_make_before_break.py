@@ -400,6 +400,19 @@ def test_of_what_a_person_must_mend_only_the_deadline_acts(edit: Body) -> None:
     assert {"a": "Bound"} == states(told)
 
 
+def test_what_settles_when_its_placement_is_suspended_is_given_back_as_a_whole() -> None:
+    """No rollout would take it away before the placement is resumed."""
+    settles: Body = {"makeBeforeBreak": {"deadlineSeconds": 100, "settleSeconds": 95}}
+    body = web()
+    told = begun(settles)
+    hear(told, "b").run(20)
+    told.put({**body, "metadata": {**metadata("web"), "annotations": {SUSPEND: "true"}}}).run(30)
+    told.run(110)
+
+    assert ({"a": "Bound"}, "a") == (states(told), given(told))
+    assert ("Failed", "not ready on b by 2026-11-20T12:01:50Z") == result(told)
+
+
 def test_an_edited_rebalancer_begins_anew() -> None:
     """With its own limits, and its own deadline."""
     told = begun()
